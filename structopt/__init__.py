@@ -1,4 +1,5 @@
-"""A trainer for structured prediction: everything between CRFs and structured SVMs, composed by YAML.
+"""A trainer for structured prediction: everything between CRFs and structured SVMs, composed by
+YAML.
 
 Examples
 --------
@@ -18,7 +19,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-# After every product of long vectors OpenBLAS's threads spin for 2^26 cycles, on a core that passes, evaluations and the process
+# After every product of long vectors OpenBLAS's threads spin for 2^26 cycles, on a core that
+# passes, evaluations and the process
 # of the tracker need. It reads this when NumPy is imported.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
 
@@ -35,13 +37,25 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 ESTIMATORS = (
-    "ConstituencyParser", "DependencyParser", "GridLabeler", "MultilabelClassifier", "SequenceTagger", "StructuredEstimator",
-)  # fmt: skip
+    "ConstituencyParser",
+    "DependencyParser",
+    "GridLabeler",
+    "MultilabelClassifier",
+    "SequenceTagger",
+    "StructuredEstimator",
+)
 """Names of `structopt.estimators`, which is imported when one of them is asked for."""
 __all__ = [
-    "ConstituencyParser", "DependencyParser", "GridLabeler", "MultilabelClassifier", "SequenceTagger", "StructuredEstimator",
-    "load", "partial_fit", "train",
-]  # fmt: skip
+    "ConstituencyParser",
+    "DependencyParser",
+    "GridLabeler",
+    "MultilabelClassifier",
+    "SequenceTagger",
+    "StructuredEstimator",
+    "load",
+    "partial_fit",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -64,8 +78,9 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     Parameters
     ----------
     overrides : sequence of str
-        What one would type: ``["task=ner", "loss.beta=inf", "tracker=none"]``. Of Hydra's own words, ``hydra.run.dir=FOLDER``
-        and ``hydra.searchpath=[...]`` are heard; others are refused.
+        What one would type: ``["task=ner", "loss.beta=inf", "tracker=none"]``. Of Hydra's own
+        words, ``hydra.run.dir=FOLDER`` and ``hydra.searchpath=[...]`` are heard; others are
+        refused.
     folder : str or Path, optional
         The run folder, in the place of ``hydra.run.dir``; a new one under ``outputs`` by default.
 
@@ -82,9 +97,15 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
 
     words = list(overrides)
     check_single_run(words)
-    config, typed = composition.validate(composition.compose(words), words), composition.typed_folder(words)
+    config, typed = (
+        composition.validate(composition.compose(words), words),
+        composition.typed_folder(words),
+    )
     if typed is not None and folder is not None and Path(folder).absolute() != typed.absolute():
-        raise ConfigError(f"The run folder is given twice: folder={folder} and hydra.run.dir={typed}. Leave one of them out.")
+        raise ConfigError(
+            f"The run folder is given twice: folder={folder} and hydra.run.dir={typed}. Leave "
+            "one of them out."
+        )
     path = composition.run_folder(typed if folder is None else folder)
     with folder_lock.locked(path):
         composition.save_config(config, path)
@@ -94,19 +115,22 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
 def partial_fit(
     earlier: Model | str | Path, overrides: Sequence[str] = (), folder: str | Path | None = None
 ) -> Model:
-    """Train on with more data, from the state in which an earlier run ended: its optimizer's, not its weights alone.
+    """Train on with more data, from the state in which an earlier run ended: its optimizer's, not
+    its weights alone.
 
-    New labels and attributes append to those of the earlier run, and all else is as it was there: the components, and C, at
-    which lambda = 1/(C m) with the number m of all instances seen.
+    New labels and attributes append to those of the earlier run, and all else is as it was there:
+    the components, and C, at which lambda = 1/(C m) with the number m of all instances seen.
 
     Parameters
     ----------
     earlier : Model, str or Path
-        What `train` or `partial_fit` returned, or the folder of a run. A model that was loaded has weights only.
+        What `train` or `partial_fit` returned, or the folder of a run. A model that was loaded has
+        weights only.
     overrides : sequence of str
         What differs from the earlier run: its data, its passes, what is measured and recorded:
-        ``["task.train=more.txt", "optimizer.epochs=5"]``. The training data are new ones; with ``warm_start.state=all`` they are
-        all that were seen, in the same order, and perhaps more after them.
+        ``["task.train=more.txt", "optimizer.epochs=5"]``. The training data are new ones; with
+        ``warm_start.state=all`` they are all that were seen, in the same order, and perhaps more
+        after them.
     folder : str or Path, optional
         The run folder; a new one under ``outputs`` by default.
 
@@ -127,7 +151,8 @@ def load(path: str | Path, features: Mapping[str, Any] | None = None) -> Model:
     ----------
     path : str or Path
     features : mapping or None
-        Files of features: ``{"vectors": FILE}`` gives words that training has not shown their vectors.
+        Files of features: ``{"vectors": FILE}`` gives words that training has not shown their
+        vectors.
 
     Raises
     ------

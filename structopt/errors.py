@@ -17,12 +17,19 @@ COMPARED = 5000
 
 
 def legible(text: str) -> str:
-    r"""Return a text as a terminal can show it: long words cut, and the whole too; control characters as ``\x1b``."""
+    r"""Return a text as a terminal can show it: long words cut, and the whole too; control
+    characters as ``\x1b``.
+    """
     text = re.sub(rf"\S{{{LONG_WORD + 1},}}", lambda word: _cut(word[0], LONG_WORD), text)
     text = _cut(text, LONG_TEXT)
     if text.replace("\n", "").isprintable():
         return text
-    return _cut("".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text), LONG_TEXT)
+    return _cut(
+        "".join(
+            c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
+        ),
+        LONG_TEXT,
+    )
 
 
 def _cut(text: str, length: int) -> str:
@@ -30,7 +37,9 @@ def _cut(text: str, length: int) -> str:
 
 
 class StructoptError(Exception):
-    """Something the user can mend: the command ends with exit code 2 and this message, without a traceback."""
+    """Something the user can mend: the command ends with exit code 2 and this message, without a
+    traceback.
+    """
 
     def __str__(self) -> str:
         """Return the message, which may quote data, as a terminal can show it."""
@@ -54,7 +63,9 @@ class FolderInUseError(StructoptError):
 
 
 class NumericalError(StructoptError):
-    """Numbers of a run that overflowed: an objective, a loss, a weight or a dual that is not finite."""
+    """Numbers of a run that overflowed: an objective, a loss, a weight or a dual that is not
+    finite.
+    """
 
 
 class MemoryShortage(StructoptError):
@@ -62,7 +73,8 @@ class MemoryShortage(StructoptError):
 
 
 class SystemRefusal(StructoptError):
-    """What the operating system refused: a full disk, a folder that cannot be written to, a name that is too long.
+    """What the operating system refused: a full disk, a folder that cannot be written to, a name
+    that is too long.
 
     Parameters
     ----------
@@ -74,7 +86,11 @@ class SystemRefusal(StructoptError):
     """
 
     def __init__(self, error: OSError, resume: str = "", remedy: str = "") -> None:
-        names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))]
+        names = [
+            os.fsdecode(name)
+            for name in (error.filename, error.filename2)
+            if isinstance(name, (str, bytes))
+        ]
         reason = error.strerror or str(error) or type(error).__name__
         what = " -> ".join(names) or "standard output, or a file of a library"
         remedy = remedy or REMEDIES.get(error.errno or 0, "mend that")
@@ -106,18 +122,24 @@ _places: dict[str, Callable[[int], tuple[str, int]]] = {}
 
 
 def name_lines(path: str | os.PathLike[str], place: Callable[[int], tuple[str, int]]) -> None:
-    """Let errors in a corpus of several files name the file and the line in it, which `place` tells of a line of the corpus."""
+    """Let errors in a corpus of several files name the file and the line in it, which `place` tells
+    of a line of the corpus.
+    """
     _places[os.fspath(path)] = place
 
 
 def place_of(path: str | Path, line: int) -> tuple[str | Path, int]:
-    """Return the file and the line that a line is: of a corpus of several files, the one in which it stands."""
+    """Return the file and the line that a line is: of a corpus of several files, the one in which
+    it stands.
+    """
     place = _places.get(os.fspath(path))
     return place(line) if place else (path, line)
 
 
 def line_name(path: str | Path, line: int, beside: int) -> str:
-    """Return a line as an error at the line `beside` writes it: its number, after its file where that is another one."""
+    """Return a line as an error at the line `beside` writes it: its number, after its file where
+    that is another one.
+    """
     (file, number), (other, _) = place_of(path, line), place_of(path, beside)
     return str(number) if file == other else f"{file}:{number}"
 
@@ -147,7 +169,9 @@ class DataError(StructoptError):
 
 
 def did_you_mean(name: str, known: Iterable[str], inside: str = "") -> str:
-    """Return ``" Did you mean 'x'?"`` for the known names that are near, or the empty string; `inside` goes before each."""
+    """Return ``" Did you mean 'x'?"`` for the known names that are near, or the empty string;
+    `inside` goes before each.
+    """
     return meaning([inside + one for one in near(name, known)])
 
 
@@ -165,7 +189,8 @@ def first_few(names: Sequence[str]) -> str:
 def near(name: str, known: Iterable[str]) -> list[str]:
     """Return the known names that a misspelt one may stand for, at most three.
 
-    They are those that differ in case and signs only, else those that begin with it or have it as a word, else the closest.
+    They are those that differ in case and signs only, else those that begin with it or have it as a
+    word, else the closest.
     """
     if len(name) > LONG_WORD // 4:
         return []
@@ -176,7 +201,11 @@ def near(name: str, known: Iterable[str]) -> list[str]:
     form = form_of(name)
     if form in forms:
         return [forms[form]]
-    longer = [one for other, one in forms.items() if len(form) > 1 and (other.startswith(form) or form in _words(one))]
+    longer = [
+        one
+        for other, one in forms.items()
+        if len(form) > 1 and (other.startswith(form) or form in _words(one))
+    ]
     closest = get_close_matches(form, forms, n=1, cutoff=0.6 if len(form) > 2 else 0.5)
     return sorted(longer, key=len)[:3] or [forms[other] for other in closest]
 

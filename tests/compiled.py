@@ -1,4 +1,6 @@
-"""Compiles every kernel once, side by side: the workers of a run would else each compile all of them at the same time."""
+"""Compiles every kernel once, side by side: the workers of a run would else each compile all of
+them at the same time.
+"""
 
 import ast
 from collections.abc import Collection, Mapping
@@ -14,9 +16,11 @@ KERNELS, ROOT = kernels.__name__, Path(kernels.__file__).parent
 
 
 def compile_kernels(workers: int) -> None:
-    """Import every module of kernels in one process, after those that it imports: this compiles what the cache lacks.
+    """Import every module of kernels in one process, after those that it imports: this compiles
+    what the cache lacks.
 
-    Of the modules that wait, those come first on which the longest chain of others depends, so that no process is idle at last.
+    Of the modules that wait, those come first on which the longest chain of others depends, so that
+    no process is idle at last.
     """
     imports = _imports()
     order, depth, waiting = TopologicalSorter(imports), _depths(imports), list[str]()
@@ -34,7 +38,9 @@ def compile_kernels(workers: int) -> None:
 
 
 def _depths(imports: Mapping[str, Collection[str]]) -> dict[str, tuple[int, int]]:
-    """Of each module how long the longest chain of modules is that depend on it, and how many it imports itself."""
+    """Of each module how long the longest chain of modules is that depend on it, and how many it
+    imports itself.
+    """
     chains: dict[str, int] = {}
     for name in reversed(list(TopologicalSorter(imports).static_order())):
         chains.setdefault(name, 0)
@@ -45,15 +51,23 @@ def _depths(imports: Mapping[str, Collection[str]]) -> dict[str, tuple[int, int]
 
 def _imports() -> dict[str, set[str]]:
     """The modules of kernels, and which of them each imports."""
-    paths = {f"{KERNELS}.{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}": path for path in ROOT.rglob("[!_]*.py")}
+    paths = {
+        f"{KERNELS}.{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}": path
+        for path in ROOT.rglob("[!_]*.py")
+    }
     trees = {name: ast.parse(path.read_text(encoding="utf8")) for name, path in paths.items()}
-    return {name: {other for other in _imported(tree) if other in trees and other != name} for name, tree in trees.items()}
+    return {
+        name: {other for other in _imported(tree) if other in trees and other != name}
+        for name, tree in trees.items()
+    }
 
 
 def _imported(tree: ast.Module) -> set[str]:
     """What a module imports, modules and things of them alike."""
     found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return {str(node.module) for node in found} | {f"{node.module}.{name.name}" for node in found for name in node.names}
+    return {str(node.module) for node in found} | {
+        f"{node.module}.{name.name}" for node in found for name in node.names
+    }
 
 
 def _compile(name: str) -> None:

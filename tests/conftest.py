@@ -1,4 +1,6 @@
-"""Fixtures that more than one folder of tests uses, and how the whole suite is spread over processes."""
+"""Fixtures that more than one folder of tests uses, and how the whole suite is spread over
+processes.
+"""
 
 import os
 import shutil
@@ -12,12 +14,27 @@ from structopt.run import plots
 from tests.compiled import compile_kernels
 
 LONGEST_FIRST = (
-    "test_plugins", "test_sweep", "test_pairs", "test_experiments", "test_kummerfeld_meshi", "test_real_data", "test_stages",
-    "test_docs", "test_pruned_runs", "test_eg", "test_sdca", "test_ray", "test_cutting_plane", "test_main", "test_train",
-    "test_storm", "test_nonconvex",
-)  # fmt: skip
+    "test_plugins",
+    "test_sweep",
+    "test_pairs",
+    "test_experiments",
+    "test_kummerfeld_meshi",
+    "test_real_data",
+    "test_stages",
+    "test_docs",
+    "test_pruned_runs",
+    "test_eg",
+    "test_sdca",
+    "test_ray",
+    "test_cutting_plane",
+    "test_main",
+    "test_train",
+    "test_storm",
+    "test_nonconvex",
+)
 
-# the first draw of text makes Hypothesis' tables of characters, once a version of Python: that is no slow test
+# the first draw of text makes Hypothesis' tables of characters, once a version of Python: that is
+# no slow test
 settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
@@ -29,7 +46,9 @@ def serial():
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_picture(tmp_path_factory):
-    """A run's picture takes longer than a small run: the first is drawn, later ones are its copies. See test_plots.py."""
+    """A run's picture takes longer than a small run: the first is drawn, later ones are its copies.
+    See test_plots.py.
+    """
     kept, draw = tmp_path_factory.mktemp("picture") / "learning_curve.png", plots.learning_curve
 
     def drawn_once(history, target, metric):
@@ -61,11 +80,17 @@ def pytest_runtest_setup(item):
 
 
 def pytest_addoption(parser):
-    parser.addoption("--slow", action="store_true", help="run the slow tests too; files that are named run whole anyway")
+    parser.addoption(
+        "--slow",
+        action="store_true",
+        help="run the slow tests too; files that are named run whole anyway",
+    )
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Run the whole suite side by side, on no more than four cores; what is named, in this process."""
+    """Run the whole suite side by side, on no more than four cores; what is named, in this
+    process.
+    """
     return min(os.cpu_count() or 1, 4) if _whole_suite(config) else 0
 
 
@@ -77,7 +102,9 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave slow tests out of the whole suite unless they are asked for; begin with the files that take longest."""
+    """Leave slow tests out of the whole suite unless they are asked for; begin with the files that
+    take longest.
+    """
     if _whole_suite(config):
         left_out = ("cluster",) if config.getoption("slow") else ("cluster", "slow")
         named = [item for item in items if any(map(item.get_closest_marker, left_out))]

@@ -1,4 +1,6 @@
-"""Processes that hear signals: shells let background jobs ignore Ctrl-C, nohup SIGHUP, and their children inherit that."""
+"""Processes that hear signals: shells let background jobs ignore Ctrl-C, nohup SIGHUP, and their
+children inherit that.
+"""
 
 import signal
 from collections.abc import Iterator

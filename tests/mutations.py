@@ -1,4 +1,6 @@
-"""Mutations of files: bytes and lines that are changed, dropped, doubled and swapped, and words that readers trip over."""
+"""Mutations of files: bytes and lines that are changed, dropped, doubled and swapped, and words
+that readers trip over.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +8,163 @@ from collections.abc import Callable
 from random import Random
 
 HOSTILE = [
-    b"", b"nan", b"inf", b"-inf", b"1e999", b"1e-400", b"1_000", b"+1", b"01", b"0x10", b"-1", b"-0", b"1.5", b"1,5", b"1.",
-    b"99999999999", b"9223372036854775808", b"18446744073709551616", b"1" * 5000, b"1" * 5000 + b".0", b"-" * 4000,
-    b"1e" + b"9" * 5000, b"0", b"2", b"3", "\u0661\u0662".encode(), "\u00b2".encode(), "\uff11".encode(), "\u2028".encode(),
-    "\x85".encode(), "\u00a0".encode(), "\ufeff".encode(), b"\xed\xa0\x80", b"\xff\xfe", b"\xc3", b"\x80", b"\0", b"\x1b[31m",
-    b"\x7f", b"\x1f\x8b", b"\r", b"\r\n", b"\n", b"\n\n", b"\t", b"\t\t", b" ", b"\x0b", b"\x0c", b"\x1c", b":", b"::", b":1",
-    b"1:", b"1:1", b"1:nan", b"1:1e101", b"0:0", b"qid:1", b",", b",,", b"\\", b"\\\\", b"\\:", b"'", b'"', b"'" * 301,
-    b'"' * 301, b"{", b"}", b"{}", b"{0 1}", b"{0,1}", b"{" * 300, b"}" * 300, b"[", b"]", b"(", b")", b"(" * 3000, b"[" * 3000,
-    b"%", b"#", b"?", b"_", b"|", b"||", b"_|_", b"B-|O", b"-", b"--", b"B-", b"I-", b"-X", b"S-PER", b"E-", b"O", b"O-",
-    b"-DOCSTART-", b"@weight:2", b"@data", b"@attribute", b"@attribute x {", b"@attribute 'x numeric", b"@relation",
-    b"@attribute " + b"'" * 999, b"@attribute x " + b"{" * 999, b"@attribute " + b"x " * 999, b"numeric", b"string", b"date",
-    b"1-2", b"2-1", b"1.1", b"0.1", b"1-1", b"<", b">", b"&", b"&a;", b"</labels>", b"<label/>", b"<label name=''/>",
-    b"<![CDATA[", b"<?xml?>", b"<?xml ", b"<!DOCTYPE a [<!ENTITY b 'bbbbbbbb'><!ENTITY c '&b;&b;&b;&b;'>]>", b"=", b"true",
-    b"null", b"~", b"&x", b"*x", b"!!python/object:os.x", b"a" * 5000, b"word[-2..2]", b"word[", b"word[999999999999]",
-    b"word[-999..999]", b"prefix(word, 1..99999)", b"prefix(", b"lower(" * 500, b"h.", b"between.form[1]", b"\x00\x00\x00\x00",
-    b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"<i8", b"|O", b"<m8[s]",
-    b"(1000000000000,)", b"(-1,)", b"(4611686018427387904, 4)",
-]  # fmt: skip
+    b"",
+    b"nan",
+    b"inf",
+    b"-inf",
+    b"1e999",
+    b"1e-400",
+    b"1_000",
+    b"+1",
+    b"01",
+    b"0x10",
+    b"-1",
+    b"-0",
+    b"1.5",
+    b"1,5",
+    b"1.",
+    b"99999999999",
+    b"9223372036854775808",
+    b"18446744073709551616",
+    b"1" * 5000,
+    b"1" * 5000 + b".0",
+    b"-" * 4000,
+    b"1e" + b"9" * 5000,
+    b"0",
+    b"2",
+    b"3",
+    "\u0661\u0662".encode(),
+    "\u00b2".encode(),
+    "\uff11".encode(),
+    "\u2028".encode(),
+    "\x85".encode(),
+    "\u00a0".encode(),
+    "\ufeff".encode(),
+    b"\xed\xa0\x80",
+    b"\xff\xfe",
+    b"\xc3",
+    b"\x80",
+    b"\0",
+    b"\x1b[31m",
+    b"\x7f",
+    b"\x1f\x8b",
+    b"\r",
+    b"\r\n",
+    b"\n",
+    b"\n\n",
+    b"\t",
+    b"\t\t",
+    b" ",
+    b"\x0b",
+    b"\x0c",
+    b"\x1c",
+    b":",
+    b"::",
+    b":1",
+    b"1:",
+    b"1:1",
+    b"1:nan",
+    b"1:1e101",
+    b"0:0",
+    b"qid:1",
+    b",",
+    b",,",
+    b"\\",
+    b"\\\\",
+    b"\\:",
+    b"'",
+    b'"',
+    b"'" * 301,
+    b'"' * 301,
+    b"{",
+    b"}",
+    b"{}",
+    b"{0 1}",
+    b"{0,1}",
+    b"{" * 300,
+    b"}" * 300,
+    b"[",
+    b"]",
+    b"(",
+    b")",
+    b"(" * 3000,
+    b"[" * 3000,
+    b"%",
+    b"#",
+    b"?",
+    b"_",
+    b"|",
+    b"||",
+    b"_|_",
+    b"B-|O",
+    b"-",
+    b"--",
+    b"B-",
+    b"I-",
+    b"-X",
+    b"S-PER",
+    b"E-",
+    b"O",
+    b"O-",
+    b"-DOCSTART-",
+    b"@weight:2",
+    b"@data",
+    b"@attribute",
+    b"@attribute x {",
+    b"@attribute 'x numeric",
+    b"@relation",
+    b"@attribute " + b"'" * 999,
+    b"@attribute x " + b"{" * 999,
+    b"@attribute " + b"x " * 999,
+    b"numeric",
+    b"string",
+    b"date",
+    b"1-2",
+    b"2-1",
+    b"1.1",
+    b"0.1",
+    b"1-1",
+    b"<",
+    b">",
+    b"&",
+    b"&a;",
+    b"</labels>",
+    b"<label/>",
+    b"<label name=''/>",
+    b"<![CDATA[",
+    b"<?xml?>",
+    b"<?xml ",
+    b"<!DOCTYPE a [<!ENTITY b 'bbbbbbbb'><!ENTITY c '&b;&b;&b;&b;'>]>",
+    b"=",
+    b"true",
+    b"null",
+    b"~",
+    b"&x",
+    b"*x",
+    b"!!python/object:os.x",
+    b"a" * 5000,
+    b"word[-2..2]",
+    b"word[",
+    b"word[999999999999]",
+    b"word[-999..999]",
+    b"prefix(word, 1..99999)",
+    b"prefix(",
+    b"lower(" * 500,
+    b"h.",
+    b"between.form[1]",
+    b"\x00\x00\x00\x00",
+    b"\xff\xff\xff\xff",
+    b"\x7f\xff\xff\xff",
+    b"PK\x03\x04",
+    b"PK\x01\x02",
+    b"PK\x05\x06",
+    b"<i8",
+    b"|O",
+    b"<m8[s]",
+    b"(1000000000000,)",
+    b"(-1,)",
+    b"(4611686018427387904, 4)",
+]
 """Words and bytes that have a meaning in some format, or are no number where one is due."""
 
 Mutation = Callable[[bytes, Random], bytes]
@@ -42,7 +184,11 @@ def _flip(data: bytes, random: Random) -> bytes:
 
 def _flip_bit(data: bytes, random: Random) -> bytes:
     place = random.randrange(len(data) + 1)
-    return data[:place] + bytes(byte ^ 1 << random.randrange(8) for byte in data[place : place + 1]) + data[place + 1 :]
+    return (
+        data[:place]
+        + bytes(byte ^ 1 << random.randrange(8) for byte in data[place : place + 1])
+        + data[place + 1 :]
+    )
 
 
 def _cut(data: bytes, random: Random) -> bytes:
@@ -70,9 +216,13 @@ def _insert_bytes(data: bytes, random: Random) -> bytes:
 
 
 def _replace_word(data: bytes, random: Random) -> bytes:
-    """Put a hostile word in the place of a word, between the bytes that part words in these formats."""
+    """Put a hostile word in the place of a word, between the bytes that part words in these
+    formats.
+    """
     place = random.randrange(len(data) + 1)
-    return data[: _word_start(data, place)] + random.choice(HOSTILE) + data[_word_end(data, place) :]
+    return (
+        data[: _word_start(data, place)] + random.choice(HOSTILE) + data[_word_end(data, place) :]
+    )
 
 
 def _word_start(data: bytes, place: int) -> int:
@@ -124,7 +274,9 @@ def _carriage(data: bytes, random: Random) -> bytes:
 
 
 def _recode(data: bytes, random: Random) -> bytes:
-    return data.decode("latin-1").encode(random.choice(("utf-16", "utf-16-le", "utf-32", "utf-8-sig")))
+    return data.decode("latin-1").encode(
+        random.choice(("utf-16", "utf-16-le", "utf-32", "utf-8-sig"))
+    )
 
 
 def _blow_up(data: bytes, random: Random) -> bytes:
@@ -135,7 +287,27 @@ def _blow_up(data: bytes, random: Random) -> bytes:
 
 
 MUTATIONS: tuple[Mutation, ...] = (
-    _flip, _flip, _flip_bit, _flip_bit, _cut, _delete, _delete, _double, _insert, _insert, _insert, _insert_bytes, _replace_word,
-    _replace_word, _replace_word, _lines(_swap), _lines(_drop), _lines(_repeat), _lines(_blank), _lines(_join),
-    _carriage, _recode, _blow_up,
-)  # fmt: skip
+    _flip,
+    _flip,
+    _flip_bit,
+    _flip_bit,
+    _cut,
+    _delete,
+    _delete,
+    _double,
+    _insert,
+    _insert,
+    _insert,
+    _insert_bytes,
+    _replace_word,
+    _replace_word,
+    _replace_word,
+    _lines(_swap),
+    _lines(_drop),
+    _lines(_repeat),
+    _lines(_blank),
+    _lines(_join),
+    _carriage,
+    _recode,
+    _blow_up,
+)

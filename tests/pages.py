@@ -13,12 +13,22 @@ from hydra.core.override_parser.types import IntervalSweep, Override
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-NOT_TRAINING = ("predict", "evaluate", "explain", "components", "compare", "experiments", "resume=RUN_FOLDER")
+NOT_TRAINING = (
+    "predict",
+    "evaluate",
+    "explain",
+    "components",
+    "compare",
+    "experiments",
+    "resume=RUN_FOLDER",
+)
 NAMED = re.compile(r"# (?P<path>\S+\.(?:py|yaml|toml))\n")
 
 
 class Block(NamedTuple):
-    """A block of code: its language, its text without a first line that names a file, and the path of that file, if any."""
+    """A block of code: its language, its text without a first line that names a file, and the path
+    of that file, if any.
+    """
 
     language: str
     text: str
@@ -46,18 +56,27 @@ def trainings(page: str) -> list[str]:
 
 
 def runs(line: str) -> list[list[str]]:
-    """Overrides of each run that a command starts: a sweep starts several; of an interval only the lower end is taken."""
+    """Overrides of each run that a command starts: a sweep starts several; of an interval only the
+    lower end is taken.
+    """
     words = [word for word in shlex.split(line) if not word.startswith("-")]
     if "--multirun" not in line:
         return [words]
-    return [list(overrides) for overrides in product(*map(_choices, OverridesParser.create().parse_overrides(words)))]
+    return [
+        list(overrides)
+        for overrides in product(*map(_choices, OverridesParser.create().parse_overrides(words)))
+    ]
 
 
 def _choices(override: Override) -> list[str]:
     key = override.get_key_element()
     if isinstance(override.value(), IntervalSweep):
         return [f"{key}={override.value().start}"]
-    values = override.sweep_string_iterator() if override.is_sweep_override() else [override.get_value_element_as_str()]
+    values = (
+        override.sweep_string_iterator()
+        if override.is_sweep_override()
+        else [override.get_value_element_as_str()]
+    )
     return [f"{key}={value}" for value in values]
 
 
@@ -70,7 +89,10 @@ class Entry(NamedTuple):
 
 def console(text: str) -> list[Entry]:
     """Entries of a block whose prompts are ``$``."""
-    return [Entry(typed, shown) for typed, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE)]
+    return [
+        Entry(typed, shown)
+        for typed, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE)
+    ]
 
 
 def links(page: str) -> list[str]:

@@ -9,8 +9,12 @@ import numpy as np
 from structopt.core.data.encoded import EncodedMentions
 
 
-def random_documents(seed: int = 0, mentions: Sequence[int] = (3, 1, 5, 0, 4), values: int = 3) -> EncodedMentions:
-    """Documents with so many mentions, of random entities, columns and sentences; mention m is word m."""
+def random_documents(
+    seed: int = 0, mentions: Sequence[int] = (3, 1, 5, 0, 4), values: int = 3
+) -> EncodedMentions:
+    """Documents with so many mentions, of random entities, columns and sentences; mention m is word
+    m.
+    """
     generator = np.random.default_rng([seed, *mentions])
     offsets = np.cumsum([0, *mentions]).astype(np.int64)
     count = int(offsets[-1])
@@ -22,8 +26,14 @@ def random_documents(seed: int = 0, mentions: Sequence[int] = (3, 1, 5, 0, 4), v
         sentences[a:b] = np.sort(generator.integers(0, 4, b - a))
     words = np.arange(count) - np.repeat(offsets[:-1], mentions)
     return EncodedMentions(
-        offsets, {}, ("new", "link"), entities, columns=("a", "b", "type"),
-        codes=generator.integers(0, values, (count, 3)).astype(np.int32), compared_columns=("a", "text"),
-        compared=generator.integers(-1, 2, (count, 2)).astype(np.int32), sentences=sentences,
+        offsets,
+        {},
+        ("new", "link"),
+        entities,
+        columns=("a", "b", "type"),
+        codes=generator.integers(0, values, (count, 3)).astype(np.int32),
+        compared_columns=("a", "text"),
+        compared=generator.integers(-1, 2, (count, 2)).astype(np.int32),
+        sentences=sentences,
         spans=np.stack([words, words + 1], axis=1).astype(np.int32),
-    )  # fmt: skip
+    )

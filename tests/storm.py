@@ -1,8 +1,10 @@
-"""A storm of kills: runs are killed at seeded random moments and resumed, and end with the bits of one left in peace.
+"""A storm of kills: runs are killed at seeded random moments and resumed, and end with the bits of
+one left in peace.
 
-``python -m tests.storm FOLDER --seed 0 --kills 6 WORD ...`` prints what happened as JSON. The process trains once, and
-then forks a child for every attempt: a child has all imports and compiled kernels from its first moment, so that no kill is
-wasted on them. With ``--fresh`` every attempt is a command of its own, which a sweep needs.
+``python -m tests.storm FOLDER --seed 0 --kills 6 WORD ...`` prints what happened as JSON. The
+process trains once, and then forks a child for every attempt: a child has all imports and compiled
+kernels from its first moment, so that no kill is wasted on them. With ``--fresh`` every attempt is
+a command of its own, which a sweep needs.
 """
 
 from __future__ import annotations
@@ -53,16 +55,24 @@ def forked(words: list[str], log: Path) -> int:
 
 
 def fresh(words: list[str], log: Path) -> int:
-    """Begin an attempt as a command of its own; return the number of its process, which leads a group."""
+    """Begin an attempt as a command of its own; return the number of its process, which leads a
+    group.
+    """
     with log.open("ab") as stream:
         command = [sys.executable, "-m", "structopt", *words]
         return subprocess.Popen(
-            command, stdout=stream, stderr=stream, start_new_session=True, preexec_fn=hear_interrupts
-        ).pid  # fmt: skip
+            command,
+            stdout=stream,
+            stderr=stream,
+            start_new_session=True,
+            preexec_fn=hear_interrupts,
+        ).pid
 
 
 def wait(pid: int, seconds: float) -> int | None:
-    """Return the exit code of a child, negative where a signal killed it; None where it goes on after so many seconds."""
+    """Return the exit code of a child, negative where a signal killed it; None where it goes on
+    after so many seconds.
+    """
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -93,7 +103,9 @@ class Storm:
         self.attempts = []
 
     def command(self) -> list[str]:
-        """The command of the next attempt: the first one again, until there is something to go on with."""
+        """The command of the next attempt: the first one again, until there is something to go on
+        with.
+        """
         if self.sweep:
             return [*self.words, f"hydra.sweep.dir={self.folder}", "sweep.resume=true"]
         if (self.folder / "checkpoint/state.safetensors").is_file():
@@ -119,19 +131,27 @@ class Storm:
         return code
 
     def look(self) -> None:
-        """After an end in good order: there is no lock, and a model is whole, unless a kill before tore it."""
-        assert self.sweep or not (self.folder / folder_lock.LOCK).exists() or self.was_killed(), self.attempts
+        """After an end in good order: there is no lock, and a model is whole, unless a kill before
+        tore it.
+        """
+        assert self.sweep or not (self.folder / folder_lock.LOCK).exists() or self.was_killed(), (
+            self.attempts
+        )
         if self.was_killed():
             return
         for manifest in self.folder.rglob(MANIFEST):
             read_folder(manifest.parent)
 
     def was_killed(self) -> bool:
-        """Whether an attempt ended without having a say in it, which may leave a stale lock and a model that is half replaced."""
+        """Whether an attempt ended without having a say in it, which may leave a stale lock and a
+        model that is half replaced.
+        """
         return any(attempt["code"] < 0 for attempt in self.attempts)
 
     def rage(self, kills: int, span: float) -> int:
-        """Kill so many times, and let the run end then, if it has not done so before; return how many kills there were."""
+        """Kill so many times, and let the run end then, if it has not done so before; return how
+        many kills there were.
+        """
         for kill in range(kills):
             if self.attempt(span) == 0:
                 return kill
@@ -140,11 +160,21 @@ class Storm:
 
 
 def results(folder: Path) -> dict[str, object]:
-    """What runs of the same bits have in common: the files of the models, the histories and metrics without seconds."""
-    models = {path.relative_to(folder).as_posix(): path.read_bytes().hex() for path in folder.rglob("model/*")}
-    rows = {path.relative_to(folder).as_posix(): timeless(history.read(path)) for path in folder.rglob("history.csv")}
-    metrics = {path.relative_to(folder).as_posix(): timeless(json.loads(path.read_text()).values())
-               for path in folder.rglob("metrics.json")}  # fmt: skip
+    """What runs of the same bits have in common: the files of the models, the histories and metrics
+    without seconds.
+    """
+    models = {
+        path.relative_to(folder).as_posix(): path.read_bytes().hex()
+        for path in folder.rglob("model/*")
+    }
+    rows = {
+        path.relative_to(folder).as_posix(): timeless(history.read(path))
+        for path in folder.rglob("history.csv")
+    }
+    metrics = {
+        path.relative_to(folder).as_posix(): timeless(json.loads(path.read_text()).values())
+        for path in folder.rglob("metrics.json")
+    }
     return {"models": models, "histories": rows, "metrics": metrics}
 
 
@@ -158,7 +188,10 @@ def warm(words: list[str], folder: Path) -> None:
     if "tracker=none" not in words:
         import_mlflow()
     with contextlib.redirect_stdout(None):
-        assert main.main([*untracked, "tracker=none", f"hydra.run.dir={folder}", "optimizer.epochs=1"]) == 0
+        assert (
+            main.main([*untracked, "tracker=none", f"hydra.run.dir={folder}", "optimizer.epochs=1"])
+            == 0
+        )
     shutil.rmtree(folder)
 
 
@@ -167,12 +200,19 @@ def storm(root: Path, seed: int, kills: int, words: list[str], is_fresh: bool) -
     root.mkdir(parents=True, exist_ok=True)
     begin, draws = fresh if is_fresh else forked, random.Random(seed)
     peaceful = Storm(root / "peaceful", words, draws, begin)
-    if not is_fresh:  # imports and kernels are in this process then, and in the children that it forks
+    # imports and kernels are in this process then, and in the children that it forks
+    if not is_fresh:
         warm(words, root / "warming")
     started = time.monotonic()
     peaceful.attempt(None)
     span = time.monotonic() - started
-    span, attempts, done, same, folder = 0.5 * (time.monotonic() - started), [], 0, True, root / "shaken"
+    span, attempts, done, same, folder = (
+        0.5 * (time.monotonic() - started),
+        [],
+        0,
+        True,
+        root / "shaken",
+    )
     while done < kills:  # a run that ends too soon is followed by another one, under faster fire
         shutil.rmtree(folder, ignore_errors=True)
         shaken = Storm(folder, words, draws, begin)
@@ -191,4 +231,6 @@ if __name__ == "__main__":
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("words", nargs="+")
     typed = parser.parse_intermixed_args()
-    print(json.dumps(storm(typed.folder.resolve(), typed.seed, typed.kills, typed.words, typed.fresh)))
+    print(
+        json.dumps(storm(typed.folder.resolve(), typed.seed, typed.kills, typed.words, typed.fresh))
+    )

@@ -34,7 +34,9 @@ def failed(capsys: pytest.CaptureFixture[str], folder: Path, *words: str) -> str
 def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], data: bytes, text: str) -> None:
     path = tmp_path / "train.txt"
     path.write_bytes(data)
-    assert failed(capsys, tmp_path, f"task.train={path}", "task.scheme=iob2").startswith(f"{path}{text}")
+    assert failed(capsys, tmp_path, f"task.train={path}", "task.scheme=iob2").startswith(
+        f"{path}{text}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,14 +50,22 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], data: bytes, 
         (["task.scheme=iob3"], "task.scheme=iob3"),
         (["task.target_scheme=iob3"], "task.target_scheme=iob3"),
         (["task.limit=0"], "task.limit=0 must be at least 1"),
-        (["optimizer.variant=prediction", "loss.beta=1"], "optimizer.variant=prediction needs loss.beta=inf"),
+        (
+            ["optimizer.variant=prediction", "loss.beta=1"],
+            "optimizer.variant=prediction needs loss.beta=inf",
+        ),
         (["loss.cost=weighted"], "loss.cost=weighted needs loss.cost_weights"),
-        (["loss.cost=weighted", "loss.cost_weights={FOO: 2}"], "loss.cost_weights names the label 'FOO'"),
+        (
+            ["loss.cost=weighted", "loss.cost_weights={FOO: 2}"],
+            "loss.cost_weights names the label 'FOO'",
+        ),
         (["loss.beta=0"], "loss.beta=0"),
         (["warm_start=/nowhere"], "/nowhere: does not exist."),
     ],
 )
-def test_config(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str) -> None:
+def test_config(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str
+) -> None:
     assert failed(capsys, tmp_path, "task.limit=60", *words).startswith(text)
 
 
@@ -69,7 +79,9 @@ def test_labels_that_training_never_shows(tmp_path: Path, caplog: pytest.LogCapt
     (tmp_path / "train.txt").write_text(GOOD)
     (tmp_path / "dev.txt").write_text(GOOD.replace("B-LOC", "B-MISC"))
     words = [f"task.{part}={tmp_path / part}.txt" for part in ("train", "dev")]
-    model = structopt.train([*QUICK, "optimizer.C=10", "optimizer.epochs=20", *words], tmp_path / "run")
+    model = structopt.train(
+        [*QUICK, "optimizer.C=10", "optimizer.epochs=20", *words], tmp_path / "run"
+    )
     assert "1 tokens have a label that the training split never shows" in caplog.text
     assert model.evaluate(tmp_path / "train.txt")["accuracy"] == 1.0
     assert model.evaluate(tmp_path / "dev.txt")["accuracy"] == pytest.approx(2 / 3)
@@ -79,7 +91,11 @@ def test_labels_that_training_never_shows(tmp_path: Path, caplog: pytest.LogCapt
 def test_valid_tags(tmp_path: Path, scheme: str) -> None:
     words = ["task.valid_tags=true", f"task.target_scheme={scheme}", "optimizer.epochs=1"]
     model = structopt.train([*QUICK, *words], tmp_path)
-    sentences = [["Jan", "von", "Purnman", "visited", "Oslo"], ["Oslo"], ["the", "New", "Jan", "Council", "of", "Oslo", "."]] * 4
+    sentences = [
+        ["Jan", "von", "Purnman", "visited", "Oslo"],
+        ["Oslo"],
+        ["the", "New", "Jan", "Council", "of", "Oslo", "."],
+    ] * 4
     assert all(tag_schemes.valid(output, "iob2") is None for output in model.predict(sentences))
 
 

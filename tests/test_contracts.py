@@ -26,7 +26,12 @@ from structopt.tracker.mlflow import MLflowTracker
 from structopt.tracker.none import NoTracker
 
 TASKS = {
-    "ner": ("conll", 200, {"columns": {"word": 0, "pos": 1, "chunk": 2, "tag": -1}}, ["a NN B-NP O", "b NN B-NP"]),
+    "ner": (
+        "conll",
+        200,
+        {"columns": {"word": 0, "pos": 1, "chunk": 2, "tag": -1}},
+        ["a NN B-NP O", "b NN B-NP"],
+    ),
     "attributes": ("crfsuite", 100, {}, ["O\tw=a", "O\tw=a:x"]),
     "multiclass": ("libsvm", 60, {}, ["1 1:2", "1 1:two"]),
     "multilabel": ("multilabel", 60, {}, ["a,b 1:2", "a 1:two"]),
@@ -59,7 +64,9 @@ class TestTasks(TaskSuite):
         lines = TASKS[chosen][3]
         file = tmp_path / f"malformed.{TASKS[chosen][0]}"
         text = "\n".join(lines) + "\n"
-        file.write_text(text.replace(" ", "\t") if chosen == "dependency" else text, encoding="utf8")
+        file.write_text(
+            text.replace(" ", "\t") if chosen == "dependency" else text, encoding="utf8"
+        )
         return file, len(lines)
 
 
@@ -119,7 +126,10 @@ class TestMLflow(TrackerSuite):
 class TestExecutors(ExecutorSuite):
     @pytest.fixture(params=["serial", "threads"])
     def executor(self, request):
-        return registry.create("executor", {"name": request.param, "workers": 3 if request.param == "threads" else None})
+        return registry.create(
+            "executor",
+            {"name": request.param, "workers": 3 if request.param == "threads" else None},
+        )
 
 
 class Backwards:
@@ -143,7 +153,11 @@ class WrongGold(LinearChain):
 
     def gold(self, encoded, structure):
         right = super().gold(encoded, structure)
-        return SparseVectors(right.offsets, right.parts, np.where(np.arange(len(right.values)) == 2, 0.0, right.values))
+        return SparseVectors(
+            right.offsets,
+            right.parts,
+            np.where(np.arange(len(right.values)) == 2, 0.0, right.values),
+        )
 
 
 class WrongView(LinearChain):
@@ -169,8 +183,13 @@ def test_suites_find_what_is_wrong(tmp_path):
         TrackerSuite().test_metrics_that_are_no_numbers(Loud, Run(tmp_path, {}, {}, "label"))
     encoded = random_encoded(1)
     with pytest.raises(AssertionError):
-        FactorGraphSuite().test_gold_is_an_output(WrongGold(), encoded, LinearChain().build(encoded))
-    for test in (FactorGraphSuite().test_views, FactorGraphSuite().test_outputs_survive_their_views):
+        FactorGraphSuite().test_gold_is_an_output(
+            WrongGold(), encoded, LinearChain().build(encoded)
+        )
+    for test in (
+        FactorGraphSuite().test_views,
+        FactorGraphSuite().test_outputs_survive_their_views,
+    ):
         with pytest.raises(AssertionError):
             test(WrongView(), encoded, LinearChain().build(encoded))
     file = tmp_path / "train.libsvm"

@@ -16,19 +16,35 @@ import pytest
 from structopt import datasets as shipped
 from structopt.command import main
 from structopt.config.composition import compose, validate
-from tests.pages import NOT_TRAINING, PAGES, ROOT, anchors, blocks, commands, console, headings, links, runs, trainings
+from tests.pages import (
+    NOT_TRAINING,
+    PAGES,
+    ROOT,
+    anchors,
+    blocks,
+    commands,
+    console,
+    headings,
+    links,
+    runs,
+    trainings,
+)
 
 README = ROOT / "README.md"
 PLUGINS = (ROOT / "docs" / "plugins.md").read_text(encoding="utf8")
 TEXTS = {page.name: page.read_text(encoding="utf8") for page in (README, *PAGES)}
-CONSOLES = [block.text for text in TEXTS.values() for block in blocks(text) if block.language == "console"]
+CONSOLES = [
+    block.text for text in TEXTS.values() for block in blocks(text) if block.language == "console"
+]
 EXPERIMENTS = [line for line in trainings(PLUGINS) if "+experiment=" in line]
 RUN_FOLDER = re.compile(r"outputs/\d{4}-\d\d-\d\d/[\d-]+")
 
 
 @pytest.fixture(scope="module")
 def distribution(tmp_path_factory):
-    """The files of docs/plugins.md as an installed distribution: a folder with its packages and its metadata."""
+    """The files of docs/plugins.md as an installed distribution: a folder with its packages and its
+    metadata.
+    """
     folder = tmp_path_factory.mktemp("distribution")
     for block in blocks(PLUGINS):
         assert block.path, "a block of docs/plugins.md does not begin with the name of its file"
@@ -41,9 +57,16 @@ def distribution(tmp_path_factory):
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf8"))["project"]
     info = folder / f"structopt_example-{project['version']}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
-    groups = [[f"[{group}]", *(f"{k} = {v}" for k, v in points.items())] for group, points in project["entry-points"].items()]
-    (info / "entry_points.txt").write_text("\n".join(line for group in groups for line in group), encoding="utf8")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    groups = [
+        [f"[{group}]", *(f"{k} = {v}" for k, v in points.items())]
+        for group, points in project["entry-points"].items()
+    ]
+    (info / "entry_points.txt").write_text(
+        "\n".join(line for group in groups for line in group), encoding="utf8"
+    )
     return folder
 
 
@@ -59,13 +82,21 @@ def plugins(distribution):
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """A folder with the files that the commands of docs/plugins.md name, written from the shipped corpus."""
+    """A folder with the files that the commands of docs/plugins.md name, written from the shipped
+    corpus.
+    """
     folder = tmp_path_factory.mktemp("texts")
     for split, count in (("train", 40), ("dev", 20)):
-        sentences = shipped.path(split, "conll").read_text(encoding="utf8").strip().split("\n\n")[:count]
+        sentences = (
+            shipped.path(split, "conll").read_text(encoding="utf8").strip().split("\n\n")[:count]
+        )
         rows = [[line.split() for line in sentence.splitlines()] for sentence in sentences]
-        (folder / f"{split}.txt").write_text("".join(" ".join(f"{r[0]}/{r[1]}" for r in s) + "\n" for s in rows))
-    (folder / "plain.txt").write_text(re.sub(r"/[^/\s]+(?=\s)", "", (folder / "dev.txt").read_text()))
+        (folder / f"{split}.txt").write_text(
+            "".join(" ".join(f"{r[0]}/{r[1]}" for r in s) + "\n" for s in rows)
+        )
+    (folder / "plain.txt").write_text(
+        re.sub(r"/[^/\s]+(?=\s)", "", (folder / "dev.txt").read_text())
+    )
     return folder
 
 
@@ -74,7 +105,11 @@ def test_every_kind_has_an_example(plugins):
     from structopt.config import registry
 
     for kind in registry.KINDS:
-        examples = [one for one in registry.installed(kind).values() if one.distribution == "structopt-example"]
+        examples = [
+            one
+            for one in registry.installed(kind).values()
+            if one.distribution == "structopt-example"
+        ]
         assert len(examples) == 1, f"docs/plugins.md shows no {kind}"
         file = plugins / "structopt_example" / "conf" / kind / f"{examples[0].name}.yaml"
         assert f"name: {examples[0].name}\n" in file.read_text(encoding="utf8")
@@ -91,20 +126,30 @@ def test_plugins_train(line, plugins, texts, tmp_path, monkeypatch):
     scores = json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf8"))["dev"]
     assert scores["f1" if "task=" not in line else "accuracy"] > 0.2
     if "tracker=jsonlines" in line:
-        events = [json.loads(line)["event"] for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
+        events = [
+            json.loads(line)["event"] for line in (tmp_path / "runs.jsonl").read_text().splitlines()
+        ]
         assert events == ["start", "pass", "pass", "end"]
     if "task=slashed" in line:
         predict = next(line for line in commands(PLUGINS) if line.startswith("predict "))
         assert main.main(predict.replace("MODEL", "run").split()) == 0
         tagged = (tmp_path / "tagged.txt").read_text(encoding="utf8").split()
-        assert [token.rpartition("/")[0] for token in tagged] == (tmp_path / "plain.txt").read_text().split()
+        assert [token.rpartition("/")[0] for token in tagged] == (
+            tmp_path / "plain.txt"
+        ).read_text().split()
 
 
 def test_the_scorer_is_that_of_the_plugin():
     """docs/plugins.md shows the module of plugins/structopt-numpy-scorer, under another name."""
-    shown = next(block.text for block in blocks(PLUGINS) if block.path == "structopt_example/hidden_layer.py")
+    shown = next(
+        block.text for block in blocks(PLUGINS) if block.path == "structopt_example/hidden_layer.py"
+    )
     module = ROOT / "plugins" / "structopt-numpy-scorer" / "structopt_numpy_scorer" / "scorer.py"
-    text = module.read_text(encoding="utf8").replace("tanh_layer", "hidden_layer").replace("TanhLayer", "HiddenLayer")
+    text = (
+        module.read_text(encoding="utf8")
+        .replace("tanh_layer", "hidden_layer")
+        .replace("TanhLayer", "HiddenLayer")
+    )
     assert shown.partition('"""')[1:] == text.partition('"""')[1:]
     assert len(text.splitlines()) < 100
 
@@ -123,9 +168,21 @@ def test_experiments_report(line, plugins, tmp_path, monkeypatch):
 def test_tests_of_the_page_pass(plugins):
     """The tests that docs/plugins.md shows."""
     paths = [str(plugins), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(plugins), str(plugins / "tests")]
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(plugins),
+        str(plugins / "tests"),
+    ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run(words, cwd=plugins, capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(
+        words, cwd=plugins, capture_output=True, text=True, env=environment, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -147,9 +204,13 @@ def trained(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if name != "plugins.md" and "```python" in text])
+@pytest.mark.parametrize(
+    "name", [name for name, text in TEXTS.items() if name != "plugins.md" and "```python" in text]
+)
 def test_python_runs(name, trained, tmp_path, monkeypatch, capsys):
-    """The Python blocks of a page run in order, print what a block of text below them shows, and draw the page's pictures."""
+    """The Python blocks of a page run in order, print what a block of text below them shows, and
+    draw the page's pictures.
+    """
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     for block in blocks(TEXTS[name]):
@@ -165,7 +226,9 @@ def test_python_runs(name, trained, tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("block", CONSOLES)
 def test_consoles_show_what_happens(block, tmp_path, monkeypatch, capsys):
-    """Commands print what is shown below them; a shown file is compared if a command wrote it, and written otherwise."""
+    """Commands print what is shown below them; a shown file is compared if a command wrote it, and
+    written otherwise.
+    """
     monkeypatch.chdir(tmp_path)
     for typed, shown in console(block):
         if typed.startswith("cat "):
@@ -210,12 +273,17 @@ def test_every_picture_is_shown():
 
 @pytest.mark.parametrize("optimizer", ["lbfgs", "sdca", "eg", "cutting_plane", "smo"])
 def test_refusals_of_the_loss_name_what_works(optimizer, plugins, tmp_path, monkeypatch, capsys):
-    """What `loss=huber` is refused with can be typed: of the losses and optimizers that the message names, the first trains."""
+    """What `loss=huber` is refused with can be typed: of the losses and optimizers that the message
+    names, the first trains.
+    """
     monkeypatch.chdir(tmp_path)
     assert main.main(["loss=huber", f"optimizer={optimizer}", "tracker=none"]) == 2
     message = capsys.readouterr().err
     assert "loss.beta=1" not in message
-    loss, gradients = re.search(r"Type (loss=\w+)", message), re.search(r"gradients alone: (\w+)", message)
+    loss, gradients = (
+        re.search(r"Type (loss=\w+)", message),
+        re.search(r"gradients alone: (\w+)", message),
+    )
     small = ["tracker=none", "task.limit=20", "optimizer.epochs=1"]
     assert loss and main.main([loss[1], f"optimizer={optimizer}", *small]) == 0
     if gradients:

@@ -1,6 +1,8 @@
-"""Mutated files of every format, read as the program reads them: they are read, or refused with one message, and soon.
+"""Mutated files of every format, read as the program reads them: they are read, or refused with one
+message, and soon.
 
-A file that breaks the program is kept where the test's message says, and is made again from its format and seed.
+A file that breaks the program is kept where the test's message says, and is made again from its
+format and seed.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ from structopt.templates.word_lists import Phrases, read_list
 from tests.mutations import mutated
 
 SECONDS = 2.0
-"""The most that a file of these sizes may take: a hundred times what it takes, less than what is quadratic needs."""
+"""The most that a file of these sizes may take: a hundred times what it takes, less than what is
+quadratic needs.
+"""
 LONGEST = 3000
 """Characters of the longest message."""
 FEW, MANY = 200, 900
@@ -47,7 +51,10 @@ Oslo NNP B-NP B-LOC
 
 so RB B-ADVP O
 """
-CRFSUITE = "B-PER\tword=Ann\tupper\tlength:3\nO\tword=slept\tlength:5\n\nO\tword=a\\:t\tlength:-2e-1\nO\tx\\\\\t\ty:1\n"
+CRFSUITE = (
+    "B-PER\tword=Ann\tupper\tlength:3\nO\tword=slept\tlength:5\n\nO\tword=a\\:t\tlength:-2e-1\n"
+    "O\tx\\\\\t\ty:1\n"
+)
 LIBSVM = "sport 1:1 3:0.5   # a comment\n+1.0 2:1 7:-1e-3\nsport 1:2\n\n-1 0:5 10:1\n"
 MULTILABEL = "LOC,sport 4:1 7:1\nORG 30:2\n31:1.50\n1,LOC 4:1 # x\n"
 ARFF = r"""% a comment
@@ -90,8 +97,13 @@ TOKEN_LISTS = """{"id": "0", "tokens": ["Ann", "Falk"], "pos_tags": ["NNP", "NNP
 
 {"id": "2", "tokens": [], "pos_tags": [], "ner_tags": []}
 """
-INTEGERS = '{"tokens": ["Ann", "slept"], "ner_tags": [1, 0]}\n{"tokens": ["Oslo"], "ner_tags": [2]}\n'
-INFORMATION = '{"features": {"ner_tags": {"feature": {"names": ["O", "B-PER", "B-LOC"], "_type": "ClassLabel"}}}}'
+INTEGERS = (
+    '{"tokens": ["Ann", "slept"], "ner_tags": [1, 0]}\n{"tokens": ["Oslo"], "ner_tags": [2]}\n'
+)
+INFORMATION = (
+    '{"features": {"ner_tags": {"feature": {"names": ["O", "B-PER", "B-LOC"], "_type": '
+    '"ClassLabel"}}}}'
+)
 TEXTS = """{"text": "Ann Falk slept.", "entities": [[0, 8, "PER"]], "meta": {}}
 {"text": "in Oslo", "entities": [{"start": 3, "end": 7, "label": "LOC"}]}
 """
@@ -101,7 +113,10 @@ SPACY = """[{"id": 0, "paragraphs": [{"raw": "Ann slept", "sentences": [{"tokens
 {"id": 1, "paragraphs": []}]
 """
 CSV_TOKENS = 'Sentence #,Word,POS,Tag\n1,Ann,NNP,B-PER\n,"""",X,O\n,"a, b",X,O\n2,Oslo,NNP,B-LOC\n'
-CSV_LISTS = 'tokens,ner_tags,x\n"[""Ann"", ""slept""]","[""B-PER"", ""O""]",1\n"[\'so\']",[\'O\'],\n"in Oslo","O B-LOC",2\n'
+CSV_LISTS = (
+    'tokens,ner_tags,x\n"[""Ann"", ""slept""]","[""B-PER"", ""O""]",1\n"[\'so\']",[\'O\'],\n'
+    '"in Oslo","O B-LOC",2\n'
+)
 LIST = "Oslo\nNew  York City\n# x\n\nSt. Ives\n"
 TEMPLATES = """bias
 word[-2..2]
@@ -120,25 +135,39 @@ METRICS = '{"train": {"objective": 1.5, "gap": null, "epochs": 2}, "dev": {"f1":
 JOB = """{"number": 1, "overrides": ["loss.beta=1"], "status": "FINISHED", "score": 0.5, "error": "",
 "config": {"label": "a", "loss": {"beta": 1}}}
 """
-CONFIG = "label: null\nseed: 0\ntask: {name: ner, train: null}\nloss:\n  name: family\n  beta: inf\n  cost_weights: {O: 1.5}\n"
+CONFIG = (
+    "label: null\nseed: 0\ntask: {name: ner, train: null}\nloss:\n  name: family\n  beta: inf\n"
+    "  cost_weights: {O: 1.5}\n"
+)
 
 
 def _columns(width: int) -> bytes:
     numbers = {2: (0, 3), 3: (0, 1, 3), 4: (0, 1, 2, 3)}[width]
     lines = (line.split(" ") for line in WORDS.strip().split("\n"))
-    return "".join(" ".join(line[i] for i in numbers if len(line) > 1) + "\n" for line in lines).encode()
+    return "".join(
+        " ".join(line[i] for i in numbers if len(line) > 1) + "\n" for line in lines
+    ).encode()
 
 
 def _npz(save: Callable[..., None]) -> bytes:
     stream = io.BytesIO()
-    save(stream, pixels=np.arange(8.0), shapes_x=np.array([[2, 3], [1, 2]]), labels=np.array([0, 0, 1, 0, 1, 1, 1, 0]))
+    save(
+        stream,
+        pixels=np.arange(8.0),
+        shapes_x=np.array([[2, 3], [1, 2]]),
+        labels=np.array([0, 0, 1, 0, 1, 1, 1, 0]),
+    )
     return stream.getvalue()
 
 
 def _parquet() -> bytes:
     pyarrow = pytest.importorskip("pyarrow")
     parquet, stream = pytest.importorskip("pyarrow.parquet"), io.BytesIO()
-    columns = {"tokens": [["Ann", "slept"], [], ["Oslo"]], "pos_tags": [["NNP", "V"], [], ["NNP"]], "ner_tags": [[1, 0], [], [2]]}
+    columns = {
+        "tokens": [["Ann", "slept"], [], ["Oslo"]],
+        "pos_tags": [["NNP", "V"], [], ["NNP"]],
+        "ner_tags": [[1, 0], [], [2]],
+    }
     metadata = {"huggingface": f'{{"info": {INFORMATION}}}'}
     parquet.write_table(pyarrow.table(columns).replace_schema_metadata(metadata), stream)
     return stream.getvalue()
@@ -179,19 +208,25 @@ class Format:
         for name, text in self.beside.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text, encoding="utf8")
-        sample = folder / (f"sample{self.ending}" if self.ending not in self.beside else self.ending)
+        sample = folder / (
+            f"sample{self.ending}" if self.ending not in self.beside else self.ending
+        )
         sample.parent.mkdir(exist_ok=True)
         sample.write_bytes(gzip.compress(self.data) if self.gzip else self.data)
         return sample
 
     def mutated(self, random: Random) -> bytes:
-        """A mutated file; where it is compressed, mutated before that or after it, or followed by another one."""
+        """A mutated file; where it is compressed, mutated before that or after it, or followed by
+        another one.
+        """
         if not self.gzip:
             return mutated(self.data, random)
         how = random.randrange(3)
         if how == 0:
             return mutated(gzip.compress(self.data, mtime=0), random)
-        return gzip.compress(mutated(self.data, random), mtime=0) + (gzip.compress(self.data, mtime=0) if how == 1 else b"")
+        return gzip.compress(mutated(self.data, random), mtime=0) + (
+            gzip.compress(self.data, mtime=0) if how == 1 else b""
+        )
 
 
 @cache
@@ -214,7 +249,9 @@ def _fitted(words: tuple[str, ...], sample: Path) -> Any:
 
 
 def _task_reads(*words: str) -> Callable[[Path, Path], None]:
-    """Train on a file; evaluate on it, and predict its outputs, with what was learnt from the sample."""
+    """Train on a file; evaluate on it, and predict its outputs, with what was learnt from the
+    sample.
+    """
 
     def read(path: Path, sample: Path) -> None:
         _fitted(words, sample)  # the sample itself must not be refused
@@ -231,7 +268,9 @@ def _refused() -> Iterator[None]:
     try:
         yield
     except StructoptError as error:
-        assert len(str(error)) < LONGEST, f"a message of {len(str(error))} characters: {str(error)[:300]}"
+        assert len(str(error)) < LONGEST, (
+            f"a message of {len(str(error))} characters: {str(error)[:300]}"
+        )
 
 
 def _train(words: tuple[str, ...], path: Path, sample: Path) -> None:
@@ -248,13 +287,17 @@ def _evaluate(words: tuple[str, ...], path: Path, sample: Path) -> None:
 def _predict(words: tuple[str, ...], path: Path, sample: Path) -> None:
     task = _fitted(words, sample)
     corpus = task.read(path, labelled=False)
-    task.write_outputs(corpus, path.with_name("predicted"), task.written(_outputs(task, task.encode(corpus))))
+    task.write_outputs(
+        corpus, path.with_name("predicted"), task.written(_outputs(task, task.encode(corpus)))
+    )
 
 
 def _outputs(task: Any, encoded: Any) -> Any:
     """The first label of every variable; of trees, the root as head of every word."""
     size = int(encoded.offsets[-1])
-    return task.decode(encoded, np.zeros((size, 2) if isinstance(encoded, EncodedTrees) else size, np.int32))
+    return task.decode(
+        encoded, np.zeros((size, 2) if isinstance(encoded, EncodedTrees) else size, np.int32)
+    )
 
 
 def _list_reads(path: Path, sample: Path) -> None:
@@ -266,12 +309,17 @@ def _templates_read(path: Path, sample: Path) -> None:
     """Take the lines of a file as templates, and featurise a sentence with them."""
     config, lines = _config("task=ner"), path.read_bytes().decode("utf8", "replace").split("\n")
     with _refused():
-        task = feature_keys.task_of({**config, "features": {**config["features"], "templates": lines}})
+        task = feature_keys.task_of(
+            {**config, "features": {**config["features"], "templates": lines}}
+        )
         task.fit(task.read(path.with_name("sentences.conll")))
 
 
 def _arc_templates_read(path: Path, sample: Path) -> None:
-    config, lines = _config("task=dependency"), path.read_bytes().decode("utf8", "replace").split("\n")
+    config, lines = (
+        _config("task=dependency"),
+        path.read_bytes().decode("utf8", "replace").split("\n"),
+    )
     with _refused():
         config = {**config, "features": {**config["features"], "templates": lines}}
         feature_keys.task_of(config), feature_keys.scorer_of(config)
@@ -293,7 +341,11 @@ def _names_read(path: Path, sample: Path) -> None:
     """Read integers with the names that a file gives them."""
     for use in (_train, _evaluate):
         with _refused():
-            use((*WORDS_ONLY, f"task.names='{path}'"), path.with_name("sentences.jsonl"), path.with_name("sentences.jsonl"))
+            use(
+                (*WORDS_ONLY, f"task.names='{path}'"),
+                path.with_name("sentences.jsonl"),
+                path.with_name("sentences.jsonl"),
+            )
 
 
 def _arff_reads(path: Path, sample: Path) -> None:
@@ -301,28 +353,51 @@ def _arff_reads(path: Path, sample: Path) -> None:
     _task_reads("task=multilabel", "task.labels=2", "task.partial=true")(path, sample)
 
 
-NER = ("task=ner", "features.templates=[bias,'word[-1..1]','prefix(lower(word),1..2)','pos & shape(word)']")
+NER = (
+    "task=ner",
+    "features.templates=[bias,'word[-1..1]','prefix(lower(word),1..2)','pos & shape(word)']",
+)
 WORDS_ONLY = ("task=ner", "features.templates=[bias,'word[-1..1]','prefix(lower(word),1..2)']")
-TREES = ("task=dependency", "features.templates=['h.form & m.upos','h.upos & between.upos','m.suffix(form,3)']")
-RUN = {"metrics.json": METRICS, "history.csv": HISTORY, "job.json": JOB, ".hydra/config.yaml": CONFIG}
+TREES = (
+    "task=dependency",
+    "features.templates=['h.form & m.upos','h.upos & between.upos','m.suffix(form,3)']",
+)
+RUN = {
+    "metrics.json": METRICS,
+    "history.csv": HISTORY,
+    "job.json": JOB,
+    ".hydra/config.yaml": CONFIG,
+}
 FORMATS = {
     "columns2": Format(_columns(2), ".conll", _task_reads(*NER)),
     "columns3": Format(_columns(3), ".conll", _task_reads(*NER, "task.partial=true")),
     "columns4": Format(_columns(4), ".conll", _task_reads(*NER)),
     "columns_latin": Format(_columns(4), ".conll", _task_reads(*NER, "task.encoding=latin-1")),
-    "columns_utf16": Format(_columns(4).decode().encode("utf-16"), ".conll", _task_reads(*NER, "task.encoding=utf-16")),
-    "columns_tab": Format(_columns(2).replace(b" ", b"\t"), ".conll", _task_reads("task=tagging", "task.separator='\t'")),
+    "columns_utf16": Format(
+        _columns(4).decode().encode("utf-16"), ".conll", _task_reads(*NER, "task.encoding=utf-16")
+    ),
+    "columns_tab": Format(
+        _columns(2).replace(b" ", b"\t"),
+        ".conll",
+        _task_reads("task=tagging", "task.separator='\t'"),
+    ),
     "jsonl": Format(TOKEN_LISTS.encode(), ".jsonl", _task_reads(*NER)),
-    "jsonl_integers": Format(INTEGERS.encode(), ".jsonl", _task_reads(*WORDS_ONLY), {"dataset_info.json": INFORMATION}),
+    "jsonl_integers": Format(
+        INTEGERS.encode(), ".jsonl", _task_reads(*WORDS_ONLY), {"dataset_info.json": INFORMATION}
+    ),
     "texts": Format(TEXTS.encode(), ".jsonl", _task_reads(*WORDS_ONLY)),
     "spacy": Format(SPACY.encode(), ".json", _task_reads(*NER)),
     "csv_tokens": Format(CSV_TOKENS.encode(), ".csv", _task_reads(*NER)),
     "csv_lists": Format(CSV_LISTS.encode(), ".csv", _task_reads(*WORDS_ONLY)),
     "parquet": Format(_parquet(), ".parquet", _task_reads(*NER)),
-    "names": Format(INFORMATION.encode(), "dataset_info.json", _names_read, {"sentences.jsonl": INTEGERS}),
+    "names": Format(
+        INFORMATION.encode(), "dataset_info.json", _names_read, {"sentences.jsonl": INTEGERS}
+    ),
     "crfsuite": Format(CRFSUITE.encode(), ".crfsuite", _task_reads("task=attributes")),
     "libsvm": Format(LIBSVM.encode(), ".libsvm", _task_reads("task=multiclass")),
-    "multilabel": Format(MULTILABEL.encode(), ".multilabel", _task_reads("task=multilabel", "task.partial=true")),
+    "multilabel": Format(
+        MULTILABEL.encode(), ".multilabel", _task_reads("task=multilabel", "task.partial=true")
+    ),
     "arff": Format(ARFF.encode(), ".arff", _arff_reads, {"mutated.xml": XML, "sample.xml": XML}),
     "mulan_xml": Format(XML.encode(), ".xml", _xml_reads, {"mutated.arff": ARFF}),
     "conllu": Format(CONLLU.encode(), ".conllu", _task_reads(*TREES)),
@@ -331,20 +406,35 @@ FORMATS = {
     "npz": Format(_npz(np.savez_compressed), ".npz", _task_reads("task=grid")),
     "npz_stored": Format(_npz(np.savez), ".npz", _task_reads("task=grid")),
     "word_list": Format(LIST.encode(), ".txt", _list_reads),
-    "templates": Format(TEMPLATES.encode(), ".txt", _templates_read, {"sentences.conll": _columns(4).decode()}),
+    "templates": Format(
+        TEMPLATES.encode(), ".txt", _templates_read, {"sentences.conll": _columns(4).decode()}
+    ),
     "arc_templates": Format(ARC_TEMPLATES.encode(), ".txt", _arc_templates_read),
     "metrics_json": Format(METRICS.encode(), "metrics.json", _record_reads, RUN),
     "history_csv": Format(HISTORY.encode(), "history.csv", _record_reads, RUN),
     "job_json": Format(JOB.encode(), "job.json", _record_reads, RUN),
     "run_config": Format(CONFIG.encode(), ".hydra/config.yaml", _record_reads, RUN),
 }
-COMPRESSED = ("columns4", "jsonl", "crfsuite", "libsvm", "multilabel", "arff", "conllu", "conllx", "word_tag_head", "word_list")
+COMPRESSED = (
+    "columns4",
+    "jsonl",
+    "crfsuite",
+    "libsvm",
+    "multilabel",
+    "arff",
+    "conllu",
+    "conllx",
+    "word_tag_head",
+    "word_list",
+)
 FORMATS |= {f"{name}_gz": FORMATS[name].compressed() for name in COMPRESSED}
 
 
 @contextmanager
 def _in_time(seconds: float) -> Iterator[None]:
-    """Raise _TooSlow where something takes more seconds of the processor, between its instructions or in a regular expression."""
+    """Raise _TooSlow where something takes more seconds of the processor, between its instructions
+    or in a regular expression.
+    """
 
     def expired(*_: object) -> None:
         raise _TooSlow(f"took longer than {seconds:g} s")
@@ -359,7 +449,9 @@ def _in_time(seconds: float) -> Iterator[None]:
 
 
 def broken(name: str, seeds: range, folder: Path) -> dict[str, str]:
-    """Read mutated files of a format; return what broke, a line a cause, with the first file of each."""
+    """Read mutated files of a format; return what broke, a line a cause, with the first file of
+    each.
+    """
     form, causes = FORMATS[name], dict[str, str]()
     sample = form.lay_out(folder)
     path = sample.with_name(sample.name.replace("sample", "mutated"))
@@ -380,14 +472,36 @@ def broken(name: str, seeds: range, folder: Path) -> dict[str, str]:
 
 def _cause(error: BaseException) -> str:
     """The error, and the last line of the program that it came from."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "structopt" in Path(frame.filename).parts]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if "structopt" in Path(frame.filename).parts
+    ]
     where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "the test"
     return f"{type(error).__name__} in {where}: {str(error)[:200]}"
 
 
 GROUPS = {
-    "columns": ["columns2", "columns3", "columns4", "columns_latin", "columns_utf16", "columns_tab"],
-    **{name: [name] for name in ("crfsuite", "libsvm", "multilabel", "conllu", "conllx", "word_tag_head", "word_list")},
+    "columns": [
+        "columns2",
+        "columns3",
+        "columns4",
+        "columns_latin",
+        "columns_utf16",
+        "columns_tab",
+    ],
+    **{
+        name: [name]
+        for name in (
+            "crfsuite",
+            "libsvm",
+            "multilabel",
+            "conllu",
+            "conllx",
+            "word_tag_head",
+            "word_list",
+        )
+    },
     "token_lists": ["jsonl", "jsonl_integers", "texts", "spacy", "names"],
     "csv": ["csv_tokens", "csv_lists"],
     "parquet": ["parquet"],
@@ -400,13 +514,17 @@ GROUPS = {
 """Formats, of each of which as many files are read, and their variants."""
 
 
-def _broken_of(group: str, seeds: range, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def _broken_of(
+    group: str, seeds: range, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
     monkeypatch.setattr(durable_files.os, "fsync", lambda _: None)
     monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
     variants, causes = GROUPS[group], dict[str, str]()
     for index, name in enumerate(variants):
         (folder / f"{index}").mkdir()
-        causes |= broken(name, range(seeds.start + index, seeds.stop, len(variants)), folder / f"{index}")
+        causes |= broken(
+            name, range(seeds.start + index, seeds.stop, len(variants)), folder / f"{index}"
+        )
     return causes
 
 

@@ -1,4 +1,6 @@
-"""Imports run one way, from the rooms above to the floors below, those inside functions too, and in no circle."""
+"""Imports run one way, from the rooms above to the floors below, those inside functions too, and in
+no circle.
+"""
 
 import ast
 from graphlib import CycleError, TopologicalSorter
@@ -9,9 +11,19 @@ import pytest
 import structopt
 
 ROOT = Path(structopt.__file__).parent
-COMPONENTS = frozenset({
-    "task", "features", "factor_graph", "factor_kind", "inference", "loss", "optimizer", "tracker", "executor",
-})  # fmt: skip
+COMPONENTS = frozenset(
+    {
+        "task",
+        "features",
+        "factor_graph",
+        "factor_kind",
+        "inference",
+        "loss",
+        "optimizer",
+        "tracker",
+        "executor",
+    }
+)
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
     frozenset({"kernels"}),
@@ -24,8 +36,12 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"sweep", "report", "experiment"}),
     frozenset({"command", "estimators"}),
 )
-OUTSIDE = {"plugin", "testing", "", "__main__"}  # they may import from anywhere, and no room imports them
-READERS = {"task": {"formats", "metrics", "templates", "datasets"}, "features": {"formats", "templates"}}
+# they may import from anywhere, and no room imports them
+OUTSIDE = {"plugin", "testing", "", "__main__"}
+READERS = {
+    "task": {"formats", "metrics", "templates", "datasets"},
+    "features": {"formats", "templates"},
+}
 """Which rooms of the components read files, score predictions, and know templates."""
 EXCEPTIONS = {
     "model.folder": {"tracker"},  # a model may be one that MLflow keeps
@@ -47,7 +63,11 @@ MODULES = dict(modules())
 def imported(path):
     """Modules of this package that a file imports anywhere but for type checkers alone."""
     tree = ast.parse(path.read_text(encoding="utf8"))
-    checked = [one for one in ast.walk(tree) if isinstance(one, ast.If) and "TYPE_CHECKING" in ast.unparse(one.test)]
+    checked = [
+        one
+        for one in ast.walk(tree)
+        if isinstance(one, ast.If) and "TYPE_CHECKING" in ast.unparse(one.test)
+    ]
     for_types = {id(node) for one in checked for node in ast.walk(one)}
     for node in ast.walk(tree):
         if id(node) in for_types:
@@ -57,7 +77,10 @@ def imported(path):
         elif isinstance(node, ast.ImportFrom) and node.module:
             assert node.level == 0, f"{path}: relative import"
             within = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = [name if name.removeprefix("structopt.") in MODULES else node.module for name in within]
+            names = [
+                name if name.removeprefix("structopt.") in MODULES else node.module
+                for name in within
+            ]
         else:
             continue
         for name in names:
@@ -85,7 +108,9 @@ INSIDE = [module for module in MODULES if room(module) not in OUTSIDE]
 @pytest.mark.parametrize("module", INSIDE)
 def test_imports_come_from_its_own_floor_and_below(module):
     for other in IMPORTS[module] - EXCEPTIONS.get(module, set()):
-        assert room(other) not in OUTSIDE and floor(other) <= floor(module), f"{module} imports {other}, which is above it"
+        assert room(other) not in OUTSIDE and floor(other) <= floor(module), (
+            f"{module} imports {other}, which is above it"
+        )
 
 
 @pytest.mark.parametrize("module", [one for one in INSIDE if room(one) in COMPONENTS])

@@ -1,4 +1,6 @@
-"""The plugins of this repository, built and installed as distributions, and used on the command line."""
+"""The plugins of this repository, built and installed as distributions, and used on the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -15,33 +17,51 @@ import pytest
 
 PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
 DISTRIBUTIONS = (
-    "structopt-arow", "structopt-knapsack", "structopt-numpy-scorer", "structopt-segments", "structopt-squared-hinge",
-)  # fmt: skip
+    "structopt-arow",
+    "structopt-knapsack",
+    "structopt-numpy-scorer",
+    "structopt-segments",
+    "structopt-squared-hinge",
+)
 NEEDED = ("hatchling", "pip")
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not all(map(find_spec, NEEDED)), reason="needs pip and hatchling to build the plugins without a network (extra: dev)"
+        not all(map(find_spec, NEEDED)),
+        reason="needs pip and hatchling to build the plugins without a network (extra: dev)",
     ),
 ]
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def call(environment: dict[str, str], folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def call(
+    environment: dict[str, str], folder: Path, *words: str
+) -> subprocess.CompletedProcess[str]:
     """Run a module of Python in a folder."""
     command = [sys.executable, "-m", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env=environment, check=False
+    )
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds the plugins as pip installs them."""
     folder = tmp_path_factory.mktemp("plugins") / "site"
-    flags = ("--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--no-input")
+    flags = (
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "--disable-pip-version-check",
+        "--no-input",
+    )
     sources = [str(PLUGINS / name) for name in DISTRIBUTIONS]
-    done = call(dict(os.environ), folder.parent, "pip", "install", *flags, "--target", str(folder), *sources)
+    done = call(
+        dict(os.environ), folder.parent, "pip", "install", *flags, "--target", str(folder), *sources
+    )
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -56,7 +76,9 @@ def command(site: Path) -> Command:
 def trained(done: subprocess.CompletedProcess[str], folder: Path) -> float:
     """Dev F1 of a run that must have succeeded."""
     assert done.returncode == 0, done.stderr
-    return float(json.loads((folder / "run" / "metrics.json").read_text(encoding="utf8"))["dev"]["f1"])
+    return float(
+        json.loads((folder / "run" / "metrics.json").read_text(encoding="utf8"))["dev"]["f1"]
+    )
 
 
 def test_distributions_hold_code_and_config(site: Path) -> None:
@@ -76,7 +98,9 @@ def test_components_lists_them_with_their_package(command: Command, tmp_path: Pa
     rows = {tuple(line.split()[:3]): line for line in done.stdout.splitlines()}
     arow = rows["optimizer", "arow", "structopt-arow"]
     assert "r: float = 1.0, epochs: int = " in arow
-    assert {(kind, "knapsack", "structopt-knapsack") for kind in ("task", "factor_graph", "factor_kind")} <= set(rows)
+    assert {
+        (kind, "knapsack", "structopt-knapsack") for kind in ("task", "factor_graph", "factor_kind")
+    } <= set(rows)
     assert "max_length: int = 8" in rows["factor_graph", "segments", "structopt-segments"]
     assert "gamma: float = 1.0" in rows["loss", "squared_hinge", "structopt-squared-hinge"]
     assert ("optimizer", "dca", "structopt-trainer") in rows
@@ -95,7 +119,13 @@ def test_help_lists_them(command: Command, tmp_path: Path) -> None:
 def arow_run(command: Command, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A folder in which `optimizer=arow` was run, and what was printed."""
     folder = tmp_path_factory.mktemp("arow")
-    words = ("optimizer=arow", "task.limit=300", "optimizer.epochs=3", "tracker=none", "hydra.run.dir=run")
+    words = (
+        "optimizer=arow",
+        "task.limit=300",
+        "optimizer.epochs=3",
+        "tracker=none",
+        "hydra.run.dir=run",
+    )
     done = command(folder, "structopt", *words)
     assert trained(done, folder) > 0.5
     return folder, done.stdout
@@ -109,7 +139,9 @@ def test_optimizer_trains_with_the_loss_that_its_config_chose(arow_run: tuple[Pa
 def test_model_of_a_plugin_loads_without_it(arow_run: tuple[Path, str]) -> None:
     """A model does not contain its optimizer: predictions need the core alone."""
     loaded = "import structopt; print(structopt.load('run').predict([['Ann', 'slept', '.']]))"
-    done = subprocess.run([sys.executable, "-c", loaded], cwd=arow_run[0], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", loaded], cwd=arow_run[0], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -142,10 +174,14 @@ def test_page_shows_the_code_of_segments() -> None:
     shown = {line.strip() for line in section.splitlines() if line.startswith("    ")}
     files = (PLUGINS / "structopt-segments").rglob("*.py")
     assert len(shown) > 20
-    assert shown <= {line.strip() for file in files for line in file.read_text(encoding="utf8").splitlines()}
+    assert shown <= {
+        line.strip() for file in files for line in file.read_text(encoding="utf8").splitlines()
+    }
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_tests_of_the_plugin(name: str, command: Command, tmp_path: Path) -> None:
-    done = command(tmp_path, "pytest", "-q", f"--basetemp={tmp_path / 'inner'}", str(PLUGINS / name / "tests"))
+    done = command(
+        tmp_path, "pytest", "-q", f"--basetemp={tmp_path / 'inner'}", str(PLUGINS / name / "tests")
+    )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,6 @@
-"""Commands and tables of the README must be those of the program; test_docs checks its Python and its links."""
+"""Commands and tables of the README must be those of the program; test_docs checks its Python and
+its links.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +35,10 @@ def test_the_table_names_all_components() -> None:
 
 
 def test_the_pairs_are_those_of_the_registry() -> None:
-    core = {name for name, one in registry.installed("optimizer").items() if one.distribution == "structopt-trainer"}
+    core = {
+        name
+        for name, one in registry.installed("optimizer").items()
+        if one.distribution == "structopt-trainer"
+    }
     verdicts = {key: verdict for key, verdict in pairs.verdicts().items() if key[0] in core}
     assert pairs.table(verdicts) in README

@@ -14,8 +14,17 @@ pytestmark = [
 ]
 
 METHODS = {
-    "crf": ["sdca", "sdca optimizer.sampling=gap", "lbfgs optimizer.epochs=400", "eg optimizer.epochs=400"],
-    "svm": ["cutting_plane", "online_cutting_plane optimizer.epochs=300", "smo optimizer.epochs=400 optimizer.steps=3"],
+    "crf": [
+        "sdca",
+        "sdca optimizer.sampling=gap",
+        "lbfgs optimizer.epochs=400",
+        "eg optimizer.epochs=400",
+    ],
+    "svm": [
+        "cutting_plane",
+        "online_cutting_plane optimizer.epochs=300",
+        "smo optimizer.epochs=400 optimizer.steps=3",
+    ],
 }
 
 
@@ -24,9 +33,18 @@ def test_methods_prove_the_same_optimum(tmp_path: Path, loss: str) -> None:
     bounds = []
     for number, method in enumerate(METHODS[loss]):
         name, *rest = method.split()
-        words = [f"task.train={DATA}/conll2003/eng.train.gz", "task.limit=60", f"loss={loss}", f"optimizer={name}", *rest]
+        words = [
+            f"task.train={DATA}/conll2003/eng.train.gz",
+            "task.limit=60",
+            f"loss={loss}",
+            f"optimizer={name}",
+            *rest,
+        ]
         folder = tmp_path / str(number)
-        structopt.train(["task=ner", "tracker=none", "optimizer.C=0.1", "optimizer.tolerance=5e-3", *words], folder=folder)
+        structopt.train(
+            ["task=ner", "tracker=none", "optimizer.C=0.1", "optimizer.tolerance=5e-3", *words],
+            folder=folder,
+        )
         rows = certified_passes(folder)
         primal, gap = rows[-1]["primal"], rows[-1]["gap"]
         assert gap <= 5e-3 * primal, method

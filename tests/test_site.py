@@ -1,4 +1,6 @@
-"""The site of the documentation: every page is in its navigation, every room in its API; the gate builds it."""
+"""The site of the documentation: every page is in its navigation, every room in its API; the gate
+builds it.
+"""
 
 from __future__ import annotations
 
@@ -40,25 +42,41 @@ def test_every_room_is_documented_or_internal(hook: ModuleType) -> None:
     assert {f"structopt.{name}" for name in folders if name not in hook.INTERNAL} <= set(rooms)
     assert "structopt.core.task" in rooms["structopt.core"] and rooms["structopt"] == ["structopt"]
     assert rooms["structopt.plugin"] == ["structopt.plugin"]
-    assert set(hook.INTERNAL) <= {*folders, "__main__"}, "a room that is left out is not there any more"
+    assert set(hook.INTERNAL) <= {*folders, "__main__"}, (
+        "a room that is left out is not there any more"
+    )
     assert structopt.core.__name__ in rooms
 
 
-def test_new_rooms_and_pages_are_found(hook: ModuleType, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_rooms_and_pages_are_found(
+    hook: ModuleType, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(hook, "ROOT", tmp_path)
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/index.md").write_text("# Here\n\n## First\n\n- [A](a.md), [B](b.md) and [A](a.md)\n")
+    (tmp_path / "docs/index.md").write_text(
+        "# Here\n\n## First\n\n- [A](a.md), [B](b.md) and [A](a.md)\n"
+    )
     for name in ("a", "b", "c"):
         (tmp_path / f"docs/{name}.md").write_text(f"# The `{name}`\n")
     (tmp_path / "structopt/fresh").mkdir(parents=True)
     for file in ("__init__", "fresh/__init__", "fresh/one", "fresh/_two", "alone"):
         (tmp_path / f"structopt/{file}.py").write_text('"""One."""\n')
     assert hook.navigation() == [
-        {"Here": "index.md"}, {"First": [{"The a": "a.md"}, {"The b": "b.md"}]}, {"Further pages": [{"The c": "c.md"}]},
-        {"API": [{"structopt": "api/structopt.md"}, {"structopt.alone": "api/alone.md"}, {"structopt.fresh": "api/fresh.md"}]},
-    ]  # fmt: skip
+        {"Here": "index.md"},
+        {"First": [{"The a": "a.md"}, {"The b": "b.md"}]},
+        {"Further pages": [{"The c": "c.md"}]},
+        {
+            "API": [
+                {"structopt": "api/structopt.md"},
+                {"structopt.alone": "api/alone.md"},
+                {"structopt.fresh": "api/fresh.md"},
+            ]
+        },
+    ]
     assert hook.rooms()["structopt.fresh"] == ["structopt.fresh", "structopt.fresh.one"]
     page = hook.api_page("structopt.fresh", ["structopt.fresh"])
     assert page.startswith("# structopt.fresh\n\n::: structopt.fresh\n")
-    index = hook.on_page_markdown("[A](a.md) [R](../README.md)", SimpleNamespace(file=SimpleNamespace(src_uri="index.md")))
+    index = hook.on_page_markdown(
+        "[A](a.md) [R](../README.md)", SimpleNamespace(file=SimpleNamespace(src_uri="index.md"))
+    )
     assert index == "[A](a.md) R\n## Further pages\n\n- [The c](c.md)\n"

@@ -13,7 +13,9 @@ import pytest
 from tests.pages import ROOT
 
 PAGE = (ROOT / "docs" / "tours.md").read_text(encoding="utf8")
-TOURS = re.findall(r"\[The script\]\((tours/\w+\.py)\).*?^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+TOURS = re.findall(
+    r"\[The script\]\((tours/\w+\.py)\).*?^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE
+)
 
 
 def test_the_page_has_the_tours() -> None:
@@ -25,7 +27,9 @@ def test_the_page_has_the_tours() -> None:
 def test_a_tour_prints_what_is_shown(script: str, shown: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(ROOT / "docs" / script)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == shown
     assert list(tmp_path.iterdir()) == [], "a tour leaves files where it was started"

@@ -1,12 +1,14 @@
-"""Write a column file many times, every copy with words of its own; train on it, and watch the memory.
+"""Write a column file many times, every copy with words of its own; train on it, and watch the
+memory.
 
 Usage::
 
     python tools/grow_corpus.py --copies 50 --output grown.conll eng.train.gz
-    python tools/grow_corpus.py --watch task=ner task.train=grown.conll storage=disk features.hash_bits=20
+    python tools/grow_corpus.py --watch task=ner task.train=grown.conll storage=disk
+    features.hash_bits=20
 
-``--watch`` runs ``structopt`` with the words that follow, and prints the peak of its anonymous memory (of /proc/PID/status, every
-.1 s): what is no page of a file that can be read again.
+``--watch`` runs ``structopt`` with the words that follow, and prints the peak of its anonymous
+memory (of /proc/PID/status, every .1 s): what is no page of a file that can be read again.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from pathlib import Path
 
 
 def grow(source: Path, target: Path, copies: int) -> None:
-    """Write `copies` copies; the number of each, in letters, stands behind the first letter of every word."""
+    """Write `copies` copies; the number of each, in letters, stands behind the first letter of
+    every word.
+    """
     opened = gzip.open if source.suffix == ".gz" else open
     with opened(source, "rt", encoding="utf8") as stream:
         lines = stream.read().splitlines()
@@ -29,7 +33,8 @@ def grow(source: Path, target: Path, copies: int) -> None:
             mark = "".join(chr(ord("a") + int(digit)) for digit in str(copy)) if copy else ""
             tokens = (line and not line.startswith("-DOCSTART-") for line in lines)
             out.writelines(
-                (line[:1] + mark + line[1:] if is_token else line) + "\n" for line, is_token in zip(lines, tokens, strict=True)
+                (line[:1] + mark + line[1:] if is_token else line) + "\n"
+                for line, is_token in zip(lines, tokens, strict=True)
             )
             out.write("\n")
 
@@ -50,7 +55,9 @@ def watch(words: list[str]) -> int:
 
 def main() -> int:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--copies", type=int, default=50)
     parser.add_argument("--output", type=Path)
     parser.add_argument("--watch", nargs=argparse.REMAINDER)

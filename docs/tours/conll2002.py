@@ -1,4 +1,6 @@
-"""Named entities of CoNLL-2002 by feature dicts, as in sklearn-crfsuite's tutorial: python conll2002.py FOLDER [SETTINGS]."""
+"""Named entities of CoNLL-2002 by feature dicts, as in sklearn-crfsuite's tutorial: python
+conll2002.py FOLDER [SETTINGS].
+"""
 
 import gzip
 import sys
@@ -23,24 +25,35 @@ def word2features(sent, i):
     """The features of a word, and of its neighbours."""
     word, postag = sent[i][:2]
     features = {
-        "bias": 1.0, "word.lower()": word.lower(), "word[-3:]": word[-3:], "word[-2:]": word[-2:],
-        "word.isupper()": word.isupper(), "word.istitle()": word.istitle(), "word.isdigit()": word.isdigit(),
-        "postag": postag, "postag[:2]": postag[:2],
-    }  # fmt: skip
+        "bias": 1.0,
+        "word.lower()": word.lower(),
+        "word[-3:]": word[-3:],
+        "word[-2:]": word[-2:],
+        "word.isupper()": word.isupper(),
+        "word.istitle()": word.istitle(),
+        "word.isdigit()": word.isdigit(),
+        "postag": postag,
+        "postag[:2]": postag[:2],
+    }
     for name, j in (("-1", i - 1), ("+1", i + 1)):
         if 0 <= j < len(sent):
             word, postag = sent[j][:2]
             features[name] = {
-                "word.lower()": word.lower(), "word.istitle()": word.istitle(), "word.isupper()": word.isupper(),
-                "postag": postag, "postag[:2]": postag[:2],
-            }  # fmt: skip
+                "word.lower()": word.lower(),
+                "word.istitle()": word.istitle(),
+                "word.isupper()": word.isupper(),
+                "postag": postag,
+                "postag[:2]": postag[:2],
+            }
         else:
             features["BOS" if j < i else "EOS"] = True
     return features
 
 
 def show(title, weights):
-    """The ten highest and the ten lowest weights of pairs: of neighbouring labels, or of a feature and a label."""
+    """The ten highest and the ten lowest weights of pairs: of neighbouring labels, or of a feature
+    and a label.
+    """
     ranked = sorted(weights.items(), key=lambda item: -item[1])
     for name, rows in ((f"Top {title}", ranked[:10]), (f"Lowest {title}", ranked[:-11:-1])):
         print(f"\n{name}")
@@ -49,14 +62,22 @@ def show(title, weights):
 
 
 def main(folder, settings=50):
-    """Fit at c1 = c2 = 0.1, report by label, show the largest weights, and search for better c1 and c2 among some settings."""
+    """Fit at c1 = c2 = 0.1, report by label, show the largest weights, and search for better c1 and
+    c2 among some settings.
+    """
     train, test = (sentences(Path(folder) / f"esp.{split}.gz") for split in ("train", "testa"))
-    X, X_test = ([[word2features(sent, i) for i in range(len(sent))] for sent in sents] for sents in (train, test))
+    X, X_test = (
+        [[word2features(sent, i) for i in range(len(sent))] for sent in sents]
+        for sents in (train, test)
+    )
     y, y_test = ([[label for *_, label in sent] for sent in sents] for sents in (train, test))
 
     started = time.perf_counter()
     crf = SequenceTagger(c1=0.1, c2=0.1, epochs=100).fit(X, y)
-    print(f"F1 of entities {crf.score(X_test, y_test):.4f} after {time.perf_counter() - started:.1f} s")
+    print(
+        f"F1 of entities {crf.score(X_test, y_test):.4f} after "
+        f"{time.perf_counter() - started:.1f} s"
+    )
     labels = sorted(set(crf.classes_) - {"O"}, key=lambda name: (name[1:], name[0]))
     flat = list(chain(*y_test)), list(chain(*crf.predict(X_test)))
     print(classification_report(*flat, labels=labels, digits=3, zero_division=0))

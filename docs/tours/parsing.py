@@ -1,4 +1,6 @@
-"""A tour of parsing: dependency trees, projective or not, and constituents by a grammar. Run: python docs/tours/parsing.py."""
+"""A tour of parsing: dependency trees, projective or not, and constituents by a grammar. Run:
+python docs/tours/parsing.py.
+"""
 
 import json
 import tempfile
@@ -15,7 +17,8 @@ def dev_scores(run):
     return json.loads((folder / run / "metrics.json").read_text())["dev"]
 
 
-# Trees whose arcs may cross, or may not; the same features, and the exact algorithm that each kind of tree has.
+# Trees whose arcs may cross, or may not; the same features, and the exact algorithm that each kind
+# of tree has.
 ARCS = ["task=dependency", *QUICK, "factor_graph.labeled=true", "features.hash_bits=18"]
 print("Labelled attachment on the dev data")
 for name, projective in (("arcs may cross", "false"), ("no arcs cross", "true")):

@@ -1,4 +1,6 @@
-"""A tour of sequences: one model family, several losses, and what a model can be asked. Run: python docs/tours/sequences.py."""
+"""A tour of sequences: one model family, several losses, and what a model can be asked. Run: python
+docs/tours/sequences.py.
+"""
 
 import json
 import tempfile
@@ -6,10 +8,14 @@ from pathlib import Path
 
 import structopt
 
-# The corpus that is shipped with the package: sentences with named entities. Each loss is one setting; the rest stays the same.
+# The corpus that is shipped with the package: sentences with named entities. Each loss is one
+# setting; the rest stays the same.
 QUICK = ["task=ner", "optimizer.epochs=5", "tracker=none", "quiet=true"]
 folder = Path(tempfile.mkdtemp())
-models = {loss: structopt.train([*QUICK, f"loss={loss}"], folder / loss) for loss in ("crf", "svm", "softmax_margin")}
+models = {
+    loss: structopt.train([*QUICK, f"loss={loss}"], folder / loss)
+    for loss in ("crf", "svm", "softmax_margin")
+}
 print("F1 on the dev data")
 for loss in models:
     dev = json.loads((folder / loss / "metrics.json").read_text())["dev"]
@@ -24,7 +30,9 @@ sentence = {
 }
 (labels,) = crf.predict([sentence])
 print("\nThe best labels")
-print(" ", " ".join(f"{word}/{label}" for word, label in zip(sentence["word"], labels, strict=True)))
+print(
+    " ", " ".join(f"{word}/{label}" for word, label in zip(sentence["word"], labels, strict=True))
+)
 
 # A distribution over outputs: probabilities of labels, and the best outputs with theirs.
 (table,) = crf.marginals([sentence])

@@ -28,23 +28,35 @@ class Options(TypedDict):
 
 
 SYNTAX = Syntax(
-    "structopt compare RUN RUN ... [experiment=NAME] [uri=STORE] [metric=dev.f1] [baseline=RUN] [output=FOLDER]"
+    "structopt compare RUN RUN ... [experiment=NAME] [uri=STORE] [metric=dev.f1] [baseline=RUN] "
+    "[output=FOLDER]"
     " [significance=true] [samples=1000] [seed=0] [log=true] [quiet=true]",
-    "RUN is the folder of a run or of a sweep (all its runs), or an MLflow run (runs:/ID); experiment=NAME is all runs of an\n"
-    "MLflow experiment in uri=STORE. Differences to the baseline (the best run) are tested by a paired bootstrap with so many\n"
+    "RUN is the folder of a run or of a sweep (all its runs), or an MLflow run (runs:/ID); "
+    "experiment=NAME is all runs of an\n"
+    "MLflow experiment in uri=STORE. Differences to the baseline (the best run) are tested by a "
+    "paired bootstrap with so many\n"
     "samples; log=false leaves the comparison out of MLflow.",
     Options,
     {
-        "experiment": "", "uri": "", "metric": "", "baseline": "", "output": "", "significance": True, "samples": 1000,
-        "seed": 0, "log": True, "quiet": False,
+        "experiment": "",
+        "uri": "",
+        "metric": "",
+        "baseline": "",
+        "output": "",
+        "significance": True,
+        "samples": 1000,
+        "seed": 0,
+        "log": True,
+        "quiet": False,
     },
-)  # fmt: skip
+)
 
 
 def run(words: Sequence[str]) -> None:
     """Run the subcommand with the words after its name.
 
-    A word with an equals sign is an option, unless there is a folder of that name: then it is a run, as other words are.
+    A word with an equals sign is an option, unless there is a folder of that name: then it is a
+    run, as other words are.
     """
     if SYNTAX.print_help(words):
         return

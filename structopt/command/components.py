@@ -1,4 +1,6 @@
-"""``structopt components``: what is installed, with parameters and defaults, and which optimizers take which loss."""
+"""``structopt components``: what is installed, with parameters and defaults, and which optimizers
+take which loss.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,18 @@ from structopt.formats import tables
 
 SYNTAX = Syntax(
     f"structopt components [{'|'.join(registry.CONTRACTS)}|KIND=NAME|pairs [FACTOR_GRAPH]]",
-    "A kind lists its components; KIND=NAME says what the parameters of one mean; pairs says which optimizers take which loss.\n"
-    "Defaults are those of the config files; one that is a key, such as task.default_C, is the value of that key.",
+    "A kind lists its components; KIND=NAME says what the parameters of one mean; pairs says "
+    "which optimizers take which loss.\n"
+    "Defaults are those of the config files; one that is a key, such as task.default_C, is the "
+    "value of that key.",
 )
 HEADER = ["kind", "name", "package", "parameters"]
 
 
 def run(words: Sequence[str]) -> None:
-    """Print the components of one kind, or of all; after ``pairs``, which optimizers learn by which loss."""
+    """Print the components of one kind, or of all; after ``pairs``, which optimizers learn by which
+    loss.
+    """
     if SYNTAX.print_help(words):
         return
     if list(words[:1]) == ["pairs"] and len(words) <= 2:
@@ -43,31 +49,50 @@ def run(words: Sequence[str]) -> None:
 
 
 def _asked(words: Sequence[str]) -> tuple[str, str]:
-    """The kind and the name that the words ask for: ``optimizer``, ``optimizer=dca``, ``optimizer dca`` or ``dca``."""
-    if len(words) > 2 or (len(words) == 2 and ("=" in "".join(words) or words[1] in registry.CONTRACTS)):
+    """The kind and the name that the words ask for: ``optimizer``, ``optimizer=dca``, ``optimizer
+    dca`` or ``dca``.
+    """
+    if len(words) > 2 or (
+        len(words) == 2 and ("=" in "".join(words) or words[1] in registry.CONTRACTS)
+    ):
         raise ConfigError(f"components takes one kind, or one KIND=NAME. Usage: {SYNTAX.usage}")
-    kind, name = (words[0].partition("=")[::2] if len(words) == 1 else [*words, "", ""][:2]) if words else ("", "")
+    kind, name = (
+        (words[0].partition("=")[::2] if len(words) == 1 else [*words, "", ""][:2])
+        if words
+        else ("", "")
+    )
     if not kind or name or kind in registry.CONTRACTS:
         return kind, name
     homes = [one for one in registry.CONTRACTS if kind in registry.installed(one)]
     if len(homes) > 1:
-        raise ConfigError(f"'{kind}' names several components.{meaning([f'{one}={kind}' for one in homes])}")
+        raise ConfigError(
+            f"'{kind}' names several components.{meaning([f'{one}={kind}' for one in homes])}"
+        )
     if homes:
         return homes[0], kind
-    if (synonyms := [f"{one}={synonym.name}" for one in registry.CONTRACTS if (synonym := synonym_of(one, kind))]):
+    if synonyms := [
+        f"{one}={synonym.name}" for one in registry.CONTRACTS if (synonym := synonym_of(one, kind))
+    ]:
         raise ConfigError(f"There is no component called '{kind}'.{meaning(synonyms)}")
     return kind, name
 
 
 def _described(kind: str, name: str) -> str:
-    """A component: its package, the words that stand for it, and its parameters with what they mean."""
+    """A component: its package, the words that stand for it, and its parameters with what they
+    mean.
+    """
     component = registry.installed(kind).get(name)
     if component is None:
         raise ConfigError(registry.not_installed(kind, name))
     words = ", ".join(words_for(kind, name))
     lines = [f"{kind}={component}" + (f", also called: {words}" if words else "")]
     for one in registry.described(component):
-        lines += [f"  {one}", *textwrap.wrap(one.doc.replace("`", ""), 100, initial_indent=" " * 6, subsequent_indent=" " * 6)]
+        lines += [
+            f"  {one}",
+            *textwrap.wrap(
+                one.doc.replace("`", ""), 100, initial_indent=" " * 6, subsequent_indent=" " * 6
+            ),
+        ]
     return "\n".join(lines)
 
 
@@ -85,6 +110,8 @@ def _wrapped(lines: Sequence[Sequence[str]]) -> str:
     indent = " " * len(firsts[0])
     width = max(shutil.get_terminal_size().columns, len(indent) + 40)
     return "\n".join(
-        textwrap.fill(line[-1], width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
+        textwrap.fill(
+            line[-1], width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
+        )
         for first, line in zip(firsts, lines, strict=True)
     )

@@ -1,4 +1,6 @@
-"""``structopt evaluate``: scores a saved model on a file; the last line printed is the metrics as JSON."""
+"""``structopt evaluate``: scores a saved model on a file; the last line printed is the metrics as
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from structopt.command.options import MODEL, MODEL_PRESETS, ModelOptions, Syntax
 from structopt.core.data.expansion import expanding
 
 SYNTAX = Syntax(
-    "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2] [task.KEY=VALUE] [features.vectors=FILE]"
+    "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2] [task.KEY=VALUE] "
+    "[features.vectors=FILE]"
     " [quiet=true]",
     MODEL,
     ModelOptions,

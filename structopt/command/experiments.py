@@ -21,12 +21,17 @@ class Options(TypedDict):
 
 
 SYNTAX = Syntax(
-    "structopt experiments folder=SWEEPS [output=docs/experiments.md] [report=kummerfeld2015_observations] [scale=full]"
+    "structopt experiments folder=SWEEPS [output=docs/experiments.md] "
+    "[report=kummerfeld2015_observations] [scale=full]"
     " [quiet=true]",
-    "Finds the finished sweeps of experiments in a folder and the folders in it, the latest of each, and lists their verdicts.\n"
-    "output=PAGE writes a page of all reports, and observations.md beside it. The folder readings beside the page keeps the\n"
-    "reports (NAME.json) and has what is said of them (NAME.md), which is never changed. report=kummerfeld2015_observations\n"
-    "judges that paper's observations over all tasks that were swept, into SWEEPS/kummerfeld2015_observations; a page does so\n"
+    "Finds the finished sweeps of experiments in a folder and the folders in it, the latest of "
+    "each, and lists their verdicts.\n"
+    "output=PAGE writes a page of all reports, and observations.md beside it. The folder "
+    "readings beside the page keeps the\n"
+    "reports (NAME.json) and has what is said of them (NAME.md), which is never changed. "
+    "report=kummerfeld2015_observations\n"
+    "judges that paper's observations over all tasks that were swept, into "
+    "SWEEPS/kummerfeld2015_observations; a page does so\n"
     "where two or more were, of which it may have the reports from earlier times.",
     Options,
     {"output": "", "report": "", "scale": "full", "quiet": False},
@@ -42,7 +47,10 @@ def run(words: Sequence[str]) -> None:
     from structopt.experiment.kummerfeld2015_observations import NAME, wanted
 
     if (asked := options["report"]) not in ("", NAME):
-        raise ConfigError(f"report={asked}: there is no such report over sweeps.{did_you_mean(asked, [NAME])} Reports: {NAME}.")
+        raise ConfigError(
+            f"report={asked}: there is no such report over sweeps.{did_you_mean(asked, [NAME])} "
+            f"Reports: {NAME}."
+        )
     folder, scale = Path(options["folder"]), options["scale"]
     sweeps = page.finished(folder, scale)
     collected = list(sweeps.values())
@@ -53,7 +61,12 @@ def run(words: Sequence[str]) -> None:
     for sweep in collected:
         if not options["report"] or sweep.name == NAME:
             print(f"\n{sweep.name}: {sweep.report['verdict']}; {sweep.folder}")
-            print("\n".join(f"{claim['verdict']:>14}: {claim['text']} ({claim['numbers']})" for claim in sweep.report["claims"]))
+            print(
+                "\n".join(
+                    f"{claim['verdict']:>14}: {claim['text']} ({claim['numbers']})"
+                    for claim in sweep.report["claims"]
+                )
+            )
     if options["output"]:
         target = Path(options["output"])
         page.collect(collected, target)

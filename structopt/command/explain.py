@@ -1,4 +1,6 @@
-"""``structopt explain``: the highest and lowest weights of a model, or what decided one of its predictions."""
+"""``structopt explain``: the highest and lowest weights of a model, or what decided one of its
+predictions.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +23,30 @@ class Options(ModelOptions):
 
 
 SYNTAX = Syntax(
-    "structopt explain model=MODEL [input=FILE sentence=1] [top=20] [against=gold] [names=FILE] [format=text|json|html]"
-    " [output=FILE] [inference=exact] [threads=2] [task.KEY=VALUE] [features.vectors=FILE] [quiet=true]",
+    "structopt explain model=MODEL [input=FILE sentence=1] [top=20] [against=gold] [names=FILE] "
+    "[format=text|json|html]"
+    " [output=FILE] [inference=exact] [threads=2] [task.KEY=VALUE] [features.vectors=FILE] "
+    "[quiet=true]",
     "Without an input: the highest and the lowest weights, by label and by pair of labels.\n"
-    "With one: which attributes gave how much to the prediction for a sentence (document, image, ...), against another output:\n"
-    "runner_up, the second best; gold; change, the best with another label of one variable; auto, the first that there is.\n"
+    "With one: which attributes gave how much to the prediction for a sentence (document, image, "
+    "...), against another output:\n"
+    "runner_up, the second best; gold; change, the best with another label of one variable; "
+    "auto, the first that there is.\n"
     "The shares of all attributes add up to the difference of the two scores.\n"
-    "names=FILE is a labelled file whose features give hashed weights their names; by default the run's training file.\n" + MODEL,
+    "names=FILE is a labelled file whose features give hashed weights their names; by default "
+    "the run's training file.\n" + MODEL,
     Options,
     {
-        **MODEL_PRESETS, "input": "", "sentence": 1, "top": 20, "against": "auto", "names": "", "format": "text", "output": "",
+        **MODEL_PRESETS,
+        "input": "",
+        "sentence": 1,
+        "top": 20,
+        "against": "auto",
+        "names": "",
+        "format": "text",
+        "output": "",
     },
-)  # fmt: skip
+)
 
 
 def run(words: Sequence[str]) -> None:

@@ -1,4 +1,6 @@
-"""What ``structopt --help`` and ``structopt --version`` print; nothing heavy is imported for them."""
+"""What ``structopt --help`` and ``structopt --version`` print; nothing heavy is imported for
+them.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def _choices(group: str) -> list[str]:
     """The components of a kind, or of another group its config files."""
     if group in registry.KINDS:
         return list(registry.installed(group))
-    return sorted({path.stem for folder in conf_folders() for path in folder.glob(f"{group}/*.yaml")})
+    return sorted(
+        {path.stem for folder in conf_folders() for path in folder.glob(f"{group}/*.yaml")}
+    )
 
 
 def versions() -> str:

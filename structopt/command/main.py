@@ -23,7 +23,9 @@ COMMANDS = ("predict", "evaluate", "explain", "compare", "experiments", "compone
 TRAIN = "train"
 """May be typed first where no subcommand is."""
 
-SHORTAGE = "Free some, or take less: fewer instances (task.limit, smaller files), or a smaller model."
+SHORTAGE = (
+    "Free some, or take less: fewer instances (task.limit, smaller files), or a smaller model."
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,14 +39,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done, 2 the user can mend it; 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP. Any other exception is a
-        bug and goes through; where a job of a sweep meets one, the other jobs are run all the same, and the code is 1.
+        0 done, 2 the user can mend it; 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
+        Any other exception is a bug and goes through; where a job of a sweep meets one, the other
+        jobs are run all the same, and the code is 1.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     streams.open_closed()
     signals = interruption.Signals()
     try:
-        with interruption.noted() as signals, console.tidy(), display.shown(), memory.shortage_explained(SHORTAGE):
+        with (
+            interruption.noted() as signals,
+            console.tidy(),
+            display.shown(),
+            memory.shortage_explained(SHORTAGE),
+        ):
             with interruption.before_errors(), garbage.rarely_collected():
                 code = _dispatch(words)
             sys.stdout.flush()
@@ -57,12 +65,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         streams.say(f"structopt: {signals.name}. The sweep goes on with: {interrupt}")
         return signals.exit_code
     except KeyboardInterrupt as interrupt:
-        goes_on = f" The run goes on with: structopt resume={interrupt.args[0]}" if interrupt.args else ""
+        goes_on = (
+            f" The run goes on with: structopt resume={interrupt.args[0]}" if interrupt.args else ""
+        )
         streams.say(f"structopt: {signals.name}.{goes_on}")
         return signals.exit_code
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         streams.discard(sys.stdout)
-    except OSError as error:  # of a bug it cannot be told from the user's, so the log keeps the traceback
+    except OSError as error:
+        # of a bug it cannot be told from the user's, so the log keeps the traceback
         log.info("the operating system refused", exc_info=True)
         streams.say(f"structopt: {streams.refusal(error)}")
         return MENDABLE

@@ -1,4 +1,6 @@
-"""Options of a subcommand: ``key=value`` words, read into typed values, and the usage that errors and ``--help`` show."""
+"""Options of a subcommand: ``key=value`` words, read into typed values, and the usage that errors
+and ``--help`` show.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,14 @@ from structopt.progress import quiet
 
 HELP_WORDS = ("--help", "-h", "help")
 MODEL = (
-    "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION).\n"
-    "inference=NAME decodes by another inference than the model was trained with, with its presets.\n"
-    "task.KEY=VALUE changes an option of the task that says how files are read and outputs chosen, where it has such.\n"
-    "features.vectors=FILE gives words that training has not shown vectors; features.dense=FILE.npy is a matrix of the input.\n"
+    "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, "
+    "models:/NAME/VERSION).\n"
+    "inference=NAME decodes by another inference than the model was trained with, with its "
+    "presets.\n"
+    "task.KEY=VALUE changes an option of the task that says how files are read and outputs "
+    "chosen, where it has such.\n"
+    "features.vectors=FILE gives words that training has not shown vectors; "
+    "features.dense=FILE.npy is a matrix of the input.\n"
     "max_expansion=N lets compressed input expand to more than 100 times its size.\n"
     "quiet=true shows no progress and no advice, errors only."
 )
@@ -41,7 +47,13 @@ class ModelOptions(TypedDict):
 
 NODES = ("task", "features")
 """The options whose words are those of a node: ``task.KEY=VALUE``, any number of them."""
-MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1, "quiet": False, KEY: int(DEFAULT), **{n: {} for n in NODES}}
+MODEL_PRESETS: dict[str, Any] = {
+    "inference": "",
+    "threads": 1,
+    "quiet": False,
+    KEY: int(DEFAULT),
+    **{n: {} for n in NODES},
+}
 
 
 @dataclass(frozen=True)
@@ -74,11 +86,16 @@ class Syntax:
         """Print the usage where the words ask for it; return whether they do."""
         asked = any(word in HELP_WORDS for word in words)
         if asked:
-            print("\n".join([f"usage: {self.usage}", *([self.explanation] if self.explanation else [])]))
+            print(
+                "\n".join(
+                    [f"usage: {self.usage}", *([self.explanation] if self.explanation else [])]
+                )
+            )
         return asked
 
     def read(self, words: Sequence[str]) -> dict[str, Any]:
-        """Return the values of all options, presets included; with ``quiet=true`` the command is quiet from here on.
+        """Return the values of all options, presets included; with ``quiet=true`` the command is
+        quiet from here on.
 
         Raises
         ------
@@ -88,7 +105,11 @@ class Syntax:
         hints, presets = typing.get_type_hints(self.options), self.presets or {}
         check_words(words)
         nodes = [node for node in NODES if node in hints]
-        entries = [word for word in words if word.partition(".")[0] in nodes and "." in word.partition("=")[0]]
+        entries = [
+            word
+            for word in words
+            if word.partition(".")[0] in nodes and "." in word.partition("=")[0]
+        ]
         typed = dict(self._option(word, hints) for word in words if word not in entries)
         for word in entries:
             node, _, entry = word.partition(".")
@@ -96,7 +117,10 @@ class Syntax:
             typed.setdefault(node, {})[key] = value
         missing = [key for key in hints if key not in typed and key not in presets]
         if missing:
-            raise ConfigError(f"{self.command} needs {' and '.join(f'{key}=...' for key in missing)}. Usage: {self.usage}")
+            raise ConfigError(
+                f"{self.command} needs {' and '.join(f'{key}=...' for key in missing)}. Usage: "
+                f"{self.usage}"
+            )
         for key, lowest in LOWEST.items():
             if typed.get(key, lowest) < lowest:
                 raise ConfigError(f"{key}={typed[key]} is too small: at least {lowest}.")
@@ -107,7 +131,10 @@ class Syntax:
         """The key and the value of a word of a node; ``null`` is None."""
         key, equals, text = word.partition("=")
         if not equals or not text:
-            raise ConfigError(f"{self.command}: '{node}.{word}' gives {node}.{key} no value; type {node}.{key}=VALUE.")
+            raise ConfigError(
+                f"{self.command}: '{node}.{word}' gives {node}.{key} no value; type "
+                f"{node}.{key}=VALUE."
+            )
         plain = {"null": None, "true": True, "false": False}
         return key, plain[text] if text in plain else int(text) if text.isdecimal() else text
 
@@ -116,9 +143,11 @@ class Syntax:
         if key not in hints:
             raise ConfigError(f"{self._complaint(word, hints)} Usage: {self.usage}")
         if not equals or not text:
-            raise ConfigError(f"{self.command}: '{word}' gives {key} no value; type {key}=VALUE. Usage: {self.usage}")
+            raise ConfigError(
+                f"{self.command}: '{word}' gives {key} no value; type {key}=VALUE. Usage: "
+                f"{self.usage}"
+            )
         return key, coerce(key, _plain_value(text, hints[key]), hints[key])
-
 
     def _complaint(self, word: str, hints: Mapping[str, Any]) -> str:
         """Say that there is no such option, and which one may be meant."""
@@ -129,7 +158,11 @@ class Syntax:
         if not equals and not near(name, hints):
             return f"{self.command}: '{word}' is no option: options are KEY=VALUE."
         synonym = synonym_of(OPTIONS, name)
-        meant = meaning([synonym.name]) if synonym and synonym.name in hints else did_you_mean(name, hints)
+        meant = (
+            meaning([synonym.name])
+            if synonym and synonym.name in hints
+            else did_you_mean(name, hints)
+        )
         return f"{self.command} has no option '{key}'.{meant}"
 
 

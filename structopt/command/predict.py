@@ -21,11 +21,21 @@ class Options(ModelOptions):
 
 STREAM = "input=-"
 SYNTAX = Syntax(
-    "structopt predict model=MODEL input=FILE output=FILE [probabilities=true] [k_best=5] [partial=true]"
-    " [inference=loopy_bp] [threads=2] [picture=FILE.svg sentence=1] [task.KEY=VALUE] [features.vectors=FILE] [quiet=true]",
-    f"{MODEL}\n{STREAM} reads standard input as it comes; output=- (its default then) is standard output.",
+    "structopt predict model=MODEL input=FILE output=FILE [probabilities=true] [k_best=5] "
+    "[partial=true]"
+    " [inference=loopy_bp] [threads=2] [picture=FILE.svg sentence=1] [task.KEY=VALUE] "
+    "[features.vectors=FILE] [quiet=true]",
+    f"{MODEL}\n{STREAM} reads standard input as it comes; output=- (its default then) is "
+    "standard output.",
     Options,
-    {**MODEL_PRESETS, "probabilities": False, "k_best": 1, "partial": False, "picture": "", "sentence": 1},
+    {
+        **MODEL_PRESETS,
+        "probabilities": False,
+        "k_best": 1,
+        "partial": False,
+        "picture": "",
+        "sentence": 1,
+    },
 )
 
 

@@ -28,19 +28,31 @@ def run_folder(words: Sequence[str]) -> Path | None:
         return None
     folder = Path(values[-1])
     if not folder.is_dir():
-        what = "this is a file, and no run folder" if folder.exists() else "there is no such run folder"
-        raise ConfigError(f"resume={folder}: {what}. Name the folder that holds checkpoint/ and .hydra/.")
+        what = (
+            "this is a file, and no run folder"
+            if folder.exists()
+            else "there is no such run folder"
+        )
+        raise ConfigError(
+            f"resume={folder}: {what}. Name the folder that holds checkpoint/ and .hydra/."
+        )
     if reason := _no_run(folder):
         raise ConfigError(f"resume={folder}: {reason}")
     flags = [word for word in words if word.startswith("-")]
     if flags:
-        raise ConfigError(f"resume={folder} goes on with that one run and cannot be combined with {flags[0]}.")
+        raise ConfigError(
+            f"resume={folder} goes on with that one run and cannot be combined with {flags[0]}."
+        )
     return folder
 
 
 def overrides(words: Sequence[str], folder: Path) -> list[str]:
     """Return the words beside ``resume=FOLDER``, without those that name the same folder."""
-    return [word for word in words if key_of(word) != KEY and not (key_of(word) == RUN_FOLDER and _same(word, folder))]
+    return [
+        word
+        for word in words
+        if key_of(word) != KEY and not (key_of(word) == RUN_FOLDER and _same(word, folder))
+    ]
 
 
 def _same(word: str, folder: Path) -> bool:
@@ -49,11 +61,15 @@ def _same(word: str, folder: Path) -> bool:
 
 def _command(folder: Path) -> list[str]:
     """The words of a sweep, as far as they are known."""
-    return list(read_notes(folder)["command"]) if (folder / SWEEP).is_file() else ["--multirun", "..."]
+    return (
+        list(read_notes(folder)["command"]) if (folder / SWEEP).is_file() else ["--multirun", "..."]
+    )
 
 
 def _no_run(folder: Path) -> str:
-    """Why a folder is not that of a run, and what to type instead; the empty string where nothing speaks against it."""
+    """Why a folder is not that of a run, and what to type instead; the empty string where nothing
+    speaks against it.
+    """
     if (folder / ".hydra").is_dir() and not (folder / SWEEP).is_file():
         return ""
     if (folder / SWEEP).is_file() or (folder / MULTIRUN).is_file():
@@ -63,9 +79,19 @@ def _no_run(folder: Path) -> str:
         return f"this is the folder of a sweep, which goes on with: {command}.{one}"
     above = folder.absolute().parent
     if (above / ".hydra").is_dir():
-        return f"this is a part of a run. Type resume={folder.parent if folder.parent != Path('.') else above}"
+        return (
+            "this is a part of a run. Type "
+            f"resume={folder.parent if folder.parent != Path('.') else above}"
+        )
     if (folder / "manifest.json").is_file():
-        return f"this is a model, which has no checkpoint to go on from. To start from its weights: warm_start={folder}"
+        return (
+            "this is a model, which has no checkpoint to go on from. To start from its weights: "
+            f"warm_start={folder}"
+        )
     inside = sorted(path.parent.parent for path in folder.glob("*/.hydra/config.yaml"))[:1]
-    near = f" It holds runs: resume={inside[0]}." if inside else " Name the folder that holds checkpoint/ and .hydra/."
+    near = (
+        f" It holds runs: resume={inside[0]}."
+        if inside
+        else " Name the folder that holds checkpoint/ and .hydra/."
+    )
     return f"this is no run folder.{near}"

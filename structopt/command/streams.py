@@ -1,4 +1,6 @@
-"""The standard streams: those that are closed or cannot be written to cost no traceback and no result."""
+"""The standard streams: those that are closed or cannot be written to cost no traceback and no
+result.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from structopt.errors import SystemRefusal
 
 
 def open_closed() -> None:
-    """Put the null device in the place of streams that are closed, so that no file gets their numbers.
+    """Put the null device in the place of streams that are closed, so that no file gets their
+    numbers.
 
     Log lines that cannot be written are dropped: `logging` would print a traceback for each.
     """
@@ -36,7 +39,9 @@ def say(text: str) -> None:
 
 
 def discard(stream: TextIO) -> None:
-    """Drop what is still to be written to a stream: Python writes it when it ends, and would fail again."""
+    """Drop what is still to be written to a stream: Python writes it when it ends, and would fail
+    again.
+    """
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except (OSError, ValueError):  # a stream without a file
@@ -44,7 +49,11 @@ def discard(stream: TextIO) -> None:
 
 
 def refusal(error: OSError) -> SystemRefusal:
-    """Return the user's error for one of the operating system's, which names no file where the current folder is gone."""
+    """Return the user's error for one of the operating system's, which names no file where the
+    current folder is gone.
+    """
     if error.filename is None and error.errno == errno.ENOENT:
-        return SystemRefusal(OSError(errno.ENOENT, "the current folder was deleted", "."), remedy="go to another one")
+        return SystemRefusal(
+            OSError(errno.ENOENT, "the current folder was deleted", "."), remedy="go to another one"
+        )
     return SystemRefusal(error)

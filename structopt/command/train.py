@@ -1,4 +1,6 @@
-"""``structopt`` without a subcommand trains: Hydra composes the config and sets up the folder of the run or sweep."""
+"""``structopt`` without a subcommand trains: Hydra composes the config and sets up the folder of
+the run or sweep.
+"""
 
 from __future__ import annotations
 
@@ -34,25 +36,36 @@ LAUNCHERS = ("hydra/launcher/joblib", "hydra/launcher/submitit")
 
 @dataclass
 class _Outcome:
-    """Whether Hydra came to the task function, and the error of a single run that its user can mend."""
+    """Whether Hydra came to the task function, and the error of a single run that its user can
+    mend.
+    """
 
     started: bool = False
     failure: StructoptError | None = None
 
 
 def run(words: list[str]) -> int:
-    """Let Hydra parse, compose and set up the run folder, then train; of a sweep, once a job. Return the exit code."""
+    """Let Hydra parse, compose and set up the run folder, then train; of a sweep, once a job.
+    Return the exit code.
+    """
     check_overrides(words, (*Settings.__annotations__, *registry.KINDS, ADDED, "hydra"))
     register()
     sweepers.register()
     outcome = _Outcome()
     Opening.opened, Opening.locks = None, ExitStack()
-    application = hydra.main(version_base="1.3", config_path=conf_dir(), config_name="config")(_task_function(outcome))
+    application = hydra.main(version_base="1.3", config_path=conf_dir(), config_name="config")(
+        _task_function(outcome)
+    )
     try:
-        with _hydra_environment(_multirun_first(spelled_out(words))), Opening.locks, _closing_sweep() as code:
+        with (
+            _hydra_environment(_multirun_first(spelled_out(words))),
+            Opening.locks,
+            _closing_sweep() as code,
+        ):
             application()
     except (HydraException, OmegaConfBaseException, ValueError) as error:
-        if outcome.started or (Opening.opened is not None and Opening.opened.begun):  # jobs may run in other processes
+        # jobs may run in other processes
+        if outcome.started or (Opening.opened is not None and Opening.opened.begun):
             raise
         raise ConfigError(friendly(error, words) + _launcher_advice(error)) from error
     if outcome.failure:
@@ -61,19 +74,29 @@ def run(words: list[str]) -> int:
 
 
 def _multirun_first(words: list[str]) -> list[str]:
-    """Put the flag of a sweep before the overrides: Hydra does not read those that stand after a flag between them."""
+    """Put the flag of a sweep before the overrides: Hydra does not read those that stand after a
+    flag between them.
+    """
     return sorted(words, key=lambda word: word not in ("-m", "--multirun"))
 
 
 def _launcher_advice(error: Exception) -> str:
     """Say how to install a launcher that is missing; the empty string for other errors."""
-    missing = isinstance(error, MissingConfigException) and str(error.missing_cfg_file).startswith(LAUNCHERS)
-    return " Launchers joblib and submitit come with: pip install 'structopt-trainer[sweep]'" if missing else ""
+    missing = isinstance(error, MissingConfigException) and str(error.missing_cfg_file).startswith(
+        LAUNCHERS
+    )
+    return (
+        " Launchers joblib and submitit come with: pip install 'structopt-trainer[sweep]'"
+        if missing
+        else ""
+    )
 
 
 @contextmanager
 def _closing_sweep() -> Iterator[list[int]]:
-    """Close the sweep that Hydra may open, however it ends; the list is given the exit code of one that came to its end."""
+    """Close the sweep that Hydra may open, however it ends; the list is given the exit code of one
+    that came to its end.
+    """
     code: list[int] = []
     try:
         yield code
@@ -99,7 +122,9 @@ def _closing_sweep() -> Iterator[list[int]]:
 
 def _task_function(outcome: _Outcome) -> Callable[[DictConfig], Any]:
     def train(config: DictConfig) -> Any:
-        """Train; of a single run keep a user's error for later, since Hydra would print lines of its own about it."""
+        """Train; of a single run keep a user's error for later, since Hydra would print lines of
+        its own about it.
+        """
         outcome.started = True
         if HydraConfig.get().mode == RunMode.MULTIRUN:
             from structopt.sweep import job
@@ -126,11 +151,15 @@ def _train_composed(config: DictConfig) -> Any:
 
     checked = composition.validate(composition.resolved(config), HydraConfig.get().overrides.task)
     if checked["sweep"]["resume"]:
-        raise ConfigError("sweep.resume=true goes on with a sweep: add --multirun. A single run goes on with: resume=RUN_FOLDER")
+        raise ConfigError(
+            "sweep.resume=true goes on with a sweep: add --multirun. A single run goes on with: "
+            "resume=RUN_FOLDER"
+        )
     for key in ("data", "scale"):
         if checked[key] is not None and not HydraConfig.get().runtime.choices.get(ADDED):
             raise ConfigError(
-                f"{key}={checked[key]} is of experiments, and none is typed: experiment=NAME. Files of your own are named by "
+                f"{key}={checked[key]} is of experiments, and none is typed: experiment=NAME. "
+                "Files of your own are named by "
                 "task.train=FILE task.dev=FILE task.test=FILE."
             )
     from structopt.run import stages

@@ -14,7 +14,9 @@ from structopt.errors import StructoptError
 
 
 def with_defaults(kind: str) -> dict[str, Any]:
-    """The installed components of a kind, created without options; those that cannot be created are left out."""
+    """The installed components of a kind, created without options; those that cannot be created are
+    left out.
+    """
     components = {}
     for name in registry.installed(kind):
         try:
@@ -28,7 +30,9 @@ def factor_graphs(fits: Callable[[Any], bool]) -> str:
     """Names of the factor graphs that fit, with the switch that makes them fit where one does."""
     names = []
     for name, graph in with_defaults("factor_graph").items():
-        switches = [one.name for one in registry.schema(type(graph)).values() if one.default is False]
+        switches = [
+            one.name for one in registry.schema(type(graph)).values() if one.default is False
+        ]
         if fits(graph):
             names.append(name)
         else:
@@ -41,7 +45,9 @@ def factor_graphs(fits: Callable[[Any], bool]) -> str:
 
 
 def inferences(ability: Ability, kind: StructureKind) -> list[str]:
-    """Names of the inferences that have an ability on a kind of structure, if need be by ``exact=true``."""
+    """Names of the inferences that have an ability on a kind of structure, if need be by
+    ``exact=true``.
+    """
     names = []
     for name in registry.installed("inference"):
         if ability in _provided(kind, name=name):
@@ -58,13 +64,17 @@ def solvers(kind: StructureKind) -> str:
 
 def costs(graph: FactorGraph) -> str:
     """Names of the costs that count in parts that the graph has."""
-    return ", ".join(name for name, cost in with_defaults("cost").items() if cost.role in graph.roles)
+    return ", ".join(
+        name for name, cost in with_defaults("cost").items() if cost.role in graph.roles
+    )
 
 
 def optimizers_of_any_scorer(loss: Loss, graph: FactorGraph) -> str:
     """Names of the optimizers that work with every scorer."""
     optimizers = with_defaults("optimizer").items()
-    return ", ".join(name for name, optimizer in optimizers if optimizer.needs(loss, graph).features == "any")
+    return ", ".join(
+        name for name, optimizer in optimizers if optimizer.needs(loss, graph).features == "any"
+    )
 
 
 def divided_optimizers() -> str:
@@ -74,7 +84,9 @@ def divided_optimizers() -> str:
 
 
 def _provided(kind: StructureKind, **node: Any) -> Ability:
-    """The abilities of an inference with these parameters; none where it cannot be imported, or has other parameters."""
+    """The abilities of an inference with these parameters; none where it cannot be imported, or has
+    other parameters.
+    """
     try:
         provided: Ability = registry.create("inference", node).provides(kind)
     except StructoptError:

@@ -1,4 +1,5 @@
-"""Whether chosen components work together: tasks, graphs, inferences, losses, optimizers, scorers, executors.
+"""Whether chosen components work together: tasks, graphs, inferences, losses, optimizers, scorers,
+executors.
 
 The messages of refusals name installed components that would do (`structopt.config.alternatives`).
 """
@@ -44,17 +45,23 @@ SOURCES = {
 
 
 def check(
-    factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer, open_gold: str = "", weighted: bool = False
+    factor_graph: FactorGraph,
+    inference: Inference,
+    loss: Loss,
+    optimizer: Optimizer,
+    open_gold: str = "",
+    weighted: bool = False,
 ) -> None:
     """Raise where the chosen components cannot work together.
 
     Parameters
     ----------
     factor_graph, inference, loss, optimizer : components
-        The optimizer's `needs` are compared with what the others are, and what the loss ``requires`` with what the inference
-        provides.
+        The optimizer's `needs` are compared with what the others are, and what the loss
+        ``requires`` with what the inference provides.
     open_gold : str
-        The setting that leaves gold outputs open (`structopt.core.task.Task.open_gold`); empty where they are known in full.
+        The setting that leaves gold outputs open (`structopt.core.task.Task.open_gold`); empty
+        where they are known in full.
     weighted : bool
         Whether instances have weights.
 
@@ -67,19 +74,32 @@ def check(
     facts = loss, factor_graph, inference, not open_gold, not weighted
     missed = [demand for demand in needs.demands if not met(demand.asks, *facts)]
     properties = [demand.asks for demand in needs.demands]
-    _refuse([demand for demand in missed if demand.asks in OF_GRAPH], optimizer, loss, inference, properties, open_gold)
+    _refuse(
+        [demand for demand in missed if demand.asks in OF_GRAPH],
+        optimizer,
+        loss,
+        inference,
+        properties,
+        open_gold,
+    )
     _check_role(loss, factor_graph)
     provided = check_solves(inference, factor_graph)
-    for role, component, asked in (("loss", loss, loss.requires), ("optimizer", optimizer, needs.abilities)):
+    for role, component, asked in (
+        ("loss", loss, loss.requires),
+        ("optimizer", optimizer, needs.abilities),
+    ):
         _check_abilities(role, component, asked, provided, inference, kind)
     _refuse(missed, optimizer, loss, inference, properties, open_gold)
     if open_gold:
         _check_sets(open_gold, inference, loss, optimizer)
     if optimizer.plan.tolerance > 0 and not certifies(provided):
         raise CompatibilityError(
-            "optimizer.tolerance stops at a certified gap, which needs values that are convex and exact or upper bounds, but "
-            f"inference={name_of('inference', inference)} {_what_it_does(provided, Ability.CONVEX)}. "
-            f"Type optimizer.tolerance=0. {_advice(Ability.CONVEX, alternatives.inferences(Ability.CONVEX, kind))}"
+            "optimizer.tolerance stops at a certified gap, which needs values that are convex "
+            "and exact or upper bounds, but "
+            f"inference={name_of('inference', inference)} "
+            f"{_what_it_does(provided, Ability.CONVEX)}. "
+            "Type optimizer.tolerance=0. "
+            f"{_advice(Ability.CONVEX, alternatives.inferences(Ability.CONVEX, kind))}"
         )
 
 
@@ -102,7 +122,8 @@ def check_task(task: Task, factor_graph: FactorGraph, name: str = "") -> None:
     others = alternatives.factor_graphs(lambda graph: task.view in graph.views)
     raise CompatibilityError(
         f"task={name or name_of('task', task)} reads the {task.view} of outputs, but "
-        f"factor_graph={name_of('factor_graph', factor_graph)} offers {', '.join(factor_graph.views)}. "
+        f"factor_graph={name_of('factor_graph', factor_graph)} offers "
+        f"{', '.join(factor_graph.views)}. "
         f"Factor graphs that offer {task.view}: {others}."
     )
 
@@ -117,10 +138,14 @@ def _check_role(loss: Loss, factor_graph: FactorGraph) -> None:
     """Raise where a cost counts what the graph does not have."""
     if loss.role in factor_graph.roles:
         return
-    graphs, costs = alternatives.factor_graphs(lambda graph: loss.role in graph.roles), alternatives.costs(factor_graph)
+    graphs, costs = (
+        alternatives.factor_graphs(lambda graph: loss.role in graph.roles),
+        alternatives.costs(factor_graph),
+    )
     raise CompatibilityError(
         f"This loss counts its cost in parts of the role {loss.role}, which factor_graph="
-        f"{name_of('factor_graph', factor_graph)} does not have. Type loss.cost=NAME with one of {costs}; "
+        f"{name_of('factor_graph', factor_graph)} does not have. Type loss.cost=NAME with one of "
+        f"{costs}; "
         f"or take a factor graph that has the role: {graphs}."
     )
 
@@ -129,23 +154,31 @@ def _check_sets(open_gold: str, inference: Inference, loss: Loss, optimizer: Opt
     """Raise where gold outputs that are left open cannot be completed."""
     if not loss.takes_sets:
         raise CompatibilityError(
-            f"{open_gold} makes targets of several outputs, and loss={name_of('loss', loss)} takes single ones only. "
+            f"{open_gold} makes targets of several outputs, and loss={name_of('loss', loss)} "
+            "takes single ones only. "
             "Take a loss of the family, such as loss=crf or loss=svm."
         )
     if inference.messages is Messages.KEPT:
         raise CompatibilityError(
-            f"{open_gold} asks twice at every visit, but inference={name_of('inference', inference)} keeps the messages of "
+            f"{open_gold} asks twice at every visit, but "
+            f"inference={name_of('inference', inference)} keeps the messages of "
             "the last answer. Type inference.warm_start=false."
         )
     if optimizer.plan.tolerance > 0:
         raise CompatibilityError(
-            f"optimizer.tolerance stops at a certified gap, but the losses of {open_gold} are not convex, and have none. "
+            f"optimizer.tolerance stops at a certified gap, but the losses of {open_gold} are "
+            "not convex, and have none. "
             "Type optimizer.tolerance=0."
         )
 
 
 def _refuse(
-    missed: Sequence[Demand], optimizer: Optimizer, loss: Loss, inference: Inference, asked: Sequence[Property], open_gold: str
+    missed: Sequence[Demand],
+    optimizer: Optimizer,
+    loss: Loss,
+    inference: Inference,
+    asked: Sequence[Property],
+    open_gold: str,
 ) -> None:
     """Raise at the first demand of the optimizer that is missed."""
     if missed:
@@ -154,7 +187,12 @@ def _refuse(
 
 
 def _check_abilities(
-    role: str, component: Component, asked: Ability, provided: Ability, inference: Inference, kind: StructureKind
+    role: str,
+    component: Component,
+    asked: Ability,
+    provided: Ability,
+    inference: Inference,
+    kind: StructureKind,
 ) -> None:
     """Raise at the first ability that a component asks for and the inference does not provide."""
     for ability in asked & ~provided:
@@ -162,7 +200,9 @@ def _check_abilities(
         remedy = ""
         if ability is Ability.MARGINALS and not names and isinstance(component, Loss):
             remedy = f" {typed(component, 'beta', 'inf', 'svm')}, which needs none."
-        complaint = _complaint(_who(role, component), ability, name_of("inference", inference), provided, names)
+        complaint = _complaint(
+            _who(role, component), ability, name_of("inference", inference), provided, names
+        )
         raise CompatibilityError(complaint + remedy)
 
 
@@ -172,27 +212,38 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
     Raises
     ------
     CompatibilityError
-        For parameters that are to be mixed and cannot be, and for workers elsewhere that would have nothing to do.
+        For parameters that are to be mixed and cannot be, and for workers elsewhere that would have
+        nothing to do.
     """
     plan = optimizer.plan
     batch, divided = plan.form == "batch", plan.mixable or plan.additive
     if divided and executor.remote and not executor.mixing:
         raise CompatibilityError(
-            f"executor.mixing=0 leaves the workers of executor={name_of('executor', executor)} nothing to do, since "
-            f"optimizer={name_of('optimizer', optimizer)} goes from instance to instance. Type executor.mixing=null."
+            f"executor.mixing=0 leaves the workers of executor={name_of('executor', executor)} "
+            "nothing to do, since "
+            f"optimizer={name_of('optimizer', optimizer)} goes from instance to instance. Type "
+            "executor.mixing=null."
         )
     if divided or (batch if executor.remote else not executor.mixing):
         return
-    what = "is exact, and has no passes to be mixed" if batch else "has variables of instances, which cannot be mixed"
+    what = (
+        "is exact, and has no passes to be mixed"
+        if batch
+        else "has variables of instances, which cannot be mixed"
+    )
     remedy = "executor=threads" if executor.remote else "executor.mixing=null"
     raise CompatibilityError(
-        f"executor={name_of('executor', executor)} with executor.mixing={executor.mixing} divides passes among shards and mixes "
-        f"their results, but optimizer={name_of('optimizer', optimizer)} {what}. Type {remedy}, or take one of the optimizers "
+        f"executor={name_of('executor', executor)} with executor.mixing={executor.mixing} "
+        "divides passes among shards and mixes "
+        f"their results, but optimizer={name_of('optimizer', optimizer)} {what}. Type {remedy}, "
+        "or take one of the optimizers "
         f"whose passes can be divided: {alternatives.divided_optimizers()}."
     )
 
 
-def check_features(scorer: Scorer, optimizer: Optimizer, loss: Loss, factor_graph: FactorGraph) -> None:
+def check_features(
+    scorer: Scorer, optimizer: Optimizer, loss: Loss, factor_graph: FactorGraph
+) -> None:
     """Raise where an optimizer needs sparse features, and the scorer is of another kind.
 
     Raises
@@ -203,41 +254,57 @@ def check_features(scorer: Scorer, optimizer: Optimizer, loss: Loss, factor_grap
     needs = optimizer.needs(loss, factor_graph)
     if needs.features == "any" or isinstance(scorer, SparseFeatures):
         return
-    who, name = needs.by or f"optimizer={name_of('optimizer', optimizer)}", name_of("features", scorer)
+    who, name = (
+        needs.by or f"optimizer={name_of('optimizer', optimizer)}",
+        name_of("features", scorer),
+    )
     bounds = ", so that nothing bounds the least objective" if needs.by else ""
     others = alternatives.optimizers_of_any_scorer(loss, factor_graph)
-    remedy = f"Leave {needs.by.partition('=')[0]} out." if needs.by else f"Take one that needs their gradients alone: {others}."
+    remedy = (
+        f"Leave {needs.by.partition('=')[0]} out."
+        if needs.by
+        else f"Take one that needs their gradients alone: {others}."
+    )
     raise CompatibilityError(
-        f"{who} needs scores that are linear in the weights, with sparse columns, and those of features={name} are any function "
+        f"{who} needs scores that are linear in the weights, with sparse columns, and those of "
+        f"features={name} are any function "
         f"of them{bounds}. {remedy}"
     )
 
 
 def certifies(provided: Ability) -> bool:
-    """Whether P - D bounds how far P is from its minimum: losses are no less than they are, and their planes lie below them."""
+    """Whether P - D bounds how far P is from its minimum: losses are no less than they are, and
+    their planes lie below them.
+    """
     return Ability.CONVEX in provided and bool(provided & (Ability.EXACT | Ability.UPPER))
 
 
 def check_solves(inference: Inference, factor_graph: FactorGraph) -> Ability:
-    """Return what an inference provides on structures of a graph; raise `CompatibilityError` where that is nothing."""
+    """Return what an inference provides on structures of a graph; raise `CompatibilityError` where
+    that is nothing.
+    """
     if reason := inference.refusal(factor_graph):
         raise CompatibilityError(reason)
     provided: Ability = inference.provides(factor_graph.kind)
     if not provided:
         name, others = name_of("inference", inference), alternatives.solvers(factor_graph.kind)
         raise CompatibilityError(
-            f"inference={name} cannot solve structures of kind {factor_graph.kind}. Those that can: {others}."
+            f"inference={name} cannot solve structures of kind {factor_graph.kind}. Those that "
+            f"can: {others}."
         )
     return provided
 
 
-def check_option(option: str, ability: Ability, inference: Inference, factor_graph: FactorGraph) -> Ability:
+def check_option(
+    option: str, ability: Ability, inference: Inference, factor_graph: FactorGraph
+) -> Ability:
     """Return what an inference provides; raise where an option of a command needs what it does not.
 
     Raises
     ------
     CompatibilityError
-        Naming the inferences that would do: weights are any inference's, so the command may take another.
+        Naming the inferences that would do: weights are any inference's, so the command may take
+        another.
     """
     provided, name = check_solves(inference, factor_graph), name_of("inference", inference)
     if ability in provided:
@@ -261,9 +328,13 @@ def _what_it_does(provided: Ability, wanted: Ability) -> str:
     return "gives only " + ", ".join(NEEDS[ability] for ability in provided)
 
 
-def _complaint(who: str, ability: Ability, inference: str, provided: Ability, names: Sequence[str]) -> str:
+def _complaint(
+    who: str, ability: Ability, inference: str, provided: Ability, names: Sequence[str]
+) -> str:
     does = _what_it_does(provided, ability)
-    return f"{who} needs {NEEDS[ability]}, but inference={inference} {does}. {_advice(ability, names)}"
+    return (
+        f"{who} needs {NEEDS[ability]}, but inference={inference} {does}. {_advice(ability, names)}"
+    )
 
 
 def _advice(ability: Ability, names: Sequence[str]) -> str:

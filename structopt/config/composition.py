@@ -74,9 +74,16 @@ class Settings(TypedDict, total=False):
 SAVED = ("seed", "threads", "check", "objective_every", "patience")
 """Settings that a run's saved config has always had."""
 LOWEST = {
-    "seed": 0, "threads": 1, "max_expansion": 1, "objective_every": 0, "patience": 1, "features.min_count": 1,
-    "storage.block": 1, "storage.window": 1, "storage.checkpoint": 0,
-}  # fmt: skip
+    "seed": 0,
+    "threads": 1,
+    "max_expansion": 1,
+    "objective_every": 0,
+    "patience": 1,
+    "features.min_count": 1,
+    "storage.block": 1,
+    "storage.window": 1,
+    "storage.checkpoint": 0,
+}
 
 
 def compose(overrides: list[str]) -> dict[str, Any]:
@@ -99,7 +106,10 @@ def compose(overrides: list[str]) -> dict[str, Any]:
     """
     register()
     try:
-        with _no_other_hydra(), initialize_config_dir(config_dir=conf_dir(), version_base="1.3", job_name="structopt"):
+        with (
+            _no_other_hydra(),
+            initialize_config_dir(config_dir=conf_dir(), version_base="1.3", job_name="structopt"),
+        ):
             config = hydra_compose("config", overrides=spelled_out(overrides))
     except (HydraException, OmegaConfBaseException, ValueError) as error:  # ValueError: task=null
         raise ConfigError(friendly(error, list(overrides))) from error
@@ -107,14 +117,25 @@ def compose(overrides: list[str]) -> dict[str, Any]:
 
 
 def typed_folder(overrides: Sequence[str]) -> Path | None:
-    """The run folder that ``hydra.run.dir=FOLDER`` names among overrides, interpolations resolved; None where it is not typed."""
+    """The run folder that ``hydra.run.dir=FOLDER`` names among overrides, interpolations resolved;
+    None where it is not typed.
+    """
     words = [word for word in overrides if key_of(word) == RUN_FOLDER]
     if not words:
         return None
     register()
     try:
-        with _no_other_hydra(), initialize_config_dir(config_dir=conf_dir(), version_base="1.3", job_name="structopt"):
-            return Path(str(hydra_compose("config", overrides=spelled_out(overrides), return_hydra_config=True).hydra.run.dir))
+        with (
+            _no_other_hydra(),
+            initialize_config_dir(config_dir=conf_dir(), version_base="1.3", job_name="structopt"),
+        ):
+            return Path(
+                str(
+                    hydra_compose(
+                        "config", overrides=spelled_out(overrides), return_hydra_config=True
+                    ).hydra.run.dir
+                )
+            )
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         raise ConfigError(friendly(error, list(overrides))) from error
 
@@ -131,11 +152,15 @@ def _no_other_hydra() -> Iterator[None]:
 
 
 def resolved(config: DictConfig) -> dict[str, Any]:
-    """Return a composed config as nested plain values, interpolations resolved, or raise `ConfigError`."""
+    """Return a composed config as nested plain values, interpolations resolved, or raise
+    `ConfigError`.
+    """
     try:
         plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
-        raise ConfigError(f"{error.full_key or 'the config'}: {str(error).splitlines()[0]}") from error
+        raise ConfigError(
+            f"{error.full_key or 'the config'}: {str(error).splitlines()[0]}"
+        ) from error
     return {str(key): value for key, value in plain.items()} if isinstance(plain, dict) else {}
 
 
@@ -147,8 +172,8 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     config : mapping
         From `compose`.
     typed : sequence of str
-        The overrides: parameters of features that nobody typed, and that other features than the task's do not take, are left
-        out (see `structopt.config.feature_keys.checked`).
+        The overrides: parameters of features that nobody typed, and that other features than the
+        task's do not take, are left out (see `structopt.config.feature_keys.checked`).
 
     Returns
     -------
@@ -167,23 +192,41 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     if "warm_start" in config:
         config = {**config, "warm_start": _warm_start(config["warm_start"])}
     if not isinstance(config.get("storage", {}), Mapping):
-        raise ConfigError("storage has keys of its own: in YAML write 'storage: {name: disk}'; type storage=disk.")
-    settings = {key: _setting(key, config[key]) for key in config if key in Settings.__annotations__}
-    common, rest = settings | {"features": {}}, [kind for kind in registry.KINDS if kind != "features"]
+        raise ConfigError(
+            "storage has keys of its own: in YAML write 'storage: {name: disk}'; type storage=disk."
+        )
+    settings = {
+        key: _setting(key, config[key]) for key in config if key in Settings.__annotations__
+    }
+    common, rest = (
+        settings | {"features": {}},
+        [kind for kind in registry.KINDS if kind != "features"],
+    )
     nodes = {kind: registry.checked(kind, config.get(kind, {}), common) for kind in rest}
     keys = [key_of(word) for word in spelled_out(typed)]
-    checked = settings | nodes | {"features": feature_keys.checked(config.get("features", {}), nodes["task"], common, keys)}
+    checked = (
+        settings
+        | nodes
+        | {
+            "features": feature_keys.checked(
+                config.get("features", {}), nodes["task"], common, keys
+            )
+        }
+    )
     _check_ranges(checked)
     if settings.get("storage", {}).get("name") == "disk" and settings.get("order") == "shuffled":
         raise ConfigError(
-            "order=shuffled visits the instances all over the corpus, which storage=disk cannot read fast. Leave order=null: "
-            "blocks are shuffled, and the instances within windows of blocks (storage.block, storage.window)."
+            "order=shuffled visits the instances all over the corpus, which storage=disk cannot "
+            "read fast. Leave order=null: "
+            "blocks are shuffled, and the instances within windows of blocks (storage.block, "
+            "storage.window)."
         )
     return {key: schema.plain(checked[key]) for key in config if key in checked}
 
 
 def saved_config(folder: Path, asked: str = "") -> dict[str, Any]:
-    """Read the validated config of a run from its folder; `asked` is the word that named it, by default ``resume=FOLDER``.
+    """Read the validated config of a run from its folder; `asked` is the word that named it, by
+    default ``resume=FOLDER``.
 
     Raises
     ------
@@ -194,32 +237,56 @@ def saved_config(folder: Path, asked: str = "") -> dict[str, Any]:
     """
     path = folder / ".hydra" / "config.yaml"
     if not path.is_file():
-        raise ConfigError(f"{asked or f'resume={folder}'}: {path} is missing, so this is no run folder that can go on.")
+        raise ConfigError(
+            f"{asked or f'resume={folder}'}: {path} is missing, so this is no run folder that "
+            "can go on."
+        )
     register()
     try:
         return _completed(resolved(cast(DictConfig, OmegaConf.load(path))))
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
-    except (YAMLError, OmegaConfBaseException, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (
+        YAMLError,
+        OmegaConfBaseException,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ModelError(f"{path}: truncated or altered ({reason}). Take it from a backup, or train again.") from error
+        raise ModelError(
+            f"{path}: truncated or altered ({reason}). Take it from a backup, or train again."
+        ) from error
 
 
 def _completed(saved: dict[str, Any]) -> dict[str, Any]:
-    """Return a run's saved config validated, with what version 0.1.0 did not save; ValueError where keys are missing."""
-    if absent := [key for key in (*SAVED, *registry.KINDS) if key not in saved and key != "features"]:
+    """Return a run's saved config validated, with what version 0.1.0 did not save; ValueError where
+    keys are missing.
+    """
+    if absent := [
+        key for key in (*SAVED, *registry.KINDS) if key not in saved and key != "features"
+    ]:
         raise ValueError(f"the key {absent[0]} is missing")
     if isinstance(saved.get("warm_start"), str):  # of version 0.1.0, which kept no vocabulary
         saved["warm_start"] = {"model": saved["warm_start"], "vocabulary": "new"}
-    if "name" not in saved.get("features", {}):  # of version 0.1.0, where the task's data said which features there are
+    # of version 0.1.0, where the task's data said which features there are
+    if "name" not in saved.get("features", {}):
         chosen = compose([f"task={saved['task']['name']}"])["features"]["name"]
         saved["features"] = {"name": chosen, **saved.get("features", {})}
     return validate(saved)
 
 
 def run_folder(folder: str | Path | None) -> Path:
-    """Return the folder of a run that Hydra did not start: the one that is named, else one under ``outputs``."""
-    return Path(folder) if folder is not None else Path("outputs") / datetime.now().strftime("%Y-%m-%d/%H-%M-%S-%f")
+    """Return the folder of a run that Hydra did not start: the one that is named, else one under
+    ``outputs``.
+    """
+    return (
+        Path(folder)
+        if folder is not None
+        else Path("outputs") / datetime.now().strftime("%Y-%m-%d/%H-%M-%S-%f")
+    )
 
 
 def save_config(config: Mapping[str, Any], folder: Path) -> None:
@@ -236,10 +303,15 @@ def _warm_start(value: Any) -> dict[str, Any]:
     """The node ``warm_start`` in full; in a YAML file it cannot be short."""
     node = {"model": None} if value is None else value
     if not isinstance(node, Mapping) or "model" not in node:
-        raise ConfigError("warm_start has keys of its own: in YAML write 'warm_start: {model: PATH}'; type warm_start=PATH.")
+        raise ConfigError(
+            "warm_start has keys of its own: in YAML write 'warm_start: {model: PATH}'; type "
+            "warm_start=PATH."
+        )
     for key, default in (("vocabulary", "union"), ("state", "none")):
         if node["model"] is None and node.get(key, default) != default:
-            raise ConfigError(f"warm_start.{key}={node[key]} needs a model: type warm_start=MODEL too.")
+            raise ConfigError(
+                f"warm_start.{key}={node[key]} needs a model: type warm_start=MODEL too."
+            )
     if node["model"] == "counts" and node.get("state", "none") != "none":
         reason = "goes on from a run, and warm_start=counts names none: type warm_start=RUN"
         raise ConfigError(f"warm_start.state={node['state']} {reason}.")

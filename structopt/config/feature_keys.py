@@ -1,4 +1,6 @@
-"""The node ``features`` of a config: a scorer with its parameters, and beside them what the task reads of its files."""
+"""The node ``features`` of a config: a scorer with its parameters, and beside them what the task
+reads of its files.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from structopt.config.schema import coerce
 from structopt.errors import ConfigError, did_you_mean
 
 COMMON = ("seed", "threads")
-"""Settings that any constructor may ask for by name; a task's may ask for the features that it reads too."""
+"""Settings that any constructor may ask for by name; a task's may ask for the features that it
+reads too.
+"""
 
 
 def task_of(config: Mapping[str, Any], node: Mapping[str, Any] | None = None) -> Any:
@@ -22,10 +26,16 @@ def task_of(config: Mapping[str, Any], node: Mapping[str, Any] | None = None) ->
 
 
 def scorer_of(config: Mapping[str, Any], left_out: Collection[str] = ()) -> Any:
-    """Create the scorer of a config, not fitted; parameters that are left out have their defaults."""
+    """Create the scorer of a config, not fitted; parameters that are left out have their
+    defaults.
+    """
     node = _node(config["features"])
     parameters = registry.schema(registry.load("features", node["name"]))
-    taken = {key: value for key, value in node.items() if key == "name" or (key in parameters and key not in left_out)}
+    taken = {
+        key: value
+        for key, value in node.items()
+        if key == "name" or (key in parameters and key not in left_out)
+    }
     return registry.create("features", taken, **_common(config))
 
 
@@ -35,13 +45,16 @@ def _common(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def checked(
-    node: Mapping[str, Any], task: Mapping[str, Any], common: Mapping[str, Any], typed: Collection[str]
+    node: Mapping[str, Any],
+    task: Mapping[str, Any],
+    common: Mapping[str, Any],
+    typed: Collection[str],
 ) -> dict[str, Any]:
     """Return the node with every value in the type that the scorer, or else the task, asks for.
 
-    A task's config file may name parameters of the features that it chooses. Where other features are typed which do not take
-    them, they are left out, unless they were typed too. So is null for a key that both the task reads and the scorer takes: the
-    scorer then has its own default.
+    A task's config file may name parameters of the features that it chooses. Where other features
+    are typed which do not take them, they are left out, unless they were typed too. So is null for
+    a key that both the task reads and the scorer takes: the scorer then has its own default.
 
     Parameters
     ----------
@@ -61,13 +74,23 @@ def checked(
     """
     node, keys = _node(node), _read_by(task)
     parameters = registry.schema(registry.load("features", node["name"]))
-    unset = [key for key in keys.keys() & parameters.keys() if node.get(key) is None and f"features.{key}" not in typed]
+    unset = [
+        key
+        for key in keys.keys() & parameters.keys()
+        if node.get(key) is None and f"features.{key}" not in typed
+    ]
     node = {key: value for key, value in node.items() if key not in unset}
     known = {key: value for key, value in node.items() if key in ("name", *parameters, *keys)}
     for key in node.keys() - known.keys():
         if f"features.{key}" in typed or not _taken_by_others(key):
-            raise ConfigError(_unknown(key, node["name"], task["name"], list(parameters), list(keys)))
-    read = {key: coerce(f"features.{key}", value, keys[key]) for key, value in known.items() if key in keys}
+            raise ConfigError(
+                _unknown(key, node["name"], task["name"], list(parameters), list(keys))
+            )
+    read = {
+        key: coerce(f"features.{key}", value, keys[key])
+        for key, value in known.items()
+        if key in keys
+    }
     scorer = {key: value for key, value in known.items() if key == "name" or key in parameters}
     values = read | registry.checked("features", scorer, common)
     return {key: values[key] for key in known}
@@ -77,7 +100,9 @@ def _node(node: Any) -> Mapping[str, Any]:
     """A node that names a component, or a `ConfigError`."""
     if isinstance(node, Mapping) and "name" in node:
         return node
-    raise ConfigError(f"features needs the name of a component: type features=NAME. Installed: {_names()}.")
+    raise ConfigError(
+        f"features needs the name of a component: type features=NAME. Installed: {_names()}."
+    )
 
 
 def _names() -> str:
@@ -85,17 +110,26 @@ def _names() -> str:
 
 
 def _read_by(task: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys that a task reads, with their types: none, where its constructor takes no ``features``."""
+    """The keys that a task reads, with their types: none, where its constructor takes no
+    ``features``.
+    """
     cls = registry.load("task", task["name"])
     return get_type_hints(cls.reading) if "features" in registry.schema(cls) else {}
 
 
 def _taken_by_others(key: str) -> bool:
     """Whether some installed scorer has a parameter of this name."""
-    return any(key == one.name for scorer in registry.installed("features").values() for one in registry.described(scorer))
+    return any(
+        key == one.name
+        for scorer in registry.installed("features").values()
+        for one in registry.described(scorer)
+    )
 
 
 def _unknown(key: str, name: str, task: str, parameters: list[str], keys: list[str]) -> str:
     near = did_you_mean(key, [*parameters, *keys], "features.")
     takes, reads = (", ".join(some) or "none" for some in (parameters, keys))
-    return f"There is no key 'features.{key}'.{near} features={name} takes: {takes}; task={task} reads: {reads}."
+    return (
+        f"There is no key 'features.{key}'.{near} features={name} takes: {takes}; task={task} "
+        f"reads: {reads}."
+    )

@@ -31,18 +31,29 @@ def friendly(error: Exception, overrides: list[str]) -> str:
         return unreadable_words.explained(str(error.override), overrides)
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and cause.full_key:
         node, _, key = str(cause.full_key).rpartition(".")
-        return unknown_keys.explained(cause) + ("" if cause.parent_node else _typed_whole(node, key, overrides))
+        return unknown_keys.explained(cause) + (
+            "" if cause.parent_node else _typed_whole(node, key, overrides)
+        )
     if isinstance(error, OmegaConfBaseException) and error.full_key:
         return f"{error.full_key}: {_first_line(error)}."
     if "not in 'BasicSweeperConf'" in str(error):
-        return "hydra/sweeper=basic cannot run this experiment, which brings a sweeper of its own. Leave out hydra/sweeper=basic."
+        return (
+            "hydra/sweeper=basic cannot run this experiment, which brings a sweeper of its own. "
+            "Leave out hydra/sweeper=basic."
+        )
     if ambiguous := re.match("Ambiguous value for argument '(.*)'\n", str(error)):
         return _several_values(ambiguous[1])
     if repeated := re.match(r"(\S+) appears more than once in the final defaults list", str(error)):
         kind = repeated[1]
-        return f"'+{kind}=' adds a second {kind}: there is one already. Type {kind}=NAME, without the sign +."
+        return (
+            f"'+{kind}=' adds a second {kind}: there is one already. Type {kind}=NAME, without "
+            "the sign +."
+        )
     if added := re.match(r"Could not append to config. An item is already at '(.*)'", str(error)):
-        return f"'+{added[1]}=' adds a key that there is already. Type {added[1]}=VALUE, without the sign +."
+        return (
+            f"'+{added[1]}=' adds a key that there is already. Type {added[1]}=VALUE, without "
+            "the sign +."
+        )
     if "Config group override must be" in str(error):
         return f"A group takes the name of a choice, such as task=ner. Groups: {_listed(groups())}."
     return _without_hints(error, overrides)
@@ -52,7 +63,11 @@ def _several_values(word: str) -> str:
     key, _, value = word.partition("=")
     if key in groups():
         return f"'{word}' names several, and a run has one {key}. To run each: --multirun {word}"
-    point = f" A decimal number has a point: {word.replace(',', '.')}." if re.fullmatch(r"\d+,\d+", value) else ""
+    point = (
+        f" A decimal number has a point: {word.replace(',', '.')}."
+        if re.fullmatch(r"\d+,\d+", value)
+        else ""
+    )
     forms = f"A list is '{key}=[{value}]', a text '{key}=\"{value}\"'."
     return f"'{word}' has several values. To run each: --multirun. {forms}{point}"
 
@@ -60,13 +75,19 @@ def _several_values(word: str) -> str:
 def _missing_choice(error: MissingConfigException) -> str:
     group, _, choice = str(error.missing_cfg_file).rpartition("/")
     if not error.options:
-        return f"There is no config file '{error.missing_cfg_file}'.{did_you_mean(group, groups())} Groups: {_listed(groups())}."
+        return (
+            f"There is no config file '{error.missing_cfg_file}'.{did_you_mean(group, groups())} "
+            f"Groups: {_listed(groups())}."
+        )
     if group in registry.KINDS:
         return _missing_component(group, choice)
     options = sorted(set(error.options))
     if not choice:
         return f"'{group}=' names no {group}. Choices: {_listed(options)}."
-    return f"There is no {group} '{choice}'.{did_you_mean(choice, options)} Choices: {_listed(options)}."
+    return (
+        f"There is no {group} '{choice}'.{did_you_mean(choice, options)} Choices: "
+        f"{_listed(options)}."
+    )
 
 
 def _missing_component(kind: str, name: str) -> str:
@@ -74,19 +95,32 @@ def _missing_component(kind: str, name: str) -> str:
     if component is None:
         return registry.not_installed(kind, name)
     package = component.distribution
-    return f"{kind} '{name}' comes from {package}, which brings no config file {kind}/{name}.yaml for it. Update {package}."
+    return (
+        f"{kind} '{name}' comes from {package}, which brings no config file {kind}/{name}.yaml "
+        f"for it. Update {package}."
+    )
 
 
 def _typed_whole(node: str, key: str, overrides: list[str]) -> str:
-    """How to type a component's parameter that has no keys now, and what it takes; the empty string where it is none."""
+    """How to type a component's parameter that has no keys now, and what it takes; the empty string
+    where it is none.
+    """
     kind, _, name = node.partition(".")
     if kind not in registry.KINDS:
         return ""
     component = registry.installed(kind).get(_chosen(kind, overrides))
-    parameter = next((one for one in registry.described(component) if one.name == name), None) if component else None
+    parameter = (
+        next((one for one in registry.described(component) if one.name == name), None)
+        if component
+        else None
+    )
     if parameter is None:
         return ""
-    whole = f" Type it whole, '{node}={{{key}: VALUE, ...}}'." if "Mapping" in str(parameter.type) else ""
+    whole = (
+        f" Type it whole, '{node}={{{key}: VALUE, ...}}'."
+        if "Mapping" in str(parameter.type)
+        else ""
+    )
     return f"{whole} {node}: {parameter.doc.replace('`', '')}"
 
 
@@ -99,18 +133,29 @@ def _chosen(kind: str, overrides: list[str]) -> str:
 
 def _without_hints(error: Exception, words: list[str]) -> str:
     """Drop Hydra's advice to type ``+key``, which would let a misspelt key through."""
-    unknown = re.search(r"Could not (?:override|delete|delete from config\.) '([^'@=]+)[^']*'", str(error))
+    unknown = re.search(
+        r"Could not (?:override|delete|delete from config\.) '([^'@=]+)[^']*'", str(error)
+    )
     if unknown and unknown[1] not in groups():
         key = unknown[1]
         node, _, name = key.rpartition(".")
         if whole := _typed_whole(node, name, words):
             return f"'{key}' cannot be set or deleted by itself.{whole}"
         typed = next((word for word in words if word.lstrip("+~").startswith(key)), key)
-        return f"'{typed}': there is no group '{key}'.{did_you_mean(key, groups())} Groups: {_listed(groups())}."
+        return (
+            f"'{typed}': there is no group '{key}'.{did_you_mean(key, groups())} Groups: "
+            f"{_listed(groups())}."
+        )
     if package := re.search(r"Could not override '([^'@=]+)@[^']*'", str(error)):
         return f"A group is typed without the sign @: {package[1]}=NAME."
-    lines = [line.strip() for line in str(error).splitlines() if "use +" not in line and "HYDRA_FULL_ERROR" not in line]
-    return " ".join(line for line in lines if line and not line.startswith(("object_type", "full_key")))
+    lines = [
+        line.strip()
+        for line in str(error).splitlines()
+        if "use +" not in line and "HYDRA_FULL_ERROR" not in line
+    ]
+    return " ".join(
+        line for line in lines if line and not line.startswith(("object_type", "full_key"))
+    )
 
 
 def _first_line(error: Exception) -> str:

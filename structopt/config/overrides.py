@@ -1,4 +1,6 @@
-"""Typed words before Hydra sees them: short forms are spelled out, and words for Hydra itself are recognised."""
+"""Typed words before Hydra sees them: short forms are spelled out, and words for Hydra itself are
+recognised.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,15 @@ from structopt.config.unreadable_words import made_readable
 from structopt.errors import ConfigError
 
 SHORT = {"warm_start": "warm_start.model", "storage": "storage.name"}
-"""Keys that stand for another one where a plain value follows: a key cannot be both a value and a node."""
+"""Keys that stand for another one where a plain value follows: a key cannot be both a value and a
+node.
+"""
 SAME = {"optimizer.initial=counts": "warm_start.model=counts"}
 """Words that mean others."""
 ADDED = "experiment"
-"""A group of config files of which none is chosen by default, so that Hydra wants a sign + before it."""
+"""A group of config files of which none is chosen by default, so that Hydra wants a sign + before
+it.
+"""
 RUN_FOLDER = "hydra.run.dir"
 HEARD = (RUN_FOLDER, "hydra.searchpath")
 HYDRA = re.compile(r"[+~]*hydra[./@=]")
@@ -22,8 +28,8 @@ HYDRA = re.compile(r"[+~]*hydra[./@=]")
 def spelled_out(words: Sequence[str]) -> list[str]:
     """Replace what is shorter than Hydra takes it, in sweeps too.
 
-    ``warm_start=MODEL`` becomes ``warm_start.model=MODEL``, ``storage=disk`` becomes ``storage.name=disk``,
-    ``experiment=NAME`` gets its sign +, and texts their quotes.
+    ``warm_start=MODEL`` becomes ``warm_start.model=MODEL``, ``storage=disk`` becomes
+    ``storage.name=disk``, ``experiment=NAME`` gets its sign +, and texts their quotes.
     ``optimizer.initial=counts`` is ``warm_start=counts``.
     """
     return [made_readable(_spelled_out(word)) for word in words]
@@ -47,9 +53,11 @@ def key_of(word: str) -> str:
 
 
 def check_single_run(words: Sequence[str]) -> None:
-    """Raise ConfigError for words that say where or how Hydra runs jobs, which is nothing to a run that Python starts.
+    """Raise ConfigError for words that say where or how Hydra runs jobs, which is nothing to a run
+    that Python starts.
 
-    Two are heard: ``hydra.run.dir``, the run folder, and ``hydra.searchpath``, where config files are looked for.
+    Two are heard: ``hydra.run.dir``, the run folder, and ``hydra.searchpath``, where config files
+    are looked for.
     """
     for word in words:
         if word.startswith("-"):
@@ -58,6 +66,7 @@ def check_single_run(words: Sequence[str]) -> None:
         if not HYDRA.match(word) or key_of(word) in HEARD:
             continue
         raise ConfigError(
-            f"'{word}' would do nothing here: train makes one run, and of Hydra's words it hears {' and '.join(HEARD)}. "
+            f"'{word}' would do nothing here: train makes one run, and of Hydra's words it hears "
+            f"{' and '.join(HEARD)}. "
             "Leave it out. Sweeps run from the command line: structopt --multirun."
         )

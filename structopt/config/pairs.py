@@ -1,4 +1,6 @@
-"""Which optimizer learns by which loss with which inference: the verdict of every combination that is installed."""
+"""Which optimizer learns by which loss with which inference: the verdict of every combination that
+is installed.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,18 @@ def preset(kind: str, name: str) -> Any:
 
 @cache
 def _config(kind: str, name: str) -> dict[str, Any]:
-    """The default config with this component; not to be changed. It is kept, since composing takes longer than a verdict."""
+    """The default config with this component; not to be changed. It is kept, since composing takes
+    longer than a verdict.
+    """
     return validate(compose([f"{kind}={name}"]))
 
 
 def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
-    """Ask for every (optimizer, loss, inference), each as its config file sets it, on one kind of factor graph.
+    """Ask for every (optimizer, loss, inference), each as its config file sets it, on one kind of
+    factor graph.
 
-    Inferences that know nothing of that graph are left out; variants with a config file of their own (kept/mplp) are not.
+    Inferences that know nothing of that graph are left out; variants with a config file of their
+    own (kept/mplp) are not.
 
     Returns
     -------
@@ -45,7 +51,9 @@ def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
         {name: preset(kind, name) for name in [*registry.installed(kind), *_variants(kind)]}
         for kind in ("optimizer", "loss", "inference")
     )
-    inferences = {name: inference for name, inference in inferences.items() if _solves(inference, graph)}
+    inferences = {
+        name: inference for name, inference in inferences.items() if _solves(inference, graph)
+    }
     return {
         (o, name, i): _verdict(graph, inference, loss, optimizer)
         for o, optimizer in optimizers.items()
@@ -55,7 +63,9 @@ def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
 
 
 def table(pairs: Verdicts) -> str:
-    """Optimizers against losses as Markdown: yes, no, or the inferences that do where not all of them do."""
+    """Optimizers against losses as Markdown: yes, no, or the inferences that do where not all of
+    them do.
+    """
     losses = list(dict.fromkeys(loss for _, loss, _ in pairs))
     inferences = list(dict.fromkeys(inference for _, _, inference in pairs))
     lines = [["optimizer", *losses]]
@@ -71,7 +81,11 @@ def table(pairs: Verdicts) -> str:
 def _variants(kind: str) -> list[str]:
     """Config files of a kind that stand in a folder of their own: components with other presets."""
     folders = [folder / kind for folder in conf_folders()]
-    paths = [path.relative_to(folder).with_suffix("") for folder in folders for path in folder.glob("*/*.yaml")]
+    paths = [
+        path.relative_to(folder).with_suffix("")
+        for folder in folders
+        for path in folder.glob("*/*.yaml")
+    ]
     return sorted(path.as_posix() for path in paths)
 
 

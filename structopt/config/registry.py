@@ -1,7 +1,8 @@
-"""The only door to components: entry points, the core's own among them. YAML names a component, never a class.
+"""The only door to components: entry points, the core's own among them. YAML names a component,
+never a class.
 
-``installed`` tells what there is and imports nothing; ``load`` gives the class, ``schema`` its parameters, and ``create``
-an instance from a config node that it checks first.
+``installed`` tells what there is and imports nothing; ``load`` gives the class, ``schema`` its
+parameters, and ``create`` an instance from a config node that it checks first.
 """
 
 from __future__ import annotations
@@ -20,13 +21,29 @@ from structopt.core.entry_points import installed as discovered
 from structopt.core.executor import Executor
 from structopt.errors import ConfigError, did_you_mean, form_of, meaning
 
-KINDS = ("task", "features", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor")
+KINDS = (
+    "task",
+    "features",
+    "factor_graph",
+    "inference",
+    "loss",
+    "optimizer",
+    "tracker",
+    "executor",
+)
 """Kinds that a config has a node of."""
 CONTRACTS = {
-    "task": "task.Task", "features": "scorer.Scorer", "factor_graph": "factor_graph.FactorGraph",
-    "factor_kind": "factor_kind.FactorKind", "inference": "inference.Inference", "loss": "loss.Loss", "cost": "cost.Cost",
-    "optimizer": "optimizer.Optimizer", "tracker": "tracker.Tracker", "executor": "executor.Executor",
-}  # fmt: skip
+    "task": "task.Task",
+    "features": "scorer.Scorer",
+    "factor_graph": "factor_graph.FactorGraph",
+    "factor_kind": "factor_kind.FactorKind",
+    "inference": "inference.Inference",
+    "loss": "loss.Loss",
+    "cost": "cost.Cost",
+    "optimizer": "optimizer.Optimizer",
+    "tracker": "tracker.Tracker",
+    "executor": "executor.Executor",
+}
 """What a class of each kind must be: module and class within `structopt.core`."""
 
 
@@ -40,7 +57,10 @@ def installed(kind: str) -> dict[str, Installed]:
     """
     if kind not in CONTRACTS:
         kinds = ", ".join(CONTRACTS)
-        raise ConfigError(f"There is no kind of component called '{kind}'.{did_you_mean(kind, CONTRACTS)} Kinds: {kinds}.")
+        raise ConfigError(
+            f"There is no kind of component called '{kind}'.{did_you_mean(kind, CONTRACTS)} "
+            f"Kinds: {kinds}."
+        )
     return discovered(kind)
 
 
@@ -50,7 +70,8 @@ def load(kind: str, name: str) -> Any:
     Raises
     ------
     ConfigError
-        If it is not installed, its package cannot be imported, or it lacks what a component of its kind must have.
+        If it is not installed, its package cannot be imported, or it lacks what a component of its
+        kind must have.
     """
     known = installed(kind)
     if name not in known:
@@ -59,7 +80,9 @@ def load(kind: str, name: str) -> Any:
 
 
 def contract(kind: str) -> type[Component]:
-    """Return the base class of a kind; imported when it is asked for, since listing components needs none of it."""
+    """Return the base class of a kind; imported when it is asked for, since listing components
+    needs none of it.
+    """
     module, _, name = CONTRACTS[kind].partition(".")
     base: type[Component] = vars(import_module(f"structopt.core.{module}"))[name]
     return base
@@ -68,12 +91,17 @@ def contract(kind: str) -> type[Component]:
 def not_installed(kind: str, name: str) -> str:
     """Say that there is no such component, and what there is, from which package."""
     known = installed(kind)
-    listing = ", ".join(map(str, known.values())) or "none; is structopt itself installed? Run: pip install -e ."
+    listing = (
+        ", ".join(map(str, known.values()))
+        or "none; is structopt itself installed? Run: pip install -e ."
+    )
     return f"{kind} '{name}' is not installed.{_meant(kind, str(name), known)} Installed: {listing}"
 
 
 def _meant(kind: str, name: str, known: Mapping[str, Installed]) -> str:
-    """Say which component may be meant: the same but for case, another word for it, one of another kind, or a near one."""
+    """Say which component may be meant: the same but for case, another word for it, one of another
+    kind, or a near one.
+    """
     same = [one for one in known if form_of(one) == form_of(name)]
     synonym = synonym_of(kind, name)
     if not same and synonym and synonym.name in known:
@@ -88,7 +116,8 @@ def schema(cls: Any) -> dict[str, Parameter]:
 
 
 def described(component: Installed) -> list[Parameter]:
-    """Return a component's parameters for display: from its source where that tells, else by importing it.
+    """Return a component's parameters for display: from its source where that tells, else by
+    importing it.
 
     Their defaults are those that its config file sets.
     """
@@ -96,7 +125,9 @@ def described(component: Installed) -> list[Parameter]:
 
 
 @cache
-def _described(component: Installed, entries: tuple[tuple[str, float], ...]) -> tuple[Parameter, ...]:
+def _described(
+    component: Installed, entries: tuple[tuple[str, float], ...]
+) -> tuple[Parameter, ...]:
     module, _, name = component.entry_point.value.partition(":")
     parameters = of_source(module, name)
     if parameters is None:
@@ -115,11 +146,16 @@ def unknown_parameter(kind: str, name: str, key: str, elsewhere: Sequence[str] =
     """
     parameters = described(installed(kind)[name])
     names, takes = [one.name for one in parameters], ", ".join(map(str, parameters)) or "none"
-    return f"{kind}={name} has no parameter '{key}'.{_meant_parameter(kind, key, names, elsewhere)} It takes {takes}."
+    return (
+        f"{kind}={name} has no parameter '{key}'.{_meant_parameter(kind, key, names, elsewhere)} "
+        f"It takes {takes}."
+    )
 
 
 def _meant_parameter(kind: str, key: str, names: Sequence[str], elsewhere: Sequence[str]) -> str:
-    """Say which key may be meant: the same but for case, a parameter of another component, one of another node, another word."""
+    """Say which key may be meant: the same but for case, a parameter of another component, one of
+    another node, another word.
+    """
     if same := [one for one in names if form_of(one) == form_of(key)]:
         return meaning(same)
     if others := takers(kind, key):
@@ -138,7 +174,9 @@ def _meant_parameter(kind: str, key: str, names: Sequence[str], elsewhere: Seque
 
 
 def takers(kind: str, parameter: str) -> str:
-    """Write which components of a kind have a parameter of this name, as they are typed; the empty string for none."""
+    """Write which components of a kind have a parameter of this name, as they are typed; the empty
+    string for none.
+    """
     names = [name for name, one in installed(kind).items() if parameter in _parameter_names(one)]
     more = f" and {len(names) - 4} others" if len(names) > 5 else ""
     return f"{kind}={', '.join(names[:4] if more else names)}{more}" if names else ""
@@ -161,28 +199,38 @@ def create(kind: str, node: Mapping[str, Any], **common: Any) -> Any:
     node : mapping
         ``name`` and parameters.
     **common
-        Settings of the run (features, seed, threads); a constructor gets those that it has parameters for.
+        Settings of the run (features, seed, threads); a constructor gets those that it has
+        parameters for.
 
     Raises
     ------
     ConfigError
-        At an unknown component or parameter, an ill-typed value, or a required parameter that is missing.
+        At an unknown component or parameter, an ill-typed value, or a required parameter that is
+        missing.
     """
     values = checked(kind, node, common)
     cls = load(kind, values.pop("name"))
     parameters = schema(cls)
-    settings = {key: value for key, value in common.items() if key in parameters and key not in values}
-    component = cls(**settings, **{key: _component(parameters[key].type, value) for key, value in values.items()})
+    settings = {
+        key: value for key, value in common.items() if key in parameters and key not in values
+    }
+    component = cls(
+        **settings,
+        **{key: _component(parameters[key].type, value) for key, value in values.items()},
+    )
     if absent := unset(component, contract(kind)):
         raise ConfigError(
-            f"{kind}={node['name']}: {type(component).__name__} leaves unset what every {kind} has: {', '.join(absent)}. "
+            f"{kind}={node['name']}: {type(component).__name__} leaves unset what every {kind} "
+            f"has: {', '.join(absent)}. "
             f"Its constructor must set it. Update {installed(kind)[node['name']].distribution}."
         )
     return component
 
 
 def name_of(kind: str, component: Component) -> str:
-    """Return the name under which a component's class is installed, its class's name where it is not."""
+    """Return the name under which a component's class is installed, its class's name where it is
+    not.
+    """
     cls = type(component)
     value = f"{cls.__module__}:{cls.__qualname__}"
     names = [one.name for one in installed(kind).values() if one.entry_point.value == value]
@@ -190,37 +238,61 @@ def name_of(kind: str, component: Component) -> str:
 
 
 def _component(hint: Any, value: Any) -> Any:
-    """Create the component that a parameter names, where its type is a contract: ``cost: Cost`` takes the name of a cost."""
+    """Create the component that a parameter names, where its type is a contract: ``cost: Cost``
+    takes the name of a cost.
+    """
     kind = _kind_of(hint)
     return create(kind, {"name": value}) if kind and isinstance(value, str) else value
 
 
 def _kind_of(hint: Any) -> str:
     """The kind of component that a parameter of this type names, or the empty string."""
-    return str(hint.kind_of_component) if isinstance(hint, type) and issubclass(hint, Component) else ""
+    return (
+        str(hint.kind_of_component)
+        if isinstance(hint, type) and issubclass(hint, Component)
+        else ""
+    )
 
 
 def _checked_value(where: str, value: Any, hint: Any) -> Any:
-    """Return a value in the type that a parameter asks for; of a parameter that names a component, the name."""
+    """Return a value in the type that a parameter asks for; of a parameter that names a component,
+    the name.
+    """
     kind = _kind_of(hint)
     if kind and value not in installed(kind):
         known = installed(kind)
-        raise ConfigError(f"{where}={value} is none of: {', '.join(known)}.{_meant(kind, str(value), known)}")
+        raise ConfigError(
+            f"{where}={value} is none of: {', '.join(known)}.{_meant(kind, str(value), known)}"
+        )
     return value if kind else coerce(where, value, hint)
 
 
 def checked(kind: str, node: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a node with every value in the type that the constructor asks for, or raise `ConfigError`."""
+    """Return a node with every value in the type that the constructor asks for, or raise
+    `ConfigError`.
+    """
     if not isinstance(node, Mapping) or not isinstance(node.get("name"), str):
-        raise ConfigError(f"{kind} needs the name of a component: type {kind}=NAME. Installed: {', '.join(installed(kind))}.")
+        raise ConfigError(
+            f"{kind} needs the name of a component: type {kind}=NAME. Installed: "
+            f"{', '.join(installed(kind))}."
+        )
     name, parameters = node["name"], schema(load(kind, node["name"]))
     values = {key: value for key, value in node.items() if key != "name"}
     if unknown := [key for key in values if key not in parameters]:
         raise ConfigError(unknown_parameter(kind, name, unknown[0]))
-    missing = [p for p in parameters.values() if p.default is REQUIRED and p.name not in values and p.name not in common]
+    missing = [
+        p
+        for p in parameters.values()
+        if p.default is REQUIRED and p.name not in values and p.name not in common
+    ]
     if missing:
-        raise ConfigError(f"{kind}={name} needs a value: type {kind}.{missing[0].name}=... ({missing[0]}).")
-    return {"name": name} | {key: _checked_value(f"{kind}.{key}", value, parameters[key].type) for key, value in values.items()}
+        raise ConfigError(
+            f"{kind}={name} needs a value: type {kind}.{missing[0].name}=... ({missing[0]})."
+        )
+    return {"name": name} | {
+        key: _checked_value(f"{kind}.{key}", value, parameters[key].type)
+        for key, value in values.items()
+    }
 
 
 def serial() -> Executor:

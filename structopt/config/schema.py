@@ -1,4 +1,6 @@
-"""A component's parameters: read from its constructor's signature, or from its source without importing it."""
+"""A component's parameters: read from its constructor's signature, or from its source without
+importing it.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ class Parameter:
     default : object
         The default, `REQUIRED` where there is none; its text when it was read from source.
     doc : str
-        Its lines in the docstring's section Parameters, as one; where they are "See `MODULE`.", those of the module's docstring.
+        Its lines in the docstring's section Parameters, as one; where they are "See `MODULE`.",
+        those of the module's docstring.
     shown : bool
         Whether the default is text that says it already.
     """
@@ -49,7 +52,9 @@ class Parameter:
         kind = self.type if isinstance(self.type, str) else type_name(self.type)
         if self.default is REQUIRED:
             return f"{self.name}: {kind}"
-        default = self.default if self.shown or isinstance(self.type, str) else value_name(self.default)
+        default = (
+            self.default if self.shown or isinstance(self.type, str) else value_name(self.default)
+        )
         return f"{self.name}: {kind} = {default}"
 
 
@@ -60,8 +65,15 @@ def of_class(cls: Any) -> dict[str, Parameter]:
     hints = typing.get_type_hints(cls.__init__)
     owner = next(base for base in cls.__mro__ if "__init__" in vars(base))
     docs = parameter_docs("\n".join(_docstring(one) for one in (owner, owner.__init__, cls)))
-    wanted = [p for p in inspect.signature(cls).parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    return {p.name: Parameter(p.name, hints.get(p.name, Any), _default(cls, p), docs.get(p.name, "")) for p in wanted}
+    wanted = [
+        p
+        for p in inspect.signature(cls).parameters.values()
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    return {
+        p.name: Parameter(p.name, hints.get(p.name, Any), _default(cls, p), docs.get(p.name, ""))
+        for p in wanted
+    }
 
 
 def _docstring(thing: Any) -> str:
@@ -70,7 +82,11 @@ def _docstring(thing: Any) -> str:
 
 def _default(cls: Any, parameter: inspect.Parameter) -> Any:
     """Give a dataclass's default_factory as the value that it makes."""
-    fields = {field.name: field for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
+    fields = (
+        {field.name: field for field in dataclasses.fields(cls)}
+        if dataclasses.is_dataclass(cls)
+        else {}
+    )
     field = fields.get(parameter.name)
     if field is not None and callable(field.default_factory):
         return field.default_factory()
@@ -80,8 +96,9 @@ def _default(cls: Any, parameter: inspect.Parameter) -> Any:
 def of_source(module: str, name: str) -> list[Parameter] | None:
     """Read the parameters of a class from its module's file, without importing the module.
 
-    Only the module's parent packages are imported. A class without a constructor has that of its base, which is looked for where
-    the module imports it from. The answer is None where the source does not tell: several bases, or a class defined elsewhere.
+    Only the module's parent packages are imported. A class without a constructor has that of its
+    base, which is looked for where the module imports it from. The answer is None where the source
+    does not tell: several bases, or a class defined elsewhere.
     """
     try:
         spec = find_spec(module)
@@ -95,19 +112,33 @@ def of_source(module: str, name: str) -> list[Parameter] | None:
 
 
 def _of_definition(cls: ast.ClassDef, tree: ast.Module, module: str) -> list[Parameter] | None:
-    init = next((n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    init = next(
+        (n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None
+    )
     if init is not None:
-        docs = parameter_docs((ast.get_docstring(cls) or "") + "\n" + (ast.get_docstring(init) or ""))
+        docs = parameter_docs(
+            (ast.get_docstring(cls) or "") + "\n" + (ast.get_docstring(init) or "")
+        )
         pairs = _arguments(init.args)
-        return [Parameter(a.arg, _text(a.annotation, "Any"), _text(d, REQUIRED), docs.get(a.arg, "")) for a, d in pairs]
+        return [
+            Parameter(a.arg, _text(a.annotation, "Any"), _text(d, REQUIRED), docs.get(a.arg, ""))
+            for a, d in pairs
+        ]
     if cls.bases:
         return _of_base(cls, tree, module)
     if not any("dataclass" in ast.unparse(d) for d in cls.decorator_list):
         return []
     docs = parameter_docs(ast.get_docstring(cls) or "")
-    fields = [n for n in cls.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
+    fields = [
+        n for n in cls.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+    ]
     return [
-        Parameter(n.target.id, ast.unparse(n.annotation), _text(n.value, REQUIRED), docs.get(n.target.id, ""))
+        Parameter(
+            n.target.id,
+            ast.unparse(n.annotation),
+            _text(n.value, REQUIRED),
+            docs.get(n.target.id, ""),
+        )
         for n in fields
         if isinstance(n.target, ast.Name) and not ast.unparse(n.annotation).startswith("ClassVar")
     ]
@@ -137,10 +168,16 @@ def _text(node: ast.expr | None, otherwise: Any) -> Any:
 
 
 def parameter_docs(docstring: str) -> dict[str, str]:
-    """Read the entries of a numpydoc section ``Parameters`` or ``Attributes``; "See `MODULE`." stands for those of a module."""
+    """Read the entries of a numpydoc section ``Parameters`` or ``Attributes``; "See `MODULE`."
+    stands for those of a module.
+    """
     docs: dict[str, str] = {}
-    for section in re.findall(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=\n\n\S|\n\S+\n-{3,}|\Z)", docstring, re.M | re.S):
-        for names, text in re.findall(r"^(\w[\w, ]*?) *(?::[^\n]*)?\n((?:[ \t]+[^\n]*\n?|\n)*)", section + "\n", re.M):
+    for section in re.findall(
+        r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=\n\n\S|\n\S+\n-{3,}|\Z)", docstring, re.M | re.S
+    ):
+        for names, text in re.findall(
+            r"^(\w[\w, ]*?) *(?::[^\n]*)?\n((?:[ \t]+[^\n]*\n?|\n)*)", section + "\n", re.M
+        ):
             entry = " ".join(text.split())
             reference = re.fullmatch(r"See `([\w.]+)`\.", entry)
             shared = parameter_docs(_module_docstring(reference[1])) if reference else {}
@@ -150,17 +187,24 @@ def parameter_docs(docstring: str) -> dict[str, str]:
 
 @cache
 def _module_docstring(module: str) -> str:
-    """Read the docstring of a module from its file, importing nothing; the empty string where there is no such module."""
+    """Read the docstring of a module from its file, importing nothing; the empty string where there
+    is no such module.
+    """
     package, *names = module.split(".")
     spec = find_spec(package)
     if spec is None or not spec.has_location:
         return ""
     file = Path(str(spec.origin)).parent.joinpath(*names).with_suffix(".py")
-    return ast.get_docstring(ast.parse(file.read_text(encoding="utf8"))) or "" if file.is_file() else ""
+    return (
+        ast.get_docstring(ast.parse(file.read_text(encoding="utf8"))) or ""
+        if file.is_file()
+        else ""
+    )
 
 
 def coerce(where: str, value: Any, hint: Any) -> Any:
-    """Check a config value against a type: 1 may stand for 1.0, ``"inf"`` for infinity; nothing is truncated.
+    """Check a config value against a type: 1 may stand for 1.0, ``"inf"`` for infinity; nothing is
+    truncated.
 
     Raises
     ------
@@ -197,7 +241,11 @@ def _coerce_bool(where: str, value: Any, hint: Any) -> Any:
 
 
 def _coerce_int(where: str, value: Any, hint: Any) -> Any:
-    return value if isinstance(value, int) and not isinstance(value, bool) else _refuse(where, value, hint)
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool)
+        else _refuse(where, value, hint)
+    )
 
 
 def _coerce_float(where: str, value: Any, hint: Any) -> Any:
@@ -208,7 +256,9 @@ def _coerce_float(where: str, value: Any, hint: Any) -> Any:
 
 
 def _coerce_str(where: str, value: Any, hint: Any) -> Any:
-    usable = isinstance(value, str | Path) or (isinstance(value, int | float) and not isinstance(value, bool))
+    usable = isinstance(value, str | Path) or (
+        isinstance(value, int | float) and not isinstance(value, bool)
+    )
     return str(value) if usable else _refuse(where, value, hint)
 
 
@@ -216,7 +266,13 @@ def _coerce_path(where: str, value: Any, hint: Any) -> Any:
     return Path(_coerce_str(where, value, hint))
 
 
-_SCALARS = {bool: _coerce_bool, int: _coerce_int, float: _coerce_float, str: _coerce_str, Path: _coerce_path}
+_SCALARS = {
+    bool: _coerce_bool,
+    int: _coerce_int,
+    float: _coerce_float,
+    str: _coerce_str,
+    Path: _coerce_path,
+}
 
 
 def _coerce_union(where: str, value: Any, hint: Any) -> Any:
@@ -236,13 +292,18 @@ def _coerce_literal(where: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     if any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed):
         return value
     names = [str(one) for one in allowed]
-    raise ConfigError(f"{where}={value} is none of: {', '.join(names)}.{did_you_mean(str(value), names)}")
+    raise ConfigError(
+        f"{where}={value} is none of: {', '.join(names)}.{did_you_mean(str(value), names)}"
+    )
 
 
 def _coerce_mapping(where: str, value: Any, hint: Any, types_: tuple[Any, ...]) -> Any:
     if not isinstance(value, Mapping):
         return _refuse(where, value, hint)
-    return {coerce(f"{where}.{key}", key, types_[0]): coerce(f"{where}.{key}", one, types_[1]) for key, one in value.items()}
+    return {
+        coerce(f"{where}.{key}", key, types_[0]): coerce(f"{where}.{key}", one, types_[1])
+        for key, one in value.items()
+    }
 
 
 def _coerce_sequence(where: str, value: Any, hint: Any, types_: tuple[Any, ...]) -> Any:
@@ -259,7 +320,10 @@ def _coerce_typed_dict(where: str, value: Any, hint: Any) -> Any:
     inside = f"{where}." if where else ""
     for key in value:
         if key not in hints:
-            raise ConfigError(f"There is no key '{inside}{key}'.{did_you_mean(str(key), hints)} Keys here: {', '.join(hints)}.")
+            raise ConfigError(
+                f"There is no key '{inside}{key}'.{did_you_mean(str(key), hints)} Keys here: "
+                f"{', '.join(hints)}."
+            )
     return {key: coerce(f"{inside}{key}", one, hints[key]) for key, one in value.items()}
 
 

@@ -15,12 +15,16 @@ from structopt.core.entry_points import path_entries
 
 
 def conf_dir() -> str:
-    """Return the absolute path of the core's config files: inside the wheel, or beside the package in a checkout."""
+    """Return the absolute path of the core's config files: inside the wheel, or beside the package
+    in a checkout.
+    """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "conf", package.parent / "conf"):
         if (folder / "config.yaml").is_file():
             return str(folder)
-    raise FileNotFoundError(f"structopt's config files are missing beside {package}: reinstall structopt-trainer")
+    raise FileNotFoundError(
+        f"structopt's config files are missing beside {package}: reinstall structopt-trainer"
+    )
 
 
 def plugin_packages() -> list[EntryPoint]:
@@ -30,7 +34,9 @@ def plugin_packages() -> list[EntryPoint]:
 
 @lru_cache(maxsize=4)
 def _packages(entries: tuple[tuple[str, float], ...]) -> tuple[EntryPoint, ...]:
-    return tuple(sorted(entry_points(group="structopt.conf"), key=lambda point: (point.name, point.value)))
+    return tuple(
+        sorted(entry_points(group="structopt.conf"), key=lambda point: (point.name, point.value))
+    )
 
 
 def conf_folders() -> list[Path]:
@@ -41,12 +47,16 @@ def conf_folders() -> list[Path]:
 @lru_cache(maxsize=4)
 def _folders(entries: tuple[tuple[str, float], ...]) -> tuple[Path, ...]:
     specs = [find_spec(point.value) for point in _packages(entries)]
-    plugins = [Path(folder) for spec in specs if spec for folder in spec.submodule_search_locations or ()]
+    plugins = [
+        Path(folder) for spec in specs if spec for folder in spec.submodule_search_locations or ()
+    ]
     return (Path(conf_dir()), *plugins)
 
 
 class PluginSearchPath(SearchPathPlugin):
-    """Adds the packages named in the entry-point group ``structopt.conf``, after the core: a plugin cannot shadow it."""
+    """Adds the packages named in the entry-point group ``structopt.conf``, after the core: a plugin
+    cannot shadow it.
+    """
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Append every plugin's config package; none of its code is imported."""
@@ -59,28 +69,8 @@ def register() -> None:
     Plugins.instance().register(PluginSearchPath)
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def groups() -> list[str]:
     """Return the names of the core's config groups."""
-    return sorted(path.name for path in Path(conf_dir()).iterdir() if path.is_dir() and path.name != "hydra")
+    return sorted(
+        path.name for path in Path(conf_dir()).iterdir() if path.is_dir() and path.name != "hydra"
+    )

@@ -1,4 +1,6 @@
-"""Words of the field for components, keys and options: ``synonyms.yaml`` beside the config files of the core and of plugins."""
+"""Words of the field for components, keys and options: ``synonyms.yaml`` beside the config files of
+the core and of plugins.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from structopt.errors import form_of
 
 FILE = "synonyms.yaml"
 KEYS, OPTIONS, SUBCOMMANDS, FLAGS = "keys", "options", "subcommands", "flags"
-"""Sections beside those of the kinds of component: keys of a config, options of subcommands, subcommands, and flags."""
+"""Sections beside those of the kinds of component: keys of a config, options of subcommands,
+subcommands, and flags.
+"""
 
 
 @dataclass(frozen=True)
@@ -45,17 +49,25 @@ def synonym_of(section: str, word: str) -> Synonym | None:
 
 def words_for(section: str, name: str) -> list[str]:
     """Return the words that stand for a name just so, without a remark."""
-    entries = [entry for entry in _entries(section, conf_folders()) if entry["name"] == name and "why" not in entry]
+    entries = [
+        entry
+        for entry in _entries(section, conf_folders())
+        if entry["name"] == name and "why" not in entry
+    ]
     return [str(word) for entry in entries for word in entry["words"]]
 
 
 @cache
 def _table(section: str, folders: tuple[Path, ...]) -> dict[str, Synonym]:
-    """Synonyms by the forms of their words; the first to name a word has it, the core before plugins."""
+    """Synonyms by the forms of their words; the first to name a word has it, the core before
+    plugins.
+    """
     table: dict[str, Synonym] = {}
     for entry in _entries(section, folders):
         for word in entry["words"]:
-            table.setdefault(form_of(str(word)), Synonym(str(entry["name"]), str(entry.get("why", ""))))
+            table.setdefault(
+                form_of(str(word)), Synonym(str(entry["name"]), str(entry.get("why", "")))
+            )
     return table
 
 

@@ -1,4 +1,6 @@
-"""Keys that a config does not have: which one may be meant, by case, by another word for it, or in another node."""
+"""Keys that a config does not have: which one may be meant, by case, by another word for it, or in
+another node.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ def explained(error: OmegaConfBaseException) -> str:
     """
     full_key, parent = str(error.full_key), error.parent_node
     if not isinstance(parent, DictConfig) or not len(parent):
-        return f"'{full_key.rpartition('.')[0]}' has no keys of its own, so '{full_key}' cannot be set."
+        return (
+            f"'{full_key.rpartition('.')[0]}' has no keys of its own, so '{full_key}' cannot be "
+            "set."
+        )
     return unknown(full_key, _plain(parent), _plain(parent._get_root()))
 
 
@@ -41,32 +46,53 @@ def unknown(full_key: str, parent: Mapping[str, Any], root: Mapping[str, Any]) -
     """
     node, _, key = full_key.rpartition(".")
     elsewhere = [one for one in named(root, key) if one.rpartition(".")[0] != node]
-    if node in registry.KINDS and "name" in parent and (node != "features" or _unlisted(str(parent["name"]), key)):
+    if (
+        node in registry.KINDS
+        and "name" in parent
+        and (node != "features" or _unlisted(str(parent["name"]), key))
+    ):
         return _missing_parameter(node, str(parent["name"]), key, elsewhere)
     known = sorted(str(one) for one in parent if one not in OWN)
     inside, where = (f"{node}.", f"Keys of '{node}'") if node else ("", "Keys")
-    return f"There is no key '{full_key}'.{_meant(key, known, inside, elsewhere, root)} {where}: {', '.join(known)}."
+    return (
+        f"There is no key '{full_key}'.{_meant(key, known, inside, elsewhere, root)} {where}: "
+        f"{', '.join(known)}."
+    )
 
 
 def named(root: Mapping[str, Any], key: str) -> list[str]:
     """Return the keys of a config's nodes that are written so but for case, in full."""
-    nodes = {node: value for node, value in root.items() if isinstance(value, Mapping) and node != "hydra"}
+    nodes = {
+        node: value
+        for node, value in root.items()
+        if isinstance(value, Mapping) and node != "hydra"
+    }
     keys = [(node, str(one)) for node, value in nodes.items() for one in value if one not in OWN]
     return [f"{node}.{one}" for node, one in keys if form_of(one) == form_of(key)][:3]
 
 
-def _meant(key: str, known: list[str], inside: str, elsewhere: list[str], root: Mapping[str, Any]) -> str:
-    """Say which key may be meant: the same but for case, of another node, another word for it, or a near one."""
+def _meant(
+    key: str, known: list[str], inside: str, elsewhere: list[str], root: Mapping[str, Any]
+) -> str:
+    """Say which key may be meant: the same but for case, of another node, another word for it, or a
+    near one.
+    """
     same = [inside + one for one in known if form_of(one) == form_of(key)]
     synonym = synonym_of(KEYS, key)
-    remark = synonym.remark if synonym and all(one.startswith(synonym.name) for one in elsewhere) else ""
+    remark = (
+        synonym.remark if synonym and all(one.startswith(synonym.name) for one in elsewhere) else ""
+    )
     if same or elsewhere:
         return meaning(same) or meaning(elsewhere) + remark
-    return (_called(synonym.name, root, remark) if synonym else "") or did_you_mean(key, known, inside)
+    return (_called(synonym.name, root, remark) if synonym else "") or did_you_mean(
+        key, known, inside
+    )
 
 
 def _called(target: str, root: Mapping[str, Any], remark: str) -> str:
-    """Name the key that a word stands for, where this config has it, or the components that would have it; else nothing."""
+    """Name the key that a word stands for, where this config has it, or the components that would
+    have it; else nothing.
+    """
     if target.startswith("hydra.") or target in root or _holds(root, target):
         return meaning([target]) + remark
     if keys := named(root, target):
@@ -74,7 +100,11 @@ def _called(target: str, root: Mapping[str, Any], remark: str) -> str:
     kinds = [kind for kind in registry.KINDS if target.startswith(f"{kind}.")] or registry.KINDS
     parameter = target.rpartition(".")[2]
     takers = [typed for kind in kinds if (typed := registry.takers(kind, parameter))]
-    return f" What is called {parameter} here is a parameter of {' and '.join(takers)}.{remark}" if takers else ""
+    return (
+        f" What is called {parameter} here is a parameter of {' and '.join(takers)}.{remark}"
+        if takers
+        else ""
+    )
 
 
 def _holds(root: Mapping[str, Any], target: str) -> bool:
@@ -83,13 +113,18 @@ def _holds(root: Mapping[str, Any], target: str) -> bool:
 
 
 def _unlisted(name: str, key: str) -> bool:
-    """Whether features have a parameter that their config file does not list; other keys may be the task's."""
+    """Whether features have a parameter that their config file does not list; other keys may be the
+    task's.
+    """
     return any(one.name == key for one in registry.described(registry.installed("features")[name]))
 
 
 def _missing_parameter(kind: str, name: str, key: str, elsewhere: list[str]) -> str:
     if key in [one.name for one in registry.described(registry.installed(kind)[name])]:
-        return f"{kind}.{key} is a parameter of {kind}={name}, but its config file does not list it: type +{kind}.{key}=VALUE."
+        return (
+            f"{kind}.{key} is a parameter of {kind}={name}, but its config file does not list "
+            f"it: type +{kind}.{key}=VALUE."
+        )
     return registry.unknown_parameter(kind, name, key, elsewhere)
 
 

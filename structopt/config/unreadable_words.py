@@ -20,7 +20,9 @@ NAMES = re.compile(r"(?:[^\s{}'\"$()]|\{[\w.,-]+\})+")
 OUTSIDE_OF_BRACES = re.compile(r",(?![^{}]*\})")
 """Commas between the values of a sweep."""
 STRUCTURED = re.compile(r"[\[\]{}'\"$]|\w+\(")
-"""What marks a value as more than text: a list, a mapping, a quoted text, an interpolation, a sweep's function."""
+"""What marks a value as more than text: a list, a mapping, a quoted text, an interpolation, a
+sweep's function.
+"""
 
 
 def explained(word: str, words: Sequence[str]) -> str:
@@ -31,30 +33,54 @@ def explained(word: str, words: Sequence[str]) -> str:
     word : str
         The override.
     words : sequence of str
-        All that were typed: where the shell divided a value at its spaces, the rest of it comes after the word.
+        All that were typed: where the shell divided a value at its spaces, the rest of it comes
+        after the word.
     """
     key, equals, value = word.partition("=")
     if not equals:
         return f"'{word}' cannot be read. Type KEY=VALUE, such as task=ner."
     if whole := _rejoined(word, words):
-        return f"'{word}' ends inside a bracket: the shell divides words at spaces. Quote it whole: {shlex.quote(whole)}"
+        return (
+            f"'{word}' ends inside a bracket: the shell divides words at spaces. Quote it whole: "
+            f"{shlex.quote(whole)}"
+        )
     if left := unclosed(value):
         what = "quote" if left in "'\"" else "bracket"
         example = "Quote such words whole, for the shell: 'KEY={A: 1, B: 2}'."
         return f"'{word}' cannot be read: its {what} {left} is not closed. {example}"
-    typed = next((f"{key}={one}" for one in (_elements(value), quoted(value)) if one and readable(f"{key}={one}")), "")
+    typed = next(
+        (
+            f"{key}={one}"
+            for one in (_elements(value), quoted(value))
+            if one and readable(f"{key}={one}")
+        ),
+        "",
+    )
     if typed:
-        return f"'{word}' cannot be read: texts with signs or spaces need quotes. Type {shlex.quote(typed)}"
-    return f"'{word}' cannot be read. Type KEY=VALUE; quote values with spaces or signs: 'KEY=\"a, b\"'."
+        return (
+            f"'{word}' cannot be read: texts with signs or spaces need quotes. Type "
+            f"{shlex.quote(typed)}"
+        )
+    return (
+        f"'{word}' cannot be read. Type KEY=VALUE; quote values with spaces or signs: 'KEY=\"a, "
+        "b\"'."
+    )
 
 
 def made_readable(word: str) -> str:
-    """Return an override that Hydra can read: texts with signs that it cannot take, such as ``é``, ``~`` or ``=``, are quoted.
+    """Return an override that Hydra can read: texts with signs that it cannot take, such as ``é``,
+    ``~`` or ``=``, are quoted.
 
-    So are patterns of file names, such as ``wsj_{0001..0160}.mrg``. Lists, mappings and quoted texts are left as they are.
+    So are patterns of file names, such as ``wsj_{0001..0160}.mrg``. Lists, mappings and quoted
+    texts are left as they are.
     """
     key, equals, value = word.partition("=")
-    if not value or PLAIN.fullmatch(value) or readable(word) or (STRUCTURED.search(value) and not _is_pattern(value)):
+    if (
+        not value
+        or PLAIN.fullmatch(value)
+        or readable(word)
+        or (STRUCTURED.search(value) and not _is_pattern(value))
+    ):
         return word
     choices = OUTSIDE_OF_BRACES.split(value)
     repaired = f"{key}={','.join(map(quoted, choices))}"
@@ -63,7 +89,12 @@ def made_readable(word: str) -> str:
 
 def _is_pattern(value: str) -> bool:
     """Whether a value is a pattern of file names, and not only a list of them."""
-    return bool(NAMES.fullmatch(value) and BRACES.search(value) and not value.startswith("[") and not BRACES.fullmatch(value))
+    return bool(
+        NAMES.fullmatch(value)
+        and BRACES.search(value)
+        and not value.startswith("[")
+        and not BRACES.fullmatch(value)
+    )
 
 
 def readable(word: str) -> bool:
@@ -84,7 +115,11 @@ def unclosed(value: str) -> str:
     """Return the last bracket or quote of a value that is not closed, or the empty string."""
     open_signs: list[str] = []
     for sign in value:
-        if open_signs and sign in (open_signs[-1], CLOSING.get(open_signs[-1])) and sign not in CLOSING:
+        if (
+            open_signs
+            and sign in (open_signs[-1], CLOSING.get(open_signs[-1]))
+            and sign not in CLOSING
+        ):
             open_signs.pop()
         elif (sign in CLOSING or sign in "'\"") and not (open_signs and open_signs[-1] in "'\""):
             open_signs.append(sign)
@@ -92,7 +127,9 @@ def unclosed(value: str) -> str:
 
 
 def _rejoined(word: str, words: Sequence[str]) -> str:
-    """Put a value together again that the shell divided at its spaces; the empty string where it was not."""
+    """Put a value together again that the shell divided at its spaces; the empty string where it
+    was not.
+    """
     places = [i for i, one in enumerate(words) if one == word]
     whole = word
     for following in words[places[-1] + 1 :] if places and unclosed(word) else ():
@@ -103,14 +140,20 @@ def _rejoined(word: str, words: Sequence[str]) -> str:
 
 
 def _elements(value: str) -> str:
-    """A list with its elements quoted, or a mapping with its keys unquoted; the empty string for other values."""
+    """A list with its elements quoted, or a mapping with its keys unquoted; the empty string for
+    other values.
+    """
     ends = value[:1] + value[-1:]
     if ends not in ("[]", "{}"):
         return ""
     parts = _divided(value[1:-1])
     if ends == "{}":
         pairs = [part.partition(":") for part in parts]
-        return "{" + ", ".join(key.strip().strip("'\"") + ": " + _element(one) for key, _, one in pairs) + "}"
+        return (
+            "{"
+            + ", ".join(key.strip().strip("'\"") + ": " + _element(one) for key, _, one in pairs)
+            + "}"
+        )
     return "[" + ", ".join(map(_element, parts)) + "]"
 
 

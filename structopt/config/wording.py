@@ -1,4 +1,6 @@
-"""Types and values the way a person writes them, and what is said of a value that is not of its type."""
+"""Types and values the way a person writes them, and what is said of a value that is not of its
+type.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def type_name(hint: Any) -> str:
         return " | ".join(type_name(member) for member in typing.get_args(hint))
     if isinstance(hint, type) and not typing.get_args(hint):
         return hint.__name__
-    return re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(hint)).replace("'", '"').replace("NoneType", "None")
+    return (
+        re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(hint)).replace("'", '"').replace("NoneType", "None")
+    )
 
 
 def value_name(value: Any) -> str:
@@ -32,20 +36,29 @@ def ill_typed(where: str, value: Any, hint: Any) -> str:
     """Say that a value is not of its type, what it should be, and how to type that."""
     cls, shown = typing.get_origin(hint) or hint, f"{where}={as_typed(value)}"
     if isinstance(cls, type) and issubclass(cls, Mapping):
-        return f"{shown} is {_form(value)}, and {where} takes a mapping. {_mapping(where, value, hint)}"
+        return (
+            f"{shown} is {_form(value)}, and {where} takes a mapping. "
+            f"{_mapping(where, value, hint)}"
+        )
     if isinstance(cls, type) and issubclass(cls, Sequence) and cls is not str:
         item = value if isinstance(value, str | int | float) else "VALUE"
         typed = shlex.quote(f"{where}=[{quoted(str(item))}]")
         return f"{shown} is {_form(value)}, and {where} takes a list. Type {typed}."
     name = type_name(hint)
-    return f"{shown} is not {'an' if name[0] in 'aeiou' else 'a'} {name}.{_advice(where, value, hint)}"
+    return (
+        f"{shown} is not {'an' if name[0] in 'aeiou' else 'a'} {name}.{_advice(where, value, hint)}"
+    )
 
 
 def _mapping(where: str, value: Any, hint: Any) -> str:
-    """How to type a mapping: with the items of a list as its keys, numbered where it is to numbers."""
+    """How to type a mapping: with the items of a list as its keys, numbered where it is to
+    numbers.
+    """
     items = [str(one) for one in value] if isinstance(value, list | tuple) and value else ["NAME"]
     numbered = typing.get_args(hint)[1:] == (int,)
-    pairs = ", ".join(f"{item}: {index if numbered else 'VALUE'}" for index, item in enumerate(items))
+    pairs = ", ".join(
+        f"{item}: {index if numbered else 'VALUE'}" for index, item in enumerate(items)
+    )
     return f"Type '{where}={{{pairs}}}', with the quotes, which keep the shell from dividing it."
 
 
@@ -65,7 +78,13 @@ def _advice(where: str, value: Any, hint: Any) -> str:
 
 def _form(value: Any) -> str:
     """The form of a value."""
-    names = {"a mapping": Mapping, "a list": list | tuple, "a truth value": bool, "a number": int | float, "a text": str}
+    names = {
+        "a mapping": Mapping,
+        "a list": list | tuple,
+        "a truth value": bool,
+        "a number": int | float,
+        "a text": str,
+    }
     return next((name for name, cls in names.items() if isinstance(value, cls)), "nothing")
 
 

@@ -8,9 +8,9 @@ from enum import Flag, auto
 class Ability(Flag):
     """What an inference provides, and what a loss or an optimizer requires of it.
 
-    EXACT: the value is the maximum, or log Z. UPPER: it is never below. CONVEX: it is a convex function of the scores, the
-    same at every visit, and the marginals are a subgradient of it; so that their planes lie below the loss. ROUNDING: it makes
-    outputs of its marginals.
+    EXACT: the value is the maximum, or log Z. UPPER: it is never below. CONVEX: it is a convex
+    function of the scores, the same at every visit, and the marginals are a subgradient of it; so
+    that their planes lie below the loss. ROUNDING: it makes outputs of its marginals.
     """
 
     MAP = auto()

@@ -18,8 +18,8 @@ class Certificate(NamedTuple):
 def certified_gap(primal: float, dual: float) -> float | None:
     """How far P is from its minimum at most: P - D.
 
-    In exact arithmetic D <= P. A dual that is above P by at most 1e-6 |P| is rounding, and gives 0. One that is farther above
-    is a numerical failure, of D or of P, and proves nothing.
+    In exact arithmetic D <= P. A dual that is above P by at most 1e-6 |P| is rounding, and gives 0.
+    One that is farther above is a numerical failure, of D or of P, and proves nothing.
 
     Parameters
     ----------

@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 
 
 class Component(ABC):  # noqa: B024 - the kinds have the abstract methods
-    """Base of the contracts: one class a kind, abstract where a component must answer, with a default where it may be silent.
+    """Base of the contracts: one class a kind, abstract where a component must answer, with a
+    default where it may be silent.
 
-    A component inherits from the contract of its kind. The registry compares the class with the contract when it is loaded
-    (`lacking`), and the instance when it is made (`unset`), so that users of a component need not ask what it has.
+    A component inherits from the contract of its kind. The registry compares the class with the
+    contract when it is loaded (`lacking`), and the instance when it is made (`unset`), so that
+    users of a component need not ask what it has.
 
     Attributes
     ----------
@@ -29,8 +31,14 @@ def lacking(cls: Any, contract: type[Component]) -> list[str]:
 
 
 def unset(component: Component, contract: type[Component]) -> list[str]:
-    """Names of the attributes that a contract declares without a value, and that an instance does not have, sorted."""
+    """Names of the attributes that a contract declares without a value, and that an instance does
+    not have, sorted.
+    """
     declared: list[str] = []
     for cls in contract.__mro__:
-        declared += [name for name, hint in vars(cls).get("__annotations__", {}).items() if "ClassVar" not in str(hint)]
+        declared += [
+            name
+            for name, hint in vars(cls).get("__annotations__", {}).items()
+            if "ClassVar" not in str(hint)
+        ]
     return sorted(name for name in declared if not hasattr(component, name))

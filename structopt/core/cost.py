@@ -1,4 +1,6 @@
-"""The contract of costs: what a wrong output costs, variable by variable, and in parts of which role it counts."""
+"""The contract of costs: what a wrong output costs, variable by variable, and in parts of which
+role it counts.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,16 @@ from structopt.kernels.waist.record import Array
 
 
 class Cost(Component):
-    r"""A cost that decomposes over the parts of a role,  cost(y', y) = p^T z' + q,  of which the factor graph makes p.
+    r"""A cost that decomposes over the parts of a role,  cost(y', y) = p^T z' + q,  of which the
+    factor graph makes p.
 
     Its numbers are the loss's ``cost_weights``; which there may be, the cost says (`check`).
 
     Attributes
     ----------
     role : str
-        What it counts: ``variable``, or another role that factor graphs have (`FactorGraph.roles`), such as ``arc``.
+        What it counts: ``variable``, or another role that factor graphs have (`FactorGraph.roles`),
+        such as ``arc``.
     """
 
     kind_of_component: ClassVar[str] = "cost"
@@ -34,11 +38,17 @@ class Cost(Component):
         ConfigError
         """
         if numbers:
-            raise ConfigError("This cost has no numbers of its own. Leave out loss.cost_weights, or type loss.cost=weighted.")
+            raise ConfigError(
+                "This cost has no numbers of its own. Leave out loss.cost_weights, or type "
+                "loss.cost=weighted."
+            )
 
     @abstractmethod
-    def of_variables(self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]) -> Array:
-        """What it costs to miss the gold part of each unit of its role (`FactorGraph.counted`), shape (units,): of each variable.
+    def of_variables(
+        self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]
+    ) -> Array:
+        """What it costs to miss the gold part of each unit of its role (`FactorGraph.counted`),
+        shape (units,): of each variable.
 
         Parameters
         ----------

@@ -1,4 +1,6 @@
-"""The installed components: entry points by name, whose classes are compared with the contract of their kind."""
+"""The installed components: entry points by name, whose classes are compared with the contract of
+their kind.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ class Installed:
         except Exception as error:
             value, reason = self.entry_point.value, f"{type(error).__name__}: {error}"
             raise ConfigError(
-                f"{self.kind}={self.name} comes from {self.distribution}, and {value} cannot be imported: {reason}. "
+                f"{self.kind}={self.name} comes from {self.distribution}, and {value} cannot be "
+                f"imported: {reason}. "
                 f"Reinstall or update {self.distribution}."
             ) from error
         self._check(cls, contract)
@@ -58,9 +61,14 @@ class Installed:
         if not absent and isinstance(cls, type) and issubclass(cls, contract):
             return
         kind, promise = self.kind, f"structopt.plugin.{contract.__name__}"
-        what = f"lacks {', '.join(absent)}, which every {kind} has" if absent else f"does not inherit from {promise}"
+        what = (
+            f"lacks {', '.join(absent)}, which every {kind} has"
+            if absent
+            else f"does not inherit from {promise}"
+        )
         raise ConfigError(
-            f"{kind}={self.name} of {self.distribution} {what} ({promise} says what it does, and has a default where one "
+            f"{kind}={self.name} of {self.distribution} {what} ({promise} says what it does, and "
+            "has a default where one "
             f"makes sense). Update {self.distribution}."
         )
 
@@ -78,25 +86,36 @@ def installed(kind: str) -> dict[str, Installed]:
         rival = components.setdefault(component.name, component)
         if rival.distribution != component.distribution:
             owners = " and ".join(sorted((rival.distribution, component.distribution)))
-            raise ConfigError(f"{kind} '{component.name}' is claimed by two distributions, {owners}. Uninstall one of them.")
+            raise ConfigError(
+                f"{kind} '{component.name}' is claimed by two distributions, {owners}. Uninstall "
+                "one of them."
+            )
     return components
 
 
 def path_entries() -> tuple[tuple[str, float], ...]:
-    """Return where distributions can be, and when each of these folders was changed last: the key of what is cached of them."""
-    return tuple((entry, os.stat(entry).st_mtime if os.path.exists(entry) else 0.0) for entry in sys.path)
+    """Return where distributions can be, and when each of these folders was changed last: the key
+    of what is cached of them.
+    """
+    return tuple(
+        (entry, os.stat(entry).st_mtime if os.path.exists(entry) else 0.0) for entry in sys.path
+    )
 
 
 @lru_cache(maxsize=32)
 def _listed(kind: str, path_entries: tuple[tuple[str, float], ...]) -> list[Installed]:
     """All components of one kind, by name."""
-    points = sorted(_entry_points(path_entries).select(group=f"structopt.{kind}"), key=lambda point: point.name)
+    points = sorted(
+        _entry_points(path_entries).select(group=f"structopt.{kind}"), key=lambda point: point.name
+    )
     return [Installed(point.name, kind, _name(point.dist), point) for point in points]
 
 
 @lru_cache(maxsize=4)
 def _entry_points(path_entries: tuple[tuple[str, float], ...]) -> Any:
-    """Those of all kinds; cached, since reading the metadata of every distribution takes ten milliseconds."""
+    """Those of all kinds; cached, since reading the metadata of every distribution takes ten
+    milliseconds.
+    """
     return entry_points()
 
 

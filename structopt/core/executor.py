@@ -31,7 +31,8 @@ class Account:
     serialization_seconds : float or None
         In which it wrote arguments for the workers, and fetched and read their results.
     bytes_out, bytes_in : int or None
-        Of arguments and of results. An argument that all shards have in common counts once, though every machine gets it.
+        Of arguments and of results. An argument that all shards have in common counts once, though
+        every machine gets it.
     """
 
     rounds: int = 0
@@ -48,7 +49,10 @@ class Account:
     def since(self, earlier: Account) -> dict[str, float | int | None]:
         """What was added since an earlier copy, by names."""
         now, then = asdict(self), asdict(earlier)
-        return {name: None if value is None else value - (then[name] or 0) for name, value in now.items()}
+        return {
+            name: None if value is None else value - (then[name] or 0)
+            for name, value in now.items()
+        }
 
 
 COSTS = tuple(asdict(Account()))
@@ -59,16 +63,21 @@ class Placement(Protocol):
     """Shards of a corpus where they stay: objects of this process, or of workers elsewhere."""
 
     def call(
-        self, method: str, *common: Any, each: Sequence[Any] | None = None, restore: Sequence[Any] | None = None
+        self,
+        method: str,
+        *common: Any,
+        each: Sequence[Any] | None = None,
+        restore: Sequence[Any] | None = None,
     ) -> Iterator[Any]:
-        """Call a method of every shard k, with `common`, and with ``each[k]`` if given; the results come in shard order.
+        """Call a method of every shard k, with `common`, and with ``each[k]`` if given; the results
+        come in shard order.
 
-        Of shards that keep something from call to call, `restore` is what each is to have before this call. It is sent to those
-        alone that have it not: a shard's method ``restore`` is called with ``restore[k]`` where the shard was made anew since
-        the last call with `restore`.
+        Of shards that keep something from call to call, `restore` is what each is to have before
+        this call. It is sent to those alone that have it not: a shard's method ``restore`` is
+        called with ``restore[k]`` where the shard was made anew since the last call with `restore`.
 
-        Results are computed as they are asked for, a few ahead, so that only these few are in memory. Arrays among the arguments
-        and the results may be read-only.
+        Results are computed as they are asked for, a few ahead, so that only these few are in
+        memory. Arrays among the arguments and the results may be read-only.
         """
 
     def renew(self) -> None:
@@ -76,23 +85,27 @@ class Placement(Protocol):
 
 
 class Executor(Component):
-    """Where the work on shards of a corpus is done. Results do not depend on the executor, nor on its workers, to the last bit.
+    """Where the work on shards of a corpus is done. Results do not depend on the executor, nor on
+    its workers, to the last bit.
 
-    There are two kinds of work. Functions of data that this process holds, such as decoding, are mapped. Shards of the training
-    corpus are placed once; then only arguments are sent to them, and results come back.
+    There are two kinds of work. Functions of data that this process holds, such as decoding, are
+    mapped. Shards of the training corpus are placed once; then only arguments are sent to them, and
+    results come back.
 
     Attributes
     ----------
     workers : int
     shards : int
-        Into how many shards evaluations of loss and gradient are divided. The last bits of results depend on this number, as
-        sums are made shard by shard.
+        Into how many shards evaluations of loss and gradient are divided. The last bits of results
+        depend on this number, as sums are made shard by shard.
     mixing : int
-        Into how many shards the passes of an online optimizer are divided, to be mixed or added up; 0 for none.
+        Into how many shards the passes of an online optimizer are divided, to be mixed or added up;
+        0 for none.
     account : Account or None
         What the work on placed shards has cost so far; None where nobody keeps count.
     remote : bool
-        Whether the workers are other processes, to which shards, arguments and results must be pickled.
+        Whether the workers are other processes, to which shards, arguments and results must be
+        pickled.
     """
 
     kind_of_component: ClassVar[str] = "executor"
@@ -119,8 +132,8 @@ class Executor(Component):
 def in_order(function: Callable[[Any], Any], items: Sequence[Any], workers: int) -> Iterator[Any]:
     """Apply a function to the items in threads; the results come in the order of the items.
 
-    At most one result a worker is computed before it is asked for. Where the main thread is interrupted, or asks for no more
-    results, those that are being computed are given up.
+    At most one result a worker is computed before it is asked for. Where the main thread is
+    interrupted, or asks for no more results, those that are being computed are given up.
     """
     if workers == 1 or len(items) <= 1:
         yield from map(function, items)
@@ -135,7 +148,10 @@ def in_order(function: Callable[[Any], Any], items: Sequence[Any], workers: int)
         while waiting:
             yield waiting.popleft().result()
     except BaseException as error:
-        if not isinstance(error, Exception) and threading.current_thread() is threading.main_thread():
+        if (
+            not isinstance(error, Exception)
+            and threading.current_thread() is threading.main_thread()
+        ):
             with interruptible.halted_work():
                 interruptible.insist(partial(pool.shutdown, cancel_futures=True))
         raise
@@ -159,14 +175,22 @@ class InThisProcess:
     """
 
     def __init__(
-        self, make: Callable[[Any], Any], shard_data: Sequence[Any], workers: int = 1, account: Account | None = None
+        self,
+        make: Callable[[Any], Any],
+        shard_data: Sequence[Any],
+        workers: int = 1,
+        account: Account | None = None,
     ) -> None:
         self.shards, self.workers = list(in_order(make, shard_data, workers)), workers
         self.account = account or Account()
         self._restored = False
 
     def call(
-        self, method: str, *common: Any, each: Sequence[Any] | None = None, restore: Sequence[Any] | None = None
+        self,
+        method: str,
+        *common: Any,
+        each: Sequence[Any] | None = None,
+        restore: Sequence[Any] | None = None,
     ) -> Iterator[Any]:
         """Call a method of every shard, in threads; see `structopt.core.executor.Placement`."""
         if restore is not None and not self._restored:
@@ -176,8 +200,11 @@ class InThisProcess:
         arguments = [()] * len(self.shards) if each is None else [(one,) for one in each]
         tasks = list(zip(self.shards, arguments, strict=True))
         yield from accounted(
-            self.account, lambda task: getattr(task[0], method)(*common, *task[1]), tasks, self.workers
-        )  # fmt: skip
+            self.account,
+            lambda task: getattr(task[0], method)(*common, *task[1]),
+            tasks,
+            self.workers,
+        )
 
     def renew(self) -> None:
         """Count all shards as made anew."""
@@ -185,7 +212,8 @@ class InThisProcess:
 
 
 class MadeAnew:
-    """Shards of this process that are made for every call and dropped after it, so that few are in memory; a `Placement`.
+    """Shards of this process that are made for every call and dropped after it, so that few are in
+    memory; a `Placement`.
 
     What they keep from call to call they must be given anew (`restore`).
 
@@ -196,22 +224,39 @@ class MadeAnew:
     """
 
     def __init__(
-        self, make: Callable[[Any], Any], shard_data: Sequence[Any], workers: int = 1, account: Account | None = None
+        self,
+        make: Callable[[Any], Any],
+        shard_data: Sequence[Any],
+        workers: int = 1,
+        account: Account | None = None,
     ) -> None:
         self.make, self.shard_data, self.workers = make, list(shard_data), workers
         self.account = account or Account()
 
     def call(
-        self, method: str, *common: Any, each: Sequence[Any] | None = None, restore: Sequence[Any] | None = None
+        self,
+        method: str,
+        *common: Any,
+        each: Sequence[Any] | None = None,
+        restore: Sequence[Any] | None = None,
     ) -> Iterator[Any]:
         """Call a method of every shard, in threads; see `structopt.core.executor.Placement`."""
         count = len(self.shard_data)
         arguments = [()] * count if each is None else [(one,) for one in each]
         kept = [()] * count if restore is None else [(one,) for one in restore]
         tasks = list(zip(self.shard_data, kept, arguments, strict=True))
-        yield from accounted(self.account, lambda task: self._called(method, common, *task), tasks, self.workers)
+        yield from accounted(
+            self.account, lambda task: self._called(method, common, *task), tasks, self.workers
+        )
 
-    def _called(self, method: str, common: tuple[Any, ...], data: Any, kept: tuple[Any, ...], own: tuple[Any, ...]) -> Any:
+    def _called(
+        self,
+        method: str,
+        common: tuple[Any, ...],
+        data: Any,
+        kept: tuple[Any, ...],
+        own: tuple[Any, ...],
+    ) -> Any:
         """Make a shard, and call its method."""
         shard = self.make(data)
         for one in kept:
@@ -222,7 +267,9 @@ class MadeAnew:
         """Do nothing: all shards are made anew."""
 
 
-def accounted(account: Account, function: Callable[[Any], Any], tasks: Sequence[Any], workers: int) -> Iterator[Any]:
+def accounted(
+    account: Account, function: Callable[[Any], Any], tasks: Sequence[Any], workers: int
+) -> Iterator[Any]:
     """Results of a round's tasks in their order, the round and its seconds added to an account."""
     account.rounds += 1
     results = in_order(lambda task: timed(function, task), tasks, workers)

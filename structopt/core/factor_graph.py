@@ -1,4 +1,6 @@
-"""The contract of factor graphs: variables, soft factors and hard factors, laid out as parts; no scores."""
+"""The contract of factor graphs: variables, soft factors and hard factors, laid out as parts; no
+scores.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from structopt.kernels.waist.record import Array
 
 
 class Calculus(NamedTuple):
-    """Closed forms of the marginals of positional structures (signatures in `structopt.kernels.waist.signatures`)."""
+    """Closed forms of the marginals of positional structures (signatures in
+    `structopt.kernels.waist.signatures`).
+    """
 
     entropy: Any
     slope: Any
@@ -41,14 +45,16 @@ class GraphTraits:
     pairs_only : bool
         Whether all factors are over two variables.
     covers : bool
-        Whether all variables have two states, and every instance has one budget of lengths (factor_kind=length_budget or
-        linear_budget) and else COVERAGE factors.
+        Whether all variables have two states, and every instance has one budget of lengths
+        (factor_kind=length_budget or linear_budget) and else COVERAGE factors.
     labeled : bool
-        Whether an output says the labels of the task; trees may go without the relations on their arcs.
+        Whether an output says the labels of the task; trees may go without the relations on their
+        arcs.
     order : int
         Of chains: how many preceding labels a label depends on.
     closed_forms : bool
-        Whether the marginals of its positional structures have closed forms, which `FactorGraph.calculus` loads.
+        Whether the marginals of its positional structures have closed forms, which
+        `FactorGraph.calculus` loads.
     """
 
     kind: StructureKind
@@ -111,10 +117,12 @@ class Pruned(NamedTuple):
 
 
 class Pruning(ABC):
-    """A coarser model and what its marginals prune, declared by a factor graph (`FactorGraph.pruning`).
+    """A coarser model and what its marginals prune, declared by a factor graph
+    (`FactorGraph.pruning`).
 
-    A run trains the coarser model with ``inference=exact``, or loads it, and hands its outputs to `prune`. Users give that
-    model as ``factor_graph.pruner``, and ``factor_graph.pruner_C`` where it is trained.
+    A run trains the coarser model with ``inference=exact``, or loads it, and hands its outputs to
+    `prune`. Users give that model as ``factor_graph.pruner``, and ``factor_graph.pruner_C`` where
+    it is trained.
 
     Attributes
     ----------
@@ -131,14 +139,15 @@ class Pruning(ABC):
     features_left_out : tuple of str
         Parameters of features that concern parts which the coarser graph does not have.
     shared_options : tuple of str
-        Options of the coarser graph that, where they are true in `graph`, must be true in a model that is given: else none of
-        the outputs that are asked for may be left.
+        Options of the coarser graph that, where they are true in `graph`, must be true in a model
+        that is given: else none of the outputs that are asked for may be left.
     outputs : str
         What outputs are to a user, in the plural.
     numbered : str
         What the task numbers, to a user: a model that is given must number it alike.
     from_counts : bool
-        Whether its training begins at relative frequencies (`FactorGraph.classes`), where it may also end: with no passes.
+        Whether its training begins at relative frequencies (`FactorGraph.classes`), where it may
+        also end: with no passes.
     """
 
     group: ClassVar[str]
@@ -156,20 +165,28 @@ class Pruning(ABC):
     @property
     @abstractmethod
     def graph(self) -> Mapping[str, Any]:
-        """The node ``factor_graph`` of the coarser model's config; a model that is given has its name."""
+        """The node ``factor_graph`` of the coarser model's config; a model that is given has its
+        name.
+        """
 
     @property
     @abstractmethod
     def thresholds(self) -> Mapping[str, float]:
-        """The numbers that decide which candidates are kept, which are saved with the coarser model."""
+        """The numbers that decide which candidates are kept, which are saved with the coarser
+        model.
+        """
 
     @property
     def least(self) -> float:
-        """Marginals below this may be taken for 0: see `FactorGraph.coarsened`. All are told apart by default."""
+        """Marginals below this may be taken for 0: see `FactorGraph.coarsened`. All are told apart
+        by default.
+        """
         return 0.0
 
     @abstractmethod
-    def prune(self, graph: FactorGraph, encoded: Encoded, coarse: CoarseOutputs, keep_gold: bool) -> Pruned:
+    def prune(
+        self, graph: FactorGraph, encoded: Encoded, coarse: CoarseOutputs, keep_gold: bool
+    ) -> Pruned:
         """Return the corpus with the candidates that are kept.
 
         Parameters
@@ -198,13 +215,19 @@ class CoarseOutputs(Protocol):
         """See above."""
 
     def subset(self, first: int, last: int) -> CoarseOutputs:
-        """The same of the instances first <= i < last, so that a large corpus need not be in memory at once."""
+        """The same of the instances first <= i < last, so that a large corpus need not be in memory
+        at once.
+        """
 
     def marginals(self) -> Array:
-        """Of all parts of `Pruning.group`, float64, one instance after the other; as exact as `Pruning.least` asks for."""
+        """Of all parts of `Pruning.group`, float64, one instance after the other; as exact as
+        `Pruning.least` asks for.
+        """
 
     def without_output(self, encoded: Encoded) -> Array:
-        """Numbers of the instances that have no output left, given the same corpus with candidates."""
+        """Numbers of the instances that have no output left, given the same corpus with
+        candidates.
+        """
 
     def best(self) -> Array:
         """Indices, among the `marginals`, of the parts of the best outputs."""
@@ -213,29 +236,36 @@ class CoarseOutputs(Protocol):
 class FactorGraph(Component):
     """Builds structures: variables, soft factors, hard factors; no scores.
 
-    An output, gold or predicted, is a sparse vector over the parts of its instance (`SparseVectors`). Some part groups are never
-    tied, so that outputs can be read back from them: as the *views* that the graph offers, of which a task asks for one.
+    An output, gold or predicted, is a sparse vector over the parts of its instance
+    (`SparseVectors`). Some part groups are never tied, so that outputs can be read back from them:
+    as the *views* that the graph offers, of which a task asks for one.
     """
 
     kind_of_component: ClassVar[str] = "factor_graph"
 
     def fit(self, encoded: Encoded, earlier: Any = None) -> None:
-        """Learn of the training corpus what its structures are built from, such as the rules of a grammar; nothing by default.
+        """Learn of the training corpus what its structures are built from, such as the rules of a
+        grammar; nothing by default.
 
-        Of an `earlier` graph, fitted and of the same class, all is kept: its weights go on being used.
+        Of an `earlier` graph, fitted and of the same class, all is kept: its weights go on being
+        used.
 
         Raises `ConfigError` for a corpus of which it cannot learn that.
         """
 
     def coarsened(self, least: float) -> FactorGraph:
-        """Return this graph for a pruning that keeps the candidates with marginals of `least` or more; by default itself.
+        """Return this graph for a pruning that keeps the candidates with marginals of `least` or
+        more; by default itself.
 
-        Its marginals may leave out what outputs with less probable candidates contribute, where that is faster.
+        Its marginals may leave out what outputs with less probable candidates contribute, where
+        that is faster.
         """
         return self
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """All that `fit` learnt, as JSON values, and arrays by names without dots; nothing by default."""
+        """All that `fit` learnt, as JSON values, and arrays by names without dots; nothing by
+        default.
+        """
         return {}, {}
 
     def restore(self, state: SavedState) -> None:
@@ -251,32 +281,41 @@ class FactorGraph(Component):
     def views(self) -> Mapping[str, str]:
         """The views of its outputs, and the part group that each is read from.
 
-        ``labels``: the number of every variable's label. ``heads``: of every token its head (0 for the root, else counted from
-        1) and the number of its relation (-1: none), shape (tokens, 2). ``selection``: of every variable whether it is in.
+        ``labels``: the number of every variable's label. ``heads``: of every token its head (0 for
+        the root, else counted from 1) and the number of its relation (-1: none), shape (tokens, 2).
+        ``selection``: of every variable whether it is in.
         """
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """What costs may count, and the part group in which it counts; in ``variable`` one gold part of each variable.
+        """What costs may count, and the part group in which it counts; in ``variable`` one gold
+        part of each variable.
 
         By default ``variable``, in the group that the first view is read from.
         """
         return {"variable": next(iter(self.views.values()))}
 
     @abstractmethod
-    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Any:
+    def view(
+        self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
+    ) -> Any:
         """One of the `views` of outputs, an instance each, as the task decodes it."""
 
     @abstractmethod
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
-        """Lay out the parts of every instance; `positional`: every factor has parts of its own, none are tied."""
+        """Lay out the parts of every instance; `positional`: every factor has parts of its own,
+        none are tied.
+        """
 
     @abstractmethod
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Part indicators of the gold outputs."""
 
-    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
-        """The parts of a role that the gold outputs may have, where the corpus says them in part only (`gold_sets`).
+    def allowed(
+        self, encoded: Encoded, structure: Structure, role: str = "variable"
+    ) -> AllowedParts:
+        """The parts of a role that the gold outputs may have, where the corpus says them in part
+        only (`gold_sets`).
 
         Raises
         ------
@@ -284,34 +323,49 @@ class FactorGraph(Component):
             By default: the graph cannot be restricted.
         """
         raise ConfigError(
-            "task.partial=true leaves gold outputs open, and this factor graph does not say which of its parts they may have. "
+            "task.partial=true leaves gold outputs open, and this factor graph does not say "
+            "which of its parts they may have. "
             "Type task.partial=false, or take another factor_graph."
         )
 
     def restricted(self, encoded: Encoded, structure: Structure) -> AllowedParts | None:
         """The parts that outputs may have where the corpus keeps labels (`Encoded.allowed`).
 
-        None, the default: `build` has put these constraints into the structure, or has refused them.
+        None, the default: `build` has put these constraints into the structure, or has refused
+        them.
         """
         return None
 
     def targets(self, encoded: Encoded, structure: Structure) -> Targets:
-        """The gold outputs, or for instances that are labelled in part the sets of outputs that agree with their labels."""
+        """The gold outputs, or for instances that are labelled in part the sets of outputs that
+        agree with their labels.
+        """
         points = self.gold(encoded, structure)
         if encoded.gold_sets is None:
             return Targets.of_points(points)
         allowed = self.allowed(encoded, structure)
         known = np.diff(allowed.offsets) == 1
-        sets = np.bincount(np.repeat(np.arange(len(encoded)), np.diff(allowed.variables))[~known], minlength=len(encoded)) > 0
+        sets = (
+            np.bincount(
+                np.repeat(np.arange(len(encoded)), np.diff(allowed.variables))[~known],
+                minlength=len(encoded),
+            )
+            > 0
+        )
         kept = np.repeat(~sets, np.diff(points.offsets))
-        offsets = np.concatenate([[0], np.cumsum(np.where(sets, 0, np.diff(points.offsets)))]).astype(np.int64)
+        offsets = np.concatenate(
+            [[0], np.cumsum(np.where(sets, 0, np.diff(points.offsets)))]
+        ).astype(np.int64)
         points = SparseVectors(offsets, points.parts[kept], points.values[kept])
         return Targets(points, sets, allowed.of_instances(sets))
 
     def check_role(self, role: str) -> None:
         """Refuse what is none of the `roles`, with a `ConfigError`."""
         if role not in self.roles:
-            raise ConfigError(f"The cost counts parts of the role {role}, and this graph has: {', '.join(self.roles)}.")
+            raise ConfigError(
+                f"The cost counts parts of the role {role}, and this graph has: "
+                f"{', '.join(self.roles)}."
+            )
 
     def counted(self, role: str, encoded: Encoded) -> Counted:
         """What costs count in a role, whose prices `cost` takes: by default the variables."""
@@ -326,9 +380,11 @@ class FactorGraph(Component):
         role: str = "variable",
         gold: SparseVectors | None = None,
     ) -> SparseVectors:
-        """Cost p of eq. (8) up to a constant q,  sum_v weights_v [y'_v is not allowed] = p^T z' + q.
+        """Cost p of eq. (8) up to a constant q,  sum_v weights_v [y'_v is not allowed] = p^T z' +
+        q.
 
-        That is -weights_v at the parts of the role that gold may have of variable v: at one part, where it is known.
+        That is -weights_v at the parts of the role that gold may have of variable v: at one part,
+        where it is known.
 
         Parameters
         ----------
@@ -353,8 +409,11 @@ class FactorGraph(Component):
         ends = np.cumsum(np.concatenate([[0], self.counted(role, encoded).lengths]))
         return SparseVectors(ends.astype(np.int64), gold.parts[inside], -weights)
 
-    def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
-        """The probabilities that users read, an array an instance, of the marginals of the group that a view is read from.
+    def probabilities(
+        self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
+    ) -> list[Array]:
+        """The probabilities that users read, an array an instance, of the marginals of the group
+        that a view is read from.
 
         By default one row a variable: the probabilities of its labels.
         """
@@ -363,10 +422,11 @@ class FactorGraph(Component):
     def choices(
         self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
     ) -> list[dict[str, Array]]:
-        """The same marginals as columns of a table, one an instance: a row is a choice, and its ``probability``.
+        """The same marginals as columns of a table, one an instance: a row is a choice, and its
+        ``probability``.
 
-        By default ``variable`` and ``label``, both numbers from 0. Of trees ``modifier`` and ``head``, from 1 (0: the root), and
-        ``label``, the number of the relation (-1: none).
+        By default ``variable`` and ``label``, both numbers from 0. Of trees ``modifier`` and
+        ``head``, from 1 (0: the root), and ``label``, the number of the relation (-1: none).
         """
         tables = self.probabilities(name, encoded, structure, marginals)
         numbers = [np.indices(table.shape).reshape(2, -1) for table in tables]
@@ -382,12 +442,16 @@ class FactorGraph(Component):
 
     @property
     def calculus(self) -> Calculus | None:
-        """Closed forms of its positional structures, where locally consistent marginals are marginals; else None."""
+        """Closed forms of its positional structures, where locally consistent marginals are
+        marginals; else None.
+        """
         return None
 
     @property
     def rounding(self) -> Any:
-        """Kernel of the signature `ROUND` that makes an output of fractional marginals; None where it has none."""
+        """Kernel of the signature `ROUND` that makes an output of fractional marginals; None where
+        it has none.
+        """
         return None
 
     @property
@@ -397,32 +461,44 @@ class FactorGraph(Component):
 
     @property
     def classes(self) -> Mapping[str, Array]:
-        """Of part groups whose configurations are choices of a generative model: the class of each, int64, shape (width,).
+        """Of part groups whose configurations are choices of a generative model: the class of each,
+        int64, shape (width,).
 
-        The relative frequency of attribute a with configuration c is n(a, c) / n(class of c), counted over the gold outputs: of
-        the rules of a grammar, with the symbol above as the class. Empty, the default: there is no such model.
+        The relative frequency of attribute a with configuration c is n(a, c) / n(class of c),
+        counted over the gold outputs: of the rules of a grammar, with the symbol above as the
+        class. Empty, the default: there is no such model.
         """
         return {}
 
     def nearest(self, encoded: Encoded, structure: Structure) -> Nearest | None:
-        """By which scores the best outputs are the nearest to gold; None, the default: gold outputs are allowed, or not known."""
+        """By which scores the best outputs are the nearest to gold; None, the default: gold outputs
+        are allowed, or not known.
+        """
         return None
 
     def configuration_names(self, group: str) -> list[Any] | None:
-        """Names of the configurations of a part group that `fit` learnt, by which warm starts match weights; None: the task's."""
+        """Names of the configurations of a part group that `fit` learnt, by which warm starts match
+        weights; None: the task's.
+        """
         return None
 
     def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
         """Where the parts at a position of a group stand, to a reader, in a corpus of one instance.
 
-        By default the number of the position, counted from 1, and its word where there are as many words; of tied parts, which
-        stand for many places, nothing.
+        By default the number of the position, counted from 1, and its word where there are as many
+        words; of tied parts, which stand for many places, nothing.
         """
         if group.tied:
             return ""
         words, positions = encoded.words, int(group.offsets[-1])
-        return f"{position + 1} {words[position]}" if len(words) == positions else f"{group.name} {position + 1}"
+        return (
+            f"{position + 1} {words[position]}"
+            if len(words) == positions
+            else f"{group.name} {position + 1}"
+        )
 
     def admit(self, encoded: Encoded) -> tuple[Encoded, str]:
-        """Return the training corpus as the graph can represent it, and a sentence on what was changed, or the empty string."""
+        """Return the training corpus as the graph can represent it, and a sentence on what was
+        changed, or the empty string.
+        """
         return encoded, ""

@@ -1,7 +1,8 @@
 """The installed kinds of factors, by name and by their number in records.
 
-The core's kinds have the numbers of `structopt.kernels.loopy.factors`. That of any other follows from its name alone, so that
-records mean the same in every process and on disk, whatever is installed there, and in whatever order kinds are used.
+The core's kinds have the numbers of `structopt.kernels.loopy.factors`. That of any other follows
+from its name alone, so that records mean the same in every process and on disk, whatever is
+installed there, and in whatever order kinds are used.
 """
 
 from __future__ import annotations
@@ -27,11 +28,16 @@ def number_of(name: str) -> int:
     known = installed("factor_kind")
     if name not in known:
         listing = ", ".join(map(str, known.values()))
-        raise ConfigError(f"factor_kind '{name}' is not installed.{did_you_mean(name, known)} Installed: {listing}")
+        raise ConfigError(
+            f"factor_kind '{name}' is not installed.{did_you_mean(name, known)} Installed: "
+            f"{listing}"
+        )
     number = _number(name)
     if rivals := [other for other in known if other != name and _number(other) == number]:
         owners = f"{known[name]} and {known[rivals[0]]}"
-        raise ConfigError(f"factor_kind: {owners} have the same number in records, {number}. Rename one of them.")
+        raise ConfigError(
+            f"factor_kind: {owners} have the same number in records, {number}. Rename one of them."
+        )
     return number
 
 
@@ -60,7 +66,8 @@ def component_of(number: int) -> Installed:
     if number not in numbered:
         listing = ", ".join(map(str, known.values()))
         raise ConfigError(
-            f"A factor graph has factors of kind {number}, and no installed factor_kind has that number. Install the package "
+            f"A factor graph has factors of kind {number}, and no installed factor_kind has that "
+            "number. Install the package "
             f"that built the graph. Installed: {listing}"
         )
     return numbered[number]

@@ -1,4 +1,6 @@
-"""The contract of inferences: a convex function of the scores together with a (sub)gradient of it."""
+"""The contract of inferences: a convex function of the scores together with a (sub)gradient of
+it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from structopt.kernels.waist.record import Array
 class Messages(Enum):
     """What an inference keeps of a visit for the next visit of the same instance.
 
-    NONE: it passes no messages. FRESH: every visit begins with new ones. KEPT: a visit goes on with those of the last.
+    NONE: it passes no messages. FRESH: every visit begins with new ones. KEPT: a visit goes on with
+    those of the last.
     """
 
     NONE = "none"
@@ -34,7 +37,8 @@ class Inference(Component):
     decoding_temperature : float
         At which best outputs are read off its marginals; at 0 they are the maximiser's.
     of_factors : FactorAbility or None
-        What it needs of every kind of factor in graphs of any factors; None: it takes only kinds that it knows.
+        What it needs of every kind of factor in graphs of any factors; None: it takes only kinds
+        that it knows.
     """
 
     kind_of_component: ClassVar[str] = "inference"
@@ -44,7 +48,9 @@ class Inference(Component):
 
     @abstractmethod
     def provides(self, kind: StructureKind) -> Ability:
-        """What the algorithms for that kind of structure can do; no ability where there are none."""
+        """What the algorithms for that kind of structure can do; no ability where there are
+        none.
+        """
 
     @abstractmethod
     def kernels(self, kind: StructureKind) -> InferenceKernels:
@@ -56,7 +62,9 @@ class Inference(Component):
         return Messages.NONE
 
     def refusal(self, graph: FactorGraph) -> str:
-        """Why it cannot solve the structures of a graph although it knows their kind, or the empty string."""
+        """Why it cannot solve the structures of a graph although it knows their kind, or the empty
+        string.
+        """
         return ""
 
     def prepare(self, structure: Structure) -> Structure:
@@ -64,10 +72,11 @@ class Inference(Component):
         return structure
 
     def converged(self, structure: Structure | None = None) -> Inference:
-        """Return the stateless inference whose value its own approaches in time: by that P is reported.
+        """Return the stateless inference whose value its own approaches in time: by that P is
+        reported.
 
-        Given the training structure it may be another and slower one, that is exact. Without it, it is the one for predictions,
-        which must not depend on the messages of training.
+        Given the training structure it may be another and slower one, that is exact. Without it, it
+        is the one for predictions, which must not depend on the messages of training.
         """
         return self
 

@@ -33,7 +33,8 @@ class Loss(Component):
     in_family : bool
         Whether it is a member of the family L_{beta,gamma}, whose dual the dual methods climb.
     takes_sets : bool
-        Whether its kernel looks for targets that are sets of outputs (`is_set`); others would take such a set for no gold at all.
+        Whether its kernel looks for targets that are sets of outputs (`is_set`); others would take
+        such a set for no gold at all.
     """
 
     kind_of_component: ClassVar[str] = "loss"
@@ -65,18 +66,22 @@ class Loss(Component):
 
     @abstractmethod
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
-        """Cost of missing each variable's gold label, shape (variables,); `lengths` counts the variables an instance."""
+        """Cost of missing each variable's gold label, shape (variables,); `lengths` counts the
+        variables an instance.
+        """
 
     @abstractmethod
     def kernel(self, variant: str = MAX_LOSS) -> Any:
-        """Return the function of signature `structopt.kernels.waist.signatures.EVALUATE` (compiled or plain Python).
+        """Return the function of signature `structopt.kernels.waist.signatures.EVALUATE` (compiled
+        or plain Python).
 
-        The variant is the optimizer's (`Plan.variant`): ``max_loss``, which every loss has, or ``prediction`` (the residual at
-        the output that is best under the scores alone).
+        The variant is the optimizer's (`Plan.variant`): ``max_loss``, which every loss has, or
+        ``prediction`` (the residual at the output that is best under the scores alone).
         """
 
     def begins_with(self, warm: bool) -> Beginning | None:
-        """The convex loss, of the same cost and the same needs, that is minimised first by a loss with bad local minima, or None.
+        """The convex loss, of the same cost and the same needs, that is minimised first by a loss
+        with bad local minima, or None.
 
         `warm` says that training begins at the weights of a trained model.
         """

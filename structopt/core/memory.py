@@ -1,4 +1,6 @@
-"""Memory: how much is free, what optimizers say that they take, and the refusal of what does not fit."""
+"""Memory: how much is free, what optimizers say that they take, and the refusal of what does not
+fit.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,8 @@ class Footprint:
     state : mapping of str to int
         Of the arrays of its state, by what they are.
     mapped : tuple of str
-        Those of `state` that are vectors of all parts or instances: memory maps, where the training data are in files.
+        Those of `state` that are vectors of all parts or instances: memory maps, where the training
+        data are in files.
     mapped_step : int
         Of such vectors, what `init` and `step` take beside them; it is not part of `step`.
     kept : int
@@ -76,7 +79,8 @@ class Footprint:
     step : int
         Of what `init` and `step` take beside these, at their peak.
     gradients : bool
-        Whether it evaluates gradients over all instances, for which every shard of the corpus has rows of its own.
+        Whether it evaluates gradients over all instances, for which every shard of the corpus has
+        rows of its own.
     """
 
     state: Mapping[str, int]
@@ -95,7 +99,8 @@ def refuse_what_does_not_fit(size: float, what: str, advice: str) -> None:
     size : float
         Bytes it needs.
     what : str
-        The beginning of the sentence, in the plural: ``"{what} need 3.2 GB of memory, and 2.0 GB are free."``
+        The beginning of the sentence, in the plural: ``"{what} need 3.2 GB of memory, and 2.0 GB
+        are free."``
     advice : str
         What to do instead, in sentences.
 
@@ -104,18 +109,31 @@ def refuse_what_does_not_fit(size: float, what: str, advice: str) -> None:
     ConfigError
     """
     if size > (free := free_bytes()):
-        raise ConfigError(f"{what} need {in_words(size)} of memory, and {in_words(free)} are free. {advice}")
+        raise ConfigError(
+            f"{what} need {in_words(size)} of memory, and {in_words(free)} are free. {advice}"
+        )
 
 
 def refuse_what_the_disk_lacks(size: float, folder: Path, what: str, advice: str) -> None:
-    """Refuse what needs more room than the disk of a folder, which exists, has; `ConfigError` as above."""
+    """Refuse what needs more room than the disk of a folder, which exists, has; `ConfigError` as
+    above.
+    """
     if size > (free := shutil.disk_usage(folder).free):
-        raise ConfigError(f"{what} need {in_words(size)} of the disk of {folder}, and {in_words(free)} are free. {advice}")
+        raise ConfigError(
+            f"{what} need {in_words(size)} of the disk of {folder}, and {in_words(free)} are "
+            f"free. {advice}"
+        )
 
 
 def in_words(size: float) -> str:
     """Bytes as people write them: ``"3.2 GB"``, ``"640 MB"``."""
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB" if size >= 1e7 else f"{size / 1e6:.2g} MB"
+    return (
+        f"{size / 1e9:.1f} GB"
+        if size >= 1e9
+        else f"{size / 1e6:.0f} MB"
+        if size >= 1e7
+        else f"{size / 1e6:.2g} MB"
+    )
 
 
 @contextmanager
@@ -134,18 +152,23 @@ def shortage_explained(advice: str) -> Iterator[None]:
 
 
 def free_bytes() -> float:
-    """Memory that this process can still take without swapping; infinity where the system does not tell.
+    """Memory that this process can still take without swapping; infinity where the system does not
+    tell.
 
-    The least of what the machine has, what control groups leave (containers, batch systems), and what the limit of the address
-    space leaves (``ulimit -v``).
+    The least of what the machine has, what control groups leave (containers, batch systems), and
+    what the limit of the address space leaves (``ulimit -v``).
     """
     return min(_of_the_machine(), _of_control_groups(), _of_the_address_space())
 
 
 def _of_the_machine() -> float:
-    """What Linux calls available, which counts what cached files would give back; elsewhere what is free."""
+    """What Linux calls available, which counts what cached files would give back; elsewhere what is
+    free.
+    """
     try:
-        amounts = dict(line.split(":", 1) for line in MEMINFO.read_text(encoding="ascii").splitlines())
+        amounts = dict(
+            line.split(":", 1) for line in MEMINFO.read_text(encoding="ascii").splitlines()
+        )
         return 1024.0 * int(amounts["MemAvailable"].split()[0])
     except (OSError, ValueError, KeyError):
         pass
@@ -156,7 +179,9 @@ def _of_the_machine() -> float:
 
 
 def _of_control_groups() -> float:
-    """What the control groups of this process leave, of version 1 and 2, those above it included."""
+    """What the control groups of this process leave, of version 1 and 2, those above it
+    included.
+    """
     try:
         lines = [line.split(":", 2) for line in CGROUPS.read_text(encoding="utf8").splitlines()]
     except OSError:
@@ -171,7 +196,9 @@ def _of_control_groups() -> float:
 
 
 def _groups(mount: Path, path: str) -> list[Path]:
-    """The folder of a control group and of those above it; a container may see the topmost only, which is then its own."""
+    """The folder of a control group and of those above it; a container may see the topmost only,
+    which is then its own.
+    """
     group = mount / path.strip("/")
     return [group, *(above for above in group.parents if above == mount or mount in above.parents)]
 
@@ -186,7 +213,9 @@ def _room_of_version_1(group: Path) -> float:
 
 
 def _room(limit: Path, usage: Path, statistics: Path, prefix: str) -> float:
-    """The limit less what is used; what cached files take would be given back. Infinity where there is no limit."""
+    """The limit less what is used; what cached files take would be given back. Infinity where there
+    is no limit.
+    """
     try:
         most, used = float(limit.read_text().replace("max", "inf")), float(usage.read_text())
     except (OSError, ValueError):
@@ -198,7 +227,11 @@ def _room(limit: Path, usage: Path, statistics: Path, prefix: str) -> float:
 def _statistic(path: Path, name: str) -> float:
     """A number of a file with a name and a number a line; 0 where it cannot be read."""
     try:
-        return sum(float(line.split()[1]) for line in path.read_text().splitlines() if line.startswith(f"{name} "))
+        return sum(
+            float(line.split()[1])
+            for line in path.read_text().splitlines()
+            if line.startswith(f"{name} ")
+        )
     except (OSError, ValueError):
         return 0.0
 
@@ -211,6 +244,8 @@ def _of_the_address_space() -> float:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit == resource.RLIM_INFINITY:
             return inf
-        return max(0.0, float(limit - int(STATM.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")))
+        return max(
+            0.0, float(limit - int(STATM.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE"))
+        )
     except (ImportError, OSError, ValueError, AttributeError):
         return inf

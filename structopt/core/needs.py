@@ -1,4 +1,6 @@
-"""What optimizers need of the other components, as data; and the messages for needs that are not met."""
+"""What optimizers need of the other components, as data; and the messages for needs that are not
+met.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,13 @@ GRADIENTS = "take an optimizer that follows gradients alone: sgd, adagrad, adade
 class Property(Enum):
     """What an optimizer may ask of the loss, the factor graph or the inference beside abilities.
 
-    Of the loss: CONVEX; FAMILY (a member of L_{beta,gamma}, whose dual is known); MAXIMUM (beta = inf); SMOOTH (beta < inf);
-    COST (gamma > 0); LOSS_AT_ZERO (P(0) > 0); PERCEPTRON (beta = inf and gamma = 0). Of the graph: CLOSED_FORMS of the
-    marginals of positional structures; LOOPS, along whose edges messages are passed. Of the inference: KEPT_MESSAGES, from
-    visit to visit; SAME_FUNCTION at every visit, so none that are kept. Of the data: POINTS, gold outputs that are known in
-    full, without which no loss is convex and no dual is known; EQUAL_WEIGHTS, instances that all count the same.
+    Of the loss: CONVEX; FAMILY (a member of L_{beta,gamma}, whose dual is known); MAXIMUM (beta =
+    inf); SMOOTH (beta < inf); COST (gamma > 0); LOSS_AT_ZERO (P(0) > 0); PERCEPTRON (beta = inf and
+    gamma = 0). Of the graph: CLOSED_FORMS of the marginals of positional structures; LOOPS, along
+    whose edges messages are passed. Of the inference: KEPT_MESSAGES, from visit to visit;
+    SAME_FUNCTION at every visit, so none that are kept. Of the data: POINTS, gold outputs that are
+    known in full, without which no loss is convex and no dual is known; EQUAL_WEIGHTS, instances
+    that all count the same.
     """
 
     CONVEX = "convex"
@@ -52,7 +56,8 @@ class Demand(NamedTuple):
     ----------
     asks : Property
     by : str
-        What asks, where it is an option and not the optimizer as such: ``optimizer.certificate=true``.
+        What asks, where it is an option and not the optimizer as such:
+        ``optimizer.certificate=true``.
     because : str
         Why, where that is not the property's usual reason; it follows the words on what is needed.
     remedy : str
@@ -65,21 +70,32 @@ class Demand(NamedTuple):
     remedy: str = ""
 
 
-MARGINS: tuple[Demand, ...] = (Demand(Property.FAMILY), Demand(Property.MAXIMUM), Demand(Property.COST))
-"""Of methods with margins: a loss of the family at beta = inf, with a cost, without which zero weights have no loss."""
+MARGINS: tuple[Demand, ...] = (
+    Demand(Property.FAMILY),
+    Demand(Property.MAXIMUM),
+    Demand(Property.COST),
+)
+"""Of methods with margins: a loss of the family at beta = inf, with a cost, without which zero
+weights have no loss.
+"""
 FAMILY: tuple[Demand, ...] = (Demand(Property.FAMILY),)
 """Of methods that use the dual of the loss family."""
 UNWEIGHTED: tuple[Demand, ...] = (Demand(Property.EQUAL_WEIGHTS),)
-"""Of methods that do not ask for losses by `structopt.kernels.waist.visit.visit`, which weighs them."""
+"""Of methods that do not ask for losses by `structopt.kernels.waist.visit.visit`, which weighs
+them.
+"""
 DUAL: tuple[Demand, ...] = (*FAMILY, Demand(Property.POINTS), *UNWEIGHTED)
-"""Of dual methods: a loss whose dual is known, gold outputs that are known in full, and instances that count the same."""
+"""Of dual methods: a loss whose dual is known, gold outputs that are known in full, and instances
+that count the same.
+"""
 CONVEX: tuple[Demand, ...] = (Demand(Property.CONVEX),)
 """Of methods that use tangents of the loss as lower bounds."""
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What an optimizer needs of the other components; `structopt.config.compatibility` compares it with what they are.
+    """What an optimizer needs of the other components; `structopt.config.compatibility` compares it
+    with what they are.
 
     Attributes
     ----------
@@ -90,8 +106,8 @@ class Needs:
     positional : bool
         Whether it needs a structure without tied parts: every factor has parts of its own.
     features : str
-        ``sparse``: the contract `SparseFeatures`, scores that are linear in the weights with kernels for compiled passes;
-        ``any``: that of every `Scorer`, scores and their gradient.
+        ``sparse``: the contract `SparseFeatures`, scores that are linear in the weights with
+        kernels for compiled passes; ``any``: that of every `Scorer`, scores and their gradient.
     by : str
         What asks for sparse features, where it is an option and not the optimizer as such.
     """
@@ -104,38 +120,62 @@ class Needs:
 
 
 def certified(
-    certificate: bool, demands: tuple[Demand, ...] | None = None, features: Literal["sparse", "any"] = "sparse"
+    certificate: bool,
+    demands: tuple[Demand, ...] | None = None,
+    features: Literal["sparse", "any"] = "sparse",
 ) -> Needs:
-    """What an optimizer needs whose lower bounds come from tangents, where ``optimizer.certificate=true`` asks for bounds.
+    """What an optimizer needs whose lower bounds come from tangents, where
+    ``optimizer.certificate=true`` asks for bounds.
 
     Parameters
     ----------
     certificate : bool
     demands : tuple of Demand or None
-        What it asks for with certificates or without; None: a convex loss with them, and nothing else.
+        What it asks for with certificates or without; None: a convex loss with them, and nothing
+        else.
     features : str
-        Which scorers it works with; with certificates sparse features alone, since of others tangents are no bounds.
+        Which scorers it works with; with certificates sparse features alone, since of others
+        tangents are no bounds.
     """
     if demands is None:
         because = ": its tangents are no bounds"
-        demands = (Demand(Property.CONVEX, "optimizer.certificate=true", because, "Set it to false."),) if certificate else ()
+        demands = (
+            (Demand(Property.CONVEX, "optimizer.certificate=true", because, "Set it to false."),)
+            if certificate
+            else ()
+        )
     if certificate:
-        demands += (Demand(Property.POINTS, "optimizer.certificate=true", remedy="Set it to false."),)
-        return Needs(Ability.UPPER | Ability.CONVEX, demands, by="optimizer.certificate=true" if features == "any" else "")
+        demands += (
+            Demand(Property.POINTS, "optimizer.certificate=true", remedy="Set it to false."),
+        )
+        return Needs(
+            Ability.UPPER | Ability.CONVEX,
+            demands,
+            by="optimizer.certificate=true" if features == "any" else "",
+        )
     return Needs(Ability(0), demands, features=features)
 
 
 def met(
-    asked: Property, loss: Loss, graph: FactorGraph, inference: Inference, points: bool = True, equal: bool = True
+    asked: Property,
+    loss: Loss,
+    graph: FactorGraph,
+    inference: Inference,
+    points: bool = True,
+    equal: bool = True,
 ) -> bool:
-    """Whether the components, and data whose gold outputs are `points` and whose weights are `equal` or not, have a property."""
+    """Whether the components, and data whose gold outputs are `points` and whose weights are
+    `equal` or not, have a property.
+    """
     facts = {
         Property.CONVEX: loss.convex,
         Property.FAMILY: loss.in_family,
         Property.MAXIMUM: loss.temperature == 0.0,
         Property.SMOOTH: loss.temperature > 0.0,
         Property.COST: loss.gamma > 0.0,
-        Property.LOSS_AT_ZERO: not (loss.in_family and loss.temperature == 0.0 and loss.gamma == 0.0),
+        Property.LOSS_AT_ZERO: not (
+            loss.in_family and loss.temperature == 0.0 and loss.gamma == 0.0
+        ),
         Property.PERCEPTRON: loss.temperature == 0.0 and loss.gamma == 0.0,
         Property.CLOSED_FORMS: graph.traits.closed_forms,
         Property.LOOPS: graph.traits.kind.loopy,
@@ -148,7 +188,12 @@ def met(
 
 
 def refusal(
-    demand: Demand, optimizer: str, loss: Loss, inference: Inference, name: str, asked: Collection[Property] = (),
+    demand: Demand,
+    optimizer: str,
+    loss: Loss,
+    inference: Inference,
+    name: str,
+    asked: Collection[Property] = (),
     open_gold: str = "",
 ) -> str:
     """Say what an optimizer needs and does not get, and what to type.
@@ -179,7 +224,11 @@ def refusal(
             "",
             f"Type {_members(asked)}, or {GRADIENTS}.",
         ),
-        Property.MAXIMUM: ("needs loss.beta=inf", f", a maximum over outputs (this is {member})", "Type loss=svm."),
+        Property.MAXIMUM: (
+            "needs loss.beta=inf",
+            f", a maximum over outputs (this is {member})",
+            "Type loss=svm.",
+        ),
         Property.SMOOTH: (
             "needs a differentiable loss, loss.beta < inf",
             f" (this is {member})",
@@ -203,7 +252,8 @@ def refusal(
         Property.CLOSED_FORMS: (
             "needs marginals of every position in closed form",
             ", which this factor graph has not",
-            "Type factor_graph.order=1 for chains; for trees take another optimizer, such as sdca or dca.",
+            "Type factor_graph.order=1 for chains; for trees take another optimizer, such as "
+            "sdca or dca.",
         ),
         Property.LOOPS: (
             "keeps messages along the edges of loopy graphs",
@@ -218,14 +268,17 @@ def refusal(
         ),
         Property.POINTS: (
             "needs gold outputs that are known in full",
-            f", and {open_gold} leaves some open: their losses are not convex, and their dual is not known",
-            "Take an optimizer that completes them as it goes: dca, mira, perceptron, pegasos, sgd, adagrad, adadelta, lbfgs, "
+            f", and {open_gold} leaves some open: their losses are not convex, and their dual is "
+            "not known",
+            "Take an optimizer that completes them as it goes: dca, mira, perceptron, pegasos, "
+            "sgd, adagrad, adadelta, lbfgs, "
             "cutting_plane, online_cutting_plane.",
         ),
         Property.EQUAL_WEIGHTS: (
             "takes all instances to count the same",
             ", and these have weights",
-            "Leave the weights out; or take an optimizer that weighs losses: lbfgs, dca, sgd, adagrad, adadelta, pegasos, "
+            "Leave the weights out; or take an optimizer that weighs losses: lbfgs, dca, sgd, "
+            "adagrad, adadelta, pegasos, "
             "perceptron, cutting_plane, online_cutting_plane.",
         ),
     }[demand.asks]
@@ -240,15 +293,24 @@ def _members(asked: Collection[Property]) -> str:
 
 
 def typed(loss: Loss, parameter: str, value: str, other: str) -> str:
-    """What to type for a parameter of the loss; another loss, where this one has no such parameter."""
-    return f"Type loss.{parameter}={value}" if parameter in signature(type(loss)).parameters else f"Type loss={other}"
+    """What to type for a parameter of the loss; another loss, where this one has no such
+    parameter.
+    """
+    return (
+        f"Type loss.{parameter}={value}"
+        if parameter in signature(type(loss)).parameters
+        else f"Type loss={other}"
+    )
 
 
 def _kept(inference: Inference, name: str) -> tuple[str, str, str]:
     """How an inference without messages, or with new ones at every visit, is refused."""
     needs = "goes on with the messages of the last visit"
     if inference.messages is Messages.NONE:
-        instead = f"Type inference=kept/mplp, or take optimizer=pegasos, which learns by inference={name}."
+        instead = (
+            "Type inference=kept/mplp, or take optimizer=pegasos, which learns by "
+            f"inference={name}."
+        )
         return needs, f", and inference={name} has none", instead
     other = "; or inference=kept/mplp, which is both." if name == "mplp" else "."
     instead = "Type inference.warm_start=true and few inference.passes, such as 10" + other

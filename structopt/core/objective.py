@@ -24,18 +24,20 @@ if TYPE_CHECKING:  # they compile
 class Objective(Protocol):
     """P(theta) = R(theta) + (1/m) sum_i L_i(theta) over the m instances that it holds.
 
-    R is the `penalty` of the optimizer, lambda/2 ||theta||^2 for most; lambda = 1/(C m), or 1/(C (before + m)) where training
-    goes on after other instances.
+    R is the `penalty` of the optimizer, lambda/2 ||theta||^2 for most; lambda = 1/(C m), or 1/(C
+    (before + m)) where training goes on after other instances.
 
-    It is a protocol and no base class: there is one implementation for the whole corpus, for a shard and for a block of a
-    stream, and optimizers know no more of it than these attributes and methods.
+    It is a protocol and no base class: there is one implementation for the whole corpus, for a
+    shard and for a block of a stream, and optimizers know no more of it than these attributes and
+    methods.
 
     Attributes
     ----------
     m : int
         Instances.
     before : float
-        How many instances the run has beside these: seen before, where it goes on, and held by the other shards; 0 in most.
+        How many instances the run has beside these: seen before, where it goes on, and held by the
+        other shards; 0 in most.
     dimension : int
         Weights.
     C : float
@@ -51,7 +53,8 @@ class Objective(Protocol):
         Costs p_i over the parts.
     scorer : Scorer
     calculus : Calculus or None
-        Closed forms of the marginals of the structure, where it is positional and its graph knows them.
+        Closed forms of the marginals of the structure, where it is positional and its graph knows
+        them.
     kernels, data : Kernels, Data
         What compiled drivers are composed of, and what they read.
     """
@@ -84,11 +87,15 @@ class Objective(Protocol):
 
     @property
     def convex(self) -> bool:
-        """Whether P is convex: the loss is, scores are linear in the weights, and all gold outputs are known in full."""
+        """Whether P is convex: the loss is, scores are linear in the weights, and all gold outputs
+        are known in full.
+        """
 
     @property
     def sparse(self) -> bool:
-        """Whether the scorer is `SparseFeatures`: then compiled passes run, and scores are linear in the weights."""
+        """Whether the scorer is `SparseFeatures`: then compiled passes run, and scores are linear
+        in the weights.
+        """
 
     @property
     def space(self) -> Space:
@@ -100,20 +107,27 @@ class Objective(Protocol):
 
     @property
     def messages(self) -> Array:
-        """What the inference keeps between visits, of all instances; empty where it keeps nothing."""
+        """What the inference keeps between visits, of all instances; empty where it keeps
+        nothing.
+        """
 
     def with_loss(self, loss: Loss) -> Objective:
         """The same instances with another loss, whose costs are the same."""
 
     def run(self, driver: Any, *arguments: Any) -> Any:
-        """Call a driver on the kernels and the data, in this thread; compiled or not, as the kernels are."""
+        """Call a driver on the kernels and the data, in this thread; compiled or not, as the
+        kernels are.
+        """
 
     @property
     def steps(self) -> int:
-        """Steps of the optimizer that a pass consists of: more than one only where its plan is divisible."""
+        """Steps of the optimizer that a pass consists of: more than one only where its plan is
+        divisible.
+        """
 
     def order(self, epoch: int) -> Array:
-        """Order of the instances in a step: a permutation of all of them that depends on the seed and the pass alone.
+        """Order of the instances in a step: a permutation of all of them that depends on the seed
+        and the pass alone.
 
         Where a pass has several `steps`, of those in the window that the step visits.
         """
@@ -123,12 +137,18 @@ class Objective(Protocol):
         """Where arrays as long as the corpus are kept."""
 
     def part_vector(self, name: str) -> Array:
-        """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory."""
+        """Return zeros over the parts of all instances, or raise `ConfigError` where they do not
+        fit into memory.
+        """
 
-    def minibatch(self, weights: Array, instances: Array, noise: Sequence[int] = ()) -> tuple[float, Array]:
-        """Sum of L_i of some instances, given by their numbers, and its (sub)gradient by the weights, for any scorer.
+    def minibatch(
+        self, weights: Array, instances: Array, noise: Sequence[int] = ()
+    ) -> tuple[float, Array]:
+        """Sum of L_i of some instances, given by their numbers, and its (sub)gradient by the
+        weights, for any scorer.
 
-        `noise` is whole numbers that tell the batch from all others of a run: `structopt.core.scorer.Scorer.training`.
+        `noise` is whole numbers that tell the batch from all others of a run:
+        `structopt.core.scorer.Scorer.training`.
         """
 
     def losses(self, weights: Array) -> float:
@@ -138,19 +158,25 @@ class Objective(Protocol):
         """P at the given weights."""
 
     def judge(self, weights: Array) -> float:
-        """Score of some weights, higher is better, by which trials are compared: a dev score where there is one, else -P."""
+        """Score of some weights, higher is better, by which trials are compared: a dev score where
+        there is one, else -P.
+        """
 
     def ridge(self, weights: Array) -> float:
         """lambda/2 ||theta||^2."""
 
     def gradient(self, weights: Array, out: Array | None = None) -> tuple[float, Array]:
-        """Sum of L_i at the given weights, and its (sub)gradient sum_i F_i (z_bar_i - z_i), written to `out` if given."""
+        """Sum of L_i at the given weights, and its (sub)gradient sum_i F_i (z_bar_i - z_i), written
+        to `out` if given.
+        """
 
     def sum_gradients(self, residuals: Array, out: Array) -> None:
         """Fill `out` with sum_i F_i r_i, given residuals over the parts of all instances."""
 
     def certificate(self, weights: Array) -> Certificate:
-        """P at the given weights, and the best lower bound on its minimum that one evaluation gives."""
+        """P at the given weights, and the best lower bound on its minimum that one evaluation
+        gives.
+        """
 
     def bound(self, slope: float, norm: float) -> float:
         """max over 0 <= t <= 1 of t * slope - t^2 * norm / (2 lambda)."""

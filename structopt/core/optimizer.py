@@ -1,4 +1,6 @@
-"""The contract of optimizers: init, step and weights over a state; what they need of others, and how a run treats them."""
+"""The contract of optimizers: init, step and weights over a state; what they need of others, and
+how a run treats them.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +37,19 @@ class Plan:
     Attributes
     ----------
     form : str
-        ``passes``: visits of single instances by compiled passes; ``minibatch``: steps on batches of instances, by compiled
-        passes where features are sparse, else by one gradient a batch; ``batch``: losses and gradients over all instances.
+        ``passes``: visits of single instances by compiled passes; ``minibatch``: steps on batches
+        of instances, by compiled passes where features are sparse, else by one gradient a batch;
+        ``batch``: losses and gradients over all instances.
     mixable : bool
-        Whether its state is a point and statistics of the way to it, without dual variables of instances, so that states
-        after passes over shards may be averaged.
+        Whether its state is a point and statistics of the way to it, without dual variables of
+        instances, so that states after passes over shards may be averaged.
     additive : bool
-        Whether its weights are a sum over dual variables of the instances, and its passes climb the dual with C as the length of
-        the steps, so that the steps of shards may be added (`share`, `united`, `dual`).
+        Whether its weights are a sum over dual variables of the instances, and its passes climb the
+        dual with C as the length of the steps, so that the steps of shards may be added (`share`,
+        `united`, `dual`).
     variant : str
-        Which residual it steps by: ``max_loss``, or ``prediction`` (the output that is best under the scores alone).
+        Which residual it steps by: ``max_loss``, or ``prediction`` (the output that is best under
+        the scores alone).
     penalty : Penalty
         The regulariser of its P.
     tolerance : float
@@ -52,24 +57,29 @@ class Plan:
     certificate : bool
         Whether the trainer shall bound the optimum after every pass, since its steps do not.
     shortens : bool
-        Whether the length of its steps is a setting: a pass that raises P is then repeated with shorter steps.
+        Whether the length of its steps is a setting: a pass that raises P is then repeated with
+        shorter steps.
     divisible : bool
-        Whether a step may visit a window of a pass: it takes the instances of ``problem.order(state["epoch"])``, counts them
-        itself, and nothing else in it goes by passes.
+        Whether a step may visit a window of a pass: it takes the instances of
+        ``problem.order(state["epoch"])``, counts them itself, and nothing else in it goes by
+        passes.
     tried : tuple of str
         Parameters that trial passes have chosen, which the run logs: names of state entries.
     kernel_modules : tuple of str
-        Modules of kernels that its steps import: loaded, and compiled if necessary, before time is measured.
+        Modules of kernels that its steps import: loaded, and compiled if necessary, before time is
+        measured.
     imports : tuple of str
         Modules without kernels that its steps import, and that take time to load.
     weights : tuple of str
-        Entries of its state that are arrays over the weights, shape (dimension,) or empty, zero wherever a weight may not move:
-        checkpoints keep of them the weights that may move, and to go on with more labels and attributes appends zeros.
+        Entries of its state that are arrays over the weights, shape (dimension,) or empty, zero
+        wherever a weight may not move: checkpoints keep of them the weights that may move, and to
+        go on with more labels and attributes appends zeros.
     numbers : tuple of str
-        Entries that stay as they are when training goes on with other data: how many visits and passes there were, a rate.
+        Entries that stay as they are when training goes on with other data: how many visits and
+        passes there were, a rate.
     bound : str
-        Why its state is bound to the data that it was made with, so that training cannot go on from it with others (`Earlier`);
-        empty where it can.
+        Why its state is bound to the data that it was made with, so that training cannot go on from
+        it with others (`Earlier`); empty where it can.
     """
 
     form: Literal["passes", "minibatch", "batch"] = "passes"
@@ -91,18 +101,21 @@ class Plan:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What an earlier run left, for an optimizer that goes on from there with more instances, labels or attributes.
+    """What an earlier run left, for an optimizer that goes on from there with more instances,
+    labels or attributes.
 
     Attributes
     ----------
     state : State
-        Its state after its last pass, whose `Plan.weights` are over the weights of the new problem: zeros where it had none.
+        Its state after its last pass, whose `Plan.weights` are over the weights of the new problem:
+        zeros where it had none.
     kept : int
-        How many of the first instances of the new problem are those of the earlier one, all of them and in its order; 0 where
-        the new problem has none of them.
+        How many of the first instances of the new problem are those of the earlier one, all of them
+        and in its order; 0 where the new problem has none of them.
     parts : callable
-        Where the parts of the earlier instances are in a vector over the parts of all instances of the new problem, int64,
-        shape (earlier parts,); it raises `ConfigError` where the new problem lacks some.
+        Where the parts of the earlier instances are in a vector over the parts of all instances of
+        the new problem, int64, shape (earlier parts,); it raises `ConfigError` where the new
+        problem lacks some.
     """
 
     state: State
@@ -131,7 +144,8 @@ class Report:
     finished : str
         Why further steps would change nothing, or the empty string.
     convex_pass : int or None
-        The number of this pass among those that minimise the convex loss which training begins with; None for all others.
+        The number of this pass among those that minimise the convex loss which training begins
+        with; None for all others.
     repeated : int
         How often the pass was repeated with shorter steps, since it had raised P.
     judging_seconds : float
@@ -153,7 +167,8 @@ class Report:
 class Optimizer(Component):
     """A learning algorithm as init, step and weights over a state of arrays and scalars.
 
-    `plan` says which entries of the state are over the weights. An optimizer never prints, logs, or decides to stop.
+    `plan` says which entries of the state are over the weights. An optimizer never prints, logs, or
+    decides to stop.
 
     Attributes
     ----------
@@ -169,7 +184,9 @@ class Optimizer(Component):
     C: float
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """What it needs of the other components, given loss and graph; nothing beyond a (sub)gradient by default."""
+        """What it needs of the other components, given loss and graph; nothing beyond a
+        (sub)gradient by default.
+        """
         return Needs()
 
     @property
@@ -186,10 +203,12 @@ class Optimizer(Component):
         """Return the state before the first pass."""
 
     def continued(self, problem: Objective, earlier: Earlier) -> State:
-        """Return the state before the first pass over other data than the `earlier` state was made with.
+        """Return the state before the first pass over other data than the `earlier` state was made
+        with.
 
-        By default the entries that the plan names, which are all of it; a method whose state has entries over instances, or
-        numbers that depend on the data, makes those for the new problem. It is asked for only where `Plan.bound` is empty.
+        By default the entries that the plan names, which are all of it; a method whose state has
+        entries over instances, or numbers that depend on the data, makes those for the new problem.
+        It is asked for only where `Plan.bound` is empty.
 
         Raises
         ------
@@ -205,7 +224,9 @@ class Optimizer(Component):
         """Do one pass over the data, or one batch iteration."""
 
     def shortened(self, state: State) -> State:
-        """Return the state with shorter steps from here on (`Plan.shortens`); the same where steps have no length."""
+        """Return the state with shorter steps from here on (`Plan.shortens`); the same where steps
+        have no length.
+        """
         return state
 
     @abstractmethod
@@ -213,9 +234,11 @@ class Optimizer(Component):
         """Return the weights that would be returned now (averaged, if so asked)."""
 
     def averaged(self, state: State) -> float:
-        """Sum of the weights of the iterates whose mean `weights` returns; 0 where it returns the last one.
+        """Sum of the weights of the iterates whose mean `weights` returns; 0 where it returns the
+        last one.
 
-        Where it is not 0, `weights` goes weight by weight, so that it may be asked for some of them, in arrays of these alone.
+        Where it is not 0, `weights` goes weight by weight, so that it may be asked for some of
+        them, in arrays of these alone.
         """
         return 0.0
 
@@ -224,17 +247,25 @@ class Optimizer(Component):
         return problem.objective(self.weights(state))
 
     def share(self, problem: Objective, state: State, bounds: tuple[int, int]) -> State:
-        """The entries of a state that belong to instances, of some of these: arrays of two dimensions (`Plan.additive`)."""
+        """The entries of a state that belong to instances, of some of these: arrays of two
+        dimensions (`Plan.additive`).
+        """
         raise NotImplementedError
 
     def united(self, state: State, shares: Sequence[State]) -> State:
-        """The state, but for its weights, after passes over shards: all entries but the weights of each (`Plan.additive`)."""
+        """The state, but for its weights, after passes over shards: all entries but the weights of
+        each (`Plan.additive`).
+        """
         raise NotImplementedError
 
     def dual(self, problem: Objective, state: State) -> float | None:
-        """D at the dual point of a state, or at a better one that the state knows; None where it knows none (`Plan.additive`)."""
+        """D at the dual point of a state, or at a better one that the state knows; None where it
+        knows none (`Plan.additive`).
+        """
         raise NotImplementedError
 
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float | None:
-        """Largest difference of its steps from the references', for check=true; None where it solves no programs."""
+        """Largest difference of its steps from the references', for check=true; None where it
+        solves no programs.
+        """
         return None

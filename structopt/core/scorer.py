@@ -1,4 +1,6 @@
-"""The contracts of scorers: part scores of the weights and their gradient; and sparse features, which are linear."""
+"""The contracts of scorers: part scores of the weights and their gradient; and sparse features,
+which are linear.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ from structopt.kernels.waist.record import EMPTY, Array, Record
 class FeatureKernels(NamedTuple):
     """The kernels of a feature block (signatures in `structopt.kernels.waist.signatures`).
 
-    The last two may be None: `listed_scores` for `scores`, where `spans` notes nothing; `prefetch` where visits do not wait for
-    memory.
+    The last two may be None: `listed_scores` for `scores`, where `spans` notes nothing; `prefetch`
+    where visits do not wait for memory.
     """
 
     scores: Any
@@ -57,14 +59,16 @@ class FeatureScratch(NamedTuple):
 
 
 class BatchMap(Protocol):
-    """The features of a corpus for evaluations over all its instances, read through `record` and `widened`.
+    """The features of a corpus for evaluations over all its instances, read through `record` and
+    `widened`.
 
     Attributes
     ----------
     record : Record
         What the kernel `scores` opens together with widened weights.
     coordinates : int64 vector, or None
-        Indices, among the weights that may move, of those that features of the corpus have, ascending; None for all.
+        Indices, among the weights that may move, of those that features of the corpus have,
+        ascending; None for all.
     """
 
     record: Record
@@ -92,17 +96,23 @@ class Matches(Protocol):
     keeps_codes: bool
 
     def attributes(self, group: str, earlier: int, size: int) -> tuple[Array, Array]:
-        """Numbers of the shared attributes of a part group in the earlier and in the new model, of so many each."""
+        """Numbers of the shared attributes of a part group in the earlier and in the new model, of
+        so many each.
+        """
 
     def configurations(self, group: str, earlier: int, width: int) -> tuple[Array, Array]:
-        """Numbers of the shared configurations of its parts in the earlier and in the new model, of so many each."""
+        """Numbers of the shared configurations of its parts in the earlier and in the new model, of
+        so many each.
+        """
 
 
 class Scorer(Component):
-    """Part scores s(theta, x) of instances, as a function of the weights that need not be linear, and its gradient.
+    """Part scores s(theta, x) of instances, as a function of the weights that need not be linear,
+    and its gradient.
 
-    The class is made of its parameters in the config, before any data are read; `fit` lays out the weights, and gives a scorer
-    that nothing changes afterwards. Scores depend on weights and instance alone, so that runs can go on to the same bits.
+    The class is made of its parameters in the config, before any data are read; `fit` lays out the
+    weights, and gives a scorer that nothing changes afterwards. Scores depend on weights and
+    instance alone, so that runs can go on to the same bits.
 
     Attributes
     ----------
@@ -111,7 +121,8 @@ class Scorer(Component):
     support : bool, shape (dimension,), or None
         Which weights may move; None when all may.
     note : str
-        What a user should know of how the weights were laid out, such as collisions of hashes; or the empty string.
+        What a user should know of how the weights were laid out, such as collisions of hashes; or
+        the empty string.
     """
 
     kind_of_component: ClassVar[str] = "features"
@@ -128,11 +139,15 @@ class Scorer(Component):
         """
 
     def dense_groups(self, structure: Structure) -> Collection[str]:
-        """Names of the dense tables of a corpus (`structopt.core.data.encoded.Encoded.dense`) that it reads; by default none."""
+        """Names of the dense tables of a corpus (`structopt.core.data.encoded.Encoded.dense`) that
+        it reads; by default none.
+        """
         return ()
 
     def initial(self, seed: int) -> Array:
-        """Weights at which training begins, shape (dimension,): the same for equal seeds; zeros, where a scorer is linear."""
+        """Weights at which training begins, shape (dimension,): the same for equal seeds; zeros,
+        where a scorer is linear.
+        """
         return np.zeros(self.dimension)
 
     @abstractmethod
@@ -141,26 +156,36 @@ class Scorer(Component):
 
     @abstractmethod
     def scores(self, theta: Array, prepared: Any, instances: Array) -> Array:
-        """Part scores (nats) of some instances, given by their numbers, one after the other in one float64 vector."""
+        """Part scores (nats) of some instances, given by their numbers, one after the other in one
+        float64 vector.
+        """
 
     @abstractmethod
     def pullback(self, theta: Array, prepared: Any, instances: Array, residuals: Array) -> Array:
-        """Gradient sum_i (ds_i / dtheta)^T r_i at theta, shape (dimension,), given residuals laid out as `scores` are."""
+        """Gradient sum_i (ds_i / dtheta)^T r_i at theta, shape (dimension,), given residuals laid
+        out as `scores` are.
+        """
 
     def training(
         self, theta: Array, prepared: Any, instances: Array, noise: Sequence[int]
     ) -> tuple[Array, Callable[[Array], Array]]:
-        """Part scores of a batch in training, and the function that takes residuals to their gradient at theta.
+        """Part scores of a batch in training, and the function that takes residuals to their
+        gradient at theta.
 
-        By default `scores` and `pullback`. A scorer that has noise in training, such as units that drop out, draws it from a
-        generator seeded with `noise`: whole numbers that differ from batch to batch, and are the same when a run is resumed. One
-        that keeps what it computed for the scores saves itself the time to compute it again.
+        By default `scores` and `pullback`. A scorer that has noise in training, such as units that
+        drop out, draws it from a generator seeded with `noise`: whole numbers that differ from
+        batch to batch, and are the same when a run is resumed. One that keeps what it computed for
+        the scores saves itself the time to compute it again.
         """
-        return self.scores(theta, prepared, instances), lambda residuals: self.pullback(theta, prepared, instances, residuals)
+        return self.scores(theta, prepared, instances), lambda residuals: self.pullback(
+            theta, prepared, instances, residuals
+        )
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """All that a saved model must know beside the weights: JSON values, and arrays by names without dots."""
+        """All that a saved model must know beside the weights: JSON values, and arrays by names
+        without dots.
+        """
 
     @classmethod
     @abstractmethod
@@ -177,7 +202,9 @@ class Scorer(Component):
         return weights
 
     def batch_bytes(self, encoded: Encoded, structure: Structure) -> int:
-        """Bytes that evaluations over all these instances keep for them, which are not allocated yet; the weights by default."""
+        """Bytes that evaluations over all these instances keep for them, which are not allocated
+        yet; the weights by default.
+        """
         return NUMBER * self.dimension
 
     def covers(self, array: Array) -> bool:
@@ -192,35 +219,43 @@ class Scorer(Component):
         return out
 
     def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
-        """An array over an earlier scorer's weights as one over these: numbers at the weights of the same names, else zeros.
+        """An array over an earlier scorer's weights as one over these: numbers at the weights of
+        the same names, else zeros.
 
         Raises `ConfigError` where the two have nothing in common.
         """
         raise ConfigError(
-            f"warm_start: the weights of {type(self).__name__} have no names by which those of an earlier model could be carried "
+            f"warm_start: the weights of {type(self).__name__} have no names by which those of "
+            "an earlier model could be carried "
             "over. Leave warm_start out, or take features that have: features=attribute_rows."
         )
 
     def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> Self:
-        """The same scorer, where what an earlier one could move, or has moved to these weights, may move too."""
+        """The same scorer, where what an earlier one could move, or has moved to these weights, may
+        move too.
+        """
         return self
 
     def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[Self, Array]:
-        """The same scorer without weights that are 0, and the others: equal scores of less. By default it leaves out nothing.
+        """The same scorer without weights that are 0, and the others: equal scores of less. By
+        default it leaves out nothing.
 
         Parameters
         ----------
         weights : float64, shape (dimension,)
         kept : mapping of part group name to bool array
-            Which of the attributes in `SparseFeatures.tables_of` corpora still have; the rows of the others are left out.
+            Which of the attributes in `SparseFeatures.tables_of` corpora still have; the rows of
+            the others are left out.
         """
         return self, weights
 
 
 class SparseFeatures(Scorer):
-    """A linear operator from weights to part scores, with one sparse column per part, never materialised.
+    """A linear operator from weights to part scores, with one sparse column per part, never
+    materialised.
 
-    Compiled passes visit instance by instance through its kernels; the methods of all scorers are made of these.
+    Compiled passes visit instance by instance through its kernels; the methods of all scorers are
+    made of these.
     """
 
     @property
@@ -266,20 +301,25 @@ class SparseFeatures(Scorer):
         """See `Scorer`."""
 
     def tables_of(self, array: Array, absent: float = 0) -> dict[str, Array] | None:
-        """An array over the weights by part group, shape (attributes, configurations), to be read; None where weights are shared.
+        """An array over the weights by part group, shape (attributes, configurations), to be read;
+        None where weights are shared.
 
         A table has `absent` where there is no weight, since none may move there.
         """
         return None
 
     def vector_of(self, tables: Mapping[str, Array]) -> Array:
-        """Undo `tables_of`, of those groups that are given: zeros at the weights of the others; what has no weight is lost."""
+        """Undo `tables_of`, of those groups that are given: zeros at the weights of the others;
+        what has no weight is lost.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no tables of weights")
 
     def named(self, indices: Array, names: Names, occurring: Occurring | None = None) -> Named:
-        """Names of weights, given their indices: the rows and columns of `tables_of`; none where weights are shared.
+        """Names of weights, given their indices: the rows and columns of `tables_of`; none where
+        weights are shared.
 
-        A scorer that stores no names, since it hashes them, looks for the weights among the features of the `occurring` parts.
+        A scorer that stores no names, since it hashes them, looks for the weights among the
+        features of the `occurring` parts.
         """
         found: Named = {int(index): [] for index in indices}
         wanted = np.zeros(self.dimension + 1, bool)  # the last entry is for places without a weight
@@ -287,8 +327,13 @@ class SparseFeatures(Scorer):
         for group, table in (self.tables_of(np.arange(self.dimension), absent=-1) or {}).items():
             rows, columns = np.nonzero(wanted[table])
             if len(rows):
-                attributes, configurations = names.attributes(group, len(table)), names.configurations(group, table.shape[1])
-                for index, row, column in zip(table[rows, columns].tolist(), rows.tolist(), columns.tolist(), strict=True):
+                attributes, configurations = (
+                    names.attributes(group, len(table)),
+                    names.configurations(group, table.shape[1]),
+                )
+                for index, row, column in zip(
+                    table[rows, columns].tolist(), rows.tolist(), columns.tolist(), strict=True
+                ):
                     found[index] = [Coordinate(group, attributes[row], configurations[column])]
         return found
 

@@ -1,4 +1,6 @@
-"""Kinds of structures: the form of their records, the algorithms that are exact on them, and the listing of their outputs."""
+"""Kinds of structures: the form of their records, the algorithms that are exact on them, and the
+listing of their outputs.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,15 @@ from structopt.kernels.waist.record import Array, Record
 
 
 class InferenceKernels(NamedTuple):
-    """The algorithms of one inference on one kind of structure, with the signatures of `structopt.kernels.waist.signatures`.
+    """The algorithms of one inference on one kind of structure, with the signatures of
+    `structopt.kernels.waist.signatures`.
 
     Attributes
     ----------
     solve, k_best
     round
-        Makes an output of the marginals that `solve` has just left, with all that it has left in its work record.
+        Makes an output of the marginals that `solve` has just left, with all that it has left in
+        its work record.
     """
 
     solve: Any
@@ -27,7 +31,8 @@ class InferenceKernels(NamedTuple):
 
 @dataclass(frozen=True)
 class StructureKind:
-    """What all structures of one kind have in common; factor graphs name it, and inferences choose their algorithms by it.
+    """What all structures of one kind have in common; factor graphs name it, and inferences choose
+    their algorithms by it.
 
     Attributes
     ----------
@@ -36,20 +41,23 @@ class StructureKind:
     exact : callable, or None
         Loads the algorithms of ``inference=exact``; None where there are none.
     vertices : callable, or None
-        Given a record, the number i of an instance, how many parts it has, and a largest number of outputs, the part vectors
-        of all outputs of instance i, shape (outputs, parts): the reference for every inference. It raises `TooManyOutputs`
-        where it would have to look at more. None where outputs cannot be listed.
+        Given a record, the number i of an instance, how many parts it has, and a largest number of
+        outputs, the part vectors of all outputs of instance i, shape (outputs, parts): the
+        reference for every inference. It raises `TooManyOutputs` where it would have to look at
+        more. None where outputs cannot be listed.
     loopy : bool
-        Whether the record is one of variables and factors (`structopt.kernels.loopy.factors`), which the inferences on loopy
-        graphs read.
+        Whether the record is one of variables and factors (`structopt.kernels.loopy.factors`),
+        which the inferences on loopy graphs read.
     lists : bool
-        Whether the algorithms of ``inference=exact`` list the k best outputs (`InferenceKernels.k_best`). Said here, so that
-        components are checked against each other before anything compiled is loaded.
+        Whether the algorithms of ``inference=exact`` list the k best outputs
+        (`InferenceKernels.k_best`). Said here, so that components are checked against each other
+        before anything compiled is loaded.
     rounds : bool
         Likewise, whether they make outputs of marginals (`InferenceKernels.round`).
     incomplete : bool
-        Whether an instance may have no output at all, as a sentence that no tree of a grammar spans. It is then predicted by
-        the empty vector, which the graph's views and the task read as a fallback; elsewhere that is an error.
+        Whether an instance may have no output at all, as a sentence that no tree of a grammar
+        spans. It is then predicted by the empty vector, which the graph's views and the task read
+        as a fallback; elsewhere that is an error.
     """
 
     name: str

@@ -21,7 +21,9 @@ Ranked = list[tuple[float, Any]]
 
 
 class Reading(TypedDict, total=False):
-    """Keys of the config's node ``features`` that a task reads, with their types, where it has no such class of its own."""
+    """Keys of the config's node ``features`` that a task reads, with their types, where it has no
+    such class of its own.
+    """
 
     templates: list[str]
     transitions: list[str]
@@ -39,13 +41,16 @@ class Outcomes(Protocol):
         """Number of instances."""
 
     def scores(self, times: Array | None = None) -> dict[str, float]:
-        """Metrics of the corpus that has instance i ``times[i]`` times, fractions in [0, 1]; once each by default."""
+        """Metrics of the corpus that has instance i ``times[i]`` times, fractions in [0, 1]; once
+        each by default.
+        """
 
 
 class Task(Component):
     """Reads and writes files, encodes instances, decodes outputs, and scores them.
 
-    A saved model keeps no paths: a constructor's ``train``, ``dev``, ``test``, ``limit`` and ``labels`` need defaults.
+    A saved model keeps no paths: a constructor's ``train``, ``dev``, ``test``, ``limit`` and
+    ``labels`` need defaults.
 
     Attributes
     ----------
@@ -58,21 +63,23 @@ class Task(Component):
     instance : str
         What an instance is to a user.
     view : str
-        What it decodes of an output: one of the views that factor graphs offer (`FactorGraph.views`).
+        What it decodes of an output: one of the views that factor graphs offer
+        (`FactorGraph.views`).
     partial : bool
         Whether training data may leave gold outputs open (``task.partial=true``).
     pictures : bool
         Whether there is a `write_picture`.
     rounds_marginals : bool
-        Whether outputs are made of the marginals by the inference (`structopt.core.structure_kind.InferenceKernels.round`), and
-        not the best ones.
+        Whether outputs are made of the marginals by the inference
+        (`structopt.core.structure_kind.InferenceKernels.round`), and not the best ones.
     reads_blocks : bool
         Whether training data may be read in blocks, for ``storage=disk``.
     late : tuple of str
-        Parameters that may be typed anew when a model is applied: how files are read, and what outputs are to be.
+        Parameters that may be typed anew when a model is applied: how files are read, and what
+        outputs are to be.
     reading : TypedDict
-        The keys of the config's node ``features`` that its constructor takes as ``features``, if it does; the others are the
-        scorer's.
+        The keys of the config's node ``features`` that its constructor takes as ``features``, if it
+        does; the others are the scorer's.
     """
 
     kind_of_component: ClassVar[str] = "task"
@@ -91,12 +98,16 @@ class Task(Component):
 
     @property
     def open_gold(self) -> str:
-        """The setting that leaves gold outputs open, so that targets are sets of outputs; empty where they are known in full."""
+        """The setting that leaves gold outputs open, so that targets are sets of outputs; empty
+        where they are known in full.
+        """
         return "task.partial=true" if self.partial else ""
 
     @property
     def unlearned(self) -> Mapping[str, Mapping[str, float]]:
-        """Weights of a model that learns nothing, by part group and attribute, for ``warm_start=counts``; by default none."""
+        """Weights of a model that learns nothing, by part group and attribute, for
+        ``warm_start=counts``; by default none.
+        """
         return {}
 
     @property
@@ -117,7 +128,9 @@ class Task(Component):
     @property
     @abstractmethod
     def input_schema(self) -> Schema:
-        """Columns of a table of inputs, one row an instance; they may depend on what `fit` learnt."""
+        """Columns of a table of inputs, one row an instance; they may depend on what `fit`
+        learnt.
+        """
 
     @property
     @abstractmethod
@@ -126,11 +139,15 @@ class Task(Component):
 
     @abstractmethod
     def input_example(self) -> dict[str, list[Any]]:
-        """Some rows in the input schema, of values that training has shown; no path, time or host."""
+        """Some rows in the input schema, of values that training has shown; no path, time or
+        host.
+        """
 
     @abstractmethod
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
-        """Instances, as `corpus` takes them, of a table that ``input_schema.checked`` has returned."""
+        """Instances, as `corpus` takes them, of a table that ``input_schema.checked`` has
+        returned.
+        """
 
     @abstractmethod
     def output_table(self, outputs: Sequence[Any]) -> dict[str, list[Any]]:
@@ -138,23 +155,28 @@ class Task(Component):
 
     @abstractmethod
     def read(self, path: Any, limit: int | None = None, labelled: bool = True) -> Any:
-        """Read a file, or one of `files`, or raise `DataError` with file and line; unlabelled input may lack columns."""
+        """Read a file, or one of `files`, or raise `DataError` with file and line; unlabelled input
+        may lack columns.
+        """
 
     @abstractmethod
     def corpus(self, instances: Sequence[Any]) -> Any:
         """Make an unlabelled corpus of instances given in memory."""
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Any:
-        """Make a corpus of instances and their gold outputs in memory, as `read` makes one of a labelled file.
+        """Make a corpus of instances and their gold outputs in memory, as `read` makes one of a
+        labelled file.
 
-        It is what `fit` learns from, before which nothing is known of columns and labels, and what `evaluate` scores by.
+        It is what `fit` learns from, before which nothing is known of columns and labels, and what
+        `evaluate` scores by.
 
         Parameters
         ----------
         instances : sequence
             As `corpus` takes them.
         outputs : sequence
-            One an instance, in the form that `written` returns, or another that can be taken for it.
+            One an instance, in the form that `written` returns, or another that can be taken for
+            it.
 
         Raises
         ------
@@ -163,13 +185,16 @@ class Task(Component):
         ConfigError
             By default: where the task learns from files alone.
         """
-        raise ConfigError("This task learns from files, and not from instances in memory. Type task.train=FILE.")
+        raise ConfigError(
+            "This task learns from files, and not from instances in memory. Type task.train=FILE."
+        )
 
     def subset(self, corpus: Any, first: int, last: int) -> Any:
-        """The instances first <= i < last of a labelled corpus, in their order, to be encoded and scored as those of `read` are.
+        """The instances first <= i < last of a labelled corpus, in their order, to be encoded and
+        scored as those of `read` are.
 
-        It takes a share of the training file apart (``tail=0.2``); the corpus then has a length. By default that of a list is
-        known, and no other.
+        It takes a share of the training file apart (``tail=0.2``); the corpus then has a length. By
+        default that of a list is known, and no other.
 
         Raises
         ------
@@ -178,20 +203,26 @@ class Task(Component):
         """
         if isinstance(corpus, list | tuple):
             return corpus[first:last]
-        raise ConfigError("This task's training data cannot be divided. Give task.dev and task.test, and leave out tail.")
+        raise ConfigError(
+            "This task's training data cannot be divided. Give task.dev and task.test, and leave "
+            "out tail."
+        )
 
     @property
     def annotator(self) -> str | None:
-        """A run or model folder whose predictions this task takes for a column of its inputs; None, the default: none.
+        """A run or model folder whose predictions this task takes for a column of its inputs; None,
+        the default: none.
 
-        A run loads that model and hands its predictions in (`annotated`): of all splits but the training split, and of all inputs
-        afterwards. The model is saved with this one.
+        A run loads that model and hands its predictions in (`annotated`): of all splits but the
+        training split, and of all inputs afterwards. The model is saved with this one.
         """
         return None
 
     @property
     def annotates(self) -> bool:
-        """Whether inputs have to be `annotated` before they are encoded; a restored task knows no folder any more."""
+        """Whether inputs have to be `annotated` before they are encoded; a restored task knows no
+        folder any more.
+        """
         return self.annotator is not None
 
     def unannotated(self, corpus: Any) -> list[Any]:
@@ -206,31 +237,39 @@ class Task(Component):
     def fit(self, corpus: Any, earlier: Any = None) -> Encoded:
         """Make labels and vocabulary from the training corpus, and encode it.
 
-        Of an `earlier` task, fitted and of the same class, all labels, attributes and values are kept: their weights go on being
-        used (``warm_start.vocabulary=union``). A value that is known by its code keeps it.
+        Of an `earlier` task, fitted and of the same class, all labels, attributes and values are
+        kept: their weights go on being used (``warm_start.vocabulary=union``). A value that is
+        known by its code keeps it.
         """
 
     def blocks(self, path: Any, limit: int | None = None) -> Iterator[Any]:
-        """Read training data as corpora of consecutive instances, one after the other, of which each fits into memory.
+        """Read training data as corpora of consecutive instances, one after the other, of which
+        each fits into memory.
 
-        Only tasks that declare `reads_blocks` are asked; these also have a `learner`. The path may be one of its `stretches`.
+        Only tasks that declare `reads_blocks` are asked; these also have a `learner`. The path may
+        be one of its `stretches`.
         """
         raise NotImplementedError
 
     def stretches(self, path: Any) -> list[Any]:
-        """Divide training data into consecutive stretches, whose `blocks` may be read apart, without reading all of them.
+        """Divide training data into consecutive stretches, whose `blocks` may be read apart,
+        without reading all of them.
 
         By default the data are one stretch.
         """
         return [path]
 
     def learner(self, first: Any, earlier: Any = None) -> Learner:
-        """Return what makes labels and vocabulary as `fit` does, of a corpus in `blocks`, given the `first` of them."""
+        """Return what makes labels and vocabulary as `fit` does, of a corpus in `blocks`, given the
+        `first` of them.
+        """
         raise NotImplementedError
 
     @abstractmethod
     def vocabulary(self) -> Mapping[str, Sequence[str]]:
-        """Names of what `fit` learnt beside attributes, by kind, ``labels`` among them: warm starts count them."""
+        """Names of what `fit` learnt beside attributes, by kind, ``labels`` among them: warm starts
+        count them.
+        """
 
     @abstractmethod
     def encode(self, corpus: Any, given: Sequence[Any] | None = None) -> Encoded:
@@ -273,7 +312,8 @@ class Task(Component):
         target : str or Path
         outputs : one an instance, as `written` returns them
         probabilities : one array an instance, or None
-            The probability of every configuration of every variable; of trees, of every head of every word.
+            The probability of every configuration of every variable; of trees, of every head of
+            every word.
         ranked : one list an instance, or None
             Scores and outputs of its k best.
         k_best : int
@@ -285,7 +325,9 @@ class Task(Component):
         """All that `fit` learnt, as JSON values and arrays; no path, time or host."""
 
     def numbering(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """What a coarser model must number alike to prune for this task; by default the whole `state`."""
+        """What a coarser model must number alike to prune for this task; by default the whole
+        `state`.
+        """
         return self.state()
 
     @abstractmethod
@@ -297,9 +339,11 @@ class Task(Component):
         return self.outcomes(gold, predicted).scores()
 
     def boundary(self, probabilities: bool = False) -> Boundary | None:
-        """Where instances end in the text that `read` and `write_outputs` have, so that it can be predicted as it comes.
+        """Where instances end in the text that `read` and `write_outputs` have, so that it can be
+        predicted as it comes.
 
-        By default None: the task reads no text, or one that has to be known as a whole, or writes more than one file.
+        By default None: the task reads no text, or one that has to be known as a whole, or writes
+        more than one file.
         """
         return None
 
@@ -308,10 +352,11 @@ class Task(Component):
         return list(outputs)
 
     def pruned(self, kept: Mapping[str, Array]) -> tuple[Task, Mapping[str, Array]]:
-        """The same fitted task without attributes that have no weights, which encodes corpora without them; and which it kept.
+        """The same fitted task without attributes that have no weights, which encodes corpora
+        without them; and which it kept.
 
-        By default itself, with all. That is right where an attribute has a part in what the others are, as in vectors that are
-        scaled to length 1.
+        By default itself, with all. That is right where an attribute has a part in what the others
+        are, as in vectors that are scaled to length 1.
 
         Parameters
         ----------
@@ -321,12 +366,15 @@ class Task(Component):
         Returns
         -------
         (Task, mapping of part group name to bool array)
-            Of the groups of which it left attributes out, which of the rows are left, in their order.
+            Of the groups of which it left attributes out, which of the rows are left, in their
+            order.
         """
         return self, {}
 
     def configuration_names(self, group: str) -> list[Any] | None:
-        """Names of the configurations of a part group, by which warm starts match weights; None: tuples of labels."""
+        """Names of the configurations of a part group, by which warm starts match weights; None:
+        tuples of labels.
+        """
         return None
 
     def missing_columns(self, corpus: Any) -> list[str]:
@@ -334,44 +382,74 @@ class Task(Component):
         return []
 
     def read_features_from(self, sources: Mapping[str, Any]) -> None:
-        """Take files of features when a model is applied, by the keys of the config's node ``features``, such as ``vectors``.
+        """Take files of features when a model is applied, by the keys of the config's node
+        ``features``, such as ``vectors``.
 
         Raises `ConfigError` for those that the model does not read; by default it reads none.
         """
-        raise ConfigError(f"features.{next(iter(sources))}: this model reads no features from files of their own. Leave it out.")
+        raise ConfigError(
+            f"features.{next(iter(sources))}: this model reads no features from files of their "
+            "own. Leave it out."
+        )
 
     def given_labels(self, corpus: Any) -> Sequence[Any] | None:
-        """The labels that an input has already, for ``predict partial=true``; None where it has no column of them."""
-        raise ConfigError("This task predicts everything and keeps nothing that is given. Leave out partial=true.")
+        """The labels that an input has already, for ``predict partial=true``; None where it has no
+        column of them.
+        """
+        raise ConfigError(
+            "This task predicts everything and keeps nothing that is given. Leave out partial=true."
+        )
 
     def kept_outputs(self, corpus: Any, outputs: Sequence[Any]) -> Sequence[Any]:
-        """What `encode` takes as ``given``, of outputs in memory, one an instance, with None where they are open.
+        """What `encode` takes as ``given``, of outputs in memory, one an instance, with None where
+        they are open.
 
         Raises `DataError` for outputs of another form, and for labels that the model does not have.
         """
-        raise ConfigError("This task predicts everything and keeps nothing that is given. Leave out given.")
+        raise ConfigError(
+            "This task predicts everything and keeps nothing that is given. Leave out given."
+        )
 
-    def marginal_columns(self, encoded: Any, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
-        """The marginals of an instance as named columns, of the graph's `choices` (`FactorGraph.choices`).
+    def marginal_columns(
+        self, encoded: Any, index: int, choices: Mapping[str, Array]
+    ) -> dict[str, Any]:
+        """The marginals of an instance as named columns, of the graph's `choices`
+        (`FactorGraph.choices`).
 
         By default ``variable``, from 1, ``label`` by its name, and ``probability``.
         """
         labels = [self.labels[y] for y in choices["label"].tolist()]
-        return {"variable": choices["variable"] + 1, "label": labels, "probability": choices["probability"]}
+        return {
+            "variable": choices["variable"] + 1,
+            "label": labels,
+            "probability": choices["probability"],
+        }
 
     def write_picture(
-        self, corpus: Any, number: int, target: str | Path, outputs: Sequence[Any], probabilities: Sequence[Array] | None
+        self,
+        corpus: Any,
+        number: int,
+        target: str | Path,
+        outputs: Sequence[Any],
+        probabilities: Sequence[Array] | None,
     ) -> None:
         """Draw the output of one instance, counted from 1."""
         raise ConfigError("This task draws no pictures. Leave out picture=FILE.")
 
     def shown_tokens(self, corpus: Any, index: int) -> list[str]:
-        """What stands above the labels of an instance where notebooks show them; by default nothing."""
+        """What stands above the labels of an instance where notebooks show them; by default
+        nothing.
+        """
         return []
 
     def drawn(self, corpus: Any, number: int) -> int:
-        """Return the index of the instance to draw, given its number, counted from 1; DataError where a corpus has none of it."""
+        """Return the index of the instance to draw, given its number, counted from 1; DataError
+        where a corpus has none of it.
+        """
         if not 1 <= number <= len(corpus):
-            message = f"there is no {self.instance} {number} to draw: the file has {len(corpus)}, counted from 1."
+            message = (
+                f"there is no {self.instance} {number} to draw: the file has {len(corpus)}, "
+                "counted from 1."
+            )
             raise DataError(corpus.path, None, message)
         return number - 1

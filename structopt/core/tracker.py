@@ -47,9 +47,9 @@ class Tracker(Component):
 
     At the end of such a run it may warn once more, of what is missing.
 
-    Its last three methods are for trackers that know of runs within runs. They are called in the process that launches a
-    sweep, each on a tracker of its own. A tracker may note its run's id as ``run_id`` in ``tracking.json`` in the run's folder,
-    to find it when the run goes on.
+    Its last three methods are for trackers that know of runs within runs. They are called in the
+    process that launches a sweep, each on a tracker of its own. A tracker may note its run's id as
+    ``run_id`` in ``tracking.json`` in the run's folder, to find it when the run goes on.
     """
 
     kind_of_component: ClassVar[str] = "tracker"
@@ -64,7 +64,9 @@ class Tracker(Component):
 
     @abstractmethod
     def finish(self, status: str, metrics: Mapping[str, float]) -> None:
-        """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log its folder."""
+        """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log
+        its folder.
+        """
 
     def log_model(self, folder: Path) -> None:
         """Keep the model, which has just been saved; the run is measured and drawn meanwhile."""
@@ -75,13 +77,17 @@ class Tracker(Component):
         return
 
     def open_sweep(self, name: str, folder: Path, command: str, known: str = "") -> str:
-        """Make the run of a sweep, or go on with the known one; return its id, which jobs get as `Run.parent`.
+        """Make the run of a sweep, or go on with the known one; return its id, which jobs get as
+        `Run.parent`.
 
-        The empty string: jobs have no parent, as the tracker has no runs within runs, or has warned that it cannot record.
+        The empty string: jobs have no parent, as the tracker has no runs within runs, or has warned
+        that it cannot record.
         """
         return ""
 
-    def close_sweep(self, run_id: str, status: str, metrics: Mapping[str, float], files: Sequence[Path]) -> None:
+    def close_sweep(
+        self, run_id: str, status: str, metrics: Mapping[str, float], files: Sequence[Path]
+    ) -> None:
         """End the run of a sweep, with metrics and files of the whole."""
         return
 

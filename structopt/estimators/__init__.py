@@ -1,6 +1,8 @@
-"""Estimators in scikit-learn's manner: instances and outputs in memory, the same run underneath as on the command line.
+"""Estimators in scikit-learn's manner: instances and outputs in memory, the same run underneath as
+on the command line.
 
-scikit-learn need not be installed; where it is, estimators are its own, for grid searches, pipelines and cross-validation.
+scikit-learn need not be installed; where it is, estimators are its own, for grid searches,
+pipelines and cross-validation.
 """
 
 from structopt.estimators.constituency_parser import ConstituencyParser
@@ -11,5 +13,10 @@ from structopt.estimators.sequence_tagger import SequenceTagger
 from structopt.estimators.structured_estimator import StructuredEstimator
 
 __all__ = [
-    "ConstituencyParser", "DependencyParser", "GridLabeler", "MultilabelClassifier", "SequenceTagger", "StructuredEstimator",
-]  # fmt: skip
+    "ConstituencyParser",
+    "DependencyParser",
+    "GridLabeler",
+    "MultilabelClassifier",
+    "SequenceTagger",
+    "StructuredEstimator",
+]

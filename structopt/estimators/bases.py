@@ -1,4 +1,6 @@
-"""What estimators inherit from scikit-learn, where it is installed; else the little of it that they need themselves."""
+"""What estimators inherit from scikit-learn, where it is installed; else the little of it that they
+need themselves.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,13 @@ if TYPE_CHECKING or not INSTALLED:
         def __repr__(self) -> str:
             """Name the class, and the parameters that are not the defaults."""
             default = type(self)().get_params(deep=False)
-            changed = {name: value for name, value in self.get_params(deep=False).items() if value != default[name]}
-            return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+            changed = {
+                name: value
+                for name, value in self.get_params(deep=False).items()
+                if value != default[name]
+            }
+            arguments = ", ".join(f"{name}={value!r}" for name, value in changed.items())
+            return f"{type(self).__name__}({arguments})"
 
         def __sklearn_tags__(self) -> Tags:
             """There is nobody who asks."""
@@ -35,7 +42,9 @@ if TYPE_CHECKING or not INSTALLED:
         """Stands for scikit-learn's."""
 
     def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
-        """Stands for scikit-learn's: the method is always there, and says itself what it cannot do."""
+        """Stands for scikit-learn's: the method is always there, and says itself what it cannot
+        do.
+        """
         return lambda method: method
 
     class NotFittedError(ValueError, AttributeError):
@@ -46,4 +55,11 @@ else:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.metaestimators import available_if
 
-__all__ = ["INSTALLED", "BaseEstimator", "ClassifierMixin", "NotFittedError", "Tags", "available_if"]
+__all__ = [
+    "INSTALLED",
+    "BaseEstimator",
+    "ClassifierMixin",
+    "NotFittedError",
+    "Tags",
+    "available_if",
+]

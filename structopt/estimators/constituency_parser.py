@@ -14,9 +14,10 @@ from structopt.formats.trees.nested import brackets
 class ConstituencyParser(Estimator):
     """A tree of labelled phrases.
 
-    X is a list of sentences: lists of words, of pairs (word, tag), or mappings with ``tokens`` and ``tags``. y is a list of
-    trees: text in brackets, ``(S (NP (NNP Ann)) (VP (VBD slept)))``; nested tuples, ``("S", ("NP", ("NNP", "Ann")), ...)``;
-    or `Node`s, which `predict` returns, whose text is brackets.
+    X is a list of sentences: lists of words, of pairs (word, tag), or mappings with ``tokens`` and
+    ``tags``. y is a list of trees: text in brackets, ``(S (NP (NNP Ann)) (VP (VBD slept)))``;
+    nested tuples, ``("S", ("NP", ("NNP", "Ann")), ...)``; or `Node`s, which `predict` returns,
+    whose text is brackets.
 
     Parameters
     ----------
@@ -24,11 +25,16 @@ class ConstituencyParser(Estimator):
         Where tags come from: ``gold``, ``column``, ``free`` (``structopt components task``).
     factor_graph : str or None
         ``grammar``, or ``span``.
-    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads, overrides, verbose, folder
+    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads,
+    overrides, verbose, folder
         See `structopt.estimators.estimator.Estimator`.
     """
 
-    keys: ClassVar[Mapping[str, str]] = {"factor_graph": "factor_graph", **COMMON, "tags": "task.tags"}
+    keys: ClassVar[Mapping[str, str]] = {
+        "factor_graph": "factor_graph",
+        **COMMON,
+        "tags": "task.tags",
+    }
 
     tags: str | None = None
     factor_graph: str | None = None

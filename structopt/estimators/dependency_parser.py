@@ -13,9 +13,10 @@ from structopt.estimators.estimator import COMMON, Estimator
 class DependencyParser(Estimator):
     """The head of every word, and the relation to it.
 
-    X is a list of sentences: lists of words, of tuples of cells (form, lemma, upos, xpos, feats), or mappings from column to
-    cells. y is a list of trees: for every word its head, from 1 (0 is the root), or a pair (head, relation). Predictions are
-    lists of `Arc`s (head, relation); the relation is None where `labeled` is not set.
+    X is a list of sentences: lists of words, of tuples of cells (form, lemma, upos, xpos, feats),
+    or mappings from column to cells. y is a list of trees: for every word its head, from 1 (0 is
+    the root), or a pair (head, relation). Predictions are lists of `Arc`s (head, relation); the
+    relation is None where `labeled` is not set.
 
     Parameters
     ----------
@@ -25,7 +26,8 @@ class DependencyParser(Estimator):
         Whether arcs may not cross.
     factor_graph : str or None
         ``arc_factored``, or ``second_order``, which predicts no relations.
-    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads, overrides, verbose, folder
+    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads,
+    overrides, verbose, folder
         See `structopt.estimators.estimator.Estimator`.
 
     Examples
@@ -34,8 +36,11 @@ class DependencyParser(Estimator):
     """
 
     keys: ClassVar[Mapping[str, str]] = {
-        "factor_graph": "factor_graph", **COMMON, "labeled": "factor_graph.labeled", "projective": "factor_graph.projective",
-    }  # fmt: skip
+        "factor_graph": "factor_graph",
+        **COMMON,
+        "labeled": "factor_graph.labeled",
+        "projective": "factor_graph.projective",
+    }
 
     labeled: bool | None = None
     projective: bool | None = None
@@ -52,5 +57,8 @@ class DependencyParser(Estimator):
             return {}
         trees = y if isinstance(y, Iterable) else ()
         cells = [cell for tree in trees if isinstance(tree, (list, tuple)) for cell in tree]
-        related = any(isinstance(cell, (list, tuple)) and len(cell) == 2 and cell[1] is not None for cell in cells)
+        related = any(
+            isinstance(cell, (list, tuple)) and len(cell) == 2 and cell[1] is not None
+            for cell in cells
+        )
         return {"factor_graph.labeled": True} if related else {}

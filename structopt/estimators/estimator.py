@@ -25,20 +25,30 @@ from structopt.model.ranking import Scored
 from structopt.model.showing import Outputs
 
 COMMON = {
-    "optimizer": "optimizer", "loss": "loss", "inference": "inference", "C": "optimizer.C", "epochs": "optimizer.epochs",
-    "beta": "loss.beta", "gamma": "loss.gamma", "cost": "loss.cost", "cost_weights": "loss.cost_weights", "seed": "seed",
+    "optimizer": "optimizer",
+    "loss": "loss",
+    "inference": "inference",
+    "C": "optimizer.C",
+    "epochs": "optimizer.epochs",
+    "beta": "loss.beta",
+    "gamma": "loss.gamma",
+    "cost": "loss.cost",
+    "cost_weights": "loss.cost_weights",
+    "seed": "seed",
     "threads": "threads",
-}  # fmt: skip
+}
 """The parameters that all estimators have, and the keys of the config that they set."""
 
 
 def goes_on(estimator: Estimator) -> bool:
-    """Whether the optimizer can go on with other data; True for settings that are wrong, of which the run tells.
+    """Whether the optimizer can go on with other data; True for settings that are wrong, of which
+    the run tells.
 
     Raises
     ------
     ConfigError
-        Where it cannot, with the reason: scikit-learn then says that there is no ``partial_fit``, and gives this as the cause.
+        Where it cannot, with the reason: scikit-learn then says that there is no ``partial_fit``,
+        and gives this as the cause.
     """
     try:
         node = estimator.config["optimizer"]
@@ -46,20 +56,25 @@ def goes_on(estimator: Estimator) -> bool:
     except ConfigError:
         return True
     if bound:
-        raise ConfigError(f"optimizer={node['name']} cannot go on with other data: {bound}. Take another for partial_fit.")
+        raise ConfigError(
+            f"optimizer={node['name']} cannot go on with other data: {bound}. Take another for "
+            "partial_fit."
+        )
     return True
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(BaseEstimator):
-    """Base of the estimators. None means that nobody types the setting: the optimizer, the task or the default chooses.
+    """Base of the estimators. None means that nobody types the setting: the optimizer, the task or
+    the default chooses.
 
     Parameters
     ----------
     optimizer, loss, inference : str or None
         Components by their names: ``structopt components`` lists them.
     C : float or None
-        1/(lambda m): P(theta) = lambda/2 ||theta||^2 + (1/m) sum_i w_i L_i(theta), w_i the weight of an instance.
+        1/(lambda m): P(theta) = lambda/2 ||theta||^2 + (1/m) sum_i w_i L_i(theta), w_i the weight
+        of an instance.
     epochs : int or None
         Passes over the training data; of lbfgs, iterations.
     beta, gamma : float or None
@@ -73,7 +88,8 @@ class Estimator(BaseEstimator):
     threads : int
         Of batch work: objectives, gradients, predictions.
     overrides : mapping or sequence of str or None
-        Every other setting: ``{"optimizer.eta": 0.1}`` or ``["optimizer.eta=0.1"]``. ``set_params(optimizer__eta=0.1)`` adds one.
+        Every other setting: ``{"optimizer.eta": 0.1}`` or ``["optimizer.eta=0.1"]``.
+        ``set_params(optimizer__eta=0.1)`` adds one.
     verbose : bool
         Whether the run shows its progress and its summary.
     folder : str or Path or None
@@ -130,20 +146,29 @@ class Estimator(BaseEstimator):
         return composed(self.words)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; with `deep` also those of the chosen components, as ``optimizer__eta``."""
+        """Return the parameters by name; with `deep` also those of the chosen components, as
+        ``optimizer__eta``.
+        """
         names = [field.name for field in fields(self)]
         params = {name: getattr(self, name) for name in names}
         if not deep:
             return params
         try:
             config = self.config
-        except ConfigError:  # an estimator with wrong settings is shown, copied and corrected all the same
+        except ConfigError:
+            # an estimator with wrong settings is shown, copied and corrected all the same
             return params
         nodes = {kind: config.get(kind, {}) for kind in registry.KINDS}
-        return params | {f"{kind}__{key}": node[key] for kind, node in nodes.items() for key in node if key != "name"}
+        return params | {
+            f"{kind}__{key}": node[key]
+            for kind, node in nodes.items()
+            for key in node
+            if key != "name"
+        }
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; ``optimizer__eta=0.1`` sets a parameter of a component, in `overrides`.
+        """Set parameters by name; ``optimizer__eta=0.1`` sets a parameter of a component, in
+        `overrides`.
 
         Raises
         ------
@@ -159,7 +184,8 @@ class Estimator(BaseEstimator):
                 self.overrides = self._overrides() | {f"{kind}.{key}": value}
             else:
                 raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {type(self).__name__}: it is none of {', '.join(sorted(known))}, "
+                    f"Invalid parameter {name!r} for estimator {type(self).__name__}: it is none "
+                    f"of {', '.join(sorted(known))}, "
                     f"nor COMPONENT__PARAMETER, such as optimizer__eta."
                 )
         return self
@@ -167,15 +193,28 @@ class Estimator(BaseEstimator):
     def _words(self, chosen: Mapping[str, Any]) -> list[str]:
         """The words of a run, with settings that y has chosen."""
         silent = {"tracker": "none", "quiet": None if self.verbose else True}
-        return words_of({"task": self.task_name, **self.settings, **chosen, **silent}, self.overrides)
+        return words_of(
+            {"task": self.task_name, **self.settings, **chosen, **silent}, self.overrides
+        )
 
     def _overrides(self) -> dict[str, Any]:
         """The overrides as a mapping."""
         if isinstance(self.overrides, Mapping) or self.overrides is None:
             return dict(self.overrides or {})
-        raise ValueError("overrides are words, which take no COMPONENT__PARAMETER beside them. Write them as a mapping.")
+        raise ValueError(
+            "overrides are words, which take no COMPONENT__PARAMETER beside them. Write them as "
+            "a mapping."
+        )
 
-    def fit(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
+    def fit(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Any],
+        sample_weight: Any = None,
+        *,
+        X_dev: Any = None,
+        y_dev: Any = None,
+    ) -> Self:
         """Train.
 
         Parameters
@@ -201,12 +240,16 @@ class Estimator(BaseEstimator):
         return self
 
     @available_if(goes_on)
-    def partial_fit(self, X: Sequence[Any], y: Sequence[Any], classes: Any = None, sample_weight: Any = None) -> Self:
-        """Train on with more instances, from the state in which the last call ended: see `structopt.partial_fit`.
+    def partial_fit(
+        self, X: Sequence[Any], y: Sequence[Any], classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Train on with more instances, from the state in which the last call ended: see
+        `structopt.partial_fit`.
 
-        The first call is `fit`. Every call makes `epochs` passes over its own instances; labels and attributes that it is the
-        first to show append to the others, and lambda = 1/(C m) with the number m of all instances so far, `n_samples_seen_`.
-        Where the optimizer cannot go on with other data, there is no such method.
+        The first call is `fit`. Every call makes `epochs` passes over its own instances; labels and
+        attributes that it is the first to show append to the others, and lambda = 1/(C m) with the
+        number m of all instances so far, `n_samples_seen_`. Where the optimizer cannot go on with
+        other data, there is no such method.
 
         Parameters
         ----------
@@ -218,7 +261,8 @@ class Estimator(BaseEstimator):
         Raises
         ------
         StructoptError
-            For settings that have changed since; where the model was loaded or unpickled, which has weights only.
+            For settings that have changed since; where the model was loaded or unpickled, which has
+            weights only.
         """
         if "model_" not in vars(self):
             return self.fit(X, y, sample_weight)
@@ -230,7 +274,10 @@ class Estimator(BaseEstimator):
         """Make the run, and set the attributes that tell of it."""
         self.model_, self.metrics_ = fitted(self._words(self._chosen), splits, self.folder, earlier)
         train = self.metrics_["train"]
-        self.n_iter_, self.n_samples_seen_ = train["epochs"], train.get("instances_seen", train["instances"])
+        self.n_iter_, self.n_samples_seen_ = (
+            train["epochs"],
+            train.get("instances_seen", train["instances"]),
+        )
 
     def _note_more(self, X: Any, y: Any) -> None:
         """Set the attributes that tell of the training data, after more of them."""
@@ -243,32 +290,47 @@ class Estimator(BaseEstimator):
         ----------
         X : sequence
         allowed : sequence or None
-            What is known of the outputs, as `structopt.model.predictor.Predictor.predict` takes what is ``given``.
+            What is known of the outputs, as `structopt.model.predictor.Predictor.predict` takes
+            what is ``given``.
         """
         instances = self._instances_of_fitted(X)
         outputs = self.model_.predict(instances, given=self._allowed(allowed))
         return Outputs(self._returned(outputs), self.model_, instances, outputs)
 
     def predict_marginals(self, X: Sequence[Any], *, allowed: Any = None) -> Any:
-        """Return the probabilities of the choices that outputs are made of, an array an instance: `Model.marginals`."""
+        """Return the probabilities of the choices that outputs are made of, an array an instance:
+        `Model.marginals`.
+        """
         instances = self._instances_of_fitted(X)
         return self.model_.marginals(instances, given=self._allowed(allowed))
 
-    def predict_k_best(self, X: Sequence[Any], k: int = 5, *, allowed: Any = None) -> list[list[Scored]]:
-        """Return the k best outputs of every instance, the best first, as tuples (score, output, probability)."""
+    def predict_k_best(
+        self, X: Sequence[Any], k: int = 5, *, allowed: Any = None
+    ) -> list[list[Scored]]:
+        """Return the k best outputs of every instance, the best first, as tuples (score, output,
+        probability).
+        """
         instances = self._instances_of_fitted(X)
         lists = self.model_.predict_k_best(instances, k, given=self._allowed(allowed))
         outputs = iter(self._returned([scored.output for one in lists for scored in one]))
         return [[scored._replace(output=next(outputs)) for scored in one] for one in lists]
 
     def decision_function(self, X: Sequence[Any]) -> Array:
-        """Return the score of the predicted output of every instance, s(y) = theta^T f(x, y), float64, shape (instances,)."""
+        """Return the score of the predicted output of every instance, s(y) = theta^T f(x, y),
+        float64, shape (instances,).
+        """
         return self.model_.scores(self._instances_of_fitted(X))
 
     def explain(
-        self, X: Sequence[Any] | None = None, sentence: int = 1, *, top: int = 20, against: Against = "auto"
+        self,
+        X: Sequence[Any] | None = None,
+        sentence: int = 1,
+        *,
+        top: int = 20,
+        against: Against = "auto",
     ) -> Explanation:
-        """Return what the model has learnt; or, given X, what decided the prediction for one instance of it.
+        """Return what the model has learnt; or, given X, what decided the prediction for one
+        instance of it.
 
         Parameters
         ----------
@@ -295,7 +357,9 @@ class Estimator(BaseEstimator):
         return "model_" in vars(self)
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn asks about an estimator: this one needs y, and takes lists of instances."""
+        """What scikit-learn asks about an estimator: this one needs y, and takes lists of
+        instances.
+        """
         tags = super().__sklearn_tags__()
         tags.target_tags.required, tags.input_tags.two_d_array = True, False
         return tags
@@ -320,7 +384,11 @@ class Estimator(BaseEstimator):
     def _split(self, X: Any, y: Any, sample_weight: Any = None) -> InMemory:
         """Instances and outputs as the task takes them, which checks their form."""
         instances, outputs = self._instances(X), self._outputs(y, X)
-        return InMemory(instances, outputs, weights_of(sample_weight, len(outputs) if isinstance(outputs, Sized) else 0))
+        return InMemory(
+            instances,
+            outputs,
+            weights_of(sample_weight, len(outputs) if isinstance(outputs, Sized) else 0),
+        )
 
     def _instances_of_fitted(self, X: Any) -> Any:
         """The instances as the task takes them; NotFittedError where there is no model yet."""
@@ -329,7 +397,9 @@ class Estimator(BaseEstimator):
 
     def _check_fitted(self) -> None:
         if "model_" not in vars(self):
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
+            )
 
     def _typed(self, y: Any) -> dict[str, Any]:
         """Settings that y chooses where nobody types them; by default none."""

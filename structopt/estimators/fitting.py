@@ -1,4 +1,6 @@
-"""The run underneath an estimator: the stages of every run, with instances in memory in the place of files."""
+"""The run underneath an estimator: the stages of every run, with instances in memory in the place
+of files.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ EARLIER = ("warm_start.model=memory", "warm_start.state=new")
 
 
 def fitted(
-    words: Sequence[str], splits: Mapping[str, InMemory], folder: str | Path | None, earlier: Model | None = None
+    words: Sequence[str],
+    splits: Mapping[str, InMemory],
+    folder: str | Path | None,
+    earlier: Model | None = None,
 ) -> Fitted:
     """Train as the command line would, on splits in memory.
 
@@ -53,7 +58,9 @@ def fitted(
     config = composed(words if earlier is None else [*words, *EARLIER])
     with _run_folder(folder) as path, folder_lock.locked(path):
         composition.save_config(config, path)
-        model = stages.train(config, path, memory=splits, pictures=folder is not None, earlier=earlier)
+        model = stages.train(
+            config, path, memory=splits, pictures=folder is not None, earlier=earlier
+        )
         return Fitted(model, json.loads((path / "metrics.json").read_text(encoding="utf8")))
 
 

@@ -15,8 +15,8 @@ from structopt.estimators.estimator import COMMON, Estimator
 class GridLabeler(Estimator):
     """A label for every cell of an image, which depends on those of its neighbours.
 
-    X is a list of arrays of shape (rows, columns, channels) or (rows, columns); y is a list of arrays of whole numbers from 0
-    on, of shape (rows, columns), and so are predictions.
+    X is a list of arrays of shape (rows, columns, channels) or (rows, columns); y is a list of
+    arrays of whole numbers from 0 on, of shape (rows, columns), and so are predictions.
 
     Parameters
     ----------
@@ -26,13 +26,17 @@ class GridLabeler(Estimator):
         ``symbols``: every colour is an attribute; ``values``: every channel is one; ``auto``.
     edge_features : str or None
         ``directions``, or ``pixels``.
-    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads, overrides, verbose, folder
+    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads,
+    overrides, verbose, folder
         See `structopt.estimators.estimator.Estimator`.
     """
 
     keys: ClassVar[Mapping[str, str]] = {
-        **COMMON, "radius": "task.radius", "pixels": "task.pixels", "edge_features": "task.edge_features",
-    }  # fmt: skip
+        **COMMON,
+        "radius": "task.radius",
+        "pixels": "task.pixels",
+        "edge_features": "task.edge_features",
+    }
 
     radius: int | None = None
     pixels: str | None = None

@@ -1,4 +1,6 @@
-"""Matrices of instances and of labels, checked by scikit-learn where it is installed, so that its messages are the usual ones."""
+"""Matrices of instances and of labels, checked by scikit-learn where it is installed, so that its
+messages are the usual ones.
+"""
 
 from __future__ import annotations
 
@@ -46,17 +48,28 @@ def checked_matrix(estimator: Any, X: Any, fitting: bool) -> Any:
         matrix = validate_data(estimator, X, reset=fitting, accept_sparse="csr", dtype=np.float64)
         return csr_array(matrix) if issparse(matrix) else matrix
     matrix = csr_array(X, dtype=np.float64) if issparse(X) else np.asarray(X, np.float64)
-    if matrix.ndim != 2 or not matrix.shape[0] or not np.isfinite(matrix.data if issparse(matrix) else matrix).all():
-        raise ValueError(f"X must be a matrix of finite numbers with at least one row; its shape is {matrix.shape}.")
+    if (
+        matrix.ndim != 2
+        or not matrix.shape[0]
+        or not np.isfinite(matrix.data if issparse(matrix) else matrix).all()
+    ):
+        raise ValueError(
+            "X must be a matrix of finite numbers with at least one row; its shape is "
+            f"{matrix.shape}."
+        )
     if fitting:
         estimator.n_features_in_ = matrix.shape[1]
     if matrix.shape[1] != estimator.n_features_in_:
-        raise ValueError(f"X has {matrix.shape[1]} features, but the estimator is expecting {estimator.n_features_in_} features.")
+        raise ValueError(
+            f"X has {matrix.shape[1]} features, but the estimator is expecting "
+            f"{estimator.n_features_in_} features."
+        )
     return matrix
 
 
 def checked_indicators(X: Any, y: Any) -> Indicators:
-    """Return an indicator matrix, dense or sparse, whose two values may be any; or a vector, of one label.
+    """Return an indicator matrix, dense or sparse, whose two values may be any; or a vector, of one
+    label.
 
     Raises
     ------
@@ -73,14 +86,21 @@ def checked_indicators(X: Any, y: Any) -> Indicators:
     values = np.unique(matrix)
     if len(values) > 2:
         raise ValueError(
-            f"Only binary classification is supported, of every label by itself: y has {len(values)} values. "
+            "Only binary classification is supported, of every label by itself: y has "
+            f"{len(values)} values. "
             "Give an indicator matrix, of shape (instances, labels)."
         )
     if matrix.ndim not in (1, 2) or len(matrix) != X.shape[0]:
-        raise ValueError(f"y must be an indicator matrix, of shape ({X.shape[0]}, labels); its shape is {matrix.shape}.")
+        raise ValueError(
+            f"y must be an indicator matrix, of shape ({X.shape[0]}, labels); its shape is "
+            f"{matrix.shape}."
+        )
     if len(values) < 2:
-        values = np.array([0, 1], matrix.dtype) if values[0] in (0, 1) else np.repeat(values, 2)  # all 0: no label is on
-    return Indicators(np.asarray(matrix == values[1]).reshape(len(matrix), -1), values, matrix.ndim == 1)
+        # all 0: no label is on
+        values = np.array([0, 1], matrix.dtype) if values[0] in (0, 1) else np.repeat(values, 2)
+    return Indicators(
+        np.asarray(matrix == values[1]).reshape(len(matrix), -1), values, matrix.ndim == 1
+    )
 
 
 def weights_of(sample_weight: Any, count: int) -> Array | None:
@@ -105,4 +125,7 @@ def sparse_rows(matrix: Any) -> list[dict[int, float]]:
     rows.sum_duplicates()
     rows.eliminate_zeros()
     bounds, columns, values = rows.indptr.tolist(), (rows.indices + 1).tolist(), rows.data.tolist()
-    return [dict(zip(columns[a:b], values[a:b], strict=True)) for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [
+        dict(zip(columns[a:b], values[a:b], strict=True))
+        for a, b in zip(bounds, bounds[1:], strict=False)
+    ]

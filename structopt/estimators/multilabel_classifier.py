@@ -10,7 +10,12 @@ import numpy as np
 
 from structopt.estimators.bases import ClassifierMixin, Tags
 from structopt.estimators.estimator import COMMON, Estimator
-from structopt.estimators.matrices import checked_indicators, checked_matrix, sparse_rows, weights_of
+from structopt.estimators.matrices import (
+    checked_indicators,
+    checked_matrix,
+    sparse_rows,
+    weights_of,
+)
 from structopt.kernels.waist.record import Array
 
 
@@ -18,8 +23,9 @@ from structopt.kernels.waist.record import Array
 class MultilabelClassifier(ClassifierMixin, Estimator):
     """Any number of labels an instance, which depend on each other.
 
-    X is a matrix of numbers, dense or sparse, a row an instance. y is an indicator matrix, dense or sparse, of shape (instances,
-    labels), whose two values may be any; or a vector, of one label. Predictions are dense, of that shape and with these values.
+    X is a matrix of numbers, dense or sparse, a row an instance. y is an indicator matrix, dense or
+    sparse, of shape (instances, labels), whose two values may be any; or a vector, of one label.
+    Predictions are dense, of that shape and with these values.
 
     Parameters
     ----------
@@ -29,7 +35,8 @@ class MultilabelClassifier(ClassifierMixin, Estimator):
         Whether every instance has one more attribute, of the value 1.
     standardize, normalize : str or None
         ``columns``, ``unit``, or ``none``: how values are scaled.
-    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads, overrides, verbose, folder
+    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads,
+    overrides, verbose, folder
         See `structopt.estimators.estimator.Estimator`.
 
     Attributes
@@ -40,9 +47,12 @@ class MultilabelClassifier(ClassifierMixin, Estimator):
     """
 
     keys: ClassVar[Mapping[str, str]] = {
-        **COMMON, "edges": "factor_graph.edges", "bias": "features.bias", "standardize": "features.standardize",
+        **COMMON,
+        "edges": "factor_graph.edges",
+        "bias": "features.bias",
+        "standardize": "features.standardize",
         "normalize": "features.normalize",
-    }  # fmt: skip
+    }
 
     edges: str | None = None
     bias: bool | None = None
@@ -54,33 +64,48 @@ class MultilabelClassifier(ClassifierMixin, Estimator):
         """Sets of labels."""
         return "multilabel"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None
+    ) -> Self:
         """Train; ValueError for what are no such matrices, and the errors of `Estimator.fit`."""
         matrix = checked_matrix(self, X, True)
         indicators = checked_indicators(matrix, y)
-        self._values, self._labels, self._flat = indicators.values, indicators.on.shape[1], indicators.flat
+        self._values, self._labels, self._flat = (
+            indicators.values,
+            indicators.on.shape[1],
+            indicators.flat,
+        )
         self.classes_ = np.unique(self._values) if self._labels == 1 else np.arange(self._labels)
         return super().fit(matrix, y, sample_weight, X_dev=X_dev, y_dev=y_dev)
 
     def predict(self, X: Any, *, allowed: Any = None) -> Array:
-        """Return the indicator matrix of the predicted labels; `allowed` is a mapping from label number to bool an instance."""
+        """Return the indicator matrix of the predicted labels; `allowed` is a mapping from label
+        number to bool an instance.
+        """
         outputs = super().predict(X, allowed=allowed)
         return self._shaped(self._values[self._indicators(outputs).astype(int)])
 
     def predict_marginals(self, X: Any, *, allowed: Any = None) -> Array:
-        """Return the probability of every label to be in the set, float64, shape (instances, labels)."""
+        """Return the probability of every label to be in the set, float64, shape (instances,
+        labels).
+        """
         marginals = super().predict_marginals(X, allowed=allowed)
         table = np.zeros((len(marginals), self._labels))
         table[:, self._columns] = np.array([array[:, 1] for array in marginals])
         return self._shaped(table)
 
     def decision_function(self, X: Any) -> Array:
-        """Return by how much the best set with a label scores above the best set without it, float64, shape (instances, labels).
+        """Return by how much the best set with a label scores above the best set without it,
+        float64, shape (instances, labels).
 
-        It is above 0 where the label is predicted; labels that training never shows have -inf. O(labels) predictions.
+        It is above 0 where the label is predicted; labels that training never shows have -inf.
+        O(labels) predictions.
         """
         instances = self._instances_of_fitted(X)
-        predicted, best = self._indicators(self.model_.predict(instances)), self.model_.scores(instances)
+        predicted, best = (
+            self._indicators(self.model_.predict(instances)),
+            self.model_.scores(instances),
+        )
         table = np.full(predicted.shape, -np.inf)
         for column in self._columns.tolist():
             on = predicted[:, column]
@@ -118,12 +143,18 @@ class MultilabelClassifier(ClassifierMixin, Estimator):
 
     def _outputs(self, y: Any, X: Any) -> list[list[str]]:
         matrix = checked_matrix(self, X, False)
-        return [[str(column) for column in np.flatnonzero(row)] for row in checked_indicators(matrix, y).on]
+        return [
+            [str(column) for column in np.flatnonzero(row)]
+            for row in checked_indicators(matrix, y).on
+        ]
 
     def _allowed(self, allowed: Any) -> Any:
         if allowed is None:
             return None
-        return [None if one is None else {str(label): state for label, state in one.items()} for one in allowed]
+        return [
+            None if one is None else {str(label): state for label, state in one.items()}
+            for one in allowed
+        ]
 
     def _indicators(self, outputs: Any) -> Array:
         """Sets of labels as an indicator matrix."""
@@ -138,5 +169,9 @@ class MultilabelClassifier(ClassifierMixin, Estimator):
     def _note_more(self, X: Any, y: Any) -> None:
         """There may be columns of new labels behind the others."""
         if not self._flat:
-            self._labels = max(self._labels, checked_indicators(checked_matrix(self, X, False), y).on.shape[1])
-            self.classes_ = np.unique(self._values) if self._labels == 1 else np.arange(self._labels)
+            self._labels = max(
+                self._labels, checked_indicators(checked_matrix(self, X, False), y).on.shape[1]
+            )
+            self.classes_ = (
+                np.unique(self._values) if self._labels == 1 else np.arange(self._labels)
+            )

@@ -1,4 +1,6 @@
-"""Models as plain bytes, by which estimators are pickled: the files of the model folder, of which loading runs nothing."""
+"""Models as plain bytes, by which estimators are pickled: the files of the model folder, of which
+loading runs nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from structopt.model.model import Model
 
 
 def packed(model: Model) -> dict[str, bytes]:
-    """Return the files of a model's folder by their relative paths; equal models give equal bytes."""
+    """Return the files of a model's folder by their relative paths; equal models give equal
+    bytes.
+    """
     with TemporaryDirectory(prefix="structopt-") as folder:
         model.save(folder)
         files = sorted(path for path in Path(folder).rglob("*") if path.is_file())

@@ -16,12 +16,14 @@ from structopt.model.marginals import Marginals
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SequenceTagger(Estimator):
-    """One label for every token of a sequence: a chain, whose neighbouring labels depend on each other.
+    """One label for every token of a sequence: a chain, whose neighbouring labels depend on each
+    other.
 
-    X is a list of sequences. Without `templates`, a token is what python-crfsuite takes: a mapping of features (text, numbers,
-    booleans, nested lists, sets and mappings) or a list of their names; or a sequence is a matrix, dense or sparse, a row a
-    token. With `templates` a sequence is a list of words, a list of tuples of cells, or a mapping from column to cells; the
-    columns are those of ``task=ner``: word, pos, chunk. y is a list of lists of labels, texts or whole numbers.
+    X is a list of sequences. Without `templates`, a token is what python-crfsuite takes: a mapping
+    of features (text, numbers, booleans, nested lists, sets and mappings) or a list of their names;
+    or a sequence is a matrix, dense or sparse, a row a token. With `templates` a sequence is a list
+    of words, a list of tuples of cells, or a mapping from column to cells; the columns are those of
+    ``task=ner``: word, pos, chunk. y is a list of lists of labels, texts or whole numbers.
 
     Parameters
     ----------
@@ -36,9 +38,10 @@ class SequenceTagger(Estimator):
     valid_tags : bool or None
         Forbid sequences that the scheme of the labels (IOB, IOB2, BIOES) forbids.
     c1, c2 : float or None
-        Regularisation as CRFsuite counts it: m P = c1 ||theta||_1 + c2 ||theta||^2 + sum_i L_i. They choose ``optimizer="lbfgs"``
-        and ``loss="crf"``, where nothing else is named.
-    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads, overrides, verbose, folder
+        Regularisation as CRFsuite counts it: m P = c1 ||theta||_1 + c2 ||theta||^2 + sum_i L_i.
+        They choose ``optimizer="lbfgs"`` and ``loss="crf"``, where nothing else is named.
+    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads,
+    overrides, verbose, folder
         See `structopt.estimators.estimator.Estimator`.
 
     Attributes
@@ -54,9 +57,12 @@ class SequenceTagger(Estimator):
     """
 
     keys: ClassVar[Mapping[str, str]] = {
-        **COMMON, "order": "factor_graph.order", "support": "features.support", "min_count": "features.min_count",
+        **COMMON,
+        "order": "factor_graph.order",
+        "support": "features.support",
+        "min_count": "features.min_count",
         "valid_tags": "task.valid_tags",
-    }  # fmt: skip
+    }
 
     templates: Sequence[str] | str | None = None
     order: int | None = None
@@ -75,7 +81,10 @@ class SequenceTagger(Estimator):
     def settings(self) -> dict[str, Any]:
         """The keys of the config that parameters set, with the templates."""
         typed = self.templates is not None and self.templates != "default"
-        settings = {**super().settings, "features.templates": list(self.templates or ()) if typed else None}
+        settings = {
+            **super().settings,
+            "features.templates": list(self.templates or ()) if typed else None,
+        }
         chosen = self._regularisation()
         return settings | {key: value for key, value in chosen.items() if settings.get(key) is None}
 
@@ -86,43 +95,64 @@ class SequenceTagger(Estimator):
         choice: dict[str, Any] = {"optimizer": "lbfgs", "loss": "crf"}
         if not self.c1:
             return choice | {"optimizer.C": 0.5 / float(self.c2 or 0.0)}
-        both = {"optimizer.penalty": "elastic", "optimizer.c2": float(self.c2)} if self.c2 else {"optimizer.penalty": "l1"}
+        both = (
+            {"optimizer.penalty": "elastic", "optimizer.c2": float(self.c2)}
+            if self.c2
+            else {"optimizer.penalty": "l1"}
+        )
         return choice | both | {"optimizer.c1": float(self.c1)}
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
-        """The weights of attributes and labels that are not 0: (attribute, label) -> weight, as sklearn-crfsuite has them."""
+        """The weights of attributes and labels that are not 0: (attribute, label) -> weight, as
+        sklearn-crfsuite has them.
+        """
         self._check_fitted()
         table, names = self._tables()["label"], self.model_.task.attribute_names()
         labels = self.classes_.tolist()
-        return {(names[a], labels[b]): float(table[a, b]) for a, b in np.argwhere(table[: len(names)]).tolist()}
+        return {
+            (names[a], labels[b]): float(table[a, b])
+            for a, b in np.argwhere(table[: len(names)]).tolist()
+        }
 
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
-        """The weights of neighbouring labels that are not 0: (label, next label) -> weight; none of chains without these."""
+        """The weights of neighbouring labels that are not 0: (label, next label) -> weight; none of
+        chains without these.
+        """
         self._check_fitted()
         table, labels = self._tables().get("transition"), self.classes_.tolist()
         if table is None:
             return {}
-        always = len(self.model_.task.attribute_names("transition"))  # behind those of attributes, where pairs have some
+        # behind those of attributes, where pairs have some
+        always = len(self.model_.task.attribute_names("transition"))
         pairs = table[always].reshape(len(labels), len(labels))
         return {(labels[a], labels[b]): float(pairs[a, b]) for a, b in np.argwhere(pairs).tolist()}
 
     def _tables(self) -> Mapping[str, Any]:
         """The weights by part group, shape (attributes, configurations)."""
         scorer = self.model_.scorer
-        tables = scorer.tables_of(self.model_.weights) if isinstance(scorer, SparseFeatures) else None
+        tables = (
+            scorer.tables_of(self.model_.weights) if isinstance(scorer, SparseFeatures) else None
+        )
         if tables is None:
             raise ConfigError(
-                "The weights of this model are shared by features, and have no names of their own. Call explain(X)."
+                "The weights of this model are shared by features, and have no names of their "
+                "own. Call explain(X)."
             )
         return tables
 
-    def predict_marginals(self, X: Sequence[Any], *, allowed: Any = None) -> list[list[dict[Any, float]]]:
-        """Return the probability of every label of every token: a mapping a token, as sklearn-crfsuite does."""
+    def predict_marginals(
+        self, X: Sequence[Any], *, allowed: Any = None
+    ) -> list[list[dict[Any, float]]]:
+        """Return the probability of every label of every token: a mapping a token, as
+        sklearn-crfsuite does.
+        """
         marginals: Marginals = super().predict_marginals(X, allowed=allowed)
         names = self.classes_.tolist()
-        return [[dict(zip(names, row, strict=True)) for row in array.tolist()] for array in marginals]
+        return [
+            [dict(zip(names, row, strict=True)) for row in array.tolist()] for array in marginals
+        ]
 
     def predict_single(self, x: Any) -> list[Any]:
         """Return the labels of one sequence."""
@@ -140,7 +170,10 @@ class SequenceTagger(Estimator):
         """Whole numbers as text."""
         if isinstance(y, (str, Mapping)) or not isinstance(y, Iterable):
             return y
-        return [list(map(_text, labels)) if isinstance(labels, (list, tuple, np.ndarray)) else labels for labels in y]
+        return [
+            list(map(_text, labels)) if isinstance(labels, (list, tuple, np.ndarray)) else labels
+            for labels in y
+        ]
 
     def _returned(self, outputs: list[Any]) -> list[Any]:
         return outputs if not self._numbers else [list(map(int, labels)) for labels in outputs]

@@ -13,15 +13,16 @@ from structopt.estimators.estimator import COMMON, Estimator
 class StructuredEstimator(Estimator):
     """Any task that learns from instances in memory, with any factor graph.
 
-    X and y are in the forms of the task: X as ``model.predict`` takes it, and y as it returns it. Components of plugins are
-    named like the others.
+    X and y are in the forms of the task: X as ``model.predict`` takes it, and y as it returns it.
+    Components of plugins are named like the others.
 
     Parameters
     ----------
     task : str
     factor_graph, features : str or None
         Components by their names; None: those that the task chooses.
-    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads, overrides, verbose, folder
+    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads,
+    overrides, verbose, folder
         See `structopt.estimators.estimator.Estimator`.
 
     Examples
@@ -29,7 +30,11 @@ class StructuredEstimator(Estimator):
     >>> StructuredEstimator(task="multiclass", loss="svm", optimizer="sdca").fit(X, y)
     """
 
-    keys: ClassVar[Mapping[str, Any]] = {"factor_graph": "factor_graph", "features": "features", **COMMON}
+    keys: ClassVar[Mapping[str, Any]] = {
+        "factor_graph": "factor_graph",
+        "features": "features",
+        **COMMON,
+    }
 
     task: str = "ner"
     factor_graph: str | None = None

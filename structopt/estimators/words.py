@@ -19,13 +19,17 @@ Overrides = Mapping[str, Any] | Sequence[str] | None
 
 
 def typed(value: Any) -> str:
-    """Return a value as one would type it: ``true``, ``null``, ``inf``, ``[1,2]``, ``{O: 0.5}``, texts quoted where need be."""
+    """Return a value as one would type it: ``true``, ``null``, ``inf``, ``[1,2]``, ``{O: 0.5}``,
+    texts quoted where need be.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{typed(str(key))}: {typed(one)}" for key, one in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{typed(str(key))}: {typed(one)}" for key, one in value.items()) + "}"
+        )
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(typed, value)) + "]"
     text = str(value)
@@ -45,9 +49,20 @@ def words_of(settings: Mapping[str, Any], overrides: Overrides) -> list[str]:
         Overrides that are neither a mapping nor a list of words.
     """
     if isinstance(overrides, str) or not isinstance(overrides, (Mapping, Sequence, type(None))):
-        raise ConfigError(f"overrides={overrides!r} is neither {{'optimizer.eta': 0.1}}, a mapping, nor ['optimizer.eta=0.1'].")
-    further = overrides if isinstance(overrides, Mapping) else dict(word.partition("=")[::2] for word in overrides or ())
-    words = [f"{key}={typed(value)}" for key, value in settings.items() if value is not None and key not in further]
+        raise ConfigError(
+            f"overrides={overrides!r} is neither {{'optimizer.eta': 0.1}}, a mapping, nor "
+            "['optimizer.eta=0.1']."
+        )
+    further = (
+        overrides
+        if isinstance(overrides, Mapping)
+        else dict(word.partition("=")[::2] for word in overrides or ())
+    )
+    words = [
+        f"{key}={typed(value)}"
+        for key, value in settings.items()
+        if value is not None and key not in further
+    ]
     if isinstance(overrides, Mapping):
         words += [f"{key}={typed(value)}" for key, value in overrides.items()]
     else:

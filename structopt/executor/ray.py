@@ -18,39 +18,53 @@ from structopt.executor.ray_workers import RayPlacement, Team
 
 
 class Ray(Executor):
-    """Shards in worker processes, on this machine or on others; what is computed is the same as in threads, to the last bit.
+    """Shards in worker processes, on this machine or on others; what is computed is the same as in
+    threads, to the last bit.
 
-    Every shard stays with its worker. Weights go out, once for all; sums come back. A worker that is lost is replaced: its
-    shards are placed again, from the copies in Ray's object store, and what was asked of them is asked again.
+    Every shard stays with its worker. Weights go out, once for all; sums come back. A worker that
+    is lost is replaced: its shards are placed again, from the copies in Ray's object store, and
+    what was asked of them is asked again.
 
     Parameters
     ----------
     workers : int or None
         Worker processes, each with one CPU and one thread; None takes one a core of this machine.
     address : str or None
-        Of a running cluster, such as ``auto`` or ``ray://head:10001``; None starts Ray on this machine, and shuts it down.
+        Of a running cluster, such as ``auto`` or ``ray://head:10001``; None starts Ray on this
+        machine, and shuts it down.
     shards : int
-        Into how many shards evaluations of loss and gradient are divided: no more workers than that have work. On it the last
-        bits of results depend, and not on the number of workers.
+        Into how many shards evaluations of loss and gradient are divided: no more workers than that
+        have work. On it the last bits of results depend, and not on the number of workers.
     mixing : int or None
-        Into how many shards the passes of an online optimizer are divided, to be mixed or added up; None: as many as
-        there are workers.
+        Into how many shards the passes of an online optimizer are divided, to be mixed or added up;
+        None: as many as there are workers.
     folder : str or None
-        A folder that all machines see, or a URL that fsspec understands: shards are written there once, and every worker opens
-        its own, a replaced one too. None keeps them in Ray's object store, in the memory of this machine.
+        A folder that all machines see, or a URL that fsspec understands: shards are written there
+        once, and every worker opens its own, a replaced one too. None keeps them in Ray's object
+        store, in the memory of this machine.
     """
 
     remote = True
 
     def __init__(
-        self, workers: int | None = None, address: str | None = None, shards: int = 8, mixing: int | None = None,
+        self,
+        workers: int | None = None,
+        address: str | None = None,
+        shards: int = 8,
+        mixing: int | None = None,
         folder: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         options.check(workers, shards, mixing)
         if find_spec("ray") is None:
-            raise ConfigError("executor=ray needs Ray. Type: pip install 'structopt-trainer[ray]', or take executor=threads.")
+            raise ConfigError(
+                "executor=ray needs Ray. Type: pip install 'structopt-trainer[ray]', or take "
+                "executor=threads."
+            )
         if address is not None and workers is None:
-            raise ConfigError("executor.address names a cluster: say how much of it to take, by executor.workers=N.")
+            raise ConfigError(
+                "executor.address names a cluster: say how much of it to take, by "
+                "executor.workers=N."
+            )
         self.workers, self.address, self.shards = workers or os.cpu_count() or 1, address, shards
         self.folder = folder
         self.mixing = self.workers if mixing is None else mixing
@@ -67,7 +81,12 @@ class Ray(Executor):
         if self._team is None:
             self._start()
             self._team = Team(self.workers, self.folder)
-        return RayPlacement(self._team, self._team.place(make, shard_data), len(shard_data), self.account or Account())
+        return RayPlacement(
+            self._team,
+            self._team.place(make, shard_data),
+            len(shard_data),
+            self.account or Account(),
+        )
 
     def close(self) -> None:
         """Let the workers go, and shut Ray down if it was started here."""
@@ -92,7 +111,8 @@ class Ray(Executor):
         there: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         if there.get("CPU", 0) < self.workers:
             raise ConfigError(
-                f"executor.workers={self.workers}, of one CPU each, but Ray has {there.get('CPU', 0):g}. Take fewer workers."
+                f"executor.workers={self.workers}, of one CPU each, but Ray has "
+                f"{there.get('CPU', 0):g}. Take fewer workers."
             )
 
     def _join(self) -> None:
@@ -105,8 +125,12 @@ class Ray(Executor):
             else:
                 ray.init(self.address, **quiet)
         except (ConnectionError, RuntimeError, ValueError) as error:
-            where = "on this machine" if self.address is None else f"at executor.address={self.address}"
-            raise ConfigError(f"executor=ray: Ray could not be reached or started {where}: {error}") from error
+            where = (
+                "on this machine" if self.address is None else f"at executor.address={self.address}"
+            )
+            raise ConfigError(
+                f"executor=ray: Ray could not be reached or started {where}: {error}"
+            ) from error
         self._started = True
 
 

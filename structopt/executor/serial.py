@@ -17,12 +17,16 @@ class Serial(Executor):
     workers : int or None
         There is always one; for more, use ``executor=threads``.
     shards : int
-        Into how many shards evaluations of loss and gradient are divided; on which the last bits of results depend.
+        Into how many shards evaluations of loss and gradient are divided; on which the last bits of
+        results depend.
     mixing : int or None
-        Into how many shards the passes of an online optimizer are divided, to be mixed or added up; None: no mixing.
+        Into how many shards the passes of an online optimizer are divided, to be mixed or added up;
+        None: no mixing.
     """
 
-    def __init__(self, workers: int | None = None, shards: int = 8, mixing: int | None = None) -> None:
+    def __init__(
+        self, workers: int | None = None, shards: int = 8, mixing: int | None = None
+    ) -> None:
         options.check(None, shards, mixing)
         self.workers, self.shards, self.mixing = 1, shards, mixing or 0
 

@@ -30,11 +30,14 @@ class ShardFile(NamedTuple):
                 data: bytes = stream.read()
         except OSError as error:
             raise ConfigError(
-                f"executor.folder: a worker cannot read its shard {self.path}: {error.strerror or error}. "
+                f"executor.folder: a worker cannot read its shard {self.path}: "
+                f"{error.strerror or error}. "
                 "Name a folder that all machines see."
             ) from error
         if sha256(data).hexdigest() != self.digest:
-            raise ConfigError(f"executor.folder: {self.path} is not what was written there. Start the run again.")
+            raise ConfigError(
+                f"executor.folder: {self.path} is not what was written there. Start the run again."
+            )
         return data
 
 
@@ -44,7 +47,8 @@ class ShardFiles:
     Parameters
     ----------
     folder : str
-        A path on a file system that all machines share, or a URL that fsspec understands (``s3://bucket/folder``).
+        A path on a file system that all machines share, or a URL that fsspec understands
+        (``s3://bucket/folder``).
     """
 
     def __init__(self, folder: str) -> None:
@@ -66,7 +70,9 @@ class ShardFiles:
             with _opened(path, "wb") as stream:
                 stream.write(data)
         except OSError as error:
-            raise ConfigError(f"executor.folder: cannot write {path}: {error.strerror or error}.") from error
+            raise ConfigError(
+                f"executor.folder: cannot write {path}: {error.strerror or error}."
+            ) from error
         self._written.append(path)
         return ShardFile(path, sha256(data).hexdigest())
 
@@ -98,5 +104,8 @@ def _fsspec() -> Any:
     try:
         import fsspec
     except ImportError:
-        raise ConfigError("executor.folder is a URL, which needs fsspec. Type: pip install fsspec, or name a path.") from None
+        raise ConfigError(
+            "executor.folder is a URL, which needs fsspec. Type: pip install fsspec, or name a "
+            "path."
+        ) from None
     return fsspec

@@ -11,20 +11,24 @@ from structopt.executor import options
 
 
 class Threads(Executor):
-    """Apply a function to the shards in threads. Kernels release the GIL, so that they run side by side.
+    """Apply a function to the shards in threads. Kernels release the GIL, so that they run side by
+    side.
 
     Parameters
     ----------
     workers : int or None
         Number of threads; None takes one a core.
     shards : int
-        Into how many shards evaluations of loss and gradient are divided: no more threads than that have work. On it the last
-        bits of results depend, and not on the number of threads.
+        Into how many shards evaluations of loss and gradient are divided: no more threads than that
+        have work. On it the last bits of results depend, and not on the number of threads.
     mixing : int or None
-        Into how many shards the passes of an online optimizer are divided, to be mixed or added up; None: no mixing.
+        Into how many shards the passes of an online optimizer are divided, to be mixed or added up;
+        None: no mixing.
     """
 
-    def __init__(self, workers: int | None = None, shards: int = 8, mixing: int | None = None) -> None:
+    def __init__(
+        self, workers: int | None = None, shards: int = 8, mixing: int | None = None
+    ) -> None:
         options.check(workers, shards, mixing)
         self.workers, self.shards, self.mixing = workers or os.cpu_count() or 1, shards, mixing or 0
         self.account = Account()

@@ -1,4 +1,6 @@
-"""Bartlett et al. (2004), Exponentiated Gradient Algorithms for Large-Margin Structured Classification."""
+"""Bartlett et al. (2004), Exponentiated Gradient Algorithms for Large-Margin Structured
+Classification.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from statistics import fmean
 from structopt.experiment.curves import Curve, Panel, draw
 from structopt.experiment.noise import Sample, Verdict, difference, every, larger
 from structopt.experiment.report import Claim, Report, Table
-from structopt.experiment.runs import SMALL, Points, at, at_pass, cannot_tell, grouped, setting_of, several_seeds
+from structopt.experiment.runs import (
+    SMALL,
+    Points,
+    at,
+    at_pass,
+    cannot_tell,
+    grouped,
+    setting_of,
+    several_seeds,
+)
 from structopt.run.plots import COLOURS
 from structopt.run.records import RunRecord
 
@@ -22,7 +33,10 @@ CLOSE = 0.01
 """Dual objectives that differ by less than this share count as equal."""
 AT_START, STALLED = 5, 0.03
 DIP = 0.02
-"""Share by which the dual may fall where EG takes over from SMO: a little of the uniform distribution is mixed in there."""
+"""Share by which the dual may fall where EG takes over from SMO: a little of the uniform
+distribution is mixed in there.
+"""
+
 
 @dataclass(frozen=True)
 class Dual:
@@ -46,7 +60,8 @@ Duals = dict[str, list[Dual]]
 
 PAPER = "Bartlett, Collins, Taskar and McAllester (2004)"
 NOTES = (
-    "An initial θ is here the potential of every part that is not gold, the gold ones having 0. A visit of EG never lowers "
+    "An initial θ is here the potential of every part that is not gold, the gold ones having 0. "
+    "A visit of EG never lowers "
     "the dual: its step is halved instead, which the paper's is not.",
     "SDCA with gap sampling is not in the paper. It shows where all curves must end.",
 )
@@ -56,31 +71,57 @@ def figure4(records: Sequence[RunRecord], scale: str) -> Report:
     """Figure 4: the dual objective after each pass over the data."""
     source = f"{PAPER}, Figure 4 and section 5; the first 1000 sentences of CoNLL-2003 English"
     notes = (
-        "The dual objective is m times the `dual` of the history; at C = 1 it is the paper's F. The paper gives its figure only: "
+        "The dual objective is m times the `dual` of the history; at C = 1 it is the paper's F. "
+        "The paper gives its figure only: "
         "its curves end between 11 and 14.",
-        "The paper does not say its C, and used features of its own; here are C = 1 and the shipped templates. Levels cannot be "
+        "The paper does not say its C, and used features of its own; here are C = 1 and the "
+        "shipped templates. Levels cannot be "
         "compared with the paper's, shapes can.",
     )
-    return _report("Dual objective against passes, SMO and exponentiated gradient", source, records, scale, notes)
+    return _report(
+        "Dual objective against passes, SMO and exponentiated gradient",
+        source,
+        records,
+        scale,
+        notes,
+    )
 
 
 def grammar(records: Sequence[RunRecord], scale: str) -> Report:
     """Example 2, weighted context-free grammars, as Figure 4 has it for tags."""
     source = f"{PAPER}, example 2; trees of up to 10 words"
     notes = (
-        "The paper describes the case and gives no numbers for it: the claims are those of its section 5, on tags.",
-        "Parts are rules and steps at their places in charts that relative frequencies prune (e^-9); the cost counts wrong ones.",
+        "The paper describes the case and gives no numbers for it: the claims are those of its "
+        "section 5, on tags.",
+        "Parts are rules and steps at their places in charts that relative frequencies prune "
+        "(e^-9); the cost counts wrong ones.",
     )
-    return _report("Dual objective against passes, SMO and exponentiated gradient on grammars", source, records, scale, notes)
+    return _report(
+        "Dual objective against passes, SMO and exponentiated gradient on grammars",
+        source,
+        records,
+        scale,
+        notes,
+    )
 
 
-def _report(title: str, source: str, records: Sequence[RunRecord], scale: str, notes: Sequence[str]) -> Report:
+def _report(
+    title: str, source: str, records: Sequence[RunRecord], scale: str, notes: Sequence[str]
+) -> Report:
     """Table, claims and picture of dual objectives."""
-    groups = {name: [_dual(run) for run in runs] for name, runs in grouped(records, setting_of).items()}
-    duals = {name: known for name, runs in groups.items() if (known := [run for run in runs if run.points[1]])}
+    groups = {
+        name: [_dual(run) for run in runs] for name, runs in grouped(records, setting_of).items()
+    }
+    duals = {
+        name: known
+        for name, runs in groups.items()
+        if (known := [run for run in runs if run.points[1]])
+    }
     small = (SMALL,) if scale == "small" else ()
     notes = (*small, *several_seeds(records), *notes, *NOTES)
-    return Report(title, source, (_table(duals),), _claims(duals), notes, partial(draw, _panels(duals)))
+    return Report(
+        title, source, (_table(duals),), _claims(duals), notes, partial(draw, _panels(duals))
+    )
 
 
 def _dual(run: RunRecord) -> Dual:
@@ -116,7 +157,10 @@ def _panels(duals: Duals) -> list[Panel]:
     means = {name: _mean(runs) for name, runs in duals.items()}
     highest = max((max(ys) for _, ys in means.values()), default=1.0)
     panels = (
-        ("(a) step lengths, θ = -3", lambda name: not name.startswith("EG η") or name.endswith("θ=-3")),
+        (
+            "(a) step lengths, θ = -3",
+            lambda name: not name.startswith("EG η") or name.endswith("θ=-3"),
+        ),
         ("(b) initial values, η = 1", lambda name: not name.startswith("EG η") or "η=1 " in name),
     )
     return [
@@ -126,10 +170,14 @@ def _panels(duals: Duals) -> list[Panel]:
                 for name, points in means.items()
                 if shown(name)
             ],
-            "passes", "dual objective", title, 0.0, 1.05 * highest,
+            "passes",
+            "dual objective",
+            title,
+            0.0,
+            1.05 * highest,
         )
         for title, shown in panels
-    ]  # fmt: skip
+    ]
 
 
 def _claims(duals: Duals) -> tuple[Claim, ...]:
@@ -139,7 +187,10 @@ def _claims(duals: Duals) -> tuple[Claim, ...]:
     hybrid = "Several SMO updates and then EG get the benefits of both"
     plain = {name: runs for name, runs in duals.items() if name.startswith("EG η")}
     if SMO not in duals or not plain:
-        return tuple(cannot_tell(text, "SMO or no EG") for text in (started, stalled, lags, overtakes, lead, hybrid))
+        return tuple(
+            cannot_tell(text, "SMO or no EG")
+            for text in (started, stalled, lags, overtakes, lead, hybrid)
+        )
     smo, best = duals[SMO], max(plain, key=lambda name: fmean(run.last for run in plain[name]))
     early = {name: _of(runs, lambda run: run.after(AT_START)) for name, runs in plain.items()}
     end, top = _of(smo, lambda run: run.last), _of(plain[best], lambda run: run.last)
@@ -147,15 +198,34 @@ def _claims(duals: Duals) -> tuple[Claim, ...]:
     share = _of(smo, lambda run: run.after(AT_START) / run.last)
     starts = ", ".join(f"{name} {value}" for name, value in early.items())
     means = _mean(smo), _mean(plain[best])
-    crossing = next((int(x) for x, y in zip(*means[1], strict=True) if y > (1 + CLOSE) * (at(means[0], x) or 0.0)), None)
+    crossing = next(
+        (
+            int(x)
+            for x, y in zip(*means[1], strict=True)
+            if y > (1 + CLOSE) * (at(means[0], x) or 0.0)
+        ),
+        None,
+    )
     overtaken = larger(top, end, 1 + CLOSE)
     passed = f"from pass {crossing} on" if overtaken is Verdict.HOLDS and crossing else "never"
     return (
-        Claim(started, _above(share, 0.75), f"{begun} after {AT_START} passes, {share.mean:.0%} of its last value"),
+        Claim(
+            started,
+            _above(share, 0.75),
+            f"{begun} after {AT_START} passes, {share.mean:.0%} of its last value",
+        ),
         _stalled(stalled, duals),
-        Claim(lags, every(difference(begun, one).above() for one in early.values()), f"pass {AT_START}: SMO {begun}, {starts}"),
+        Claim(
+            lags,
+            every(difference(begun, one).above() for one in early.values()),
+            f"pass {AT_START}: SMO {begun}, {starts}",
+        ),
         Claim(overtakes, overtaken, f"{best} by more than {CLOSE:.0%}: {passed}"),
-        Claim(lead, larger(top, end, 1 + LEAD), f"{best} {top}, SMO {end}: {top.mean / end.mean - 1:+.1%}"),
+        Claim(
+            lead,
+            larger(top, end, 1 + LEAD),
+            f"{best} {top}, SMO {end}: {top.mean / end.mean - 1:+.1%}",
+        ),
         _hybrid(hybrid, duals, plain[best]),
     )
 
@@ -173,8 +243,13 @@ def _stalled(text: str, duals: Duals) -> Claim:
         return cannot_tell(text, OPTIMUM)
     optimum = max(max(run.points[1]) for run in duals[OPTIMUM])
     short = _of(duals[SMO], lambda run: 1 - run.last / optimum)
-    gained = _of(duals[SMO], lambda run: run.last / (at(run.points, run.points[0][-1] / 2) or run.points[1][0]) - 1)
-    evidence = f"the second half of its passes brought {gained.mean:.1%}; {short.mean:.1%} are missing"
+    gained = _of(
+        duals[SMO],
+        lambda run: run.last / (at(run.points, run.points[0][-1] / 2) or run.points[1][0]) - 1,
+    )
+    evidence = (
+        f"the second half of its passes brought {gained.mean:.1%}; {short.mean:.1%} are missing"
+    )
     return Claim(text, every([_above(short, STALLED), ~_above(gained, STALLED)]), evidence)
 
 
@@ -182,7 +257,13 @@ def _hybrid(text: str, duals: Duals, plain: Sequence[Dual]) -> Claim:
     if HYBRID not in duals:
         return cannot_tell(text, HYBRID)
     smo, best = _mean(duals[SMO]), fmean(run.last for run in plain)
-    behind = _of(duals[HYBRID], lambda run: max(1 - y / (at(smo, x) or y) for x, y in zip(*run.points, strict=True)))
+    behind = _of(
+        duals[HYBRID],
+        lambda run: max(1 - y / (at(smo, x) or y) for x, y in zip(*run.points, strict=True)),
+    )
     reached = _of(duals[HYBRID], lambda run: run.last / best)
-    evidence = f"at most {max(behind.mean, 0.0):.1%} behind SMO at any pass, at the end {reached.mean:.1%} of the best EG"
+    evidence = (
+        f"at most {max(behind.mean, 0.0):.1%} behind SMO at any pass, at the end "
+        f"{reached.mean:.1%} of the best EG"
+    )
     return Claim(text, every([~_above(behind, DIP), _above(reached, 1 - CLOSE)]), evidence)

@@ -29,7 +29,9 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Axes with curves; `low` and `high` are the ends of the y axis, None where the curves set them."""
+    """Axes with curves; `low` and `high` are the ends of the y axis, None where the curves set
+    them.
+    """
 
     curves: Sequence[Curve]
     x: str
@@ -53,7 +55,15 @@ def _draw(axes: Any, panel: Panel) -> None:
     curves = [curve for curve in panel.curves if len(curve.x)]
     for curve in curves:
         marker = "o" if len(curve.x) <= 12 else ""
-        axes.plot(curve.x, curve.y, color=curve.colour, linestyle=curve.style, marker=marker, markersize=2.5, linewidth=1.4)
+        axes.plot(
+            curve.x,
+            curve.y,
+            color=curve.colour,
+            linestyle=curve.style,
+            marker=marker,
+            markersize=2.5,
+            linewidth=1.4,
+        )
     axes.set(xlabel=panel.x, ylabel=panel.y)
     axes.set_title(panel.title, loc="left", fontsize=10)
     axes.tick_params(labelsize=8)
@@ -68,13 +78,17 @@ def _bound(axes: Any, panel: Panel, curves: Sequence[Curve]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     low, high = axes.get_ylim()
-    axes.set_ylim(low if panel.low is None else panel.low, high if panel.high is None else panel.high)
+    axes.set_ylim(
+        low if panel.low is None else panel.low, high if panel.high is None else panel.high
+    )
     first, last = min(min(curve.x) for curve in curves), max(max(curve.x) for curve in curves)
     width = (last - first) or 1.0
     axes.set_xlim(first - 0.03 * width, last + width * ROOM / (1 - ROOM))
     if all(float(x).is_integer() for curve in curves for x in curve.x):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axes.set_xticks([tick for tick in axes.get_xticks() if first - 0.03 * width <= tick <= last + 0.01 * width])
+    axes.set_xticks(
+        [tick for tick in axes.get_xticks() if first - 0.03 * width <= tick <= last + 0.01 * width]
+    )
 
 
 def _label(axes: Any, curves: Sequence[Curve]) -> None:
@@ -82,17 +96,32 @@ def _label(axes: Any, curves: Sequence[Curve]) -> None:
     low, high = axes.get_ylim()
     last = max(max(curve.x) for curve in curves)
     ends = sorted(curves, key=lambda curve: curve.y[-1])
-    heights = apart([min(max((curve.y[-1] - low) / (high - low), 0.02), 0.98) for curve in ends], LINE)
+    heights = apart(
+        [min(max((curve.y[-1] - low) / (high - low), 0.02), 0.98) for curve in ends], LINE
+    )
     for curve, height in zip(ends, heights, strict=True):
         end = (curve.x[-1], min(max(curve.y[-1], low), high))
         text = last + 0.05 * (axes.get_xlim()[1] - last) * 2
-        axes.plot([end[0], text], [end[1], low + height * (high - low)], color=curve.colour, linewidth=0.5, linestyle=":")
-        style = {"color": curve.colour, "fontsize": 7.5, "va": "center", "transform": axes.get_xaxis_transform()}
+        axes.plot(
+            [end[0], text],
+            [end[1], low + height * (high - low)],
+            color=curve.colour,
+            linewidth=0.5,
+            linestyle=":",
+        )
+        style = {
+            "color": curve.colour,
+            "fontsize": 7.5,
+            "va": "center",
+            "transform": axes.get_xaxis_transform(),
+        }
         axes.text(text, height, " " + curve.label, **style)
 
 
 def apart(heights: Sequence[float], least: float) -> list[float]:
-    """Move sorted heights in [0, 1] apart until neighbours differ by `least`, or by as much as there is room for."""
+    """Move sorted heights in [0, 1] apart until neighbours differ by `least`, or by as much as
+    there is room for.
+    """
     least = min(least, 1 / max(len(heights), 1))
     moved: list[float] = []
     for height in heights:

@@ -1,4 +1,6 @@
-"""Kummerfeld, Berg-Kirkpatrick and Klein (2015), An Empirical Analysis of Optimization for Max-Margin NLP: methods, Table 1."""
+"""Kummerfeld, Berg-Kirkpatrick and Klein (2015), An Empirical Analysis of Optimization for
+Max-Margin NLP: methods, Table 1.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,19 @@ PAPER = "Kummerfeld, Berg-Kirkpatrick and Klein (2015), EMNLP"
 
 MARGIN = ("MIRA", "CP", "OCP", "OPS l1", "OPS l2")
 METHODS = ("AP", *MARGIN, "likelihood")
-"""Names of settings: averaged perceptron, 1-best MIRA, cutting planes, online cutting planes, online primal subgradient with
-AdaGrad's steps, and AdaGrad on the softmax-margin likelihood."""
+"""Names of settings: averaged perceptron, 1-best MIRA, cutting planes, online cutting planes,
+online primal subgradient with AdaGrad's steps, and AdaGrad on the softmax-margin likelihood.
+"""
 
 COLOURS = {
-    "AP": "#7F7F7F", "MIRA": "#CC79A7", "CP": "#D55E00", "OCP": "#E69F00",
-    "OPS l1": "#56B4E9", "OPS l2": "#0072B2", "likelihood": "#00795A",
-}  # fmt: skip
+    "AP": "#7F7F7F",
+    "MIRA": "#CC79A7",
+    "CP": "#D55E00",
+    "OCP": "#E69F00",
+    "OPS l1": "#56B4E9",
+    "OPS l2": "#0072B2",
+    "likelihood": "#00795A",
+}
 
 TIMES: Mapping[str, Mapping[str, float]] = {
     "NER": {"AP": 1.0, "MIRA": 1.9, "CP": 60.8, "OCP": 2.7, "OPS": 3.9, "Decoding": 0.6},
@@ -33,9 +41,13 @@ TIMES: Mapping[str, Mapping[str, float]] = {
     "MST Non-Proj.": {"AP": 1.0, "MIRA": 1.0, "CP": 8.4, "OCP": 1.6, "OPS": 2.0, "Decoding": 0.6},
     "Summ.": {"AP": 1.0, "MIRA": 1.0, "CP": 0.6, "OCP": 1.1, "OPS": 0.9, "Decoding": 0.7},
 }
-"""Table 1: time of an iteration relative to the averaged perceptron's, of the tasks that are repeated here."""
+"""Table 1: time of an iteration relative to the averaged perceptron's, of the tasks that are
+repeated here.
+"""
 
-TIMES_TO_MIRA: Mapping[str, Mapping[str, float]] = {"Neural Parser": {"MIRA": 1.0, "OCP": 0.9, "OPS": 1.0, "Decoding": 0.7}}
+TIMES_TO_MIRA: Mapping[str, Mapping[str, float]] = {
+    "Neural Parser": {"MIRA": 1.0, "OCP": 0.9, "OPS": 1.0, "Decoding": 0.7}
+}
 """The same relative to MIRA's, where the paper has no perceptron."""
 
 TIMED = ("AP", "MIRA", "CP", "OCP", "OPS")
@@ -61,16 +73,21 @@ def pass_seconds(record: RunRecord) -> float | None:
 
 
 def notes(scale: str, *further: str) -> tuple[str, ...]:
-    """Return the notes of a report, with one about the scale before the others where it is small."""
+    """Return the notes of a report, with one about the scale before the others where it is
+    small.
+    """
     return (*([SMALL] if scale == "small" else []), *further)
 
 
 def table1(records: Sequence[RunRecord], scale: str) -> Report:
-    """Table 1: time of an iteration relative to the averaged perceptron's; settings are named TASK METHOD."""
+    """Table 1: time of an iteration relative to the averaged perceptron's; settings are named TASK
+    METHOD.
+    """
     seconds = _seconds(records)
     ratios = {task: _relative(times) for task, times in seconds.items()}
     claims = [judge(ratios) for judge in (_slowest, _online, _mira, _decoding)]
-    if any(task in ratios for task in TIMES_TO_MIRA):  # the plugin's tasks, of which the other claims may say nothing
+    # the plugin's tasks, of which the other claims may say nothing
+    if any(task in ratios for task in TIMES_TO_MIRA):
         claims = [claim for claim in (*claims, _network(ratios)) if claim.evidence]
     return Report(
         "Time of an iteration relative to the averaged perceptron",
@@ -79,17 +96,25 @@ def table1(records: Sequence[RunRecord], scale: str) -> Report:
         tuple(claims),
         notes(
             scale,
-            "NER is English CoNLL-2003 and coreference LitBank, with gold mentions, instead of OntoNotes; parsing the first "
-            "sentences of today's English UD instead of version 1.1, without relations on the arcs; constituents are those of "
-            "the freely available tenth of the Penn Treebank, with the tags of the trees; the paper's span parser has no batch "
-            "cutting planes. Summaries are those of GUM, one document each, instead of TAC's of several. The neural parser is "
-            "Durrett and Klein's network on dense features alone, in batches of 10; its times are relative to those of the "
+            "NER is English CoNLL-2003 and coreference LitBank, with gold mentions, instead of "
+            "OntoNotes; parsing the first "
+            "sentences of today's English UD instead of version 1.1, without relations on the "
+            "arcs; constituents are those of "
+            "the freely available tenth of the Penn Treebank, with the tags of the trees; the "
+            "paper's span parser has no batch "
+            "cutting planes. Summaries are those of GUM, one document each, instead of TAC's of "
+            "several. The neural parser is "
+            "Durrett and Klein's network on dense features alone, in batches of 10; its times "
+            "are relative to those of the "
             "perceptron by AdaGrad, the paper's to MIRA's.",
             FEATURES,
-            "A time is that of the whole run divided by its passes, evaluations left out. Decoding is one pass of scores and "
-            "search over the training data at the perceptron's last weights. OPS takes batches of 10 on NER, as in the paper, "
+            "A time is that of the whole run divided by its passes, evaluations left out. "
+            "Decoding is one pass of scores and "
+            "search over the training data at the perceptron's last weights. OPS takes batches "
+            "of 10 on NER, as in the paper, "
             "and of 1 in parsing.",
-            "Their cutting planes solve the program by SMO in Java; how exactly it is solved in a round decides what a round "
+            "Their cutting planes solve the program by SMO in Java; how exactly it is solved in "
+            "a round decides what a round "
             "costs.",
         ),
         partial(_draw, ratios),
@@ -114,74 +139,139 @@ def _relative(times: Mapping[str, Sample]) -> dict[str, Sample]:
     if "AP" not in times:
         return {}
     first = times["AP"].values
-    shared = {method: {s: t / first[s] for s, t in time.values.items() if s in first} for method, time in times.items()}
+    shared = {
+        method: {s: t / first[s] for s, t in time.values.items() if s in first}
+        for method, time in times.items()
+    }
     return {method: Sample(values) for method, values in shared.items() if values}
 
 
 def _ratio_table(ratios: Ratios) -> Table:
     columns = ("", *(name for task in ratios for name in (task, "theirs")))
     rows = [
-        (method, *(cell for task in ratios for cell in (ratios[task].get(method), published(task).get(method))))
+        (
+            method,
+            *(
+                cell
+                for task in ratios
+                for cell in (ratios[task].get(method), published(task).get(method))
+            ),
+        )
         for method in (*TIMED, "Decoding")
     ]
-    return Table(columns, tuple(rows), "Time per iteration relative to the averaged perceptron; theirs from Table 1.", 1)
+    return Table(
+        columns,
+        tuple(rows),
+        "Time per iteration relative to the averaged perceptron; theirs from Table 1.",
+        1,
+    )
 
 
 def _seconds_table(seconds: Ratios) -> Table:
-    rows = [(method, *(times.get(method) for times in seconds.values())) for method in (*TIMED, "Decoding")]
+    rows = [
+        (method, *(times.get(method) for times in seconds.values()))
+        for method in (*TIMED, "Decoding")
+    ]
     return Table(("", *seconds), tuple(rows), "Seconds of an iteration.", 3)
 
 
 def _complete(ratios: Ratios, *methods: str) -> dict[str, Mapping[str, Sample]]:
     """The tasks of which all these methods were timed."""
-    return {task: times for task, times in ratios.items() if all(method in times for method in methods)}
+    return {
+        task: times for task, times in ratios.items() if all(method in times for method in methods)
+    }
 
 
 def _listed(ratios: Ratios, *methods: str) -> str:
     """List the ratios of some methods, task by task."""
-    return "; ".join(f"{task}: " + ", ".join(f"{m} {times[m]}" for m in methods) for task, times in ratios.items())
+    return "; ".join(
+        f"{task}: " + ", ".join(f"{m} {times[m]}" for m in methods)
+        for task, times in ratios.items()
+    )
 
 
 def _slowest(ratios: Ratios) -> Claim:
     known = {task: times for task, times in _complete(ratios, *TIMED).items() if task != "Summ."}
-    verdict = every(larger(times["CP"], times[method]) for times in known.values() for method in TIMED if method != "CP")
-    text = "An iteration of batch cutting planes takes the longest (60.8, 2.7, 6.8 and 8.4; not so in summarization)."
+    verdict = every(
+        larger(times["CP"], times[method])
+        for times in known.values()
+        for method in TIMED
+        if method != "CP"
+    )
+    text = (
+        "An iteration of batch cutting planes takes the longest (60.8, 2.7, 6.8 and 8.4; not so "
+        "in summarization)."
+    )
     return Claim(text, verdict, _listed(known, *TIMED[1:]))
 
 
 def _online(ratios: Ratios) -> Claim:
-    known = {task: times for task, times in _complete(ratios, "OCP", "OPS").items() if task not in ("Coref", "Summ.")}
+    known = {
+        task: times
+        for task, times in _complete(ratios, "OCP", "OPS").items()
+        if task not in ("Coref", "Summ.")
+    }
     text = (
-        "Online cutting planes take slightly less time per iteration than OPS (observation 2; not so in coreference and "
+        "Online cutting planes take slightly less time per iteration than OPS (observation 2; "
+        "not so in coreference and "
         "summarization)."
     )
-    return Claim(text, every(larger(times["OPS"], times["OCP"]) for times in known.values()), _listed(known, "OCP", "OPS"))
+    return Claim(
+        text,
+        every(larger(times["OPS"], times["OCP"]) for times in known.values()),
+        _listed(known, "OCP", "OPS"),
+    )
 
 
 def _mira(ratios: Ratios) -> Claim:
-    known = {task: times for task, times in _complete(ratios, "MIRA").items() if task not in ("NER", "Coref", "Summ.")}
+    known = {
+        task: times
+        for task, times in _complete(ratios, "MIRA").items()
+        if task not in ("NER", "Coref", "Summ.")
+    }
     text = f"In parsing MIRA takes as long as the perceptron (1.0; here: at most {LIKE:.0%} more)."
-    return Claim(text, every(~larger(times["MIRA"], times["AP"], 1 + LIKE) for times in known.values()), _listed(known, "MIRA"))
+    return Claim(
+        text,
+        every(~larger(times["MIRA"], times["AP"], 1 + LIKE) for times in known.values()),
+        _listed(known, "MIRA"),
+    )
 
 
 def _network(ratios: Ratios) -> Claim:
-    known = {task: times for task, times in _complete(ratios, "OPS").items() if task in TIMES_TO_MIRA}
+    known = {
+        task: times for task, times in _complete(ratios, "OPS").items() if task in TIMES_TO_MIRA
+    }
     text = (
-        "(by its numbers) Of the neural parser OPS takes as long as MIRA (here: as the perceptron by AdaGrad, "
+        "(by its numbers) Of the neural parser OPS takes as long as MIRA (here: as the "
+        "perceptron by AdaGrad, "
         f"within {LIKE:.0%})."
     )
     gaps = (difference(own["OPS"].logarithm(), own["AP"].logarithm()) for own in known.values())
-    return Claim(text, every(gap.within(-log(1 + LIKE), log(1 + LIKE)) for gap in gaps), _listed(known, "OPS"))
+    return Claim(
+        text,
+        every(gap.within(-log(1 + LIKE), log(1 + LIKE)) for gap in gaps),
+        _listed(known, "OPS"),
+    )
 
 
 def _decoding(ratios: Ratios) -> Claim:
-    known = {task: times["Decoding"] for task, times in _complete(ratios, "Decoding").items() if published(task)}
-    near = [difference(own, own.constant(published(task)["Decoding"])).within(-SHARE, SHARE) for task, own in known.items()]
+    known = {
+        task: times["Decoding"]
+        for task, times in _complete(ratios, "Decoding").items()
+        if published(task)
+    }
+    near = [
+        difference(own, own.constant(published(task)["Decoding"])).within(-SHARE, SHARE)
+        for task, own in known.items()
+    ]
     text = (
-        "Decoding takes .2 of the perceptron's iteration in coreference, .6 to .9 elsewhere (here: each within "
+        "Decoding takes .2 of the perceptron's iteration in coreference, .6 to .9 elsewhere "
+        "(here: each within "
         f"{SHARE} of theirs)."
     )
-    return Claim(text, every(near), "; ".join(f"{task}: Decoding {share}" for task, share in known.items()))
+    return Claim(
+        text, every(near), "; ".join(f"{task}: Decoding {share}" for task, share in known.items())
+    )
 
 
 def _draw(ratios: Ratios, target: Path) -> None:
@@ -195,7 +285,14 @@ def _draw(ratios: Ratios, target: Path) -> None:
     for axes, (task, times) in zip(panels, ratios.items(), strict=False):
         theirs = published(task)
         axes.axvline(1.0, color="#BBBBBB", linewidth=0.8)
-        axes.scatter([theirs.get(m, float("nan")) for m in methods], methods, color="#D55E00", marker="D", s=26, label="theirs")
+        axes.scatter(
+            [theirs.get(m, float("nan")) for m in methods],
+            methods,
+            color="#D55E00",
+            marker="D",
+            s=26,
+            label="theirs",
+        )
         ours = [times[m].mean if m in times else float("nan") for m in methods]
         axes.scatter(ours, methods, color="#0072B2", s=34, label="here")
         axes.set(xscale="log", xlim=(0.15, 100), xlabel="times the perceptron's iteration")
@@ -205,5 +302,11 @@ def _draw(ratios: Ratios, target: Path) -> None:
         axes.set_axisbelow(True)
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, fontsize=9, ncols=2, loc="outside lower center")
+    figure.legend(
+        *panels[0].get_legend_handles_labels(),
+        frameon=False,
+        fontsize=9,
+        ncols=2,
+        loc="outside lower center",
+    )
     plots.save(figure, target)

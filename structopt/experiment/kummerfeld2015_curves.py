@@ -8,7 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from structopt.experiment.kummerfeld2015 import COLOURS, FEATURES, MARGIN, PAPER, notes, pass_seconds, published
+from structopt.experiment.kummerfeld2015 import (
+    COLOURS,
+    FEATURES,
+    MARGIN,
+    PAPER,
+    notes,
+    pass_seconds,
+    published,
+)
 from structopt.experiment.kummerfeld2015_tuned import PEAK, Figure1
 from structopt.experiment.noise import Verdict, every, higher, larger, ratio, sooner
 from structopt.experiment.report import Cell, Claim, Report, Table
@@ -22,50 +30,73 @@ CLOSE = 0.5
 """Points below the best score of all methods at which speed is compared."""
 
 LIKELIHOOD = "Margin methods equal or surpass likelihood methods (observation 1)."
-EXCEPTION = "Likelihood surpasses margin methods, the exception to observation 1: antecedents are latent."
+EXCEPTION = (
+    "Likelihood surpasses margin methods, the exception to observation 1: antecedents are latent."
+)
 PERCEPTRON = "Margin methods equal or surpass the perceptron (observation 1)."
-SLOW = "Both cutting plane methods take more iterations to their peak than all others (observation 2)."
-WILD = "The score of batch cutting planes varies drastically, more than any other's (observation 2)."
+SLOW = (
+    "Both cutting plane methods take more iterations to their peak than all others (observation 2)."
+)
+WILD = (
+    "The score of batch cutting planes varies drastically, more than any other's (observation 2)."
+)
 NOT_ENOUGH = (
-    "Online cutting planes' faster iterations do not make up for slower learning (observation 2; here: OPS takes fewer "
+    "Online cutting planes' faster iterations do not make up for slower learning (observation 2; "
+    "here: OPS takes fewer "
     f"seconds to within {CLOSE} points of the best)."
 )
-REAL_VALUED = "The perceptron has difficulty with real-valued features: it comes below the best method (observation 3)."
-EFFECTIVE = f"OPS is effective: within {CLOSE} points of the best method (observation 4 and abstract)."
+REAL_VALUED = (
+    "The perceptron has difficulty with real-valued features: it comes below the best method "
+    "(observation 3)."
+)
+EFFECTIVE = (
+    f"OPS is effective: within {CLOSE} points of the best method (observation 4 and abstract)."
+)
 """The observations, of one task each."""
 
 TREES = (
-    "The first sentences of English EWT of today's Universal Dependencies instead of version 1.1; arcs without "
+    "The first sentences of English EWT of today's Universal Dependencies instead of version "
+    "1.1; arcs without "
     "relations (the paper's loss counts wrong relations too), scored by UAS."
 )
 
 DOCUMENTS = (
-    "LitBank (the first 60 of 80 documents by name, and the other 20) with gold mentions instead of OntoNotes with predicted "
+    "LitBank (the first 60 of 80 documents by name, and the other 20) with gold mentions instead "
+    "of OntoNotes with predicted "
     "ones; scored by the mean F1 of MUC, B3 and CEAFe, singletons kept."
 )
 
 CONSTITUENTS = (
-    "The freely available tenth of the Penn Treebank (files 1-160 and 161-180) instead of all of it, with the tags of the trees; "
+    "The freely available tenth of the Penn Treebank (files 1-160 and 161-180) instead of all of "
+    "it, with the tags of the trees; "
     "scored by bracket F1 on sentences of up to 40 words, max-rule decoding."
 )
 
 
 NETWORKS = (
-    f"{CONSTITUENTS} The network is Durrett and Klein's (2015), dense features alone, with vectors of the words of the training "
-    "trees; MIRA and cutting planes need scores linear in the weights, and are left out. The perceptron takes a gradient "
-    "step for each mistake, as the paper's. Times are relative to the perceptron's, the paper's to MIRA's."
+    f"{CONSTITUENTS} The network is Durrett and Klein's (2015), dense features alone, with "
+    "vectors of the words of the training "
+    "trees; MIRA and cutting planes need scores linear in the weights, and are left out. The "
+    "perceptron takes a gradient "
+    "step for each mistake, as the paper's. Times are relative to the perceptron's, the paper's "
+    "to MIRA's."
 )
 
 SUMMARIES = (
-    "GUM (its train and dev documents, summaries of 50 words, references by people) instead of TAC's sets of documents; scored "
-    "by ROUGE-2 recall, the mean over the references. Best outputs by integer programs. There is no likelihood: marginals over "
+    "GUM (its train and dev documents, summaries of 50 words, references by people) instead of "
+    "TAC's sets of documents; scored "
+    "by ROUGE-2 recall, the mean over the references. Best outputs by integer programs. There is "
+    "no likelihood: marginals over "
     "summaries within a budget have no algorithm here."
 )
 
 
 def figure1_ner(records: Sequence[RunRecord], scale: str) -> Report:
     """Named entities."""
-    data = "English CoNLL-2003 (train, testa) instead of OntoNotes, with which the paper's entity system was trained."
+    data = (
+        "English CoNLL-2003 (train, testa) instead of OntoNotes, with which the paper's entity "
+        "system was trained."
+    )
     return _figure1("named entities", "NER", data, records, scale)
 
 
@@ -91,20 +122,32 @@ def figure1_parser(records: Sequence[RunRecord], scale: str) -> Report:
 
 def figure1_neural_parser(records: Sequence[RunRecord], scale: str) -> Report:
     """Trees of constituents by a network over word vectors."""
-    report = _figure1("constituents, by a network", "Neural Parser", NETWORKS, records, scale, network=True)
+    report = _figure1(
+        "constituents, by a network", "Neural Parser", NETWORKS, records, scale, network=True
+    )
     source = f"{PAPER}, Figure 1 and observations 1, 3 and 4"
-    return replace(report, source=source, claims=(*report.claims, observation3(Figure1.of(records))))
+    return replace(
+        report, source=source, claims=(*report.claims, observation3(Figure1.of(records)))
+    )
 
 
 def figure1_summarization(records: Sequence[RunRecord], scale: str) -> Report:
     """Extractive summaries."""
     report = _figure1("summaries", "Summ.", SUMMARIES, records, scale)
     source = f"{PAPER}, Figure 1 and observations 1 to 4"
-    return replace(report, source=source, claims=(*report.claims, observation3(Figure1.of(records))))
+    return replace(
+        report, source=source, claims=(*report.claims, observation3(Figure1.of(records)))
+    )
 
 
 def _figure1(
-    what: str, task: str, data: str, records: Sequence[RunRecord], scale: str, latent: bool = False, network: bool = False
+    what: str,
+    task: str,
+    data: str,
+    records: Sequence[RunRecord],
+    scale: str,
+    latent: bool = False,
+    network: bool = False,
 ) -> Report:
     """The report of one task; a network has no cutting planes, and no templates."""
     tuned = Figure1.of(records)
@@ -117,11 +160,15 @@ def _figure1(
         notes(
             scale,
             Parts.of(records).note,
-            f"{data} Runs are on {instances(records)} {'documents' if task in ('Coref', 'Summ.') else 'sentences'}.",
+            f"{data} Runs are on {instances(records)} "
+            f"{'documents' if task in ('Coref', 'Summ.') else 'sentences'}.",
             *(() if network else (FEATURES,)),
-            "Every method's values are the best of its grid by the highest dev score of any pass, the mean over seeds; a larger "
-            f"grid has more luck. The likelihood is the softmax-margin's, by {'AdaDelta' if network else 'AdaGrad'}.",
-            "The paper's scores can be read from its plot only; what its authors say of it is judged.",
+            "Every method's values are the best of its grid by the highest dev score of any "
+            "pass, the mean over seeds; a larger "
+            "grid has more luck. The likelihood is the softmax-margin's, by "
+            f"{'AdaDelta' if network else 'AdaGrad'}.",
+            "The paper's scores can be read from its plot only; what its authors say of it is "
+            "judged.",
         ),
         partial(_draw, tuned) if tuned.curves else None,
     )
@@ -134,20 +181,43 @@ def _table(tuned: Figure1, task: str) -> Table:
     for name, curve in tuned.curves.items():
         there, own = curve.arrival(level), times[name]
         values = curve.label.partition(SEPARATOR)[2] or "-"
-        rows.append((
-            name, values, curve.best, curve.peak, curve.drop, there.at if there.arrived else None, own,
-            ratio(own, first) if own and first else None, theirs.get("OPS" if "OPS" in name else name),
-        ))  # fmt: skip
+        rows.append(
+            (
+                name,
+                values,
+                curve.best,
+                curve.peak,
+                curve.drop,
+                there.at if there.arrived else None,
+                own,
+                ratio(own, first) if own and first else None,
+                theirs.get("OPS" if "OPS" in name else name),
+            )
+        )
     columns = (
-        "method", "chosen", "score", "passes to its peak", "largest fall", f"seconds to {level:.1f}", "seconds a pass",
-        "relative to AP", "theirs (Table 1)",
-    )  # fmt: skip
+        "method",
+        "chosen",
+        "score",
+        "passes to its peak",
+        "largest fall",
+        f"seconds to {level:.1f}",
+        "seconds a pass",
+        "relative to AP",
+        "theirs (Table 1)",
+    )
     split = next((curve.key.partition(".")[0] for curve in tuned.curves.values()), "dev")
-    return Table(columns, tuple(rows), f"Score on the {split} split, in points; its peak: within {PEAK} points of its best.", 2)
+    return Table(
+        columns,
+        tuple(rows),
+        f"Score on the {split} split, in points; its peak: within {PEAK} points of its best.",
+        2,
+    )
 
 
 def observation1(tuned: Figure1, latent: bool = False) -> list[Claim]:
-    """Margin methods against the others; of latent variables the authors say that likelihood may treat them better."""
+    """Margin methods against the others; of latent variables the authors say that likelihood may
+    treat them better.
+    """
     best = tuned.first(*MARGIN)
     claims = []
     for other, text in (("likelihood", EXCEPTION if latent else LIKELIHOOD), ("AP", PERCEPTRON)):
@@ -155,7 +225,10 @@ def observation1(tuned: Figure1, latent: bool = False) -> list[Claim]:
         if best is not None and tuned.has(other):
             verdict = higher(best.best, tuned.curves[other].best)
             verdict = ~verdict if text is EXCEPTION else verdict
-            evidence = f"{best.method}, the best of them on dev, {best.best}; {other} {tuned.curves[other].best}"
+            evidence = (
+                f"{best.method}, the best of them on dev, {best.best}; {other} "
+                f"{tuned.curves[other].best}"
+            )
         claims.append(Claim(text, verdict, evidence))
     return claims
 
@@ -164,7 +237,11 @@ def observation2(tuned: Figure1) -> list[Claim]:
     """Cutting planes are slow, and the batch ones' score varies."""
     peaks = {name: curve.peak for name, curve in tuned.curves.items()}
     others = [passes for name, passes in peaks.items() if name not in DUAL]
-    slow = every(larger(peaks[name], one) for name in DUAL for one in others) if tuned.has(*DUAL) else Verdict.UNKNOWN
+    slow = (
+        every(larger(peaks[name], one) for name in DUAL for one in others)
+        if tuned.has(*DUAL)
+        else Verdict.UNKNOWN
+    )
     drops = {name: curve.drop for name, curve in tuned.curves.items()}
     rest = [drop for name, drop in drops.items() if name != "CP"]
     wild = every(higher(drops["CP"], drop) for drop in rest) if tuned.has("CP") else Verdict.UNKNOWN
@@ -197,8 +274,12 @@ def observation4(tuned: Figure1) -> Claim:
     ops, best = tuned.first(*OPS), tuned.first(*tuned.curves)
     if ops is None or best is None or len(tuned.curves) < 3:
         return Claim(EFFECTIVE, None, "")
-    verdict = Verdict.HOLDS if ops is best and best.best.n > 1 else ~higher(best.best, ops.best, CLOSE)
-    return Claim(EFFECTIVE, verdict, f"{ops.method} {ops.best}, best on dev {best.method} {best.best}")
+    verdict = (
+        Verdict.HOLDS if ops is best and best.best.n > 1 else ~higher(best.best, ops.best, CLOSE)
+    )
+    return Claim(
+        EFFECTIVE, verdict, f"{ops.method} {ops.best}, best on dev {best.method} {best.best}"
+    )
 
 
 def _draw(tuned: Figure1, target: Path) -> None:
@@ -210,7 +291,13 @@ def _draw(tuned: Figure1, target: Path) -> None:
     low = _floor(tuned)
     for name, curve in tuned.curves.items():
         label = name if max(curve.scores) >= low else f"{name} (at most {max(curve.scores):.0f})"
-        style = {"color": COLOURS.get(name), "linewidth": 1.6, "marker": "o", "markersize": 3, "label": label}
+        style = {
+            "color": COLOURS.get(name),
+            "linewidth": 1.6,
+            "marker": "o",
+            "markersize": 3,
+            "label": label,
+        }
         left.plot(range(1, len(curve.scores) + 1), curve.scores, **style)
         right.plot(curve.seconds, curve.scores, **style)
     _dress(left, "pass over the training data")
@@ -219,12 +306,16 @@ def _draw(tuned: Figure1, target: Path) -> None:
     left.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     right.set_xscale("log")
     plots.label_decades(right.xaxis)
-    figure.legend(*right.get_legend_handles_labels(), frameon=False, fontsize=9, loc="outside right center")
+    figure.legend(
+        *right.get_legend_handles_labels(), frameon=False, fontsize=9, loc="outside right center"
+    )
     plots.save(figure, target)
 
 
 def _floor(tuned: Figure1) -> float:
-    """Return the lower end of the axis of scores: below nearly all points, but not so low that the top cannot be read."""
+    """Return the lower end of the axis of scores: below nearly all points, but not so low that the
+    top cannot be read.
+    """
     lowest = min((min(curve.scores) for curve in tuned.curves.values()), default=0.0)
     return max(lowest, tuned.best - 8) - 0.3
 

@@ -1,4 +1,6 @@
-"""Kummerfeld et al. (2015), section 4: the five observations, judged over all tasks together, as the paper does."""
+"""Kummerfeld et al. (2015), section 4: the five observations, judged over all tasks together, as
+the paper does.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,14 @@ from structopt.experiment.report import Claim, Report, Table
 NAME = "kummerfeld2015_observations"
 FIGURE1, ROBUSTNESS = "kummerfeld2015_figure1_", "kummerfeld2015_robustness"
 TITLES = {
-    "ner": "NER", "coreference": "Coref", "parser": "Span Parser", "neural_parser": "Neural Parser",
-    "mst_projective": "MST Proj.", "mst_nonprojective": "MST Non-Proj.", "summarization": "Summ.",
-}  # fmt: skip
+    "ner": "NER",
+    "coreference": "Coref",
+    "parser": "Span Parser",
+    "neural_parser": "Neural Parser",
+    "mst_projective": "MST Proj.",
+    "mst_nonprojective": "MST Non-Proj.",
+    "summarization": "Summ.",
+}
 LATENT = "Coref"
 """The task whose outputs are latent, the paper's exception to observation 1."""
 
@@ -28,8 +35,11 @@ def _almost_all(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 JUDGES: dict[Judge, str] = {
-    _almost_all: "in all tasks but one at most", most: "in most tasks", every: "in every task", some: "in some task",
-}  # fmt: skip
+    _almost_all: "in all tasks but one at most",
+    most: "in most tasks",
+    every: "in every task",
+    some: "in some task",
+}
 
 
 class Observation(NamedTuple):
@@ -53,19 +63,45 @@ class Observation(NamedTuple):
 
 OBSERVATIONS = (
     Observation("1: margin methods equal or surpass likelihood", _almost_all, curves.LIKELIHOOD),
-    Observation("1: margin methods equal or surpass the perceptron", _almost_all, curves.PERCEPTRON, LATENT),
-    Observation("1: coreference is an exception, likelihood surpasses margin methods", every, curves.EXCEPTION),
-    Observation("2: both cutting plane methods take more iterations to their peak", most, curves.SLOW),
+    Observation(
+        "1: margin methods equal or surpass the perceptron", _almost_all, curves.PERCEPTRON, LATENT
+    ),
+    Observation(
+        "1: coreference is an exception, likelihood surpasses margin methods",
+        every,
+        curves.EXCEPTION,
+    ),
+    Observation(
+        "2: both cutting plane methods take more iterations to their peak", most, curves.SLOW
+    ),
     Observation("2: the score of batch cutting planes varies drastically", most, curves.WILD),
-    Observation("2: online cutting planes are not fast enough to make up for slower learning", most, curves.NOT_ENOUGH),
-    Observation("3: the perceptron has difficulty with real-valued features", every, curves.REAL_VALUED),
+    Observation(
+        "2: online cutting planes are not fast enough to make up for slower learning",
+        most,
+        curves.NOT_ENOUGH,
+    ),
+    Observation(
+        "3: the perceptron has difficulty with real-valued features", every, curves.REAL_VALUED
+    ),
     Observation("4: OPS is effective", most, curves.EFFECTIVE),
-    Observation("4: primal methods remain high over a broad range of values", most, robustness.REMAIN_HIGH),
-    Observation("4: dual methods are particularly sensitive to their values", most, robustness.SENSITIVE),
-    Observation("4: dual methods perform poorly at badly chosen values", most, robustness.BADLY_CHOSEN),
-    Observation("5: the size of a batch does not change the score after as many decodes", most, robustness.SAME),
+    Observation(
+        "4: primal methods remain high over a broad range of values", most, robustness.REMAIN_HIGH
+    ),
+    Observation(
+        "4: dual methods are particularly sensitive to their values", most, robustness.SENSITIVE
+    ),
+    Observation(
+        "4: dual methods perform poorly at badly chosen values", most, robustness.BADLY_CHOSEN
+    ),
+    Observation(
+        "5: the size of a batch does not change the score after as many decodes",
+        most,
+        robustness.SAME,
+    ),
     Observation("5: larger batches speed OPS up", most, robustness.FAST),
-    Observation("5: for some tasks the step size has to be tuned anew", some, robustness.TUNED_ANEW),
+    Observation(
+        "5: for some tasks the step size has to be tuned anew", some, robustness.TUNED_ANEW
+    ),
 )
 
 
@@ -85,21 +121,28 @@ def observations(reports: Mapping[str, Mapping[str, Any]], scale: str) -> Report
     """
     rows = [(one, _by_task(one, reports)) for one in OBSERVATIONS]
     tasks = list(dict.fromkeys(task for _, by_task in rows for task in by_task))
-    cells = ((one.text, *(by_task[task].value if task in by_task else None for task in tasks)) for one, by_task in rows)
+    cells = (
+        (one.text, *(by_task[task].value if task in by_task else None for task in tasks))
+        for one, by_task in rows
+    )
     return Report(
-        "The observations over all tasks", f"{PAPER}, section 4",
+        "The observations over all tasks",
+        f"{PAPER}, section 4",
         (Table(("observation", *tasks), tuple(cells), "Every observation in every task."),),
         tuple(_claim(*row) for row in rows),
         notes(
             scale,
             f"Of the reports of {', '.join(reports)}, which have the numbers of each task.",
-            "The paper states its observations over all tasks, with exceptions; so each is judged over the tasks that can be "
+            "The paper states its observations over all tasks, with exceptions; so each is "
+            "judged over the tasks that can be "
             "told. Coreference, whose antecedents are latent, is the exception to observation 1.",
         ),
-    )  # fmt: skip
+    )
 
 
-def _by_task(observation: Observation, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Verdict]:
+def _by_task(
+    observation: Observation, reports: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Verdict]:
     """The verdicts of the tasks whose reports judge an observation."""
     judged = {
         _task(name): Verdict(claim["verdict"])
@@ -118,7 +161,16 @@ def _task(experiment: str) -> str:
 
 def _claim(observation: Observation, by_task: Mapping[str, Verdict]) -> Claim:
     known = [verdict for verdict in by_task.values() if verdict is not Verdict.UNKNOWN]
-    counts = [f"{one.value} {known.count(one)}" for one in (Verdict.HOLDS, Verdict.FAILS, Verdict.NOISE) if one in known]
-    text, shown = f"{observation.text} (here: {JUDGES[observation.judge]})", ", ".join(counts) or "no task tells"
+    counts = [
+        f"{one.value} {known.count(one)}"
+        for one in (Verdict.HOLDS, Verdict.FAILS, Verdict.NOISE)
+        if one in known
+    ]
+    text, shown = (
+        f"{observation.text} (here: {JUDGES[observation.judge]})",
+        ", ".join(counts) or "no task tells",
+    )
     tasks = "1 task" if len(known) == 1 else f"{len(known)} tasks"
-    return Claim(text, observation.judge(known) if known else Verdict.UNKNOWN, f"of {tasks}: {shown}")
+    return Claim(
+        text, observation.judge(known) if known else Verdict.UNKNOWN, f"of {tasks}: {shown}"
+    )

@@ -1,4 +1,6 @@
-"""Kummerfeld et al. (2015), observations 4 and 5: dev score over C and step size, and over the size of a batch."""
+"""Kummerfeld et al. (2015), observations 4 and 5: dev score over C and step size, and over the size
+of a batch.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,38 @@ from statistics import median
 from typing import Any
 
 from structopt.experiment.kummerfeld2015 import FEATURES, PAPER, notes, pass_seconds
-from structopt.experiment.noise import LEAST, Difference, Sample, difference, every, higher, larger, some
+from structopt.experiment.noise import (
+    LEAST,
+    Difference,
+    Sample,
+    difference,
+    every,
+    higher,
+    larger,
+    some,
+)
 from structopt.experiment.report import Cell, Claim, Report, Table
-from structopt.experiment.runs import Parts, cannot_tell, grouped, highest, instances, sample_of, setting_of
+from structopt.experiment.runs import (
+    Parts,
+    cannot_tell,
+    grouped,
+    highest,
+    instances,
+    sample_of,
+    setting_of,
+)
 from structopt.run import plots
 from structopt.run.records import RunRecord
 
 PRIMAL, DUAL, BATCHES = ("OPS l2", "likelihood"), ("OCP", "CP"), "OPS l2 batches"
 OTHER = {"OPS l2": "eta", "likelihood": "eta", "OCP": "steps"}
 """Parameters of the optimizer that are varied beside C; CP has none."""
-TITLES = {"OPS l2": "OPS, l2", "likelihood": "AdaGrad, softmax-margin", "OCP": "online cutting planes", "CP": "cutting planes"}
+TITLES = {
+    "OPS l2": "OPS, l2",
+    "likelihood": "AdaGrad, softmax-margin",
+    "OCP": "online cutting planes",
+    "CP": "cutting planes",
+}
 
 HIGH = 2.0
 """Points of F1 below the best of all methods within which a score counts as high."""
@@ -29,12 +53,26 @@ BROAD = 0.5
 FASTER = 1.2
 """Least ratio of speeds that counts as faster."""
 
-REMAIN_HIGH = f"Primal methods remain high over a broad range of values ({BROAD:.0%} of the grid within {HIGH:g} points)."
-SENSITIVE = "Dual methods are particularly sensitive to their values (a smaller share of the grid is high)."
-BADLY_CHOSEN = "Dual methods perform poorly at badly chosen values (their worst is below that of the primal methods)."
-SAME = "After as many decodes, the size of a batch does not change the score substantially (less than 1 point, η tuned)."
+REMAIN_HIGH = (
+    f"Primal methods remain high over a broad range of values ({BROAD:.0%} of the grid within "
+    f"{HIGH:g} points)."
+)
+SENSITIVE = (
+    "Dual methods are particularly sensitive to their values (a smaller share of the grid is high)."
+)
+BADLY_CHOSEN = (
+    "Dual methods perform poorly at badly chosen values (their worst is below that of the primal "
+    "methods)."
+)
+SAME = (
+    "After as many decodes, the size of a batch does not change the score substantially (less "
+    "than 1 point, η tuned)."
+)
 FAST = f"Larger batches speed OPS up, as there are fewer updates ({FASTER:g} times at least)."
-TUNED_ANEW = "For some tasks the step size has to be tuned anew when the size changes (or more is lost than by another seed)."
+TUNED_ANEW = (
+    "For some tasks the step size has to be tuned anew when the size changes (or more is lost "
+    "than by another seed)."
+)
 """The observations, of one task each."""
 
 Value = float | int
@@ -53,14 +91,18 @@ Grid = dict[tuple[Value, Value | None], Score]
 
 def robustness(records: Sequence[RunRecord], scale: str) -> Report:
     """Observations 4 and 5, on named entities."""
-    data = "Named entities, {} sentences of English CoNLL-2003 (the paper: OntoNotes); F1 after the pass that is best on dev"
+    data = (
+        "Named entities, {} sentences of English CoNLL-2003 (the paper: OntoNotes); F1 after the "
+        "pass that is best on dev"
+    )
     return _robustness(records, scale, data, "f1")
 
 
 def robustness_coreference(records: Sequence[RunRecord], scale: str) -> Report:
     """Observations 4 and 5, on coreference."""
     data = (
-        "Coreference, {} documents of LitBank with gold mentions (the paper: OntoNotes); the mean F1 of MUC, B3 and "
+        "Coreference, {} documents of LitBank with gold mentions (the paper: OntoNotes); the "
+        "mean F1 of MUC, B3 and "
         "CEAFe after the pass that is best on the dev split"
     )
     return _robustness(records, scale, data, "conll")
@@ -78,32 +120,50 @@ def _robustness(records: Sequence[RunRecord], scale: str, data: str, metric: str
         notes(
             scale,
             parts.note,
-            f"{data.format(instances(records))}, of five passes, of ten for batch cutting planes, as the paper tuned.",
-            "C is 1/(λm) with m instances; the paper's C, from 1e-1 to 1e-8, is λ. Here λ goes from 2e-1 to 2e-6, and η from "
+            f"{data.format(instances(records))}, of five passes, of ten for batch cutting "
+            "planes, as the paper tuned.",
+            "C is 1/(λm) with m instances; the paper's C, from 1e-1 to 1e-8, is λ. Here λ goes "
+            "from 2e-1 to 2e-6, and η from "
             "1 to 1e-3 (theirs to 1e-4).",
-            "A share of a grid depends on where the grid ends; so the range of C is given beside it.",
-            "Batches are worked through in one thread here, so that only the smaller number of updates can make them faster. "
+            "A share of a grid depends on where the grid ends; so the range of C is given beside "
+            "it.",
+            "Batches are worked through in one thread here, so that only the smaller number of "
+            "updates can make them faster. "
             "Where jobs run side by side, times are hints.",
             FEATURES,
         ),
-        partial(_draw, _means(grids), _means({BATCHES: batches})[BATCHES], _mean_speeds(speeds)) if grids or batches else None,
+        partial(_draw, _means(grids), _means({BATCHES: batches})[BATCHES], _mean_speeds(speeds))
+        if grids or batches
+        else None,
     )
 
 
-def grids_of(records: Sequence[RunRecord], metric: str) -> tuple[dict[str, Grid], Grid, dict[Value, Sample]]:
+def grids_of(
+    records: Sequence[RunRecord], metric: str
+) -> tuple[dict[str, Grid], Grid, dict[Value, Sample]]:
     """The grids of all methods, that of batches, and seconds of a pass by the size of a batch."""
     parts = Parts.of(records)
-    runs = grouped([record for record in records if (highest(record, metric) or 0.0) > 0], setting_of)
-    grids = {name: _grid(runs[name], ("C", OTHER.get(name)), metric, parts) for name in (*PRIMAL, *DUAL) if name in runs}
+    runs = grouped(
+        [record for record in records if (highest(record, metric) or 0.0) > 0], setting_of
+    )
+    grids = {
+        name: _grid(runs[name], ("C", OTHER.get(name)), metric, parts)
+        for name in (*PRIMAL, *DUAL)
+        if name in runs
+    }
     batches = runs.get(BATCHES, [])
     return grids, _grid(batches, ("batch_size", "eta"), metric, parts), _speeds(batches)
 
 
-def _grid(runs: Sequence[RunRecord], names: tuple[str, str | None], metric: str, parts: Parts) -> Grid:
+def _grid(
+    runs: Sequence[RunRecord], names: tuple[str, str | None], metric: str, parts: Parts
+) -> Grid:
     """Scores by two values of the optimizer, the second of which may be missing."""
 
     def key(run: RunRecord) -> tuple[Value, Value | None]:
-        return run.setting(f"optimizer.{names[0]}"), run.setting(f"optimizer.{names[1]}") if names[1] else None
+        return run.setting(f"optimizer.{names[0]}"), run.setting(f"optimizer.{names[1]}") if names[
+            1
+        ] else None
 
     grid: Grid = {}
     for values, same in grouped(runs, key).items():
@@ -119,7 +179,10 @@ def _speeds(runs: Sequence[RunRecord]) -> dict[Value, Sample]:
     speeds = {}
     for size, same in grouped(runs, lambda run: run.setting("optimizer.batch_size")).items():
         by_seed = grouped(same, lambda run: run.setting("seed"))
-        times = {seed: [time for run in own if (time := pass_seconds(run)) is not None] for seed, own in by_seed.items()}
+        times = {
+            seed: [time for run in own if (time := pass_seconds(run)) is not None]
+            for seed, own in by_seed.items()
+        }
         if values := {seed: median(known) for seed, known in times.items() if known}:
             speeds[size] = Sample(values)
     return dict(sorted(speeds.items()))
@@ -127,7 +190,9 @@ def _speeds(runs: Sequence[RunRecord]) -> dict[Value, Sample]:
 
 def _axes(grid: Mapping[tuple[Value, Value | None], Any]) -> tuple[list[Value], list[Value | None]]:
     rows = sorted({row for row, _ in grid})
-    columns = sorted({column for _, column in grid}, key=lambda column: -1.0 if column is None else column)
+    columns = sorted(
+        {column for _, column in grid}, key=lambda column: -1.0 if column is None else column
+    )
     return rows, columns
 
 
@@ -138,13 +203,24 @@ def _best(grid: Grid) -> Score:
 
 def _of_grid(grid: Grid, value: Callable[[list[float], Any], float]) -> Sample:
     """A number of the reported scores of every seed that all cells have."""
-    seeds = [seed for seed in _best(grid).reported.values if all(seed in score.reported.values for score in grid.values())]
-    return Sample({seed: value([score.reported.values[seed] for score in grid.values()], seed) for seed in seeds})
+    seeds = [
+        seed
+        for seed in _best(grid).reported.values
+        if all(seed in score.reported.values for score in grid.values())
+    ]
+    return Sample(
+        {
+            seed: value([score.reported.values[seed] for score in grid.values()], seed)
+            for seed in seeds
+        }
+    )
 
 
 def _share(grid: Grid, grids: Mapping[str, Grid]) -> Sample:
     """The share of a grid's values that score within `HIGH` of the best of all methods, by seed."""
-    tops = {name: _of_grid(one, lambda scores, seed: max(scores)).values for name, one in grids.items()}
+    tops = {
+        name: _of_grid(one, lambda scores, seed: max(scores)).values for name, one in grids.items()
+    }
 
     def share(scores: list[float], seed: Any) -> float:
         best = max(top[seed] for top in tops.values() if seed in top)
@@ -162,11 +238,26 @@ def _summary(grids: Mapping[str, Grid]) -> Table:
     for name, grid in grids.items():
         middle, share = _of_grid(grid, lambda scores, seed: median(scores)), _share(grid, grids)
         percent = Sample({seed: 100 * value for seed, value in share.values.items()})
-        rows.append((TITLES[name], len(grid), _best(grid).reported, middle, _worst(grid), percent, _high_range(grid)))
+        rows.append(
+            (
+                TITLES[name],
+                len(grid),
+                _best(grid).reported,
+                middle,
+                _worst(grid),
+                percent,
+                _high_range(grid),
+            )
+        )
     columns = (
-        "method", "settings", "F1 at the chosen values", "median", "worst",
-        f"% of settings within {HIGH:g} points of the best of all", f"C within {HIGH:g} points of its own best, the rest tuned",
-    )  # fmt: skip
+        "method",
+        "settings",
+        "F1 at the chosen values",
+        "median",
+        "worst",
+        f"% of settings within {HIGH:g} points of the best of all",
+        f"C within {HIGH:g} points of its own best, the rest tuned",
+    )
     return Table(columns, tuple(rows), "Every method over its grid.", 1)
 
 
@@ -180,7 +271,12 @@ def _high_range(grid: Grid) -> str:
 def _map_table(name: str, grid: Grid) -> Table:
     rows, columns = _axes(grid)
     heads = [f"{OTHER[name]} = {column:g}" if column is not None else "F1" for column in columns]
-    return Table(("", *heads), tuple((f"C = {row:g}", *_cells(grid, row, columns)) for row in rows), f"{TITLES[name]}: F1.", 1)
+    return Table(
+        ("", *heads),
+        tuple((f"C = {row:g}", *_cells(grid, row, columns)) for row in rows),
+        f"{TITLES[name]}: F1.",
+        1,
+    )
 
 
 def _cells(grid: Grid, row: Value, columns: Sequence[Value | None]) -> list[Sample | None]:
@@ -190,14 +286,20 @@ def _cells(grid: Grid, row: Value, columns: Sequence[Value | None]) -> list[Samp
 def _batch_table(batches: Grid, speeds: Mapping[Value, Sample]) -> Table:
     rows, columns = _axes(batches)
     cells = tuple((row, *_cells(batches, row, columns), speeds.get(row)) for row in rows)
-    heads = ("batch", *(f"η = {column:g}" for column in columns if column is not None), "seconds a pass")
+    heads = (
+        "batch",
+        *(f"η = {column:g}" for column in columns if column is not None),
+        "seconds a pass",
+    )
     return Table(heads, cells, "OPS by the size of a batch: F1 after as many decodes.", 2)
 
 
 def _best_by_row(grid: Grid) -> dict[Value, Score]:
     """The score at each value of the first key, the second chosen on the dev split."""
     rows, _ = _axes(grid)
-    return {row: _best({key: score for key, score in grid.items() if key[0] == row}) for row in rows}
+    return {
+        row: _best({key: score for key, score in grid.items() if key[0] == row}) for row in rows
+    }
 
 
 def observation4(grids: Mapping[str, Grid]) -> list[Claim]:
@@ -207,18 +309,26 @@ def observation4(grids: Mapping[str, Grid]) -> list[Claim]:
     dual = {name: share for name, share in shares.items() if name in DUAL}
     listed = ", ".join(f"{TITLES[name]} {share.mean:.0%}" for name, share in shares.items())
     if not primal:
-        return [cannot_tell(text, "primal methods") for text in (REMAIN_HIGH, SENSITIVE, BADLY_CHOSEN)]
+        return [
+            cannot_tell(text, "primal methods") for text in (REMAIN_HIGH, SENSITIVE, BADLY_CHOSEN)
+        ]
     broad = every(difference(share, share.constant(BROAD)).above() for share in primal.values())
     claims = [Claim(REMAIN_HIGH, broad, listed)]
     if not dual:
         return claims + [cannot_tell(text, "dual methods") for text in (SENSITIVE, BADLY_CHOSEN)]
     worst = {name: _worst(grid) for name, grid in grids.items()}
-    smaller = every(difference(one, other).above() for one in primal.values() for other in dual.values())
+    smaller = every(
+        difference(one, other).above() for one in primal.values() for other in dual.values()
+    )
     lower = every(higher(worst[one], worst[other]) for one in primal for other in dual)
     return [
         *claims,
         Claim(SENSITIVE, smaller, listed),
-        Claim(BADLY_CHOSEN, lower, ", ".join(f"{TITLES[name]} {value.text(1)}" for name, value in worst.items())),
+        Claim(
+            BADLY_CHOSEN,
+            lower,
+            ", ".join(f"{TITLES[name]} {value.text(1)}" for name, value in worst.items()),
+        ),
     ]
 
 
@@ -232,7 +342,11 @@ def observation5(batches: Grid, speeds: Mapping[Value, Sample]) -> list[Claim]:
     return [
         Claim(SAME, ~higher(ranked[-1], ranked[0], 1.0), "F1 by size " + _listed(best)),
         _faster(speeds),
-        Claim(TUNED_ANEW, some(cost.above() for cost in costs.values()), "points lost at the first size's η: " + _listed(costs)),
+        Claim(
+            TUNED_ANEW,
+            some(cost.above() for cost in costs.values()),
+            "points lost at the first size's η: " + _listed(costs),
+        ),
     ]
 
 
@@ -250,7 +364,11 @@ def _faster(speeds: Mapping[Value, Sample]) -> Claim:
     if len(speeds) < 2:
         return cannot_tell(FAST, "seconds of passes")
     quickest = min(speeds.values(), key=lambda time: time.mean)
-    return Claim(FAST, larger(speeds[min(speeds)], quickest, FASTER), "seconds a pass by size " + _listed(speeds))
+    return Claim(
+        FAST,
+        larger(speeds[min(speeds)], quickest, FASTER),
+        "seconds a pass by size " + _listed(speeds),
+    )
 
 
 def _listed(values: Mapping[Value, Sample | Difference]) -> str:
@@ -261,15 +379,22 @@ Means = Mapping[tuple[Value, Value | None], float]
 
 
 def _means(grids: Mapping[str, Grid]) -> dict[str, Means]:
-    return {name: {key: score.reported.mean for key, score in grid.items()} for name, grid in grids.items()}
+    return {
+        name: {key: score.reported.mean for key, score in grid.items()}
+        for name, grid in grids.items()
+    }
 
 
 def _mean_speeds(speeds: Mapping[Value, Sample]) -> dict[Value, float]:
     return {size: time.mean for size, time in speeds.items()}
 
 
-def _draw(grids: Mapping[str, Means], batches: Means, speeds: Mapping[Value, float], target: Path) -> None:
-    """Draw a heat map for each method, on one scale of colours, and the score by the size of a batch."""
+def _draw(
+    grids: Mapping[str, Means], batches: Means, speeds: Mapping[Value, float], target: Path
+) -> None:
+    """Draw a heat map for each method, on one scale of colours, and the score by the size of a
+    batch.
+    """
     panels = len(grids) + bool(batches)
     figure = plots.new_figure(11.0, 3.6 * -(-panels // 3))
     best = max((max(grid.values()) for grid in grids.values()), default=0.0)
@@ -286,24 +411,53 @@ def _heat(axes: Any, name: str, grid: Means, best: float) -> None:
     table = [[grid.get((row, column), nan) for row in rows] for column in columns]
     axes.imshow(table, cmap="viridis", vmin=best - 20, vmax=best, aspect="auto", origin="lower")
     axes.set_xticks(range(len(rows)), [f"{row:g}" for row in rows], fontsize=8)
-    axes.set_yticks(range(len(columns)), ["" if column is None else f"{column:g}" for column in columns], fontsize=8)
+    axes.set_yticks(
+        range(len(columns)),
+        ["" if column is None else f"{column:g}" for column in columns],
+        fontsize=8,
+    )
     axes.set(xlabel="C", ylabel={"eta": "η", "steps": "steps a visit"}.get(OTHER.get(name, ""), ""))
     axes.set_title(f"{TITLES[name]}: F1", loc="left", fontsize=10)
     for y, line in enumerate(table):
         for x, value in enumerate(line):
             shown = "" if isnan(value) else f"{value:.1f}"
-            axes.text(x, y, shown, ha="center", va="center", fontsize=8, color="black" if value > best - 7 else "white")
+            axes.text(
+                x,
+                y,
+                shown,
+                ha="center",
+                va="center",
+                fontsize=8,
+                color="black" if value > best - 7 else "white",
+            )
 
 
 def _sizes(axes: Any, batches: Means, speeds: Mapping[Value, float]) -> None:
     """Draw the score against the size of a batch, a line a step size, and what a pass costs."""
     rows, columns = _axes(batches)
-    for column, colour in zip(columns, ("#56B4E9", "#0072B2", "#D55E00", "#CC79A7", "#00795A"), strict=False):
+    for column, colour in zip(
+        columns, ("#56B4E9", "#0072B2", "#D55E00", "#CC79A7", "#00795A"), strict=False
+    ):
         points = [(row, batches[row, column]) for row in rows if (row, column) in batches]
-        axes.plot(*zip(*points, strict=True), color=colour, marker="o", markersize=3, linewidth=1.6, label=f"η = {column:g}")
+        axes.plot(
+            *zip(*points, strict=True),
+            color=colour,
+            marker="o",
+            markersize=3,
+            linewidth=1.6,
+            label=f"η = {column:g}",
+        )
     top = max(batches.values())
-    axes.set(xscale="log", xlabel="instances a batch", ylim=(max(min(batches.values()), top - 12) - 0.5, top + 0.5))
-    axes.set_xticks(rows, [f"{row}\n{speeds[row]:.2g} s" if row in speeds else f"{row}" for row in rows], fontsize=8)
+    axes.set(
+        xscale="log",
+        xlabel="instances a batch",
+        ylim=(max(min(batches.values()), top - 12) - 0.5, top + 0.5),
+    )
+    axes.set_xticks(
+        rows,
+        [f"{row}\n{speeds[row]:.2g} s" if row in speeds else f"{row}" for row in rows],
+        fontsize=8,
+    )
     axes.minorticks_off()
     axes.set_title("OPS by the size of a batch: F1, s a pass", loc="left", fontsize=10)
     plots.draw_grid(axes)

@@ -1,4 +1,6 @@
-"""Kummerfeld et al. (2015), Figure 1: of every method the runs, one a seed, whose values are best on the dev split."""
+"""Kummerfeld et al. (2015), Figure 1: of every method the runs, one a seed, whose values are best
+on the dev split.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,12 @@ from structopt.experiment.runs import Parts, arrival, highest, over_seeds, sampl
 from structopt.run.records import RunRecord, mean_curve
 
 SCORES = {
-    "ner": "f1", "dependency": "uas", "constituency": "bracket_f1_40", "coreference": "conll", "summarization": "rouge2_recall",
-}  # fmt: skip
+    "ner": "f1",
+    "dependency": "uas",
+    "constituency": "bracket_f1_40",
+    "coreference": "conll",
+    "summarization": "rouge2_recall",
+}
 PEAK = 0.2
 """Points below its best at which a method is said to have come to its peak."""
 
@@ -73,7 +79,9 @@ class Curve:
     @cached_property
     def drop(self) -> Sample:
         """The largest fall from one pass to the next, the first pass aside."""
-        return self._sample(lambda run: _fall([100 * score for score in run.curve(self.key)[1][1:]]))
+        return self._sample(
+            lambda run: _fall([100 * score for score in run.curve(self.key)[1][1:]])
+        )
 
     @cached_property
     def peak(self) -> Sample:
@@ -93,7 +101,9 @@ class Curve:
 
 
 def _fall(scores: Sequence[float]) -> float:
-    return max((before - after for before, after in zip(scores, scores[1:], strict=False)), default=0.0)
+    return max(
+        (before - after for before, after in zip(scores, scores[1:], strict=False)), default=0.0
+    )
 
 
 def _passes_to_peak(scores: Sequence[float]) -> float:
@@ -109,10 +119,15 @@ class Figure1:
 
     @classmethod
     def of(cls, records: Sequence[RunRecord]) -> Figure1:
-        """Take of every method the values whose highest dev score, the mean over seeds, is the highest."""
+        """Take of every method the values whose highest dev score, the mean over seeds, is the
+        highest.
+        """
         parts = Parts.of(records)
         scored = [record for record in records if record.curve(f"dev.{metric_of(record)}")[1]]
-        tried = [Curve(setting_of(runs[0]), label, runs, metric_of(runs[0]), parts) for label, runs in over_seeds(scored).items()]
+        tried = [
+            Curve(setting_of(runs[0]), label, runs, metric_of(runs[0]), parts)
+            for label, runs in over_seeds(scored).items()
+        ]
         curves = {}
         for method in dict.fromkeys((*METHODS, *(curve.method for curve in tried))):
             if own := [curve for curve in tried if curve.method == method]:

@@ -8,7 +8,15 @@ from math import inf
 
 from structopt.experiment.noise import Sample, average, every, higher
 from structopt.experiment.report import Cell, Claim, Report, Table
-from structopt.experiment.runs import SMALL, Parts, cannot_tell, grouped, instances, sample, several_seeds
+from structopt.experiment.runs import (
+    SMALL,
+    Parts,
+    cannot_tell,
+    grouped,
+    instances,
+    sample,
+    several_seeds,
+)
 from structopt.run.records import RunRecord
 
 Member = tuple[float, float]
@@ -34,19 +42,55 @@ class Theirs:
     best: Mapping[Member, tuple[float, float]]
 
 
-NER = Theirs("Named entities", "F1", "f1", dict(zip(MEMBERS, (
-    (1.0, 85.48), (10.0, 85.54), (1.0, 85.65), (1.0, 85.72), (1.0, 85.55), (1.0, 85.48), (1.0, 85.41),
-), strict=True)))  # fmt: skip
-PARSING = Theirs("Dependency parsing", "UAS", "uas_nopunct", dict(zip(MEMBERS, (
-    (0.1, 90.76), (0.01, 90.95), (0.01, 91.04), (0.01, 91.01), (0.01, 90.94), (0.01, 90.91), (0.1, 90.75),
-), strict=True)))  # fmt: skip
+NER = Theirs(
+    "Named entities",
+    "F1",
+    "f1",
+    dict(
+        zip(
+            MEMBERS,
+            (
+                (1.0, 85.48),
+                (10.0, 85.54),
+                (1.0, 85.65),
+                (1.0, 85.72),
+                (1.0, 85.55),
+                (1.0, 85.48),
+                (1.0, 85.41),
+            ),
+            strict=True,
+        )
+    ),
+)
+PARSING = Theirs(
+    "Dependency parsing",
+    "UAS",
+    "uas_nopunct",
+    dict(
+        zip(
+            MEMBERS,
+            (
+                (0.1, 90.76),
+                (0.01, 90.95),
+                (0.01, 91.04),
+                (0.01, 91.01),
+                (0.01, 90.94),
+                (0.01, 90.91),
+                (0.1, 90.75),
+            ),
+            strict=True,
+        )
+    ),
+)
 
 CONSTITUENTS = Theirs("Constituency parsing", "F1", "bracket_f1_40", {})
 
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of a member, in percent, by C: on the part that values are chosen on, and on the part that reports."""
+    """The scores of a member, in percent, by C: on the part that values are chosen on, and on the
+    part that reports.
+    """
 
     choosing: Mapping[float, Sample]
     reporting: Mapping[float, Sample]
@@ -67,42 +111,73 @@ Table1 = dict[Member, Scores]
 
 def table1_ner(records: Sequence[RunRecord], scale: str) -> Report:
     """Table 1, upper half: entity F1 for seven members of the loss family."""
-    return _table1(NER, records, scale, (
-        "CoNLL-2003 English, as in the paper, whose scores are of the test split (testb) with C chosen on testa. Scores on testa "
-        "are some five points higher than on testb, as in all work on this data.",
-        "The paper has 50 passes and gazetteers; here are as many passes as below, and the shipped templates without gazetteers.",
-        _grid_note(records, "its caption says {0.001, 0.01, 0.1, 1}, though its best C is 10 in one column"),
-    ))  # fmt: skip
+    return _table1(
+        NER,
+        records,
+        scale,
+        (
+            "CoNLL-2003 English, as in the paper, whose scores are of the test split (testb) "
+            "with C chosen on testa. Scores on testa "
+            "are some five points higher than on testb, as in all work on this data.",
+            "The paper has 50 passes and gazetteers; here are as many passes as below, and the "
+            "shipped templates without gazetteers.",
+            _grid_note(
+                records,
+                "its caption says {0.001, 0.01, 0.1, 1}, though its best C is 10 in one column",
+            ),
+        ),
+    )
 
 
 def table1_parsing(records: Sequence[RunRecord], scale: str) -> Report:
     """Table 1, lower half: unlabeled attachment for seven members of the loss family."""
-    return _table1(PARSING, records, scale, (
-        "The paper parses the English of CoNLL-2008 (39,279 sentences) with TurboParser's features and pruning. Here it is "
-        f"English EWT of Universal Dependencies, {instances(records)} of its 12,544 sentences, so that the whole takes minutes "
-        "(task.limit=null takes all). Scores are without punctuation, as there.",
-        "C = 1/(λm): on a smaller m the same λ is a larger C.",
-        _grid_note(records, "the paper's has 0.001 as well"),
-    ))  # fmt: skip
+    return _table1(
+        PARSING,
+        records,
+        scale,
+        (
+            "The paper parses the English of CoNLL-2008 (39,279 sentences) with TurboParser's "
+            "features and pruning. Here it is "
+            f"English EWT of Universal Dependencies, {instances(records)} of its 12,544 "
+            "sentences, so that the whole takes minutes "
+            "(task.limit=null takes all). Scores are without punctuation, as there.",
+            "C = 1/(λm): on a smaller m the same λ is a larger C.",
+            _grid_note(records, "the paper's has 0.001 as well"),
+        ),
+    )
 
 
 def constituents(records: Sequence[RunRecord], scale: str) -> Report:
     """The table that the paper does not have: bracket F1 for seven members of the loss family."""
-    return _table1(CONSTITUENTS, records, scale, (
-        "The paper has no constituents: there are no numbers to compare with, and its claims on entities and dependency trees "
-        f"are asked of trees of constituents. {instances(records)} sentences of the freely available tenth of the Penn Treebank, "
-        "with the tags of the trees, by the sparse span model; scores of sentences of up to 40 words.",
-        "The cost counts wrong rules (loss.cost=rules). " + _grid_note(records, "the paper's goes from 0.001 to 10"),
-    ))  # fmt: skip
+    return _table1(
+        CONSTITUENTS,
+        records,
+        scale,
+        (
+            "The paper has no constituents: there are no numbers to compare with, and its claims "
+            "on entities and dependency trees "
+            f"are asked of trees of constituents. {instances(records)} sentences of the freely "
+            "available tenth of the Penn Treebank, "
+            "with the tags of the trees, by the sparse span model; scores of sentences of up to "
+            "40 words.",
+            "The cost counts wrong rules (loss.cost=rules). "
+            + _grid_note(records, "the paper's goes from 0.001 to 10"),
+        ),
+    )
 
 
 def _grid_note(records: Sequence[RunRecord], theirs: str) -> str:
     grid = sorted({float(record.setting("optimizer.C")) for record in records})
     passes = sorted({int(record.setting("optimizer.epochs")) for record in records})
-    return f"C is from {{{', '.join(f'{one:g}' for one in grid)}}} ({theirs}); passes: {', '.join(map(str, passes))}."
+    return (
+        f"C is from {{{', '.join(f'{one:g}' for one in grid)}}} ({theirs}); passes: "
+        f"{', '.join(map(str, passes))}."
+    )
 
 
-def _table1(theirs: Theirs, records: Sequence[RunRecord], scale: str, notes: tuple[str, ...]) -> Report:
+def _table1(
+    theirs: Theirs, records: Sequence[RunRecord], scale: str, notes: tuple[str, ...]
+) -> Report:
     parts = Parts.of(records)
     scores = _scores(theirs, records, parts)
     return Report(
@@ -124,8 +199,15 @@ def _scores(theirs: Theirs, records: Sequence[RunRecord], parts: Parts) -> Table
             and (reported := sample(same, parts.score(theirs.metric), 100.0)) is not None
         }
         if cells:
-            scores[member] = Scores({C: one for C, (one, _) in cells.items()}, {C: one for C, (_, one) in cells.items()})
-    return dict(sorted(scores.items(), key=lambda one: MEMBERS.index(one[0]) if one[0] in MEMBERS else len(MEMBERS)))
+            scores[member] = Scores(
+                {C: one for C, (one, _) in cells.items()}, {C: one for C, (_, one) in cells.items()}
+            )
+    return dict(
+        sorted(
+            scores.items(),
+            key=lambda one: MEMBERS.index(one[0]) if one[0] in MEMBERS else len(MEMBERS),
+        )
+    )
 
 
 def _member(record: RunRecord) -> Member:
@@ -139,14 +221,32 @@ def _C(record: RunRecord) -> float:
 def _table(theirs: Theirs, scores: Table1, parts: Parts) -> Table:
     grid = sorted({C for member in scores.values() for C in member.reporting})
     columns = (
-        "β, γ", *(f"C = {C:g}" for C in grid), "chosen C", f"{theirs.score} there", "theirs: best C", f"theirs: {theirs.score}"
-    )  # fmt: skip
+        "β, γ",
+        *(f"C = {C:g}" for C in grid),
+        "chosen C",
+        f"{theirs.score} there",
+        "theirs: best C",
+        f"theirs: {theirs.score}",
+    )
     rows: list[tuple[Cell, ...]] = []
     for member, own in scores.items():
         C, score = theirs.best.get(member, (None, None))
         shown = None if C is None else f"{C:g}"
-        rows.append((name_of(member), *(own.reporting.get(one) for one in grid), f"{own.C:g}", own.chosen, shown, score))
-    return Table(columns, tuple(rows), f"{theirs.score} in percent (ours: {parts.reporting} split; C chosen on the dev split)")
+        rows.append(
+            (
+                name_of(member),
+                *(own.reporting.get(one) for one in grid),
+                f"{own.C:g}",
+                own.chosen,
+                shown,
+                score,
+            )
+        )
+    return Table(
+        columns,
+        tuple(rows),
+        f"{theirs.score} in percent (ours: {parts.reporting} split; C chosen on the dev split)",
+    )
 
 
 def name_of(member: Member) -> str:
@@ -162,23 +262,42 @@ def _claims(scores: Table1) -> tuple[Claim, ...]:
     neither = "Neither the CRF nor the SVM is optimal"
     higher_text = "The higher scores are obtained for losses between SVMs and CRFs"
     last = "(by its numbers) Every loss between scores at least as high as the CRF and the SVM"
-    steady = "(by its numbers) Over all losses the best scores differ by less than a third of a point"
+    steady = (
+        "(by its numbers) Over all losses the best scores differ by less than a third of a point"
+    )
     if CRF not in best or SVM not in best or not between:
-        return tuple(cannot_tell(text, "CRF, SVM or loss between") for text in (neither, higher_text, last, steady))
+        return tuple(
+            cannot_tell(text, "CRF, SVM or loss between")
+            for text in (neither, higher_text, last, steady)
+        )
     top = max(between, key=lambda member: scores[member].choosing[scores[member].C].mean)
     ends, middle = (best[CRF], best[SVM]), average(between.values())
     both_ends = f"CRF {best[CRF]}, SVM {best[SVM]}"
-    behind = [name_of(member) for member, score in between.items() if score.mean < max(end.mean for end in ends)]
+    behind = [
+        name_of(member)
+        for member, score in between.items()
+        if score.mean < max(end.mean for end in ends)
+    ]
     ranked = sorted(best.values(), key=lambda score: score.mean)
     return (
-        Claim(neither, every(higher(best[top], end) for end in ends), f"β, γ = {name_of(top)}: {best[top]}; {both_ends}"),
-        Claim(higher_text, every(higher(middle, end) for end in ends), f"mean of those between {middle}; {both_ends}"),
         Claim(
-            last, every(higher(score, end) for score in between.values() for end in ends),
+            neither,
+            every(higher(best[top], end) for end in ends),
+            f"β, γ = {name_of(top)}: {best[top]}; {both_ends}",
+        ),
+        Claim(
+            higher_text,
+            every(higher(middle, end) for end in ends),
+            f"mean of those between {middle}; {both_ends}",
+        ),
+        Claim(
+            last,
+            every(higher(score, end) for score in between.values() for end in ends),
             f"below one of the two: {'; '.join(behind) or 'none'}",
         ),
         Claim(
-            steady, ~higher(ranked[-1], ranked[0], 1 / 3),
+            steady,
+            ~higher(ranked[-1], ranked[0], 1 / 3),
             f"{ranked[-1].mean - ranked[0].mean:.2f} points from the lowest to the highest",
         ),
-    )  # fmt: skip
+    )

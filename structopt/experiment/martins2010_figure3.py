@@ -29,28 +29,35 @@ from structopt.run.records import RunRecord, mean_curve
 
 F1 = "f1"
 LBFGS_DEV, LBFGS_TEST, LBFGS_PASSES = 90.53, 85.31, 121
-"""Caption of Figure 3: "L-BFGS ultimately converges after 121 iterations to an F1 of" so much on dev and on test."""
+"""Caption of Figure 3: "L-BFGS ultimately converges after 121 iterations to an F1 of" so much on
+dev and on test.
+"""
 CLOSE = 0.1
 """Points below the lower of two best scores at which speed is compared."""
 
 
 def figure3(records: Sequence[RunRecord], scale: str) -> Report:
     """Figure 3: dev F1 of DCA, SGD and L-BFGS while they learn."""
-    named = grouped(records, lambda record: f"{setting_of(record)} C={float(record.setting('optimizer.C')):g}")
+    named = grouped(
+        records, lambda record: f"{setting_of(record)} C={float(record.setting('optimizer.C')):g}"
+    )
     groups, parts = with_curve(named, f"dev.{F1}"), Parts.of(records)
     key = parts.curve(F1, [run for runs in groups.values() for run in runs])
     notes = [
-        f"The paper gives its curves only, and of L-BFGS {LBFGS_DEV} on dev and {LBFGS_TEST} on test after {LBFGS_PASSES} "
+        f"The paper gives its curves only, and of L-BFGS {LBFGS_DEV} on dev and {LBFGS_TEST} on "
+        f"test after {LBFGS_PASSES} "
         "iterations. Its features have gazetteers; here are the shipped templates.",
         "As in the paper, neither axis counts the passes in which SGD tries its learning rates.",
         "Seconds are of this machine, and only comparable where nothing else ran on it.",
     ]
     return Report(
-        "Learning curves on named entities, CRF", "Martins et al. (2010), Figure 3; CoNLL-2003 English",
-        (_table(groups, key),), _claims(groups, parts, key),
+        "Learning curves on named entities, CRF",
+        "Martins et al. (2010), Figure 3; CoNLL-2003 English",
+        (_table(groups, key),),
+        _claims(groups, parts, key),
         ((SMALL,) if scale == "small" else ()) + (*several_seeds(records), parts.note, *notes),
         partial(draw, _panels(groups, key)),
-    )  # fmt: skip
+    )
 
 
 def _table(groups: Groups, key: str) -> Table:
@@ -58,43 +65,85 @@ def _table(groups: Groups, key: str) -> Table:
     for name, runs in groups.items():
         scores = [at_passes(runs, key, one) for one in (1, 5, 10, None)]
         passes, seconds = int(runs[0].curve(key)[0][-1]), sample(runs, "train.seconds_per_epoch")
-        rows.append((name, *scores, passes, seconds, LBFGS_DEV if name.startswith("L-BFGS") else None))
-    columns = ("", "pass 1", "pass 5", "pass 10", "last pass", "passes", "s a pass", f"theirs, pass {LBFGS_PASSES}")
+        rows.append(
+            (name, *scores, passes, seconds, LBFGS_DEV if name.startswith("L-BFGS") else None)
+        )
+    columns = (
+        "",
+        "pass 1",
+        "pass 5",
+        "pass 10",
+        "last pass",
+        "passes",
+        "s a pass",
+        f"theirs, pass {LBFGS_PASSES}",
+    )
     return Table(columns, tuple(rows), f"F1 on the {key.partition('.')[0]} split, percent")
 
 
 def _panels(groups: Groups, key: str) -> list[Panel]:
-    best = max((max(mean_curve(runs, key, times=100.0)[1]) for runs in groups.values()), default=100.0)
+    best = max(
+        (max(mean_curve(runs, key, times=100.0)[1]) for runs in groups.values()), default=100.0
+    )
     panels = []
     for against, x in (("epoch", "passes"), ("seconds", "seconds of training")):
         curves = [
             Curve(*mean_curve(runs, key, against, 100.0), name, COLOURS[number % len(COLOURS)])
             for number, (name, runs) in enumerate(groups.items())
         ]
-        panels.append(Panel(curves, x, f"F1 on {key.partition('.')[0]}, %", low=_floor(curves, best), high=best + 0.5))
+        panels.append(
+            Panel(
+                curves,
+                x,
+                f"F1 on {key.partition('.')[0]}, %",
+                low=_floor(curves, best),
+                high=best + 0.5,
+            )
+        )
     return panels
 
 
 def _floor(curves: Sequence[Curve], best: float) -> float:
-    """Return the lower end of the y axis: with first passes far below the rest, the last ones could not be told apart."""
+    """Return the lower end of the y axis: with first passes far below the rest, the last ones could
+    not be told apart.
+    """
     return max(min((min(curve.y) for curve in curves), default=0.0), best - 12.0)
 
 
 def _claims(groups: Groups, parts: Parts, key: str) -> tuple[Claim, ...]:
     better = "DCA reaches better-performing models than the baselines"
     fast = "DCA converges to accurate models at least as fast as SGD"
-    lower = "SGD at C = 10 is lower than the others: dev-set validation chose a suboptimal learning rate"
-    late = "(by its curves) L-BFGS takes many more passes to a model as good as DCA's after its fifth"
-    best = {name: score for name, runs in groups.items() if (score := sample_of(runs, lambda run: parts.best(run, F1)))}
-    chosen = {name: one.mean for name in best if (one := sample_of(groups[name], lambda run: highest(run, F1)))}
+    lower = (
+        "SGD at C = 10 is lower than the others: dev-set validation chose a suboptimal learning "
+        "rate"
+    )
+    late = (
+        "(by its curves) L-BFGS takes many more passes to a model as good as DCA's after its fifth"
+    )
+    best = {
+        name: score
+        for name, runs in groups.items()
+        if (score := sample_of(runs, lambda run: parts.best(run, F1)))
+    }
+    chosen = {
+        name: one.mean
+        for name in best
+        if (one := sample_of(groups[name], lambda run: highest(run, F1)))
+    }
     dca = [name for name in best if name.split()[0] == "DCA"]
     others = [name for name in best if name not in dca]
     if not dca or not others:
-        return tuple(cannot_tell(text, "DCA or no baseline") for text in (better, fast, lower, late))
+        return tuple(
+            cannot_tell(text, "DCA or no baseline") for text in (better, fast, lower, late)
+        )
     listed = ", ".join(f"{name} {score}" for name, score in best.items())
     ours, theirs = (max(names, key=lambda name: chosen[name]) for names in (dca, others))
     return (
-        Claim(better, higher(best[ours], best[theirs]), f"at the best pass on dev: {listed}; best on dev: {ours}, {theirs}"),
+        Claim(
+            better,
+            higher(best[ours], best[theirs]),
+            f"at the best pass on dev: {listed}; best on dev: {ours}, {theirs}",
+        ),
         _fast(fast, groups, key),
         _lower(lower, groups, key),
         _late(late, groups, key),
@@ -102,16 +151,26 @@ def _claims(groups: Groups, parts: Parts, key: str) -> tuple[Claim, ...]:
 
 
 def _fast(text: str, groups: Groups, key: str) -> Claim:
-    """Compare, at every C that both methods have, the passes to nearly the lower of their best scores."""
+    """Compare, at every C that both methods have, the passes to nearly the lower of their best
+    scores.
+    """
     verdicts, listed = [], []
     for name in [name for name in groups if name.startswith("DCA")]:
         other = name.replace("DCA", "SGD", 1)
         if other in groups:
-            level = min(max(mean_curve(groups[one], key, times=100.0)[1]) for one in (name, other)) - CLOSE
-            dca, sgd = (arrival(groups[one], key, partial(le, level / 100)) for one in (name, other))
+            level = (
+                min(max(mean_curve(groups[one], key, times=100.0)[1]) for one in (name, other))
+                - CLOSE
+            )
+            dca, sgd = (
+                arrival(groups[one], key, partial(le, level / 100)) for one in (name, other)
+            )
             if dca is not None and sgd is not None:
                 verdicts.append(~sooner(sgd, dca))
-                listed.append(f"{name.split()[-1]}: {level:.2f} at pass {dca.text(1, '')}, SGD {sgd.text(1, '')}")
+                listed.append(
+                    f"{name.split()[-1]}: {level:.2f} at pass {dca.text(1, '')}, SGD "
+                    f"{sgd.text(1, '')}"
+                )
     return Claim(text, every(verdicts), "; ".join(listed)) if verdicts else cannot_tell(text, "SGD")
 
 
@@ -127,7 +186,11 @@ def _lower(text: str, groups: Groups, key: str) -> Claim:
 
 def _late(text: str, groups: Groups, key: str) -> Claim:
     """Judge whether it takes more than twice as many passes."""
-    pairs = [name for name in groups if name.startswith("L-BFGS") and name.replace("L-BFGS", "DCA", 1) in groups]
+    pairs = [
+        name
+        for name in groups
+        if name.startswith("L-BFGS") and name.replace("L-BFGS", "DCA", 1) in groups
+    ]
     level = at_passes(groups[pairs[0].replace("L-BFGS", "DCA", 1)], key, 5) if pairs else None
     if level is None:
         return cannot_tell(text, "fifth pass of DCA and L-BFGS at the same C")

@@ -1,4 +1,6 @@
-"""Martins et al. (2010), Figure 4: learning curves of DCA and SGD on dependency trees, first and second order."""
+"""Martins et al. (2010), Figure 4: learning curves of DCA and SGD on dependency trees, first and
+second order.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,16 @@ from collections.abc import Sequence
 from functools import partial
 
 from structopt.experiment.curves import Curve, Panel, draw
-from structopt.experiment.noise import LEAST, Difference, Sample, Verdict, at_least, difference, every, some
+from structopt.experiment.noise import (
+    LEAST,
+    Difference,
+    Sample,
+    Verdict,
+    at_least,
+    difference,
+    every,
+    some,
+)
 from structopt.experiment.report import Cell, Claim, Report, Table
 from structopt.experiment.runs import (
     SMALL,
@@ -26,7 +37,9 @@ from structopt.run.records import RunRecord, mean_curve
 
 UAS = "uas_nopunct"
 NEGATIVE = 0.15
-"""Footnote 9: share of the training instances whose loss under loopy propagation was negative (Danish and English)."""
+"""Footnote 9: share of the training instances whose loss under loopy propagation was negative
+(Danish and English).
+"""
 ORDERS, METHODS = ("first", "second"), ("DCA", "SGD", "DCA-TRW")
 STYLES = {"first": "--", "second": "-"}
 EARLY = 2
@@ -37,17 +50,22 @@ def figure4(records: Sequence[RunRecord], scale: str) -> Report:
     groups, parts = with_curve(grouped(records, setting_of), f"dev.{UAS}"), Parts.of(records)
     key = parts.curve(UAS, [run for runs in groups.values() for run in runs])
     notes = [
-        "The paper has Arabic and Danish of CoNLL-X and English of CoNLL-2008, and gives its curves only (SGD there with "
-        "η = 0.01). Here are Universal Dependencies with the shipped templates; scores without punctuation, as in the paper.",
+        "The paper has Arabic and Danish of CoNLL-X and English of CoNLL-2008, and gives its "
+        "curves only (SGD there with "
+        "η = 0.01). Here are Universal Dependencies with the shipped templates; scores without "
+        "punctuation, as in the paper.",
         "As in the paper, passes do not count those in which SGD tries its learning rates.",
-        "DCA-TRW is not in the paper's figure: it is what footnote 9 proposes, a bound on the log-partition function from above.",
+        "DCA-TRW is not in the paper's figure: it is what footnote 9 proposes, a bound on the "
+        "log-partition function from above.",
     ]
     return Report(
-        "Learning curves on dependency trees, CRF", "Martins et al. (2010), Figure 4 and footnote 9",
-        (_table(groups, key),), _claims(groups, key),
+        "Learning curves on dependency trees, CRF",
+        "Martins et al. (2010), Figure 4 and footnote 9",
+        (_table(groups, key),),
+        _claims(groups, key),
         ((SMALL,) if scale == "small" else ()) + (*several_seeds(records), parts.note, *notes),
         partial(draw, _panels(groups, key)),
-    )  # fmt: skip
+    )
 
 
 def _table(groups: Groups, key: str) -> Table:
@@ -56,16 +74,33 @@ def _table(groups: Groups, key: str) -> Table:
         share = _negative(runs) if " second DCA" in name else None
         shown = None if share is None else f"{share.text(1)} %"
         passes, seconds = int(runs[0].curve(key)[0][-1]), sample(runs, "train.seconds_per_epoch")
-        rows.append((name, *(at_passes(runs, key, one) for one in (1, 2, 4, None)), passes, shown, seconds))
-    columns = ("", "pass 1", "pass 2", "pass 4", "last pass", "passes", "negative losses", "s a pass")
-    return Table(columns, tuple(rows), f"UAS on the {key.partition('.')[0]} split without punctuation, percent")
+        rows.append(
+            (name, *(at_passes(runs, key, one) for one in (1, 2, 4, None)), passes, shown, seconds)
+        )
+    columns = (
+        "",
+        "pass 1",
+        "pass 2",
+        "pass 4",
+        "last pass",
+        "passes",
+        "negative losses",
+        "s a pass",
+    )
+    return Table(
+        columns,
+        tuple(rows),
+        f"UAS on the {key.partition('.')[0]} split without punctuation, percent",
+    )
 
 
 def _negative(runs: Sequence[RunRecord]) -> Sample | None:
     """The share of visits that met a negative loss, percent."""
 
     def share(run: RunRecord) -> float | None:
-        count, passes, size = (run.metric(f"train.{name}") for name in ("negative_losses", "epochs", "instances"))
+        count, passes, size = (
+            run.metric(f"train.{name}") for name in ("negative_losses", "epochs", "instances")
+        )
         return 100 * count / (passes * size) if count is not None and passes and size else None
 
     return sample_of(runs, share)
@@ -82,7 +117,11 @@ def _panels(groups: Groups, key: str) -> list[Panel]:
             Curve(*points, f"{method}, {order}", COLOURS[METHODS.index(method)], STYLES[order])
             for order in ORDERS
             for method in METHODS
-            if (points := mean_curve(groups.get(f"{language} {order} {method}", []), key, times=100.0))[0]
+            if (
+                points := mean_curve(
+                    groups.get(f"{language} {order} {method}", []), key, times=100.0
+                )
+            )[0]
         ]
         panels.append(Panel(curves, "passes", f"UAS on {key.partition('.')[0]}, %", language))
     return panels
@@ -97,14 +136,19 @@ def _claims(groups: Groups, key: str) -> tuple[Claim, ...]:
     )
 
 
-def _leads(groups: Groups, key: str, order: str, methods: tuple[str, str], epoch: int | None) -> dict[str, Difference]:
+def _leads(
+    groups: Groups, key: str, order: str, methods: tuple[str, str], epoch: int | None
+) -> dict[str, Difference]:
     """The lead of a method over another after a pass, in points, by language."""
     leads = {}
     for language in _languages(groups):
         names = [f"{language} {order} {one}" for one in methods]
         if all(name in groups for name in names):
             shared = min(len(groups[name][0].curve(key)[0]) for name in names)
-            first, second = (at_passes(groups[name], key, None if epoch is None else min(epoch, shared)) for name in names)
+            first, second = (
+                at_passes(groups[name], key, None if epoch is None else min(epoch, shared))
+                for name in names
+            )
             if first is not None and second is not None:
                 leads[language] = difference(first, second, LEAST)
     return leads
@@ -133,19 +177,38 @@ def _second_order(groups: Groups, key: str) -> Claim:
 
 
 def _negative_share(groups: Groups) -> Claim:
-    text = f"Loopy propagation gives some {NEGATIVE:.0%} of the training instances a negative loss, whose steps are left out"
-    shares = {name.split()[0]: _negative(runs) for name, runs in groups.items() if name.endswith("second DCA")}
+    text = (
+        f"Loopy propagation gives some {NEGATIVE:.0%} of the training instances a negative loss, "
+        "whose steps are left out"
+    )
+    shares = {
+        name.split()[0]: _negative(runs)
+        for name, runs in groups.items()
+        if name.endswith("second DCA")
+    }
     known = {language: share for language, share in shares.items() if share is not None}
     if not known:
         return cannot_tell(text, "second-order DCA")
     listed = ", ".join(f"{language} {share.text(1)} %" for language, share in known.items())
-    alike = [difference(share, share.constant(0.0)).within(50 * NEGATIVE, 200 * NEGATIVE) for share in known.values()]
-    return Claim(text, some(alike), f"of the visits of all passes: {listed}; here: half to twice as many in a language")
+    alike = [
+        difference(share, share.constant(0.0)).within(50 * NEGATIVE, 200 * NEGATIVE)
+        for share in known.values()
+    ]
+    return Claim(
+        text,
+        some(alike),
+        f"of the visits of all passes: {listed}; here: half to twice as many in a language",
+    )
 
 
 def _repaired(groups: Groups, key: str) -> Claim:
-    """Judge the language with the largest share of negative losses, where there is most to repair."""
-    text = "A way to fix this is a technique that guarantees upper bounds on the log-partition function"
+    """Judge the language with the largest share of negative losses, where there is most to
+    repair.
+    """
+    text = (
+        "A way to fix this is a technique that guarantees upper bounds on the log-partition "
+        "function"
+    )
     shares = [_negative(runs) for name, runs in groups.items() if name.endswith("DCA-TRW")]
     gains = _leads(groups, key, "second", ("DCA-TRW", "DCA"), None)
     if not gains or None in shares:
@@ -154,5 +217,8 @@ def _repaired(groups: Groups, key: str) -> Claim:
     loopy = {language: _negative(groups[f"{language} second DCA"]) for language in gains}
     worst = max(gains, key=lambda language: share.mean if (share := loopy[language]) else 0.0)
     met = "none" if none else "some"
-    evidence = f"negative losses under trw_bp: {met}; points over loopy propagation: {_listed(gains)}; {worst} had most of them"
+    evidence = (
+        f"negative losses under trw_bp: {met}; points over loopy propagation: {_listed(gains)}; "
+        f"{worst} had most of them"
+    )
     return Claim(text, gains[worst].above() if none else Verdict.FAILS, evidence)

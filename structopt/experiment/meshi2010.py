@@ -1,4 +1,6 @@
-"""Meshi, Sontag, Jaakkola and Globerson (2010), Learning Efficiently with Approximate Inference via Dual Losses: Figure 1."""
+"""Meshi, Sontag, Jaakkola and Globerson (2010), Learning Efficiently with Approximate Inference via
+Dual Losses: Figure 1.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ METHODS = (DLPW, PEGASOS, PLANES)
 COLOURS = {DLPW: "#0072B2", PEGASOS: "#D55E00", PLANES: "#00795A"}
 
 NEAR = 0.01
-"""Methods are compared by the seconds until their objective is within this share of the best of all methods."""
+"""Methods are compared by the seconds until their objective is within this share of the best of all
+methods.
+"""
 FASTER = 1.0
 """Ratio of seconds of two methods above which one is faster."""
 MUCH = 3.0
@@ -31,7 +35,9 @@ TOP = 1.35
 
 @dataclass(frozen=True)
 class Statement:
-    """`faster` reaches the level at least `least` times as fast as `slower`, and less than `most` times where that is given."""
+    """`faster` reaches the level at least `least` times as fast as `slower`, and less than `most`
+    times where that is given.
+    """
 
     text: str
     faster: str
@@ -53,16 +59,26 @@ STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
     "Yeast": (
         Statement(f"{SUBGRADIENTS} DLPW.", DLPW, PLANES, MUCH),
         Statement(f"{SUBGRADIENTS} Pegasos.", PEGASOS, PLANES),
-        Statement("DLPW is significantly more efficient than Pegasos (6 times).", DLPW, PEGASOS, MUCH),
+        Statement(
+            "DLPW is significantly more efficient than Pegasos (6 times).", DLPW, PEGASOS, MUCH
+        ),
     ),
     "Scene": (
         Statement(f"{SUBGRADIENTS} DLPW.", DLPW, PLANES, MUCH),
         Statement(f"{SUBGRADIENTS} Pegasos.", PEGASOS, PLANES),
-        Statement("There is only a small advantage for DLPW over Pegasos.", DLPW, PEGASOS, 1.0, SLIGHT),
+        Statement(
+            "There is only a small advantage for DLPW over Pegasos.", DLPW, PEGASOS, 1.0, SLIGHT
+        ),
     ),
     "Reuters": (
-        Statement("The subgradient algorithms are more efficient than cutting planes: DLPW.", DLPW, PLANES),
-        Statement("The subgradient algorithms are more efficient than cutting planes: Pegasos.", PEGASOS, PLANES),
+        Statement(
+            "The subgradient algorithms are more efficient than cutting planes: DLPW.", DLPW, PLANES
+        ),
+        Statement(
+            "The subgradient algorithms are more efficient than cutting planes: Pegasos.",
+            PEGASOS,
+            PLANES,
+        ),
         Statement("DLPW takes less than half the time of Pegasos to converge.", DLPW, PEGASOS, 2.0),
     ),
     "synthetic": (
@@ -75,15 +91,24 @@ STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
 DATA = {
     "Yeast": "Yeast: 1,500 instances, 14 labels, C = .01.",
     "Scene": "Scene: 1,211 instances, 6 labels, C = .01.",
-    "Reuters": "Reuters: RCV1-v2, subset 1, 3,000 instances of 47,236 columns, the 30 most frequent labels, C = .003.",
-    "synthetic": "Synthetic: complete graphs of 20 variables with 4 states, 100 samples, C = .01; drawn anew, as section 5 says.",
+    "Reuters": (
+        "Reuters: RCV1-v2, subset 1, 3,000 instances of 47,236 columns, the 30 most frequent "
+        "labels, C = .003."
+    ),
+    "synthetic": (
+        "Synthetic: complete graphs of 20 variables with 4 states, 100 samples, C = .01; drawn "
+        "anew, as section 5 says."
+    ),
 }
 NOTES = (
-    "The paper does not give its C; here C = 1/(λm), so chosen that the optimum is neither that of zero weights nor hard to "
+    "The paper does not give its C; here C = 1/(λm), so chosen that the optimum is neither that "
+    "of zero weights nor hard to "
     "come near.",
-    "DLPW and Pegasos average their weights and have their first steps shortened (delay=auto), which the paper does not do: "
+    "DLPW and Pegasos average their weights and have their first steps shortened (delay=auto), "
+    "which the paper does not do: "
     "it makes both faster alike.",
-    "Linear programs are solved by HiGHS on compact models, from scratch for every visit; the paper's by GLPK, on a machine "
+    "Linear programs are solved by HiGHS on compact models, from scratch for every visit; the "
+    "paper's by GLPK, on a machine "
     "of 2010. Programs that are cheap here make the distance to DLPW smaller.",
     "Seconds are the optimizer's: evaluating the objective of equation (7) is left out.",
 )
@@ -104,7 +129,14 @@ class Trace:
 
     def reach(self, level: float) -> float | None:
         """Seconds until the objective is at most `level`; None where it never is."""
-        return next((second for second, value in zip(self.seconds, self.values, strict=True) if value <= level), None)
+        return next(
+            (
+                second
+                for second, value in zip(self.seconds, self.values, strict=True)
+                if value <= level
+            ),
+            None,
+        )
 
 
 Traces = Mapping[str, Mapping[int, Trace]]
@@ -145,7 +177,9 @@ def figure1_synthetic(records: Sequence[RunRecord], scale: str) -> Report:
 
 def _figure1(data: str, panel: str, records: Sequence[RunRecord], scale: str) -> Report:
     traces = _traces(records)
-    level = (1 + NEAR) * min((min(least(own).values.values()) for own in traces.values()), default=0.0)
+    level = (1 + NEAR) * min(
+        (min(least(own).values.values()) for own in traces.values()), default=0.0
+    )
     return Report(
         f"Objective against seconds of training: {data}",
         f"Meshi, Sontag, Jaakkola and Globerson (2010), ICML, Figure 1({panel}) and section 5",
@@ -175,41 +209,76 @@ def _table(traces: Traces, level: float, theirs: Mapping[str, str]) -> Table:
         a_pass = Sample({seed: trace.end / trace.passes for seed, trace in own.items()})
         seconds = there.at.text(2) if there.arrived else f"more than {there.at.text(1)}"
         passes = max(trace.passes for trace in own.values())
-        rows.append((name, least(own).text(5), passes, a_pass.text(3), seconds, times, theirs.get(name)))
+        rows.append(
+            (name, least(own).text(5), passes, a_pass.text(3), seconds, times, theirs.get(name))
+        )
     columns = (
-        "method", "least objective", "passes", "seconds a pass", f"seconds to within {NEAR:.0%}", "times DLPW's", "theirs"
-    )  # fmt: skip
-    return Table(columns, tuple(rows), f"Within {NEAR:.0%} of the best objective that any of them found: at most {level:.5f}.")
+        "method",
+        "least objective",
+        "passes",
+        "seconds a pass",
+        f"seconds to within {NEAR:.0%}",
+        "times DLPW's",
+        "theirs",
+    )
+    return Table(
+        columns,
+        tuple(rows),
+        f"Within {NEAR:.0%} of the best objective that any of them found: at most {level:.5f}.",
+    )
 
 
 def _ratio(first: Arrival | None, there: Arrival) -> str | None:
-    """Return how many times as long as DLPW a method takes to the level; a lower bound where it does not reach it."""
+    """Return how many times as long as DLPW a method takes to the level; a lower bound where it
+    does not reach it.
+    """
     if first is None or not first.arrived:
         return None
     return f"{'' if there.arrived else 'more than '}{there.at.mean / first.at.mean:.1f}"
 
 
 def judge(statement: Statement, traces: Traces, level: float) -> Claim:
-    """Judge a statement by the ratio of seconds to the level, of which runs that end above the level give a bound only."""
+    """Judge a statement by the ratio of seconds to the level, of which runs that end above the
+    level give a bound only.
+    """
     if statement.faster not in traces or statement.slower not in traces:
         return Claim(statement.text, None, "a method is missing")
     fast, slow = (reach(traces[name], level) for name in (statement.faster, statement.slower))
     verdicts = [sooner(fast, slow, statement.least)]
     if statement.most is not None:
         verdicts.append(~sooner(fast, slow, statement.most))
-    return Claim(statement.text, every(verdicts), f"{statement.faster} {fast.text()}, {statement.slower} {slow.text()}")
+    return Claim(
+        statement.text,
+        every(verdicts),
+        f"{statement.faster} {fast.text()}, {statement.slower} {slow.text()}",
+    )
 
 
 def _draw(traces: Traces, level: float, data: str, target: Path) -> None:
-    """Draw the objective against seconds, on a logarithmic axis, near the optimum, of the first seed; dotted: the level."""
+    """Draw the objective against seconds, on a logarithmic axis, near the optimum, of the first
+    seed; dotted: the level.
+    """
     figure = plots.new_figure(6.6, 4.0)
     axes = figure.subplots()
     best, first_seed = level / (1 + NEAR), {name: own[min(own)] for name, own in traces.items()}
     for name, trace in first_seed.items():
         marker = "o" if len(trace.values) <= 60 else ""
-        axes.plot(trace.seconds, trace.values, color=COLOURS.get(name), label=name, linewidth=1.6, marker=marker, markersize=2.5)
+        axes.plot(
+            trace.seconds,
+            trace.values,
+            color=COLOURS.get(name),
+            label=name,
+            linewidth=1.6,
+            marker=marker,
+            markersize=2.5,
+        )
     axes.axhline(level, color="#7F7F7F", linewidth=0.9, linestyle=":")
-    axes.set(xscale="log", xlabel="seconds of training", ylabel="objective, equation (7)", ylim=(best * 0.985, best * TOP))
+    axes.set(
+        xscale="log",
+        xlabel="seconds of training",
+        ylabel="objective, equation (7)",
+        ylim=(best * 0.985, best * TOP),
+    )
     first = min(trace.reach(best * TOP) or trace.end for trace in first_seed.values())
     axes.set_xlim(0.7 * first, 1.4 * max(trace.end for trace in first_seed.values()))
     plots.label_decades(axes.xaxis)

@@ -1,4 +1,6 @@
-"""Whether a difference is more than noise: means over seeds, differences with their standard errors, and verdicts."""
+"""Whether a difference is more than noise: means over seeds, differences with their standard
+errors, and verdicts.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,18 @@ from typing import Any
 ERRORS = 2.0
 """Standard errors that a difference must have to count."""
 LEAST = 0.05
-"""Points: the standard error of a difference of two held-out scores is taken to be at least this, since seeds may agree by luck,
-and another sample of sentences would have other scores."""
+"""Points: the standard error of a difference of two held-out scores is taken to be at least this,
+since seeds may agree by luck, and another sample of sentences would have other scores.
+"""
 CRITERION = (
-    "Numbers are means over seeds ± standard deviations. An observation *holds* or *does not hold* where the difference that "
-    f"decides it is at least {ERRORS:g} standard errors from the bound that it is compared with; else it is *within noise*. "
-    "The standard error is that of the mean difference seed by seed where both sides ran the same seeds, and else "
-    f"√(s₁²/n₁ + s₂²/n₂); of scores on held-out data it is taken to be at least {LEAST:g} points. With one seed the noise is "
+    "Numbers are means over seeds ± standard deviations. An observation *holds* or *does not "
+    "hold* where the difference that "
+    f"decides it is at least {ERRORS:g} standard errors from the bound that it is compared with; "
+    "else it is *within noise*. "
+    "The standard error is that of the mean difference seed by seed where both sides ran the "
+    "same seeds, and else "
+    f"√(s₁²/n₁ + s₂²/n₂); of scores on held-out data it is taken to be at least {LEAST:g} "
+    "points. With one seed the noise is "
     "unknown, and the verdict is *cannot be told*."
 )
 """What a report says of its verdicts."""
@@ -87,7 +94,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of two samples' means, and its standard error; None where a sample of one seed does not tell it."""
+    """A difference of two samples' means, and its standard error; None where a sample of one seed
+    does not tell it.
+    """
 
     value: float
     error: float | None
@@ -119,7 +128,8 @@ def average(samples: Iterable[Sample]) -> Sample:
 def difference(first: Sample, second: Sample, least: float = 0.0) -> Difference:
     r"""Compute the difference of two means and its standard error.
 
-        d = mean(a) - mean(b),    error² = var(a_s - b_s) / n  where both have the seeds s,  else  var(a)/n_a + var(b)/n_b
+        d = mean(a) - mean(b),    error² = var(a_s - b_s) / n  where both have the seeds s,  else
+        var(a)/n_a + var(b)/n_b
 
     Parameters
     ----------
@@ -131,29 +141,39 @@ def difference(first: Sample, second: Sample, least: float = 0.0) -> Difference:
     if first.n < 2 or second.n < 2:
         return Difference(value, None)
     if set(first.values) == set(second.values):
-        error = stdev(one - second.values[seed] for seed, one in first.values.items()) / sqrt(first.n)
+        error = stdev(one - second.values[seed] for seed, one in first.values.items()) / sqrt(
+            first.n
+        )
     else:
         error = sqrt(first.sd**2 / first.n + second.sd**2 / second.n)
     return Difference(value, max(error, least))
 
 
 def higher(first: Sample, second: Sample, by: float = 0.0) -> Verdict:
-    """Whether the first of two held-out scores, in points, is above the second by more than `by`."""
+    """Whether the first of two held-out scores, in points, is above the second by more than
+    `by`.
+    """
     return difference(first, second, LEAST).above(by)
 
 
 def larger(first: Sample, second: Sample, times: float = 1.0) -> Verdict:
-    """Whether the first of two positive quantities, such as seconds, is more than so many times the second."""
+    """Whether the first of two positive quantities, such as seconds, is more than so many times the
+    second.
+    """
     return difference(first.logarithm(), second.logarithm()).above(log(times))
 
 
 def ratio(first: Sample, second: Sample) -> float:
-    """How many times as large the first of two positive quantities is: the ratio of geometric means."""
+    """How many times as large the first of two positive quantities is: the ratio of geometric
+    means.
+    """
     return exp(first.logarithm().mean - second.logarithm().mean)
 
 
 def every(verdicts: Iterable[Verdict]) -> Verdict:
-    """Whether all hold: one that does not decides; else one within noise, or one that cannot be told, leaves it open."""
+    """Whether all hold: one that does not decides; else one within noise, or one that cannot be
+    told, leaves it open.
+    """
     known = list(verdicts)
     for one in (Verdict.FAILS, Verdict.UNKNOWN, Verdict.NOISE):
         if one in known:
@@ -167,7 +187,9 @@ def some(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def at_least(least: int, verdicts: Iterable[Verdict]) -> Verdict:
-    """Whether so many hold: what is within noise or cannot be told leaves it open where it could decide."""
+    """Whether so many hold: what is within noise or cannot be told leaves it open where it could
+    decide.
+    """
     known = list(verdicts)
     holding = known.count(Verdict.HOLDS)
     if holding >= least:
@@ -185,7 +207,8 @@ def most(verdicts: Iterable[Verdict]) -> Verdict:
 
 @dataclass(frozen=True)
 class Arrival:
-    """When runs came to a level, by seed: seconds or passes; of a run that did not come there, when it ended.
+    """When runs came to a level, by seed: seconds or passes; of a run that did not come there, when
+    it ended.
 
     Attributes
     ----------
@@ -203,7 +226,9 @@ class Arrival:
 
 
 def sooner(quick: Arrival, late: Arrival, times: float = 1.0) -> Verdict:
-    """Whether one arrives before another, which takes more than so many times as long; of bounds only what they imply."""
+    """Whether one arrives before another, which takes more than so many times as long; of bounds
+    only what they imply.
+    """
     verdict = larger(late.at, quick.at, times)
     if quick.arrived and late.arrived:
         return verdict

@@ -1,4 +1,6 @@
-"""The pages of all experiments: what finished sweeps report, what is said of it, and a table of one screen."""
+"""The pages of all experiments: what finished sweeps report, what is said of it, and a table of one
+screen.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,15 @@ from structopt.formats.durable_files import write_bytes
 READINGS, IMAGES, OBSERVATIONS = "readings", "images/experiments", "observations.md"
 """Beside the page: what it is made of, its pictures, and the page of one screen."""
 INTRODUCTION, ORDER, EARLIER = "introduction.md", "order.txt", ".earlier.md"
-MARK = "*From an earlier version: one seed, values chosen and scores reported on the dev split. The command makes it anew.*"
+MARK = (
+    "*From an earlier version: one seed, values chosen and scores reported on the dev split. The "
+    "command makes it anew.*"
+)
 KEYS = ("experiment", "scale", "command", "source", "claims", "text", "seconds", "runs", "figure")
 ROW = re.compile(r"^\| (?P<text>.+?) \| (?P<verdict>yes|no|cannot be told) \|", re.MULTILINE)
 SOURCE = re.compile(
-    r"(?P<paper>[A-Z][\w-]+(?:(?:, | and )[A-Z][\w-]+)*(?: et al\.)? \(\d{4}\)), (?:(?:EMNLP|ICML), )?(?P<place>[^;.|\n]*)"
+    r"(?P<paper>[A-Z][\w-]+(?:(?:, | and )[A-Z][\w-]+)*(?: et al\.)? \(\d{4}\)), "
+    r"(?:(?:EMNLP|ICML), )?(?P<place>[^;.|\n]*)"
 )
 """How reports name their paper, and the table or figure in it."""
 JOINT = f"python -m structopt experiments folder=SWEEPS report={joint.NAME}"
@@ -43,7 +49,8 @@ class Sweep:
 
 
 def finished(folder: Path, scale: str) -> dict[str, Sweep]:
-    """Find the finished sweeps in a folder and the folders in it, by experiment; of several the latest.
+    """Find the finished sweeps in a folder and the folders in it, by experiment; of several the
+    latest.
 
     Raises
     ------
@@ -52,11 +59,16 @@ def finished(folder: Path, scale: str) -> dict[str, Sweep]:
     """
     reports = sorted(folder.glob(f"**/{REPORT}"), key=lambda path: path.stat().st_mtime)
     every = [Sweep(path.parent, read_report(path)) for path in reports]
-    sweeps = {sweep.name: sweep for sweep in every if sweep.report["scale"] == scale and sweep.name != joint.NAME}
+    sweeps = {
+        sweep.name: sweep
+        for sweep in every
+        if sweep.report["scale"] == scale and sweep.name != joint.NAME
+    }
     if not sweeps:
         others = f" There are {len(every)} of another scale." if every else ""
         raise ConfigError(
-            f"folder={folder}: there is no finished sweep of an experiment at scale={scale} in it, which has a {REPORT}.{others} "
+            f"folder={folder}: there is no finished sweep of an experiment at scale={scale} in "
+            f"it, which has a {REPORT}.{others} "
             "Give the folder of sweeps, such as outputs/multirun."
         )
     return sweeps
@@ -67,22 +79,29 @@ def read_report(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_text(encoding="utf8"))
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: this is not JSON ({error}). Delete it, and run the experiment again.") from None
+        raise ConfigError(
+            f"{path}: this is not JSON ({error}). Delete it, and run the experiment again."
+        ) from None
     missing = [key for key in KEYS if not isinstance(values, dict) or key not in values]
     if missing:
-        raise ConfigError(f"{path}: the entry {missing[0]} is missing. Delete it, and run the experiment again.")
+        raise ConfigError(
+            f"{path}: the entry {missing[0]} is missing. Delete it, and run the experiment again."
+        )
     report: dict[str, Any] = values
     return report
 
 
 def kept(page: Path, scale: str) -> dict[str, Mapping[str, Any]]:
-    """The reports of a scale that the folder beside a page has from earlier times, by experiment."""
+    """The reports of a scale that the folder beside a page has from earlier times, by
+    experiment.
+    """
     reports = map(read_report, sorted((page.parent / READINGS).glob("*.json")))
     return {str(report["experiment"]): report for report in reports if report["scale"] == scale}
 
 
 def observations(reports: Mapping[str, Mapping[str, Any]], scale: str, target: Path) -> Sweep:
-    """Judge the observations of Kummerfeld et al. (2015) over all tasks; the report is written into a folder.
+    """Judge the observations of Kummerfeld et al. (2015) over all tasks; the report is written into
+    a folder.
 
     Raises
     ------
@@ -92,7 +111,9 @@ def observations(reports: Mapping[str, Mapping[str, Any]], scale: str, target: P
     own = {name: report for name, report in reports.items() if joint.wanted(name)}
     if not own:
         sought = f"{joint.FIGURE1}... and {joint.ROBUSTNESS}..."
-        raise ConfigError(f"report={joint.NAME} judges the finished sweeps of {sought}, and the folder has none.")
+        raise ConfigError(
+            f"report={joint.NAME} judges the finished sweeps of {sought}, and the folder has none."
+        )
     runs, seconds = (sum(report[key] for report in own.values()) for key in ("runs", "seconds"))
     target.mkdir(parents=True, exist_ok=True)
     write(joint.observations(own, scale), target, Origin(joint.NAME, scale, JOINT, runs, seconds))
@@ -111,10 +132,11 @@ def collect(sweeps: Sequence[Sweep], page: Path) -> None:
 
 
 def write_pages(page: Path) -> None:
-    """Write the page and that of one screen, of the readings beside it: the same readings give the same bytes.
+    """Write the page and that of one screen, of the readings beside it: the same readings give the
+    same bytes.
 
-    An experiment has ``NAME.json``, its report, or ``NAME.earlier.md``, a section of an earlier version, which is marked; and
-    perhaps ``NAME.md``, what is said of it, which no command changes.
+    An experiment has ``NAME.json``, its report, or ``NAME.earlier.md``, a section of an earlier
+    version, which is marked; and perhaps ``NAME.md``, what is said of it, which no command changes.
     """
     readings = page.parent / READINGS
     sections = [_section(readings, name) for name in _names(readings)]
@@ -143,13 +165,16 @@ def _section(readings: Path, name: str) -> str:
     values = read_report(report)
     text = str(values["text"]).replace(FIGURE, f"![{name}]({IMAGES}/{name}.png)")
     size = f"{values['runs']} runs, {duration(values['seconds'])} of training."
-    return "\n\n".join(block for block in (f"## {name}", f"    {values['command']}", size, text, said) if block)
+    return "\n\n".join(
+        block for block in (f"## {name}", f"    {values['command']}", size, text, said) if block
+    )
 
 
 def screen(readings: Path, page: str) -> str:
     """The page of one screen: paper and table, observation, verdict and command.
 
-    Reports whose observations are judged over all tasks together have no rows of their own where that is done.
+    Reports whose observations are judged over all tasks together have no rows of their own where
+    that is done.
     """
     rows: list[list[str]] = []
     seconds = 0.0
@@ -164,7 +189,9 @@ def screen(readings: Path, page: str) -> str:
             claims = [] if together and joint.wanted(name) else claims
             source, command = str(values["source"]), str(values["command"])
         else:
-            claims = [(found["text"], f"{found['verdict']} (earlier)") for found in ROW.finditer(earlier)]
+            claims = [
+                (found["text"], f"{found['verdict']} (earlier)") for found in ROW.finditer(earlier)
+            ]
             source, command = earlier, f"python -m structopt +experiment={name} data=DIR"
         found = SOURCE.search(" ".join(source.split()))
         paper, place = (found["paper"], found["place"]) if found else (name, "")
@@ -174,13 +201,18 @@ def screen(readings: Path, page: str) -> str:
             for number, (text, verdict) in enumerate(claims)
         ]
     head = (
-        "# The papers' observations\n\nEvery observation of the papers, and whether it holds here; numbers, criterion and "
+        "# The papers' observations\n\nEvery observation of the papers, and whether it holds "
+        "here; numbers, criterion and "
         f"readings are in [the published experiments]({page})."
     )
     if any("(earlier)" in row[3] for row in rows):
         head += " *(earlier)* marks verdicts of one seed, by the criteria of an earlier version."
     total = f"\n\n{duration(seconds)} of training in all.\n" if seconds else "\n"
-    return f"{head}\n\n" + tables.markdown([["paper", "table", "observation", "verdict", "command"], *rows]) + total
+    return (
+        f"{head}\n\n"
+        + tables.markdown([["paper", "table", "observation", "verdict", "command"], *rows])
+        + total
+    )
 
 
 def duration(seconds: float) -> str:

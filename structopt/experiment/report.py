@@ -1,4 +1,6 @@
-"""Reports of experiments: our table or figure beside the paper's, and whether the paper's observations hold here."""
+"""Reports of experiments: our table or figure beside the paper's, and whether the paper's
+observations hold here.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,16 @@ REPORT, FIGURE = "report.json", "![figure](FIGURE)"
 """The name of the file with a report in JSON; what stands for the figure in its text."""
 Cell = str | float | int | Sample | None
 Reporter = Callable[[Sequence[RunRecord], str], "Report"]
-"""Makes a report of the finished runs of a sweep and the scale (small, full): entry-point group ``structopt.experiment``."""
+"""Makes a report of the finished runs of a sweep and the scale (small, full): entry-point group
+``structopt.experiment``.
+"""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table; numbers are written with `digits` digits behind the point, samples as mean ± deviation; None is an empty cell."""
+    """A table; numbers are written with `digits` digits behind the point, samples as mean ±
+    deviation; None is an empty cell.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -41,14 +47,21 @@ class Table:
         return f"{self.caption}\n{table}" if self.caption else table
 
     def csv(self) -> str:
-        """Return the table as CSV, with all digits; a column of samples is two, of means and of standard deviations."""
-        sampled = [any(isinstance(row[j], Sample) for row in self.rows) for j in range(len(self.columns))]
+        """Return the table as CSV, with all digits; a column of samples is two, of means and of
+        standard deviations.
+        """
+        sampled = [
+            any(isinstance(row[j], Sample) for row in self.rows) for j in range(len(self.columns))
+        ]
         heads = [
             name
             for column, two in zip(self.columns, sampled, strict=True)
             for name in ([column, f"{column} sd"] if two else [column])
         ]
-        lines = [[value for cell, two in zip(row, sampled, strict=True) for value in _values(cell, two)] for row in self.rows]
+        lines = [
+            [value for cell, two in zip(row, sampled, strict=True) for value in _values(cell, two)]
+            for row in self.rows
+        ]
         return tables.comma_separated([heads, *lines])
 
     def _lines(self) -> list[Sequence[str]]:
@@ -78,7 +91,8 @@ class Claim:
     text : str
         The observation.
     held : Verdict, bool or None
-        Whether it holds here; a truth value where there is no noise, None where these runs cannot tell.
+        Whether it holds here; a truth value where there is no noise, None where these runs cannot
+        tell.
     evidence : str
         The numbers that decide it.
     """
@@ -92,7 +106,9 @@ class Claim:
         """The verdict."""
         if isinstance(self.held, Verdict):
             return self.held
-        return Verdict.UNKNOWN if self.held is None else Verdict.HOLDS if self.held else Verdict.FAILS
+        return (
+            Verdict.UNKNOWN if self.held is None else Verdict.HOLDS if self.held else Verdict.FAILS
+        )
 
     @property
     def verdict(self) -> str:
@@ -132,37 +148,64 @@ class Report:
     def verdict(self) -> str:
         """How many of the observations hold, and how many are within noise or cannot be told."""
         counts = Counter(claim.judged for claim in self.claims)
-        rest = [f"{counts[one]} {one.value}" for one in (Verdict.NOISE, Verdict.UNKNOWN) if counts[one]]
-        return ", ".join([f"{counts[Verdict.HOLDS]} of {len(self.claims)} observations hold", *rest])
+        rest = [
+            f"{counts[one]} {one.value}" for one in (Verdict.NOISE, Verdict.UNKNOWN) if counts[one]
+        ]
+        return ", ".join(
+            [f"{counts[Verdict.HOLDS]} of {len(self.claims)} observations hold", *rest]
+        )
 
     def markdown(self, figure: str = "figure.png", level: str = "#") -> str:
-        """Return the report in Markdown; the figure, where there is one, is ``figure.png`` beside it."""
-        blocks = [f"{level} {self.title}", *self.blocks(f"![figure]({figure})" if self.draw else "")]
+        """Return the report in Markdown; the figure, where there is one, is ``figure.png`` beside
+        it.
+        """
+        blocks = [
+            f"{level} {self.title}",
+            *self.blocks(f"![figure]({figure})" if self.draw else ""),
+        ]
         return "\n\n".join(blocks) + "\n"
 
     def blocks(self, figure: str = "") -> list[str]:
         """Return the paragraphs below the title."""
-        blocks = [self.source + ".", *(table.markdown() for table in self.tables), *([figure] if figure else [])]
+        blocks = [
+            self.source + ".",
+            *(table.markdown() for table in self.tables),
+            *([figure] if figure else []),
+        ]
         if self.claims:
             rows = tuple((claim.text, claim.verdict, claim.evidence) for claim in self.claims)
-            blocks += [Table(("the paper says", "here", "numbers"), rows, f"{self.verdict}.").markdown(), CRITERION]
+            blocks += [
+                Table(("the paper says", "here", "numbers"), rows, f"{self.verdict}.").markdown(),
+                CRITERION,
+            ]
         blocks += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
         if self.configuration:
             blocks.append(
                 Table(
-                    ("runs", "configuration"), tuple((name, f"`{words}`") for name, words in self.configuration), "What ran:"
+                    ("runs", "configuration"),
+                    tuple((name, f"`{words}`") for name, words in self.configuration),
+                    "What ran:",
                 ).markdown()
             )
         return blocks
 
 
 def with_failures(report: Report, others: Sequence[RunRecord]) -> Report:
-    """Add to the notes the runs that did not come to their end, and are therefore missing in the tables."""
+    """Add to the notes the runs that did not come to their end, and are therefore missing in the
+    tables.
+    """
     if not others:
         return report
-    reasons = [f"{record.status.lower()}{': ' + record.error if record.error else ''}" for record in others]
-    failures = "; ".join(f"{record.name} ({reason})" for record, reason in zip(others, reasons, strict=True))
-    return replace(report, notes=(f"Missing here, because they did not come to their end: {failures}.", *report.notes))
+    reasons = [
+        f"{record.status.lower()}{': ' + record.error if record.error else ''}" for record in others
+    ]
+    failures = "; ".join(
+        f"{record.name} ({reason})" for record, reason in zip(others, reasons, strict=True)
+    )
+    return replace(
+        report,
+        notes=(f"Missing here, because they did not come to their end: {failures}.", *report.notes),
+    )
 
 
 @dataclass(frozen=True)
@@ -187,35 +230,55 @@ class Origin:
 
 
 def write(report: Report, folder: Path, origin: Origin | None = None) -> Path:
-    """Write ``report.md``, ``report.json``, ``table.csv`` (further tables: ``table_2.csv``, ...) and ``figure.png``.
+    """Write ``report.md``, ``report.json``, ``table.csv`` (further tables: ``table_2.csv``, ...)
+    and ``figure.png``.
 
     Returns the path of the first.
     """
     if report.draw:
         report.draw(folder / "figure.png")
     for number, table in enumerate(report.tables, 1):
-        write_bytes(folder / ("table.csv" if number == 1 else f"table_{number}.csv"), table.csv().encode())
+        write_bytes(
+            folder / ("table.csv" if number == 1 else f"table_{number}.csv"), table.csv().encode()
+        )
     if origin is not None:
-        write_bytes(folder / REPORT, (json.dumps(_plain(report, origin), indent=1, ensure_ascii=False) + "\n").encode())
+        write_bytes(
+            folder / REPORT,
+            (json.dumps(_plain(report, origin), indent=1, ensure_ascii=False) + "\n").encode(),
+        )
     write_bytes(folder / "report.md", report.markdown().encode())
     return folder / "report.md"
 
 
 def _plain(report: Report, origin: Origin) -> dict[str, Any]:
-    """A report as JSON values: cells that are samples as their mean, standard deviation and number of seeds."""
+    """A report as JSON values: cells that are samples as their mean, standard deviation and number
+    of seeds.
+    """
     tables = [
         {
-            "caption": one.caption, "digits": one.digits, "columns": one.columns,
+            "caption": one.caption,
+            "digits": one.digits,
+            "columns": one.columns,
             "rows": [[_cell(cell) for cell in row] for row in one.rows],
         }
         for one in report.tables
-    ]  # fmt: skip
-    claims = [{"text": one.text, "verdict": one.verdict, "numbers": one.evidence} for one in report.claims]
+    ]
+    claims = [
+        {"text": one.text, "verdict": one.verdict, "numbers": one.evidence} for one in report.claims
+    ]
     return {
-        **asdict(origin), "title": report.title, "source": report.source, "verdict": report.verdict, "criterion": CRITERION,
-        "claims": claims, "tables": tables, "notes": report.notes, "configuration": report.configuration,
-        "figure": report.draw is not None, "text": "\n\n".join(report.blocks(FIGURE if report.draw else "")),
-    }  # fmt: skip
+        **asdict(origin),
+        "title": report.title,
+        "source": report.source,
+        "verdict": report.verdict,
+        "criterion": CRITERION,
+        "claims": claims,
+        "tables": tables,
+        "notes": report.notes,
+        "configuration": report.configuration,
+        "figure": report.draw is not None,
+        "text": "\n\n".join(report.blocks(FIGURE if report.draw else "")),
+    }
 
 
 def _cell(cell: Cell) -> Any:

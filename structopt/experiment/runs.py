@@ -1,4 +1,6 @@
-"""Scores and curves of an experiment's runs: those of one setting that differ in their seed only are averaged."""
+"""Scores and curves of an experiment's runs: those of one setting that differ in their seed only
+are averaged.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,15 @@ Points = tuple[list[float], list[float]]
 Groups = dict[str, list[RunRecord]]
 """Runs by the name of their setting."""
 SMALL = (
-    "This is the experiment at scale=small, which shows that it runs. Its numbers and verdicts say nothing about the paper: "
+    "This is the experiment at scale=small, which shows that it runs. Its numbers and verdicts "
+    "say nothing about the paper: "
     "for those, type data=DIR."
 )
 
 
-def grouped(records: Iterable[RunRecord], key: Callable[[RunRecord], Key]) -> dict[Key, list[RunRecord]]:
+def grouped(
+    records: Iterable[RunRecord], key: Callable[[RunRecord], Key]
+) -> dict[Key, list[RunRecord]]:
     """Return the runs of every key, keys in the order in which they come first."""
     groups: dict[Key, list[RunRecord]] = {}
     for record in records:
@@ -54,14 +59,18 @@ class Parts:
         """The splits of an experiment's runs."""
         test = bool(records) and all(record.metrics.get("test") for record in records)
         shares = {record.setting("tail") for record in records}
-        return cls("test" if test else "dev", max((share for share in shares if share), default=None))
+        return cls(
+            "test" if test else "dev", max((share for share in shares if share), default=None)
+        )
 
     def score(self, name: str) -> str:
         """The dotted name of a metric on the part that reports."""
         return f"{self.reporting}.{name}"
 
     def curve(self, name: str, runs: Sequence[RunRecord]) -> str:
-        """The same in histories: that of the part that reports, where it was scored after every pass."""
+        """The same in histories: that of the part that reports, where it was scored after every
+        pass.
+        """
         key = self.score(name)
         return key if runs and all(run.curve(key)[0] for run in runs) else f"dev.{name}"
 
@@ -73,23 +82,33 @@ class Parts:
         if self.tail is None:
             return "Values are chosen on the dev split and scores reported on the test split."
         return (
-            f"Values are chosen on the last {self.tail:.0%} of the training file, which nothing is trained on, and scores "
+            f"Values are chosen on the last {self.tail:.0%} of the training file, which nothing "
+            "is trained on, and scores "
             "reported on the file of the dev split."
         )
 
     def best(self, run: RunRecord, name: str, times: float = 100.0) -> float | None:
-        """The reported score of a run after the pass that is best by the dev score, times a factor."""
-        chosen, reported = run.curve(f"dev.{name}"), dict(zip(*run.curve(self.curve(name, [run])), strict=True))
+        """The reported score of a run after the pass that is best by the dev score, times a
+        factor.
+        """
+        chosen, reported = (
+            run.curve(f"dev.{name}"),
+            dict(zip(*run.curve(self.curve(name, [run])), strict=True)),
+        )
         known = [(score, epoch) for epoch, score in zip(*chosen, strict=True) if epoch in reported]
         return times * reported[max(known, key=lambda one: one[0])[1]] if known else None
 
 
 def highest(run: RunRecord, name: str, times: float = 100.0) -> float | None:
-    """The highest dev score of any pass, times a factor, by which values are chosen; None where there is none."""
+    """The highest dev score of any pass, times a factor, by which values are chosen; None where
+    there is none.
+    """
     return max((times * score for score in run.curve(f"dev.{name}")[1]), default=None)
 
 
-def at_passes(runs: Sequence[RunRecord], key: str, epoch: int | None, times: float = 100.0) -> Sample | None:
+def at_passes(
+    runs: Sequence[RunRecord], key: str, epoch: int | None, times: float = 100.0
+) -> Sample | None:
     """A column of the history after a pass, or the last one where that is None, by seed."""
 
     def value(run: RunRecord) -> float | None:
@@ -100,8 +119,12 @@ def at_passes(runs: Sequence[RunRecord], key: str, epoch: int | None, times: flo
     return sample_of(runs, value)
 
 
-def arrival(runs: Sequence[RunRecord], key: str, reached: Callable[[float], bool], against: str = "epoch") -> Arrival | None:
-    """When the runs first have a value that is good enough, in passes or seconds; None where they have no curve."""
+def arrival(
+    runs: Sequence[RunRecord], key: str, reached: Callable[[float], bool], against: str = "epoch"
+) -> Arrival | None:
+    """When the runs first have a value that is good enough, in passes or seconds; None where they
+    have no curve.
+    """
     at: dict[Any, float] = {}
     arrived = True
     for run in runs:
@@ -115,10 +138,14 @@ def arrival(runs: Sequence[RunRecord], key: str, reached: Callable[[float], bool
 
 def sample(runs: Sequence[RunRecord], metric: str, times: float = 1.0) -> Sample | None:
     """Return a metric by seed, times a factor; None where no run has it."""
-    return sample_of(runs, lambda run: None if (value := run.metric(metric)) is None else times * value)
+    return sample_of(
+        runs, lambda run: None if (value := run.metric(metric)) is None else times * value
+    )
 
 
-def sample_of(runs: Sequence[RunRecord], value: Callable[[RunRecord], float | None]) -> Sample | None:
+def sample_of(
+    runs: Sequence[RunRecord], value: Callable[[RunRecord], float | None]
+) -> Sample | None:
     """Return a number of every run by its seed; None where no run has one."""
     known = {run.setting("seed"): number for run in runs if (number := value(run)) is not None}
     return Sample(known) if known else None
@@ -141,7 +168,9 @@ def with_curve(groups: Groups, metric: str) -> Groups:
 
 def at(points: Points, x: float) -> float | None:
     """Return the last value of a curve at or before `x`; None where it has none."""
-    return next((value for here, value in reversed(list(zip(*points, strict=True))) if here <= x), None)
+    return next(
+        (value for here, value in reversed(list(zip(*points, strict=True))) if here <= x), None
+    )
 
 
 def at_pass(points: Points, epoch: int) -> float | None:
@@ -166,6 +195,14 @@ def several_seeds(records: Sequence[RunRecord]) -> list[str]:
 
 
 def instances(records: Sequence[RunRecord]) -> str:
-    """Return on how many instances these runs trained, such as ``3,000``, or ``3,000 to 14,041``."""
-    counts = sorted({int(count) for record in records if (count := record.metric("train.instances")) is not None})
+    """Return on how many instances these runs trained, such as ``3,000``, or ``3,000 to
+    14,041``.
+    """
+    counts = sorted(
+        {
+            int(count)
+            for record in records
+            if (count := record.metric("train.instances")) is not None
+        }
+    )
     return " to ".join(f"{count:,}" for count in dict.fromkeys(counts[:1] + counts[-1:])) or "no"

@@ -1,4 +1,6 @@
-"""Coreference: every mention chooses its antecedent among the mentions before it, or starts an entity."""
+"""Coreference: every mention chooses its antecedent among the mentions before it, or starts an
+entity.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,17 @@ from structopt.factor_graph.kinds import INDEPENDENT
 from structopt.kernels.waist.record import Array
 
 NEW, LINK, ANAPHOR = range(3)
-"""What costs count of a mention: that it starts an entity; that its antecedent is one of its entity; that it has one at all."""
+"""What costs count of a mention: that it starts an entity; that its antecedent is one of its
+entity; that it has one at all.
+"""
 
 
 class Antecedent(FactorGraph):
-    """One variable a mention: that it starts an entity (its first part), or its antecedent, a mention before it. O(links).
+    """One variable a mention: that it starts an entity (its first part), or its antecedent, a
+    mention before it. O(links).
 
-    Gold is a set: any earlier mention of the entity that is in reach will do; where there is none, the start of an entity.
+    Gold is a set: any earlier mention of the entity that is in reach will do; where there is none,
+    the start of an entity.
 
     Parameters
     ----------
@@ -43,9 +49,13 @@ class Antecedent(FactorGraph):
 
     def __init__(self, distance: int | None = 300, sentences: int | None = None) -> None:
         if distance is not None and distance < 1:
-            raise ConfigError(f"factor_graph.distance={distance} must be at least 1, or null for no limit.")
+            raise ConfigError(
+                f"factor_graph.distance={distance} must be at least 1, or null for no limit."
+            )
         if sentences is not None and sentences < 0:
-            raise ConfigError(f"factor_graph.sentences={sentences} must be at least 0, or null for no limit.")
+            raise ConfigError(
+                f"factor_graph.sentences={sentences} must be at least 0, or null for no limit."
+            )
         self.distance, self.sentences = distance, sentences
 
     @property
@@ -53,18 +63,24 @@ class Antecedent(FactorGraph):
         """Closed forms of the marginals of independent variables."""
         from structopt.kernels.chain import single_variable
 
-        return Calculus(single_variable.entropy, single_variable.slope, single_variable.conditionals)
+        return Calculus(
+            single_variable.entropy, single_variable.slope, single_variable.conditionals
+        )
 
     def admit(self, encoded: Encoded) -> tuple[Encoded, str]:
-        """Return the training corpus as it is, and how many mentions have no antecedent in reach."""
+        """Return the training corpus as it is, and how many mentions have no antecedent in
+        reach.
+        """
         documents = _documents(encoded)
         chain = _chains(documents)
         lost = int(np.count_nonzero((chain.before > 0) & (self._nearest(documents, chain) < 0)))
         if not lost:
             return encoded, ""
         return encoded, (
-            f"{lost} of {len(chain.before)} mentions have all earlier mentions of their entity out of reach "
-            f"(factor_graph.distance={_shown(self.distance)}, factor_graph.sentences={_shown(self.sentences)}): they count as new"
+            f"{lost} of {len(chain.before)} mentions have all earlier mentions of their entity "
+            "out of reach "
+            f"(factor_graph.distance={_shown(self.distance)}, "
+            f"factor_graph.sentences={_shown(self.sentences)}): they count as new"
         )
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
@@ -91,13 +107,19 @@ class Antecedent(FactorGraph):
         parts = _starts(documents, structure) + np.where(nearest < 0, 0, 1 + nearest - first)
         return SparseVectors(documents.offsets, parts.astype(np.int32), np.ones(len(parts)))
 
-    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
-        """The antecedents of the same entity that are in reach; where there is none, the start of an entity."""
+    def allowed(
+        self, encoded: Encoded, structure: Structure, role: str = "variable"
+    ) -> AllowedParts:
+        """The antecedents of the same entity that are in reach; where there is none, the start of
+        an entity.
+        """
         self.check_role(role)
         documents = _documents(encoded)
         chain, reach = _chains(documents), self._reach(documents)
         mention = np.repeat(np.arange(len(reach)), chain.before)
-        rank = np.arange(len(mention)) - np.repeat(np.cumsum(chain.before) - chain.before, chain.before)
+        rank = np.arange(len(mention)) - np.repeat(
+            np.cumsum(chain.before) - chain.before, chain.before
+        )
         antecedent = chain.order[chain.place[mention] - chain.before[mention] + rank]
         near = antecedent >= (np.arange(len(reach)) - reach)[mention]
         mention, antecedent = mention[near], antecedent[near]
@@ -110,19 +132,27 @@ class Antecedent(FactorGraph):
         offsets = np.concatenate([[0], np.cumsum(np.maximum(counts, 1))]).astype(np.int64)
         parts = np.concatenate([linked, starts[alone]])[order].astype(np.int32)
         return AllowedParts(
-            documents.offsets.astype(np.int64), starts.astype(np.int32), (starts + 1 + reach).astype(np.int32), offsets, parts
+            documents.offsets.astype(np.int64),
+            starts.astype(np.int32),
+            (starts + 1 + reach).astype(np.int32),
+            offsets,
+            parts,
         )
 
     def targets(self, encoded: Encoded, structure: Structure) -> Targets:
-        """The allowed antecedents of every document: a set of outputs, also where it has one alone."""
+        """The allowed antecedents of every document: a set of outputs, also where it has one
+        alone.
+        """
         m = len(encoded)
         none = SparseVectors(np.zeros(m + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
         return Targets(none, np.ones(m, bool), self.allowed(encoded, structure))
 
     def counted(self, role: str, encoded: Encoded) -> Counted:
-        """Of ``variable`` the mentions. Of ``link`` one unit for a mention that starts an entity; two for any other.
+        """Of ``variable`` the mentions. Of ``link`` one unit for a mention that starts an entity;
+        two for any other.
 
-        These two are its antecedent, which is missed by any wrong one, and that it has one, which is missed by none at all.
+        These two are its antecedent, which is missed by any wrong one, and that it has one, which
+        is missed by none at all.
         """
         documents = _documents(encoded)
         anaphors = self._nearest(documents, _chains(documents)) >= 0
@@ -142,7 +172,9 @@ class Antecedent(FactorGraph):
         role: str = "variable",
         gold: SparseVectors | None = None,
     ) -> SparseVectors:
-        """Cost p up to a constant: -weight at the allowed parts; for ``anaphor`` its weight at the start of an entity."""
+        """Cost p up to a constant: -weight at the allowed parts; for ``anaphor`` its weight at the
+        start of an entity.
+        """
         allowed = self.allowed(encoded, structure, role)
         if role == "variable":
             return allowed.weighted(-weights)
@@ -161,10 +193,16 @@ class Antecedent(FactorGraph):
         parts = np.concatenate([[0], np.cumsum(1 + self._reach(documents))])
         mention = int(np.searchsorted(parts, position, side="right")) - 1
         choice, reach = position - int(parts[mention]), int(self._reach(documents)[mention])
-        return f"mention {mention + 1} " + ("starts an entity" if choice == 0 else f"→ {mention - reach + choice}")
+        return f"mention {mention + 1} " + (
+            "starts an entity" if choice == 0 else f"→ {mention - reach + choice}"
+        )
 
-    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
-        """The antecedent of every mention, counted within its document; -1: it starts an entity. int32, shape (mentions,)."""
+    def view(
+        self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
+    ) -> Array:
+        """The antecedent of every mention, counted within its document; -1: it starts an entity.
+        int32, shape (mentions,).
+        """
         documents = _documents(encoded)
         reach, begins = self._reach(documents), documents.offsets[:-1]
         parts = np.concatenate([[0], np.cumsum(1 + reach)])
@@ -173,11 +211,21 @@ class Antecedent(FactorGraph):
         mention = np.searchsorted(parts, chosen, side="right") - 1
         choice = np.zeros(len(reach), np.int64)
         choice[mention] = chosen - parts[mention]
-        antecedent = np.arange(len(reach)) - reach - 1 + choice - np.repeat(begins, np.diff(documents.offsets))
+        antecedent = (
+            np.arange(len(reach))
+            - reach
+            - 1
+            + choice
+            - np.repeat(begins, np.diff(documents.offsets))
+        )
         return np.where(choice == 0, -1, antecedent).astype(np.int32)
 
-    def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
-        """Of every mention, that it starts an entity (column 0) and every antecedent: shape (mentions, mentions + 1)."""
+    def probabilities(
+        self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
+    ) -> list[Array]:
+        """Of every mention, that it starts an entity (column 0) and every antecedent: shape
+        (mentions, mentions + 1).
+        """
         documents, tables = _documents(encoded), []
         for choices in self.choices(name, documents, structure, marginals):
             n = int(choices["mention"].max(initial=0))
@@ -189,7 +237,9 @@ class Antecedent(FactorGraph):
     def choices(
         self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
     ) -> list[dict[str, Array]]:
-        """Every ``mention`` (from 1) with every ``antecedent`` in reach (0: it starts an entity), and the ``probability``."""
+        """Every ``mention`` (from 1) with every ``antecedent`` in reach (0: it starts an entity),
+        and the ``probability``.
+        """
         documents, columns = _documents(encoded), []
         reach = self._reach(documents)
         for i, of_parts in enumerate(marginals):
@@ -197,22 +247,30 @@ class Antecedent(FactorGraph):
             mention = np.repeat(np.arange(len(own)), 1 + own)
             choice = np.arange(len(mention)) - np.repeat(np.cumsum(1 + own) - 1 - own, 1 + own)
             antecedent = np.where(choice == 0, 0, mention - own[mention] + choice)
-            columns.append({"mention": mention + 1, "antecedent": antecedent, "probability": of_parts})
+            columns.append(
+                {"mention": mention + 1, "antecedent": antecedent, "probability": of_parts}
+            )
         return columns
 
     def _reach(self, documents: EncodedMentions) -> Array:
         """How many mentions before each one may be its antecedent, int64, shape (mentions,)."""
-        position = np.arange(int(documents.offsets[-1])) - np.repeat(documents.offsets[:-1], np.diff(documents.offsets))
+        position = np.arange(int(documents.offsets[-1])) - np.repeat(
+            documents.offsets[:-1], np.diff(documents.offsets)
+        )
         reach = position if self.distance is None else np.minimum(position, self.distance)
         if self.sentences is None:
             return np.asarray(reach)
-        document = np.repeat(np.arange(len(documents)), np.diff(documents.offsets)).astype(np.int64) << 32
+        document = (
+            np.repeat(np.arange(len(documents)), np.diff(documents.offsets)).astype(np.int64) << 32
+        )
         first_sentence = np.maximum(documents.sentences - self.sentences, 0)
         nearest = np.searchsorted(document + documents.sentences, document + first_sentence)
         return np.asarray(np.minimum(reach, np.arange(len(reach)) - nearest))
 
     def _nearest(self, documents: EncodedMentions, chain: _Chains) -> Array:
-        """The nearest earlier mention of the same entity, counted over the corpus; -1 where none is in reach."""
+        """The nearest earlier mention of the same entity, counted over the corpus; -1 where none is
+        in reach.
+        """
         last = chain.order[np.maximum(chain.place - 1, 0)]
         near = (chain.before > 0) & (last >= np.arange(len(last)) - self._reach(documents))
         return np.asarray(np.where(near, last, -1))
@@ -240,14 +298,17 @@ def _chains(documents: EncodedMentions) -> _Chains:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     same = (np.diff(document[order]) == 0) & (np.diff(documents.gold[order]) == 0)
-    first = np.maximum.accumulate(np.where(np.concatenate([[False], same]), 0, np.arange(len(order))))
+    first = np.maximum.accumulate(
+        np.where(np.concatenate([[False], same]), 0, np.arange(len(order)))
+    )
     return _Chains(order, place, (np.arange(len(order)) - first)[place])
 
 
 def _documents(encoded: Encoded) -> EncodedMentions:
     if not isinstance(encoded, EncodedMentions):
         raise ConfigError(
-            "factor_graph=antecedent is a graph of mentions and their antecedents, which this task's data do not have. Take "
+            "factor_graph=antecedent is a graph of mentions and their antecedents, which this "
+            "task's data do not have. Take "
             "task=coreference, or another factor_graph."
         )
     return encoded
@@ -265,9 +326,14 @@ def _added(first: SparseVectors, second: SparseVectors) -> SparseVectors:
     """The sums of sparse vectors that have no part in common."""
     sizes = np.diff(first.offsets), np.diff(second.offsets)
     instance = np.concatenate([np.repeat(np.arange(len(own)), own) for own in sizes])
-    parts, values = np.concatenate([first.parts, second.parts]), np.concatenate([first.values, second.values])
+    parts, values = (
+        np.concatenate([first.parts, second.parts]),
+        np.concatenate([first.values, second.values]),
+    )
     order = np.lexsort((parts, instance))
-    return SparseVectors((first.offsets + second.offsets).astype(np.int64), parts[order], values[order])
+    return SparseVectors(
+        (first.offsets + second.offsets).astype(np.int64), parts[order], values[order]
+    )
 
 
 def _shown(limit: int | None) -> str:

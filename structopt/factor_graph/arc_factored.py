@@ -21,24 +21,26 @@ from structopt.kernels.waist.record import Array
 
 
 class ArcFactored(FactorGraph):
-    """Every token has one head, and the arcs form a tree: one part an arc, and with labels one a label of an arc.
+    """Every token has one head, and the arcs form a tree: one part an arc, and with labels one a
+    label of an arc.
 
     Parameters
     ----------
     projective : bool
-        Whether arcs may not cross: inference by Eisner's algorithm, O(n^3), instead of Chu-Liu-Edmonds, O(n^2), and the
-        matrix-tree theorem, O(n^3).
+        Whether arcs may not cross: inference by Eisner's algorithm, O(n^3), instead of
+        Chu-Liu-Edmonds, O(n^2), and the matrix-tree theorem, O(n^3).
     labeled : bool
         Whether arcs carry a relation, so that an output is heads and relations.
     single_root : bool
         Whether exactly one token depends on the root; else one or several.
     repair : str
-        What becomes of training sentences whose gold tree is none of these trees: ``lift`` moves arcs upwards until it is,
-        ``drop`` leaves the sentence out, ``refuse`` ends with an error.
+        What becomes of training sentences whose gold tree is none of these trees: ``lift`` moves
+        arcs upwards until it is, ``drop`` leaves the sentence out, ``refuse`` ends with an error.
 
     Notes
     -----
-    McDonald et al. (2005); Martins et al. (2010), section 5. Marginals: Koo et al. (2007), Smith and Smith (2007).
+    McDonald et al. (2005); Martins et al. (2010), section 5. Marginals: Koo et al. (2007), Smith
+    and Smith (2007).
     """
 
     def __init__(
@@ -48,12 +50,19 @@ class ArcFactored(FactorGraph):
         single_root: bool = True,
         repair: Literal["lift", "drop", "refuse"] = "lift",
     ) -> None:
-        self.projective, self.labeled, self.single_root, self.repair = projective, labeled, single_root, repair
+        self.projective, self.labeled, self.single_root, self.repair = (
+            projective,
+            labeled,
+            single_root,
+            repair,
+        )
 
     @property
     def traits(self) -> GraphTraits:
         """The kind, by which the algorithms are chosen, follows from `projective`."""
-        return GraphTraits(PROJECTIVE if self.projective else ARBORESCENCE, anchored=True, labeled=self.labeled)
+        return GraphTraits(
+            PROJECTIVE if self.projective else ARBORESCENCE, anchored=True, labeled=self.labeled
+        )
 
     @property
     def views(self) -> Mapping[str, str]:
@@ -62,15 +71,21 @@ class ArcFactored(FactorGraph):
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """A token is wrong where its head is (``arc``), or where its head or its relation is (``labeled_arc``)."""
+        """A token is wrong where its head is (``arc``), or where its head or its relation is
+        (``labeled_arc``).
+        """
         return {**super().roles, "arc": "arc", **({"labeled_arc": "label"} if self.labeled else {})}
 
     def admit(self, encoded: Encoded) -> tuple[EncodedTrees, str]:
-        """Return the training corpus with gold trees that the graph allows, and what had to be changed for it."""
+        """Return the training corpus with gold trees that the graph allows, and what had to be
+        changed for it.
+        """
         return admitted(trees_of(encoded), self.projective, self.single_root, self.repair)
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
-        """Lay out the arcs of every sentence, and the labels on them; no part is tied, whether `positional` or not."""
+        """Lay out the arcs of every sentence, and the labels on them; no part is tied, whether
+        `positional` or not.
+        """
         from structopt.kernels.trees.arcs import ARCS
 
         trees = trees_of(encoded)
@@ -80,9 +95,14 @@ class ArcFactored(FactorGraph):
         arc = PartGroup("arc", 1, sentences)
         groups = (PartGroup("label", L, sentences), arc) if L else (arc,)
         lengths = np.diff(trees.offsets)
-        algorithms, longest = import_module(f"structopt.kernels.trees.{self.kind}"), int(lengths.max(initial=1))
+        algorithms, longest = (
+            import_module(f"structopt.kernels.trees.{self.kind}"),
+            int(lengths.max(initial=1)),
+        )
         return Structure(
-            record=ARCS.pack(labels=L, single_root=self.single_root, tokens=trees.offsets, arcs=arcs, heads=heads),
+            record=ARCS.pack(
+                labels=L, single_root=self.single_root, tokens=trees.offsets, arcs=arcs, heads=heads
+            ),
             groups=groups,
             parts=part_offsets(groups),
             kind=self.kind,
@@ -105,13 +125,19 @@ class ArcFactored(FactorGraph):
         parts = np.stack([labels, unlabeled], axis=1).ravel()
         return SparseVectors(2 * tokens, parts.astype(np.int32), np.ones(len(parts)))
 
-    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+    def allowed(
+        self, encoded: Encoded, structure: Structure, role: str = "variable"
+    ) -> AllowedParts:
         """Arcs that gold may have, or labels on them."""
         labeled = self.labeled and role != "arc"
-        return allowed_arcs(trees_of(encoded), structure, self.roles[role], len(encoded.labels) if labeled else 0)
+        return allowed_arcs(
+            trees_of(encoded), structure, self.roles[role], len(encoded.labels) if labeled else 0
+        )
 
     def restricted(self, encoded: Encoded, structure: Structure) -> AllowedParts | None:
-        """Relations that are kept, on all arcs to their words; None where arcs carry none. Heads are kept by `candidates`."""
+        """Relations that are kept, on all arcs to their words; None where arcs carry none. Heads
+        are kept by `candidates`.
+        """
         trees = trees_of(encoded)
         if not self.labeled or trees.allowed is None:
             return None
@@ -122,26 +148,43 @@ class ArcFactored(FactorGraph):
         tokens = structure.part_tokens[JOINED.get(group.name, group.name)]
         return joined_tokens(encoded, tokens[position].tolist())
 
-    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
-        """Head (0 for the root, else counted from 1) and relation number (-1: none) of every token, shape (tokens, 2)."""
+    def view(
+        self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
+    ) -> Array:
+        """Head (0 for the root, else counted from 1) and relation number (-1: none) of every token,
+        shape (tokens, 2).
+        """
         return chosen_heads(trees_of(encoded), structure, outputs, self.views[name])
 
-    def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
-        """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0 is the root."""
+    def probabilities(
+        self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
+    ) -> list[Array]:
+        """Probability of every head of every word, shape (words, words + 1) for each sentence;
+        column 0 is the root.
+        """
         return head_tables(structure, marginals)
 
-    def choices(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[dict[str, Array]]:
+    def choices(
+        self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
+    ) -> list[dict[str, Array]]:
         """Every arc with every relation, and its probability."""
         return arc_choices(structure, marginals)
 
 
 def candidate_arcs(trees: EncodedTrees) -> tuple[Array, Array]:
-    """Offsets of the candidate arcs of each token, and their heads: all tokens of the sentence, where no candidates are given."""
+    """Offsets of the candidate arcs of each token, and their heads: all tokens of the sentence,
+    where no candidates are given.
+    """
     if trees.candidates is not None:
         return trees.candidates
     lengths = np.diff(trees.offsets)
     arcs = np.concatenate([[0], np.cumsum(np.repeat(lengths, lengths))]).astype(np.int64)
-    heads = np.concatenate([np.zeros(0, np.int32), *(np.tile(np.arange(n, dtype=np.int32), n) for n in lengths.tolist())])
+    heads = np.concatenate(
+        [
+            np.zeros(0, np.int32),
+            *(np.tile(np.arange(n, dtype=np.int32), n) for n in lengths.tolist()),
+        ]
+    )
     return arcs, heads
 
 
@@ -162,8 +205,11 @@ def gold_arcs(trees: EncodedTrees, structure: Structure) -> Array:
     return np.asarray(gold - np.repeat(arcs[trees.offsets[:-1]], np.diff(trees.offsets)))
 
 
-def allowed_arcs(trees: EncodedTrees, structure: Structure, group: str, labels: int) -> AllowedParts:
-    """The parts of a group that gold outputs may have, of every token: its arcs, or where `labels` > 0 the labels on them.
+def allowed_arcs(
+    trees: EncodedTrees, structure: Structure, group: str, labels: int
+) -> AllowedParts:
+    """The parts of a group that gold outputs may have, of every token: its arcs, or where `labels`
+    > 0 the labels on them.
 
     Where the gold head is not known all arcs are allowed; where the relation is not, all labels.
     """
@@ -184,11 +230,19 @@ def allowed_arcs(trees: EncodedTrees, structure: Structure, group: str, labels: 
     offsets = np.concatenate([[0], np.cumsum(np.where(whole, 0, counts))]).astype(np.int64)
     parts = (part + shift[token[part // wide]])[kept].astype(np.int32)
     ends = np.where(whole, starts, ends)
-    return AllowedParts(trees.offsets.astype(np.int64), starts.astype(np.int32), ends.astype(np.int32), offsets, parts)
+    return AllowedParts(
+        trees.offsets.astype(np.int64),
+        starts.astype(np.int32),
+        ends.astype(np.int32),
+        offsets,
+        parts,
+    )
 
 
 def kept_relations(trees: EncodedTrees, structure: Structure, relations: Array) -> AllowedParts:
-    """The labels on arcs that outputs may have, given the relations that each token may have: bool, shape (tokens, relations)."""
+    """The labels on arcs that outputs may have, given the relations that each token may have: bool,
+    shape (tokens, relations).
+    """
     arcs, _ = candidate_arcs(trees)
     token, L = np.repeat(np.arange(len(arcs) - 1), np.diff(arcs)), relations.shape[1]
     possible = relations[token]
@@ -198,17 +252,32 @@ def kept_relations(trees: EncodedTrees, structure: Structure, relations: Array) 
     shift = (structure.spans("label")[0] - arcs[trees.offsets[:-1]] * L)[sentence]
     starts = arcs[:-1] * L + shift
     ends = np.where(free, starts, arcs[1:] * L + shift)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(token[part // L], minlength=len(free)))]).astype(np.int64)
+    offsets = np.concatenate(
+        [[0], np.cumsum(np.bincount(token[part // L], minlength=len(free)))]
+    ).astype(np.int64)
     parts = (part + shift[token[part // L]]).astype(np.int32)
-    return AllowedParts(trees.offsets.astype(np.int64), starts.astype(np.int32), ends.astype(np.int32), offsets, parts)
+    return AllowedParts(
+        trees.offsets.astype(np.int64),
+        starts.astype(np.int32),
+        ends.astype(np.int32),
+        offsets,
+        parts,
+    )
 
 
-def chosen_heads(trees: EncodedTrees, structure: Structure, outputs: SparseVectors, group: str) -> Array:
-    """Head (0 for the root, else counted from 1) and relation number (-1: none) of every token, shape (tokens, 2)."""
+def chosen_heads(
+    trees: EncodedTrees, structure: Structure, outputs: SparseVectors, group: str
+) -> Array:
+    """Head (0 for the root, else counted from 1) and relation number (-1: none) of every token,
+    shape (tokens, 2).
+    """
     arcs, heads = candidate_arcs(trees)
     parts, _ = structure.active_in(group, outputs)
     L = next(one.width for one in structure.groups if one.name == group)
-    chosen_head, token = heads[parts // L], np.repeat(np.arange(len(arcs) - 1), np.diff(arcs))[parts // L]
+    chosen_head, token = (
+        heads[parts // L],
+        np.repeat(np.arange(len(arcs) - 1), np.diff(arcs))[parts // L],
+    )
     position = np.arange(len(arcs) - 1) - np.repeat(trees.offsets[:-1], np.diff(trees.offsets))
     chosen = np.zeros((len(arcs) - 1, 2), np.int32)
     chosen[token, 0] = np.where(chosen_head == position[token], 0, chosen_head + 1)
@@ -217,21 +286,30 @@ def chosen_heads(trees: EncodedTrees, structure: Structure, outputs: SparseVecto
 
 
 def head_tables(structure: Structure, marginals: list[Array]) -> list[Array]:
-    """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0 is the root."""
+    """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0
+    is the root.
+    """
     offsets = structure.spans("arc")[1].tolist()
     tables = []
     for begin, end, of_arcs in zip(offsets, offsets[1:], marginals, strict=False):
         head, modifier = structure.part_tokens["arc"][begin:end].T
         words = int(modifier[-1]) + 1
         table = np.zeros((words, words + 1))
-        table[modifier, np.where(head == ROOT, 0, head + 1)] = of_arcs.reshape(end - begin, -1).sum(axis=1)
+        table[modifier, np.where(head == ROOT, 0, head + 1)] = of_arcs.reshape(end - begin, -1).sum(
+            axis=1
+        )
         tables.append(table)
     return tables
 
 
 def arc_choices(structure: Structure, marginals: list[Array]) -> list[dict[str, Array]]:
-    """Every candidate arc with every label on it, and its probability: see `structopt.core.factor_graph.FactorGraph.choices`."""
-    offsets, labeled = structure.spans("arc")[1].tolist(), any(group.name == "label" for group in structure.groups)
+    """Every candidate arc with every label on it, and its probability: see
+    `structopt.core.factor_graph.FactorGraph.choices`.
+    """
+    offsets, labeled = (
+        structure.spans("arc")[1].tolist(),
+        any(group.name == "label" for group in structure.groups),
+    )
     columns = []
     for begin, end, of_parts in zip(offsets, offsets[1:], marginals, strict=False):
         head, modifier = structure.part_tokens["arc"][begin:end].T.astype(np.int64)
@@ -239,6 +317,11 @@ def arc_choices(structure: Structure, marginals: list[Array]) -> list[dict[str, 
         labels = np.tile(np.arange(L), end - begin) if labeled else np.full(end - begin, -1)
         heads = np.where(head == ROOT, 0, head + 1)
         columns.append(
-            {"modifier": np.repeat(modifier + 1, L), "head": np.repeat(heads, L), "label": labels, "probability": of_parts}
+            {
+                "modifier": np.repeat(modifier + 1, L),
+                "head": np.repeat(heads, L),
+                "label": labels,
+                "probability": of_parts,
+            }
         )
     return columns

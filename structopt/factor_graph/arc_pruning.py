@@ -1,4 +1,6 @@
-"""Arc pruning: a model whose arcs are scored one by one leaves each token of a dependency tree few heads."""
+"""Arc pruning: a model whose arcs are scored one by one leaves each token of a dependency tree few
+heads.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,11 @@ from structopt.kernels.waist.record import Array
 
 @dataclass(frozen=True)
 class ArcPruning(Pruning):
-    """Keeps the heads h of each token m with p(h, m) >= ratio * max_g p(g, m), the max_heads most probable of them at most.
+    """Keeps the heads h of each token m with p(h, m) >= ratio * max_g p(g, m), the max_heads most
+    probable of them at most.
 
-    p are the arc marginals of a model of factor_graph=arc_factored. The arcs of its best tree are always kept, so that a tree
-    survives whatever is pruned.
+    p are the arc marginals of a model of factor_graph=arc_factored. The arcs of its best tree are
+    always kept, so that a tree survives whatever is pruned.
 
     Parameters
     ----------
@@ -32,7 +35,8 @@ class ArcPruning(Pruning):
 
     Notes
     -----
-    Martins et al. (2009), section 5; thresholds relative to the best head as in Rush and Petrov (2012).
+    Martins et al. (2009), section 5; thresholds relative to the best head as in Rush and Petrov
+    (2012).
     """
 
     model: str | None
@@ -52,24 +56,37 @@ class ArcPruning(Pruning):
     @property
     def graph(self) -> dict[str, Any]:
         """Trees of the same kind, without relations, whose arcs are scored one by one."""
-        return {"name": "arc_factored", "projective": self.projective, "labeled": False, "single_root": self.single_root}
+        return {
+            "name": "arc_factored",
+            "projective": self.projective,
+            "labeled": False,
+            "single_root": self.single_root,
+        }
 
     @property
     def thresholds(self) -> dict[str, float]:
         """The least probability, as a share of the best head's, and the most heads of a token."""
         return {"ratio": self.ratio, "max_heads": self.max_heads}
 
-    def prune(self, graph: FactorGraph, encoded: Encoded, coarse: CoarseOutputs, keep_gold: bool) -> Pruned:
+    def prune(
+        self, graph: FactorGraph, encoded: Encoded, coarse: CoarseOutputs, keep_gold: bool
+    ) -> Pruned:
         """See `Pruning`.
 
-        The metrics are the candidate heads a token, and the share of the gold arcs that are kept without `keep_gold`.
+        The metrics are the candidate heads a token, and the share of the gold arcs that are kept
+        without `keep_gold`.
         """
         trees, structure = trees_of(encoded), coarse.structure
         head, modifier = structure.part_tokens["arc"].T
         heads = np.where(head == ROOT, modifier, head)
         token = np.repeat(trees.offsets[:-1], np.diff(structure.spans("arc")[1])) + modifier
         tokens = int(trees.offsets[-1])
-        keep = probable(coarse.marginals(), ends_of(np.bincount(token, minlength=tokens)), self.ratio, self.max_heads)
+        keep = probable(
+            coarse.marginals(),
+            ends_of(np.bincount(token, minlength=tokens)),
+            self.ratio,
+            self.max_heads,
+        )
         keep[coarse.best()] = True
         recall = None
         if trees.heads is not None:
@@ -78,13 +95,16 @@ class ArcPruning(Pruning):
             keep |= gold & keep_gold
         arcs = ends_of(np.bincount(token[keep], minlength=tokens))
         mean = float(arcs[-1]) / max(tokens, 1)
-        summary = f"{mean:.1f} heads a token" + ("" if recall is None else f", {100 * recall:.2f} % of gold arcs")
+        summary = f"{mean:.1f} heads a token" + (
+            "" if recall is None else f", {100 * recall:.2f} % of gold arcs"
+        )
         pruned = replace(trees, candidates=(arcs, heads[keep].astype(np.int32)))
         return Pruned(pruned, {"pruner_heads": mean, "pruner_recall": recall}, summary)
 
 
 def probable(p: Array, arcs: Array, ratio: float, max_heads: int) -> Array:
-    """Which arcs are at least so probable as a share of the token's best, and among its `max_heads` most probable.
+    """Which arcs are at least so probable as a share of the token's best, and among its `max_heads`
+    most probable.
 
     Parameters
     ----------
@@ -105,7 +125,8 @@ def probable(p: Array, arcs: Array, ratio: float, max_heads: int) -> Array:
     keep = p >= ratio * np.repeat(np.maximum.reduceat(p, arcs[:-1]), counts)
     if max_heads == 0:
         return keep
-    order = np.lexsort((-p, np.repeat(np.arange(len(counts)), counts)))  # token by token, the most probable first
+    # token by token, the most probable first
+    order = np.lexsort((-p, np.repeat(np.arange(len(counts)), counts)))
     rank = np.empty(len(p), np.int64)
     rank[order] = np.arange(len(p)) - np.repeat(arcs[:-1], counts)
     chosen: Array = keep & (rank < max_heads)

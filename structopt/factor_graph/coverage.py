@@ -21,23 +21,27 @@ from structopt.kernels.waist.record import Array
 
 
 class Coverage(FactorGraph):
-    r"""Summaries y of a document: any of its sentences j, within a budget B; and the bigrams b that they have.
+    r"""Summaries y of a document: any of its sentences j, within a budget B; and the bigrams b that
+    they have.
 
-        score(y) = sum_j s_j y_j + sum_b t_b c_b,    c_b = 1 where some sentence with b is in,    sum_j len_j y_j <= B
+        score(y) = sum_j s_j y_j + sum_b t_b c_b,    c_b = 1 where some sentence with b is in,
+        sum_j len_j y_j <= B
 
-    An instance has a part for each sentence, and then one for each bigram. COVERAGE factors make the parts of bigrams follow
-    from the sentences, whatever the sign of t_b: one for all neighbouring bigrams that the same sentences have. One more factor
-    keeps the budget.
+    An instance has a part for each sentence, and then one for each bigram. COVERAGE factors make
+    the parts of bigrams follow from the sentences, whatever the sign of t_b: one for all
+    neighbouring bigrams that the same sentences have. One more factor keeps the budget.
 
     Parameters
     ----------
     budget : str
-        The kind of that factor: ``length_budget``, of which ad3 knows all that fits, or ``linear_budget``, whose sentences may be
-        in in part, as in lp. The summaries are the same; bounds of ad3 are lower with the first and found sooner with the second.
+        The kind of that factor: ``length_budget``, of which ad3 knows all that fits, or
+        ``linear_budget``, whose sentences may be in in part, as in lp. The summaries are the same;
+        bounds of ad3 are lower with the first and found sooner with the second.
 
     Notes
     -----
-    Gillick and Favre (2009); Berg-Kirkpatrick, Gillick and Klein (2011). Inference: inference=ilp, lp, ad3 or greedy.
+    Gillick and Favre (2009); Berg-Kirkpatrick, Gillick and Klein (2011). Inference: inference=ilp,
+    lp, ad3 or greedy.
     """
 
     traits = GraphTraits(LOOPY, anchored=True, covers=True)
@@ -68,7 +72,9 @@ class Coverage(FactorGraph):
         """
         corpus = _texts_of(encoded)
         if min(corpus.lengths.min(initial=0), corpus.budgets.min(initial=0)) < 0:
-            raise ConfigError("factor_graph=coverage: budgets and lengths of sentences must be at least 0.")
+            raise ConfigError(
+                "factor_graph=coverage: budgets and lengths of sentences must be at least 0."
+            )
         starts, sentences = corpus.holders
         rows = []
         for i in range(len(corpus)):
@@ -82,28 +88,45 @@ class Coverage(FactorGraph):
             row.add(self.budget, np.arange(len(lengths)), extra=np.array([budget, *lengths]))
             rows.append(row)
         groups = (PartGroup("sentence", 1, corpus.offsets), PartGroup("bigram", 1, corpus.bigrams))
-        return Structure(pack_factors(rows), groups, part_offsets(groups), self.kind, np.zeros(len(corpus) + 1, np.int64))
+        return Structure(
+            pack_factors(rows),
+            groups,
+            part_offsets(groups),
+            self.kind,
+            np.zeros(len(corpus) + 1, np.int64),
+        )
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
-        """Indicators of the sentences that are in the best summary, and of the bigrams that they have."""
+        """Indicators of the sentences that are in the best summary, and of the bigrams that they
+        have.
+        """
         corpus = _texts_of(encoded)
         assert corpus.gold is not None
         inside = corpus.gold == 1
         starts, sentences = corpus.holders
         bigram = np.repeat(np.arange(int(corpus.bigrams[-1])), np.diff(starts))
         document = np.searchsorted(corpus.bigrams, bigram, side="right") - 1
-        covered = np.bincount(bigram, inside[corpus.offsets[document] + sentences], int(corpus.bigrams[-1])) > 0
+        covered = (
+            np.bincount(
+                bigram, inside[corpus.offsets[document] + sentences], int(corpus.bigrams[-1])
+            )
+            > 0
+        )
         chosen, found = _chosen(corpus.offsets, inside), _chosen(corpus.bigrams, covered)
         first = np.repeat(np.diff(corpus.offsets), np.diff(found.offsets))
         parts = interleaved([chosen, Ragged(found.offsets, found.values + first)])
-        return SparseVectors(chosen.offsets + found.offsets, parts.astype(np.int32), np.ones(len(parts)))
+        return SparseVectors(
+            chosen.offsets + found.offsets, parts.astype(np.int32), np.ones(len(parts))
+        )
 
     def counted(self, role: str, encoded: Encoded) -> Counted:
         """Sentences, in or out; or bigrams, which costs price alike: their worth is the graph's."""
         self.check_role(role)
         corpus = _texts_of(encoded)
         if role == "bigram":
-            return Counted(("bigram",), np.zeros(int(corpus.bigrams[-1]), np.int32), np.diff(corpus.bigrams))
+            return Counted(
+                ("bigram",), np.zeros(int(corpus.bigrams[-1]), np.int32), np.diff(corpus.bigrams)
+            )
         assert corpus.gold is not None
         return Counted(corpus.labels, corpus.gold, np.diff(corpus.offsets))
 
@@ -117,30 +140,39 @@ class Coverage(FactorGraph):
     ) -> SparseVectors:
         """Cost of wrong sentences, or minus the worth of the bigrams that a summary has.
 
-        Of sentences: +weights_j at the part of one that is not gold, -weights_j at that of a gold one. Of bigrams: -weights_b
-        worth_b, so that a summary costs what its recall of the references' bigrams is below gold's.
+        Of sentences: +weights_j at the part of one that is not gold, -weights_j at that of a gold
+        one. Of bigrams: -weights_b worth_b, so that a summary costs what its recall of the
+        references' bigrams is below gold's.
         """
         self.check_role(role)
         corpus = _texts_of(encoded)
         if role == "bigram":
             if corpus.worth is None:
-                raise ConfigError("The cost counts bigrams of references, and these texts have none.")
+                raise ConfigError(
+                    "The cost counts bigrams of references, and these texts have none."
+                )
             worth = np.flatnonzero(corpus.worth)
             offsets = np.searchsorted(worth, corpus.bigrams).astype(np.int64)
             first = np.repeat(np.diff(corpus.offsets) - corpus.bigrams[:-1], np.diff(offsets))
-            return SparseVectors(offsets, (worth + first).astype(np.int32), -(weights * corpus.worth)[worth])
+            return SparseVectors(
+                offsets, (worth + first).astype(np.int32), -(weights * corpus.worth)[worth]
+            )
         assert corpus.gold is not None
         prices = np.where(corpus.gold == 1, -weights, weights)
         return SparseVectors(corpus.offsets, numbers(corpus.offsets), prices)
 
-    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
+    def view(
+        self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
+    ) -> Array:
         """Whether each sentence is in, bool of shape (sentences,)."""
         parts, counts = structure.active_in("sentence", outputs)
         selected = np.zeros(int(encoded.offsets[-1]), bool)
         selected[parts[counts > 0.5]] = True
         return selected
 
-    def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
+    def probabilities(
+        self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
+    ) -> list[Array]:
         """Probabilities that each sentence is out, and that it is in, shape (sentences, 2)."""
         return [np.stack([1.0 - p, p], axis=1) for p in marginals]
 
@@ -148,7 +180,10 @@ class Coverage(FactorGraph):
 def _texts_of(encoded: Encoded) -> EncodedTexts:
     """Return the corpus, or refuse that of another task."""
     if not isinstance(encoded, EncodedTexts):
-        raise ConfigError("factor_graph=coverage selects sentences of task=summarization; take the task's own factor graph.")
+        raise ConfigError(
+            "factor_graph=coverage selects sentences of task=summarization; take the task's own "
+            "factor graph."
+        )
     return encoded
 
 

@@ -1,4 +1,6 @@
-"""Edges between the variables of graphs: those of a corpus, checked, and those of complete graphs."""
+"""Edges between the variables of graphs: those of a corpus, checked, and those of complete
+graphs.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from structopt.factor_graph.ragged import ends_of
 from structopt.kernels.waist.record import Array
 
 Edges = tuple[Array, Array]
-"""Where the edges of each instance begin, and the two variables of each, as in `EncodedGraphs.edges`."""
+"""Where the edges of each instance begin, and the two variables of each, as in
+`EncodedGraphs.edges`.
+"""
 
 
 def check_edges(graphs: EncodedGraphs) -> None:
@@ -18,16 +22,21 @@ def check_edges(graphs: EncodedGraphs) -> None:
     begin, joined = graphs.edges
     if len(begin) != len(graphs) + 1 or joined.shape != (int(begin[-1]), 2):
         raise ConfigError(
-            f"edges: {len(graphs)} instances need {len(graphs) + 1} offsets, and an array of shape (edges, 2); "
-            f"these are {len(begin)} offsets, the last of them {int(begin[-1])}, and shape {joined.shape}."
+            f"edges: {len(graphs)} instances need {len(graphs) + 1} offsets, and an array of "
+            "shape (edges, 2); "
+            f"these are {len(begin)} offsets, the last of them {int(begin[-1])}, and shape "
+            f"{joined.shape}."
         )
     variables = np.repeat(np.diff(graphs.offsets), np.diff(begin))
-    wrong = np.flatnonzero((joined[:, 0] < 0) | (joined[:, 0] >= joined[:, 1]) | (joined[:, 1] >= variables))
+    wrong = np.flatnonzero(
+        (joined[:, 0] < 0) | (joined[:, 0] >= joined[:, 1]) | (joined[:, 1] >= variables)
+    )
     if len(wrong):
         edge = int(wrong[0])
         instance = int(np.searchsorted(begin, edge, side="right"))
         raise ConfigError(
-            f"edges: instance {instance} has {int(variables[edge])} variables and an edge {joined[edge].tolist()}. An edge is "
+            f"edges: instance {instance} has {int(variables[edge])} variables and an edge "
+            f"{joined[edge].tolist()}. An edge is "
             "two different variables, numbered from 0 within the instance, the lower first."
         )
 
@@ -43,8 +52,10 @@ def same_graph(graphs: EncodedGraphs, edges: Edges) -> tuple[int, int]:
         other = (joined.reshape(len(sizes), -1) != joined[: sizes[0, 1]].ravel()).any(axis=1)
     if other.any():
         raise ConfigError(
-            "Wide graphs, whose every variable and edge has weights of its own, must all have the same variables and edges; "
-            f"instance {int(other.argmax()) + 1} has others than the first. Encode them with wide=False."
+            "Wide graphs, whose every variable and edge has weights of its own, must all have "
+            "the same variables and edges; "
+            f"instance {int(other.argmax()) + 1} has others than the first. Encode them with "
+            "wide=False."
         )
     return int(sizes[0, 0]), int(sizes[0, 1])
 
@@ -52,6 +63,9 @@ def same_graph(graphs: EncodedGraphs, edges: Edges) -> tuple[int, int]:
 def complete_edges(offsets: Array) -> Edges:
     """Edges between every two variables of each instance, in lexicographic order."""
     lengths = np.diff(offsets)
-    edges = {n: np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32) for n in np.unique(lengths).tolist()}
+    edges = {
+        n: np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32)
+        for n in np.unique(lengths).tolist()
+    }
     joined = np.concatenate([np.zeros((0, 2), np.int32), *(edges[n] for n in lengths.tolist())])
     return ends_of(lengths * (lengths - 1) // 2), joined

@@ -1,4 +1,6 @@
-"""The factor graphs of a corpus of trees, as a record: factors are listed by kinds, without a Python object for each."""
+"""The factor graphs of a corpus of trees, as a record: factors are listed by kinds, without a
+Python object for each.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,20 @@ def pairs(offsets: Array, linked: Array) -> FactorList:
     used = sizes > 0
     parts = sizes[used]
     nothing = np.zeros(len(parts), np.int64)
-    return FactorList(ends_of(used), PAIRS, 2 * parts, parts, nothing, Ragged(2 * offsets, linked), np.zeros(0, np.int32))
+    return FactorList(
+        ends_of(used),
+        PAIRS,
+        2 * parts,
+        parts,
+        nothing,
+        Ragged(2 * offsets, linked),
+        np.zeros(0, np.int32),
+    )
 
 
 def pack_lists(tokens: Array, arcs: Array, lists: Sequence[FactorList]) -> Record:
-    """Pack the factor graphs: binary variables, the arcs; and the factors of a sentence list by list.
+    """Pack the factor graphs: binary variables, the arcs; and the factors of a sentence list by
+    list.
 
     Parameters
     ----------
@@ -65,7 +76,9 @@ def pack_lists(tokens: Array, arcs: Array, lists: Sequence[FactorList]) -> Recor
     sizes = np.diff(sentences)
 
     def of_factors(columns: Sequence[Array]) -> Array:
-        return interleaved([Ragged(one.offsets, column) for one, column in zip(lists, columns, strict=True)])
+        return interleaved(
+            [Ragged(one.offsets, column) for one, column in zip(lists, columns, strict=True)]
+        )
 
     kinds = [np.full(len(one.links), one.kind, np.int32) for one in lists]
     return FACTORS.pack(

@@ -1,4 +1,6 @@
-"""Factor graphs of any shape as a record for the kernels (`structopt.kernels.loopy.factors` says what the arrays mean)."""
+"""Factor graphs of any shape as a record for the kernels (`structopt.kernels.loopy.factors` says
+what the arrays mean).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class FactorRows:
     privates: list[int] = field(default_factory=list)
     extras: list[Array] = field(default_factory=list)
 
-    def add(self, kind: int | str, linked: Array, privates: int = 0, extra: Array | None = None) -> None:
+    def add(
+        self, kind: int | str, linked: Array, privates: int = 0, extra: Array | None = None
+    ) -> None:
         """Add a factor of a kind, by the kind's name or number."""
         self.kinds.append(number_of(kind) if isinstance(kind, str) else kind)
         self.links.append(np.asarray(linked, np.int32))

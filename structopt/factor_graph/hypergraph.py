@@ -22,16 +22,19 @@ def hypergraph_structure(
     groups: tuple[PartGroup, ...],
     part_tokens: Mapping[str, Array] | None = None,
 ) -> Structure:
-    """Lay out m acyclic hypergraphs; an instance of E edges and V vertices has E + V parts, its edges first.
+    """Lay out m acyclic hypergraphs; an instance of E edges and V vertices has E + V parts, its
+    edges first.
 
     Parameters
     ----------
     vertices : int64, shape (m + 1,)
-        Where the vertices of each instance begin. They stand after the tails of their edges, and the last is the root.
+        Where the vertices of each instance begin. They stand after the tails of their edges, and
+        the last is the root.
     edges : int64, shape (all vertices + 1,)
         Where the edges of each vertex begin, among those of all instances.
     left, right : int32, shape (all edges,)
-        First and second tail of each edge, a vertex of its instance; -1: none. No vertex is below both.
+        First and second tail of each edge, a vertex of its instance; -1: none. No vertex is below
+        both.
     groups : tuple of PartGroup
         The groups that the parts belong to.
     part_tokens : mapping, or None
@@ -40,7 +43,8 @@ def hypergraph_structure(
     Raises
     ------
     ValueError
-        For tails that do not stand before their heads, and for groups that have other numbers of parts.
+        For tails that do not stand before their heads, and for groups that have other numbers of
+        parts.
     """
     from structopt.kernels.hypergraph.hypergraph import scratch
     from structopt.kernels.hypergraph.record import HYPERGRAPHS
@@ -79,7 +83,9 @@ def hypergraph_vertices(structure: Record, i: int, parts: int, most: int) -> Arr
 
 
 def derivations(edges: Array, left: Array, right: Array, i: int, parts: int, most: int) -> Array:
-    """Part vectors of all derivations of a hypergraph; `edges` says where those of each vertex begin, from 0."""
+    """Part vectors of all derivations of a hypergraph; `edges` says where those of each vertex
+    begin, from 0.
+    """
     ends = edges.tolist()
     if len(ends) == 1:
         return np.zeros((0, parts))
@@ -113,7 +119,9 @@ def _derivations(ways: list[list[tuple[int, ...]]]) -> list[float]:
     """How many derivations every vertex has; an edge is its number and its tails."""
     counts: list[float] = []
     for choices in ways:
-        counts.append(sum(prod((counts[tail] for tail in tails), start=1.0) for _, *tails in choices))
+        counts.append(
+            sum(prod((counts[tail] for tail in tails), start=1.0) for _, *tails in choices)
+        )
     return counts
 
 
@@ -142,6 +150,10 @@ def _check(vertices: Array, edges: Array, left: Array, right: Array, parts: Arra
     heads -= np.repeat(vertices[:-1], np.diff(edges[vertices]))
     for tails in (left, right):
         if len(tails) != len(heads) or (tails >= heads).any():
-            raise ValueError("Every edge has two tails that stand before its head, or -1 where it has none.")
+            raise ValueError(
+                "Every edge has two tails that stand before its head, or -1 where it has none."
+            )
     if not np.array_equal(np.diff(parts), np.diff(edges[vertices]) + np.diff(vertices)):
-        raise ValueError("The groups have other numbers of parts than there are edges and vertices.")
+        raise ValueError(
+            "The groups have other numbers of parts than there are edges and vertices."
+        )

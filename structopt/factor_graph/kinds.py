@@ -18,7 +18,9 @@ from structopt.factor_graph.vertices.factors import factor_vertices
 
 
 def _algorithms(module: str) -> InferenceKernels:
-    """The algorithms of a module of `structopt.kernels`, which are compiled when they are first asked for."""
+    """The algorithms of a module of `structopt.kernels`, which are compiled when they are first
+    asked for.
+    """
     algorithms = import_module(f"structopt.kernels.{module}")
     return InferenceKernels(algorithms.solve, algorithms.k_best)
 
@@ -37,21 +39,36 @@ def _forests() -> InferenceKernels:
     return InferenceKernels(forest.solve, forest.k_best, forest.max_rule)
 
 
-CHAIN = StructureKind("chain", partial(_algorithms, "chain.linear_chain"), chain_vertices, lists=True)
+CHAIN = StructureKind(
+    "chain", partial(_algorithms, "chain.linear_chain"), chain_vertices, lists=True
+)
 """Viterbi, forward-backward, k-best Viterbi, whatever the order."""
-SINGLE = StructureKind("single", partial(_algorithms, "chain.single_variable"), single_vertices, lists=True)
+SINGLE = StructureKind(
+    "single", partial(_algorithms, "chain.single_variable"), single_vertices, lists=True
+)
 """A look at every label."""
-INDEPENDENT = StructureKind("independent", partial(_algorithms, "independent.independent"), independent_vertices, lists=True)
+INDEPENDENT = StructureKind(
+    "independent", partial(_algorithms, "independent.independent"), independent_vertices, lists=True
+)
 """The same, variable by variable: any number of them, each with configurations of its own."""
-ARBORESCENCE = StructureKind("arborescence", partial(_algorithms, "trees.arborescence"), tree_vertices, lists=True)
+ARBORESCENCE = StructureKind(
+    "arborescence", partial(_algorithms, "trees.arborescence"), tree_vertices, lists=True
+)
 """Chu-Liu-Edmonds and the matrix-tree theorem."""
 PROJECTIVE = StructureKind(
-    "projective", partial(_algorithms, "trees.projective"), partial(tree_vertices, projective=True), lists=True
+    "projective",
+    partial(_algorithms, "trees.projective"),
+    partial(tree_vertices, projective=True),
+    lists=True,
 )
 """Eisner's algorithm, and inside-outside on its chart."""
-GRAMMAR = StructureKind("grammar", _grammars, chart_vertices, lists=True, rounds=True, incomplete=True)
+GRAMMAR = StructureKind(
+    "grammar", _grammars, chart_vertices, lists=True, rounds=True, incomplete=True
+)
 """CKY, inside-outside, lazy lists of the k best trees; a sentence may have no tree."""
-FOREST = StructureKind("forest", _forests, forest_vertices, lists=True, rounds=True, incomplete=True)
+FOREST = StructureKind(
+    "forest", _forests, forest_vertices, lists=True, rounds=True, incomplete=True
+)
 """The same on packed forests, every use of a rule a part of its own."""
 LOOPY = StructureKind("factors", vertices=factor_vertices, loopy=True)
 """Variables and factors of any shape; no algorithm is exact on all of them but a listing."""

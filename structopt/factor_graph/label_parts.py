@@ -12,7 +12,9 @@ from structopt.kernels.waist.record import Array
 
 
 def chosen_labels(encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
-    """The number of the label of every variable, int32; of several in a fractional output the one with the most mass."""
+    """The number of the label of every variable, int32; of several in a fractional output the one
+    with the most mass.
+    """
     parts, counts = structure.active_in("label", outputs)
     order, labels = np.argsort(counts, kind="stable"), len(encoded.labels)
     chosen = np.zeros(int(encoded.offsets[-1]), np.int32)
@@ -21,7 +23,9 @@ def chosen_labels(encoded: Encoded, structure: Structure, outputs: SparseVectors
 
 
 def allowed_labels(encoded: Encoded) -> AllowedParts:
-    """Label parts that gold may have; the parts of an instance begin with those of its variables."""
+    """Label parts that gold may have; the parts of an instance begin with those of its
+    variables.
+    """
     assert encoded.gold_sets is not None
     return _of_labels(encoded, encoded.gold_sets)
 
@@ -33,5 +37,7 @@ def kept_labels(encoded: Encoded) -> AllowedParts | None:
 
 def _of_labels(encoded: Encoded, labels: Array) -> AllowedParts:
     """The parts of labels, bool, shape (variables, labels)."""
-    position = np.arange(int(encoded.offsets[-1])) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+    position = np.arange(int(encoded.offsets[-1])) - np.repeat(
+        encoded.offsets[:-1], np.diff(encoded.offsets)
+    )
     return AllowedParts.of_table(encoded.offsets, position * len(encoded.labels), labels)

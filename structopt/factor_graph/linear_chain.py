@@ -27,8 +27,9 @@ COPIES = 5
 class LinearChain(FactorGraph):
     """A chain of order k: every run of j + 1 neighbouring labels, 1 <= j <= k, has a factor.
 
-    The (j+1)-gram factors are tied: one table of scores serves all positions. When the task gives features on
-    transitions, the bigram factors are anchored instead: one table a position (order 1 only).
+    The (j+1)-gram factors are tied: one table of scores serves all positions. When the task gives
+    features on transitions, the bigram factors are anchored instead: one table a position (order 1
+    only).
 
     Parameters
     ----------
@@ -90,7 +91,9 @@ class LinearChain(FactorGraph):
         position = np.arange(len(y)) - offsets[sentence]
         parts, owners, start = [position * L + y], [sentence], lengths[sentence] * L
         for order, group in enumerate(structure.groups[1:], 1):
-            history = sum((_shift(y, d) * L ** (d - 1) for d in range(1, order + 1)), np.zeros_like(y))
+            history = sum(
+                (_shift(y, d) * L ** (d - 1) for d in range(1, order + 1)), np.zeros_like(y)
+            )
             active = position >= order
             anchor = 0 if group.tied else (position - 1) * group.width
             parts.append((start + anchor + history * L + y)[active])
@@ -98,7 +101,9 @@ class LinearChain(FactorGraph):
             start = start + group.width
         return SparseVectors.of_parts(np.concatenate(owners), np.concatenate(parts), len(encoded))
 
-    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+    def allowed(
+        self, encoded: Encoded, structure: Structure, role: str = "variable"
+    ) -> AllowedParts:
         """Label parts that the gold labels may have."""
         return allowed_labels(encoded)
 
@@ -108,20 +113,26 @@ class LinearChain(FactorGraph):
             return super().place(encoded, structure, group, position)
         return joined_tokens(encoded, [position, position + 1])
 
-    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
+    def view(
+        self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
+    ) -> Array:
         """The number of the label of every position."""
         return chosen_labels(encoded, structure, outputs)
 
     def _check_size(self, L: int) -> None:
         if L**self.order > LARGEST_STATE_SPACE:
             raise ConfigError(
-                f"factor_graph.order={self.order} with {L} labels makes {L**self.order} states; choose a smaller order."
+                f"factor_graph.order={self.order} with {L} labels makes {L**self.order} states; "
+                "choose a smaller order."
             )
         runs = sum(L ** (j + 1) for j in range(1, self.order + 1))
         refuse_what_does_not_fit(
             COPIES * NUMBER * runs,
-            f"factor_graph.order={self.order} with {L} labels has scores of {runs:,} runs of labels, which",
-            "Choose a smaller factor_graph.order, or fewer labels." if self.order > 1 else "Choose fewer labels.",
+            f"factor_graph.order={self.order} with {L} labels has scores of {runs:,} runs of "
+            "labels, which",
+            "Choose a smaller factor_graph.order, or fewer labels."
+            if self.order > 1
+            else "Choose fewer labels.",
         )
 
     def _groups(self, offsets: Array, L: int, m: int, anchored: bool) -> tuple[PartGroup, ...]:
@@ -129,12 +140,16 @@ class LinearChain(FactorGraph):
         if anchored:
             if self.order > 1:
                 raise ConfigError(
-                    "Features on transitions (features.transitions), and transition parts at every position, need "
+                    "Features on transitions (features.transitions), and transition parts at "
+                    "every position, need "
                     f"factor_graph.order=1; with factor_graph.order={self.order} leave them out."
                 )
             return labels, PartGroup("transition", L * L, offsets - np.arange(m + 1))
         once = np.arange(m + 1, dtype=np.int64)
-        return labels, *(PartGroup(_ngram_name(j), L ** (j + 1), once, tied=True) for j in range(1, self.order + 1))
+        return labels, *(
+            PartGroup(_ngram_name(j), L ** (j + 1), once, tied=True)
+            for j in range(1, self.order + 1)
+        )
 
     def _record(self, encoded: Encoded, L: int, anchored: bool) -> Record:
         from structopt.kernels.chain.record import CHAIN
@@ -160,14 +175,24 @@ class LinearChain(FactorGraph):
         n = int(np.diff(offsets).max(initial=1))
         if self.order == 1:
             row, table = padded(L), L * padded(L)
-            states, tables, potentials = row, 2 * table + L * L + 2, table * (n - 1 if anchored else 1)
+            states, tables, potentials = (
+                row,
+                2 * table + L * L + 2,
+                table * (n - 1 if anchored else 1),
+            )
         else:
             row, states = L, max(L**self.order, self.order)
             tables = potentials = sum(L ** (j + 1) for j in range(1, self.order + 1))
         return SCRATCH.pack(
-            alpha=n * states, beta=n * states, scale=n, node=n * row, table=tables, potential=potentials, temporary=states,
+            alpha=n * states,
+            beta=n * states,
+            scale=n,
+            node=n * row,
+            table=tables,
+            potential=potentials,
+            temporary=states,
             back=n * states,
-        )  # fmt: skip
+        )
 
 
 def _ngram_name(order: int) -> str:
@@ -176,7 +201,9 @@ def _ngram_name(order: int) -> str:
 
 def _shift(y: Array, distance: int) -> Array:
     """The label `distance` positions earlier; the first `distance` entries are never used."""
-    return np.concatenate([np.zeros(min(distance, len(y)), y.dtype), y[: max(0, len(y) - distance)]])
+    return np.concatenate(
+        [np.zeros(min(distance, len(y)), y.dtype), y[: max(0, len(y) - distance)]]
+    )
 
 
 def _excluded(encoded: Encoded) -> tuple[Array, Array]:

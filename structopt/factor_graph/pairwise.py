@@ -21,7 +21,9 @@ from structopt.factor_graph.ragged import Ragged, interleaved, numbers
 from structopt.kernels.waist.record import Array, Record
 
 EDGE_BYTES = 100
-"""About what an edge takes while its factor and its gold part are laid out, beside 8 bytes for each of its parts."""
+"""About what an edge takes while its factor and its gold part are laid out, beside 8 bytes for each
+of its parts.
+"""
 
 
 class Pairwise(FactorGraph):
@@ -29,23 +31,26 @@ class Pairwise(FactorGraph):
 
         score(y) = sum_i s_i(y_i) + sum_{ij in E} s_ij(y_i, y_j)
 
-    The parts of an instance are the K states of every variable, and then the K x K pairs of states of every edge, the row
-    being the state of its first variable: d K + |E| K^2 parts. Building them costs as much.
+    The parts of an instance are the K states of every variable, and then the K x K pairs of states
+    of every edge, the row being the state of its first variable: d K + |E| K^2 parts. Building them
+    costs as much.
 
     Parameters
     ----------
     edges : str
-        ``task``: the edges that the task gives; ``complete``: between every two variables of an instance, which task=multilabel
-        and synthetic choose; ``none``: the variables are independent, which is the baseline of all others.
+        ``task``: the edges that the task gives; ``complete``: between every two variables of an
+        instance, which task=multilabel and synthetic choose; ``none``: the variables are
+        independent, which is the baseline of all others.
 
     Notes
     -----
-    Finley and Joachims (2008); Meshi et al. (2010), equation (2). Inference: inference=mplp, ad3, lp or ilp, loopy_bp, trw_bp.
+    Finley and Joachims (2008); Meshi et al. (2010), equation (2). Inference: inference=mplp, ad3,
+    lp or ilp, loopy_bp, trw_bp.
 
     Examples
     --------
-    Two graphs, a triangle and a pair of variables; states ``off`` and ``on``; two attributes of variables, with
-    values; one weight for every pair of states, which all edges share:
+    Two graphs, a triangle and a pair of variables; states ``off`` and ``on``; two attributes of
+    variables, with values; one weight for every pair of states, which all edges share:
 
     >>> import numpy as np
     >>> from structopt.core.data.attribute_table import AttributeTable
@@ -62,7 +67,8 @@ class Pairwise(FactorGraph):
     >>> gold = np.array([1, 1, 1, 0, 0], np.int32)
     >>> encoded = EncodedGraphs(np.array([0, 3, 5]), {"label": table}, ("off", "on"), gold, edges=edges)
 
-    The graph, the inference, the weights' layout and the loss make a problem, which optimizers step through:
+    The graph, the inference, the weights' layout and the loss make a problem, which optimizers step
+    through:
 
     >>> graph, inference, loss = Pairwise(), AD3(), LossFamily(beta=float("inf"), gamma=1.0)
     >>> problem = Problem.of(encoded, graph, loss, inference, AttributeRows("all").fit, Settings(C=10.0))
@@ -71,7 +77,8 @@ class Pairwise(FactorGraph):
     >>> for _ in range(20):
     ...     state, _ = optimizer.step(problem, state)
 
-    And its weights decode any corpus of such graphs; outputs are sparse vectors over the parts, of which a view is read:
+    And its weights decode any corpus of such graphs; outputs are sparse vectors over the parts, of
+    which a view is read:
 
     >>> from structopt.objective.decoding import best_outputs
     >>> from structopt.executor.serial import Serial
@@ -87,17 +94,19 @@ class Pairwise(FactorGraph):
         self.edges = edges
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
-        """Lay out the states of every variable and edge; no part is tied, whether `positional` or not.
+        """Lay out the states of every variable and edge; no part is tied, whether `positional` or
+        not.
 
-        Where the graphs are wide, a part group has one position an instance; but that of the labels has one a variable where
-        the table ``label`` has.
+        Where the graphs are wide, a part group has one position an instance; but that of the labels
+        has one a variable where the table ``label`` has.
 
         Raises
         ------
         ConfigError
-            For what is no corpus of graphs; fewer than two states; edges that join no two variables, or the same one twice;
-            wide graphs that differ, or whose edges the task is to give and does not; features on edges that the task gives, with
-            other edges; and more edges than fit into memory.
+            For what is no corpus of graphs; fewer than two states; edges that join no two
+            variables, or the same one twice; wide graphs that differ, or whose edges the task is to
+            give and does not; features on edges that the task gives, with other edges; and more
+            edges than fit into memory.
         """
         graphs = _graphs_of(encoded)
         self._check_room(graphs)
@@ -118,13 +127,17 @@ class Pairwise(FactorGraph):
         (begin, joined), K = self._edges(graphs), len(graphs.labels)
         labels = _label_parts(graphs)
         assert graphs.gold is not None
-        states = graphs.gold[joined + np.repeat(graphs.offsets[:-1], np.diff(begin))[:, None]].astype(np.int64)
+        states = graphs.gold[
+            joined + np.repeat(graphs.offsets[:-1], np.diff(begin))[:, None]
+        ].astype(np.int64)
         first = np.repeat(K * np.diff(graphs.offsets), np.diff(begin))
         pairs = first + K * K * numbers(begin) + K * states[:, 0] + states[:, 1]
         parts = interleaved([Ragged(graphs.offsets, labels), Ragged(begin, pairs)])
         return SparseVectors(graphs.offsets + begin, parts.astype(np.int32), np.ones(len(parts)))
 
-    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+    def allowed(
+        self, encoded: Encoded, structure: Structure, role: str = "variable"
+    ) -> AllowedParts:
         """Parts of the states that gold may have."""
         return allowed_labels(encoded)
 
@@ -133,7 +146,9 @@ class Pairwise(FactorGraph):
         return kept_labels(encoded)
 
     def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
-        """A variable by its number, from 1; two of an edge; where all graphs are alike, configurations name them."""
+        """A variable by its number, from 1; two of an edge; where all graphs are alike,
+        configurations name them.
+        """
         graphs = _graphs_of(encoded)
         if graphs.wide:
             return ""
@@ -142,7 +157,9 @@ class Pairwise(FactorGraph):
         first, second = self._edges(graphs)[1][position].tolist()
         return f"{first + 1} – {second + 1}"
 
-    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
+    def view(
+        self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
+    ) -> Array:
         """The number of the state of every variable."""
         return chosen_labels(encoded, structure, outputs)
 
@@ -160,7 +177,8 @@ class Pairwise(FactorGraph):
         if self.edges == "complete":
             if "edge" in graphs.tables:
                 raise ConfigError(
-                    "factor_graph.edges=complete makes edges of its own, but the task gives features on its edges. "
+                    "factor_graph.edges=complete makes edges of its own, but the task gives "
+                    "features on its edges. "
                     "Type factor_graph.edges=task, or leave the features on edges out."
                 )
             return complete_edges(graphs.offsets)
@@ -168,8 +186,10 @@ class Pairwise(FactorGraph):
         begin, joined = graphs.edges
         if graphs.wide and not len(joined) and np.diff(graphs.offsets).max(initial=0) > 1:
             raise ConfigError(
-                "factor_graph.edges=task takes the edges that the task gives, and this task gives none. Type "
-                "factor_graph.edges=complete for an edge between every two variables, or none for independent variables."
+                "factor_graph.edges=task takes the edges that the task gives, and this task "
+                "gives none. Type "
+                "factor_graph.edges=complete for an edge between every two variables, or none "
+                "for independent variables."
             )
         return np.ascontiguousarray(begin, np.int64), np.ascontiguousarray(joined, np.int32)
 
@@ -181,9 +201,11 @@ class Pairwise(FactorGraph):
         count, K = int((lengths * (lengths - 1) // 2).sum()), len(graphs.labels)
         refuse_what_does_not_fit(
             count * (EDGE_BYTES + 8 * K * K),
-            f"factor_graph.edges=complete makes {count:,} edges of {len(graphs):,} instances with up to "
+            f"factor_graph.edges=complete makes {count:,} edges of {len(graphs):,} instances "
+            "with up to "
             f"{int(lengths.max(initial=0))} variables, which",
-            "Keep fewer variables (of task=multilabel: task.most_frequent=30) or instances (task.limit), or type "
+            "Keep fewer variables (of task=multilabel: task.most_frequent=30) or instances "
+            "(task.limit), or type "
             "factor_graph.edges=none.",
         )
 
@@ -209,10 +231,14 @@ def _graphs_of(encoded: Encoded) -> EncodedGraphs:
         )
     if len(encoded.labels) < 2:
         raise ConfigError(
-            f"factor_graph=pairwise needs variables with at least 2 states, but the training data have {len(encoded.labels)}."
+            "factor_graph=pairwise needs variables with at least 2 states, but the training "
+            f"data have {len(encoded.labels)}."
         )
     if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions:
-        raise ConfigError("factor_graph=pairwise has no hard constraints between labels: leave task.valid_tags=false.")
+        raise ConfigError(
+            "factor_graph=pairwise has no hard constraints between labels: leave "
+            "task.valid_tags=false."
+        )
     return encoded
 
 
@@ -226,7 +252,11 @@ def _record(graphs: EncodedGraphs, edges: Edges) -> Record:
     """Pack variables of width K, and one TABLE factor an edge."""
     from structopt.kernels.loopy.factors import FACTORS, TABLE
 
-    (begin, joined), K, offsets = edges, len(graphs.labels), np.ascontiguousarray(graphs.offsets, np.int64)
+    (begin, joined), K, offsets = (
+        edges,
+        len(graphs.labels),
+        np.ascontiguousarray(graphs.offsets, np.int64),
+    )
     variables, count, lengths = int(offsets[-1]), len(joined), np.diff(offsets)
     return FACTORS.pack(
         variables=offsets,

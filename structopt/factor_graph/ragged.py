@@ -1,4 +1,6 @@
-"""Ragged arrays: runs of values of each instance in one flat array, and the arithmetic of their offsets."""
+"""Ragged arrays: runs of values of each instance in one flat array, and the arithmetic of their
+offsets.
+"""
 
 from __future__ import annotations
 

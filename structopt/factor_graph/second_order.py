@@ -22,7 +22,7 @@ from structopt.factor_graph.arc_factored import (
     chosen_heads,
     gold_arcs,
     head_tables,
-)  # fmt: skip
+)
 from structopt.factor_graph.arc_pruning import ArcPruning
 from structopt.factor_graph.factor_lists import FactorList, pack_lists, pairs
 from structopt.factor_graph.kinds import LOOPY
@@ -51,14 +51,15 @@ class PairedArcs(NamedTuple):
 
 
 class SecondOrder(FactorGraph):
-    """Trees with a part for every arc, for siblings (two arcs h -> s, h -> m) and for grandparents (g -> h, h -> m).
+    """Trees with a part for every arc, for siblings (two arcs h -> s, h -> m) and for grandparents
+    (g -> h, h -> m).
 
-    One hard factor asks for a tree; siblings are the pairs of head automata, one for each head and side, and grandparents are
-    pairs of arcs. The graph is loopy: inference=loopy_bp, trw_bp, ad3, lp or ilp. Arcs carry no relations: those belong to
-    factor_graph=arc_factored.
+    One hard factor asks for a tree; siblings are the pairs of head automata, one for each head and
+    side, and grandparents are pairs of arcs. The graph is loopy: inference=loopy_bp, trw_bp, ad3,
+    lp or ilp. Arcs carry no relations: those belong to factor_graph=arc_factored.
 
-    There are O(n^3) parts; a pruner, a model of first order, leaves each token few heads. Trained in the same run, it prunes
-    its own training data, on which it errs less than on others.
+    There are O(n^3) parts; a pruner, a model of first order, leaves each token few heads. Trained
+    in the same run, it prunes its own training data, on which it errs less than on others.
 
     Parameters
     ----------
@@ -67,20 +68,23 @@ class SecondOrder(FactorGraph):
     single_root : bool
         Whether exactly one token depends on the root; else one or several.
     siblings : str
-        ``consecutive``: a part for every modifier and the next one farther from the head on that side, for the first and for
-        the last; ``all``: a part for every two modifiers on one side; ``none``.
+        ``consecutive``: a part for every modifier and the next one farther from the head on that
+        side, for the first and for the last; ``all``: a part for every two modifiers on one side;
+        ``none``.
     grandparents : bool
         Whether there is a part for the head of a head and a modifier.
     repair : str
-        What becomes of training sentences whose gold tree is none of these trees: ``lift`` moves arcs upwards until it is,
-        ``drop`` leaves the sentence out, ``refuse`` ends with an error.
+        What becomes of training sentences whose gold tree is none of these trees: ``lift`` moves
+        arcs upwards until it is, ``drop`` leaves the sentence out, ``refuse`` ends with an error.
     pruner : str or None
-        A model of factor_graph=arc_factored that prunes, trained on the same file; None trains one first.
+        A model of factor_graph=arc_factored that prunes, trained on the same file; None trains one
+        first.
     prune_ratio : float
-        A head is kept if it is at least so probable as this share of the most probable head of its token.
+        A head is kept if it is at least so probable as this share of the most probable head of its
+        token.
     max_heads : int
-        The most heads that a token keeps (beside that of the pruner's own tree, and in training the gold one); 0: any number.
-        With ratio 0 and any number nothing is pruned.
+        The most heads that a token keeps (beside that of the pruner's own tree, and in training the
+        gold one); 0: any number. With ratio 0 and any number nothing is pruned.
     pruner_epochs : int
         Passes in which the pruner is trained.
     pruner_C : float
@@ -88,8 +92,8 @@ class SecondOrder(FactorGraph):
 
     Notes
     -----
-    Smith and Eisner (2008); Martins et al. (2010), section 5; head automata as in Koo et al. (2010). Pruning by arc marginals
-    as in Martins et al. (2009).
+    Smith and Eisner (2008); Martins et al. (2010), section 5; head automata as in Koo et al.
+    (2010). Pruning by arc marginals as in Martins et al. (2009).
     """
 
     traits = GraphTraits(LOOPY, anchored=True, labeled=False)
@@ -110,15 +114,27 @@ class SecondOrder(FactorGraph):
         pruner_C: float = 1.0,
     ) -> None:
         if not 0.0 <= prune_ratio < 1.0:
-            raise ConfigError(f"factor_graph.prune_ratio={prune_ratio} must be in [0, 1); 0 prunes by max_heads alone.")
+            raise ConfigError(
+                f"factor_graph.prune_ratio={prune_ratio} must be in [0, 1); 0 prunes by "
+                "max_heads alone."
+            )
         if max_heads < 0:
-            raise ConfigError(f"factor_graph.max_heads={max_heads} must be at least 1, or 0 for any number.")
+            raise ConfigError(
+                f"factor_graph.max_heads={max_heads} must be at least 1, or 0 for any number."
+            )
         if pruner_epochs < 1:
             raise ConfigError(f"factor_graph.pruner_epochs={pruner_epochs} must be at least 1.")
         ranges.check_positive("factor_graph.pruner_C", pruner_C)
-        self.projective, self.single_root, self.siblings, self.grandparents = projective, single_root, siblings, grandparents
+        self.projective, self.single_root, self.siblings, self.grandparents = (
+            projective,
+            single_root,
+            siblings,
+            grandparents,
+        )
         self.repair = repair
-        self._pruning = ArcPruning(pruner, prune_ratio, max_heads, pruner_epochs, pruner_C, projective, single_root)
+        self._pruning = ArcPruning(
+            pruner, prune_ratio, max_heads, pruner_epochs, pruner_C, projective, single_root
+        )
 
     @property
     def pruning(self) -> Pruning | None:
@@ -134,11 +150,14 @@ class SecondOrder(FactorGraph):
         return round_trees
 
     def admit(self, encoded: Encoded) -> tuple[EncodedTrees, str]:
-        """Return the training corpus with gold trees that the graph allows, and what had to be changed for it."""
+        """Return the training corpus with gold trees that the graph allows, and what had to be
+        changed for it.
+        """
         return admitted(trees_of(encoded), self.projective, self.single_root, self.repair)
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
-        """Lay out arcs, siblings and grandparents of every sentence; no part is tied, whether `positional` or not.
+        """Lay out arcs, siblings and grandparents of every sentence; no part is tied, whether
+        `positional` or not.
 
         O(parts) time and memory.
         """
@@ -170,13 +189,18 @@ class SecondOrder(FactorGraph):
 
         trees = trees_of(encoded)
         tokens, chosen = trees.offsets, gold_arcs(trees, structure).astype(np.int64)
-        ends, z = np.zeros(len(trees), np.int64), np.zeros(int(np.diff(structure.parts).max(initial=0)))
+        ends, z = (
+            np.zeros(len(trees), np.int64),
+            np.zeros(int(np.diff(structure.parts).max(initial=0))),
+        )
         list_output(structure.record, tokens, chosen, z, ends, np.zeros(0, np.int32))
         parts = np.zeros(int(ends[-1]) if len(ends) else 0, np.int32)
         list_output(structure.record, tokens, chosen, z, ends, parts)
         return SparseVectors(np.concatenate([[0], ends]), parts, np.ones(len(parts)))
 
-    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+    def allowed(
+        self, encoded: Encoded, structure: Structure, role: str = "variable"
+    ) -> AllowedParts:
         """Arcs that gold may have."""
         return allowed_arcs(trees_of(encoded), structure, "arc", 0)
 
@@ -185,15 +209,25 @@ class SecondOrder(FactorGraph):
         tokens = structure.part_tokens[JOINED.get(group.name, group.name)]
         return joined_tokens(encoded, tokens[position].tolist())
 
-    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
-        """Head (0 for the root, else counted from 1) of every token, and -1 for its relation; shape (tokens, 2)."""
+    def view(
+        self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
+    ) -> Array:
+        """Head (0 for the root, else counted from 1) of every token, and -1 for its relation; shape
+        (tokens, 2).
+        """
         return chosen_heads(trees_of(encoded), structure, outputs, self.views[name])
 
-    def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
-        """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0 is the root."""
+    def probabilities(
+        self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
+    ) -> list[Array]:
+        """Probability of every head of every word, shape (words, words + 1) for each sentence;
+        column 0 is the root.
+        """
         return head_tables(structure, marginals)
 
-    def choices(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[dict[str, Array]]:
+    def choices(
+        self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
+    ) -> list[dict[str, Array]]:
         """Every arc, and its probability."""
         return arc_choices(structure, marginals)
 
@@ -204,14 +238,18 @@ class SecondOrder(FactorGraph):
         sentences, lengths = arcs[tokens], np.diff(tokens)
         sizes = np.diff(sentences)
         once = np.arange(len(tokens), dtype=np.int64)
-        options = np.array([[int(n), self.single_root, self.projective] for n in lengths], np.int32).reshape(-1)
+        options = np.array(
+            [[int(n), self.single_root, self.projective] for n in lengths], np.int32
+        ).reshape(-1)
         heads, modifiers = joined.T
         ends = np.stack([modifiers, np.where(heads < 0, modifiers, heads)], axis=1).astype(np.int32)
         extra = interleaved([Ragged(3 * once, options), Ragged(2 * sentences, ends.reshape(-1))])
         linked, nothing = Ragged(sentences, numbers(sentences)), np.zeros(len(sizes), np.int64)
         return FactorList(once, TREE, sizes, nothing, 3 + 2 * sizes, linked, extra)
 
-    def _siblings(self, tokens: Array, arcs: Array, heads: Array, modifiers: Array) -> PairedArcs | None:
+    def _siblings(
+        self, tokens: Array, arcs: Array, heads: Array, modifiers: Array
+    ) -> PairedArcs | None:
         """List head automata, or the pairs of arcs on one side."""
         from structopt.kernels.loopy.factors import AUTOMATON
         from structopt.kernels.trees import second_order as kernels
@@ -219,10 +257,17 @@ class SecondOrder(FactorGraph):
         if self.siblings == "none":
             return None
         modifiers = np.ascontiguousarray(modifiers)
-        sides, order = np.zeros(2 * int(tokens[-1]) + len(tokens), np.int64), np.zeros(len(heads), np.int32)
+        sides, order = (
+            np.zeros(2 * int(tokens[-1]) + len(tokens), np.int64),
+            np.zeros(len(heads), np.int32),
+        )
         kernels.sort_by_head(tokens, arcs, heads, sides, order)
         k, bounds = np.diff(sides), 2 * tokens + np.arange(len(tokens))  # sides of each sentence
-        parts = np.where(k > 0, (k + 1) * (k + 2) // 2, 0) if self.siblings == "consecutive" else k * (k - 1) // 2
+        parts = (
+            np.where(k > 0, (k + 1) * (k + 2) // 2, 0)
+            if self.siblings == "consecutive"
+            else k * (k - 1) // 2
+        )
         offsets = ends_of(parts)[bounds]
         joined = np.empty((int(offsets[-1]), 3), np.int32)
         if self.siblings == "all":
@@ -232,12 +277,19 @@ class SecondOrder(FactorGraph):
         kernels.consecutive_siblings(tokens, arcs, sides, order, modifiers, joined.reshape(-1))
         used = k > 0
         factors = FactorList(
-            ends_of(used)[bounds], AUTOMATON, k[used], parts[used], np.zeros(int(used.sum()), np.int64),
-            Ragged(arcs[tokens], order), np.zeros(0, np.int32),
-        )  # fmt: skip
+            ends_of(used)[bounds],
+            AUTOMATON,
+            k[used],
+            parts[used],
+            np.zeros(int(used.sum()), np.int64),
+            Ragged(arcs[tokens], order),
+            np.zeros(0, np.int32),
+        )
         return PairedArcs(factors, offsets, joined)
 
-    def _grandparents(self, tokens: Array, arcs: Array, heads: Array, modifiers: Array) -> PairedArcs | None:
+    def _grandparents(
+        self, tokens: Array, arcs: Array, heads: Array, modifiers: Array
+    ) -> PairedArcs | None:
         """List the pairs of arcs g -> h -> m."""
         from structopt.kernels.trees.second_order import grandparents
 
@@ -246,6 +298,9 @@ class SecondOrder(FactorGraph):
         ends, none = np.zeros(len(tokens) - 1, np.int64), np.zeros(0, np.int32)
         grandparents(tokens, arcs, heads, ends, none, none)
         offsets = np.concatenate([[0], ends])
-        linked, joined = np.empty(2 * int(offsets[-1]), np.int32), np.empty((int(offsets[-1]), 3), np.int32)
+        linked, joined = (
+            np.empty(2 * int(offsets[-1]), np.int32),
+            np.empty((int(offsets[-1]), 3), np.int32),
+        )
         grandparents(tokens, arcs, heads, ends, linked, joined.reshape(-1))
         return PairedArcs(pairs(offsets, linked), offsets, joined)

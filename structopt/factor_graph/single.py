@@ -23,8 +23,8 @@ class Single(FactorGraph):
 
     Notes
     -----
-    The smallest factor graph there is: with it the losses are logistic regression, the multiclass support vector machine
-    and the multiclass perceptron.
+    The smallest factor graph there is: with it the losses are logistic regression, the multiclass
+    support vector machine and the multiclass perceptron.
     """
 
     traits = GraphTraits(SINGLE, closed_forms=True)
@@ -35,7 +35,9 @@ class Single(FactorGraph):
         """Closed forms of the marginals, which are the probabilities of the outputs."""
         from structopt.kernels.chain import single_variable
 
-        return Calculus(single_variable.entropy, single_variable.slope, single_variable.conditionals)
+        return Calculus(
+            single_variable.entropy, single_variable.slope, single_variable.conditionals
+        )
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out L label parts an instance; no part is tied, whether `positional` or not."""
@@ -43,14 +45,23 @@ class Single(FactorGraph):
         _check(encoded)
         groups = (PartGroup("label", len(encoded.labels), encoded.offsets),)
         memory = np.zeros(len(encoded) + 1, np.int64)
-        return Structure(record=EMPTY, groups=groups, parts=part_offsets(groups), kind=self.kind, memory=memory, active=1)
+        return Structure(
+            record=EMPTY,
+            groups=groups,
+            parts=part_offsets(groups),
+            kind=self.kind,
+            memory=memory,
+            active=1,
+        )
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold labels."""
         assert encoded.gold is not None
         return SparseVectors(encoded.offsets, encoded.gold, np.ones(len(encoded)))
 
-    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+    def allowed(
+        self, encoded: Encoded, structure: Structure, role: str = "variable"
+    ) -> AllowedParts:
         """Parts that the gold labels may have."""
         return allowed_labels(encoded)
 
@@ -58,7 +69,9 @@ class Single(FactorGraph):
         """Parts of the labels that are kept; None where none are."""
         return kept_labels(encoded)
 
-    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
+    def view(
+        self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
+    ) -> Array:
         """The number of every instance's label."""
         return chosen_labels(encoded, structure, outputs)
 
@@ -69,10 +82,12 @@ def _check(encoded: Encoded) -> None:
     others = np.flatnonzero(lengths != 1)
     if len(others):
         raise ConfigError(
-            f"factor_graph=single has one variable an instance, but instance {others[0] + 1} has {lengths[others[0]]}. "
+            f"factor_graph=single has one variable an instance, but instance {others[0] + 1} has "
+            f"{lengths[others[0]]}. "
             "For sequences take factor_graph=linear_chain."
         )
     if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions:
         raise ConfigError(
-            "factor_graph=single has no hard constraints: leave task.valid_tags=false, or take factor_graph=linear_chain."
+            "factor_graph=single has no hard constraints: leave task.valid_tags=false, or take "
+            "factor_graph=linear_chain."
         )

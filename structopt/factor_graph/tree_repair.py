@@ -35,20 +35,25 @@ class Requirement(NamedTuple):
     done: str
 
 
-def admitted(trees: EncodedTrees, projective: bool, single_root: bool, repair: str) -> tuple[EncodedTrees, str]:
-    """Return a corpus whose gold trees all have one root, or are projective, where the graph asks for that.
+def admitted(
+    trees: EncodedTrees, projective: bool, single_root: bool, repair: str
+) -> tuple[EncodedTrees, str]:
+    """Return a corpus whose gold trees all have one root, or are projective, where the graph asks
+    for that.
 
     Parameters
     ----------
     trees : EncodedTrees
-        Returned as it is where it has no gold trees, or all are in the graph. Trees of which some heads are not known stay as
-        they are: inference finds out whether the graph has a tree with the known ones.
+        Returned as it is where it has no gold trees, or all are in the graph. Trees of which some
+        heads are not known stay as they are: inference finds out whether the graph has a tree with
+        the known ones.
     projective, single_root : bool
         What the graph asks for.
     repair : str
-        ``lift``: the roots after the first become modifiers of the first (as Universal Dependencies attach words that are
-        side by side), and then the shortest non-projective arc is moved to its head's head until none is left.
-        ``drop``: such sentences are left out. ``refuse``: they are an error.
+        ``lift``: the roots after the first become modifiers of the first (as Universal Dependencies
+        attach words that are side by side), and then the shortest non-projective arc is moved to
+        its head's head until none is left. ``drop``: such sentences are left out. ``refuse``: they
+        are an error.
 
     Returns
     -------
@@ -75,15 +80,23 @@ def admitted(trees: EncodedTrees, projective: bool, single_root: bool, repair: s
         fault = f"{len(sentences)} of {len(trees)} gold trees {requirement.fault}"
         if repair == "refuse":
             raise ConfigError(
-                f"factor_graph.repair=refuse: {fault}, the first in training sentence {sentences[0] + 1}. "
+                f"factor_graph.repair=refuse: {fault}, the first in training sentence "
+                f"{sentences[0] + 1}. "
                 f"Set factor_graph.{requirement.option}=false, or factor_graph.repair=lift or drop."
             )
         broken[sentences] = True
-        lifted = f"{len(moved)} {requirement.moved}{' was' if len(moved) == 1 else 's were'} {requirement.done}"
-        changes.append(f"{fault}: {lifted if repair == 'lift' else 'their sentences were left out'}")
+        lifted = (
+            f"{len(moved)} {requirement.moved}{' was' if len(moved) == 1 else 's were'} "
+            f"{requirement.done}"
+        )
+        changes.append(
+            f"{fault}: {lifted if repair == 'lift' else 'their sentences were left out'}"
+        )
     if not changes:
         return trees, ""
-    return (_with_heads(trees, repaired) if repair == "lift" else _kept(trees, ~broken)), "; ".join(changes)
+    return (_with_heads(trees, repaired) if repair == "lift" else _kept(trees, ~broken)), "; ".join(
+        changes
+    )
 
 
 def _open_trees(trees: EncodedTrees) -> Array:
@@ -114,7 +127,9 @@ def _lifted(offsets: Array, heads: Array) -> Array:
     return changed
 
 
-ONE_ROOT = Requirement("single_root", "have several roots", _one_root, "root", "attached to the first")
+ONE_ROOT = Requirement(
+    "single_root", "have several roots", _one_root, "root", "attached to the first"
+)
 PROJECTIVE = Requirement("projective", "are not projective", _lifted, "arc", "lifted")
 
 
@@ -134,13 +149,18 @@ def _with_heads(trees: EncodedTrees, heads: Array) -> EncodedTrees:
 def _kept(trees: EncodedTrees, keep: Array) -> EncodedTrees:
     """Keep some of the sentences."""
     if not keep.any():
-        raise ConfigError("factor_graph.repair=drop leaves no sentence to train on. Set factor_graph.repair=lift.")
+        raise ConfigError(
+            "factor_graph.repair=drop leaves no sentence to train on. Set factor_graph.repair=lift."
+        )
     lengths = np.diff(trees.offsets)
     tokens = np.repeat(keep, lengths)
     candidates = trees.candidates
     if candidates is not None:
         counts = np.diff(candidates[0])
-        candidates = np.concatenate([[0], np.cumsum(counts[tokens])]), candidates[1][np.repeat(tokens, counts)]
+        candidates = (
+            np.concatenate([[0], np.cumsum(counts[tokens])]),
+            candidates[1][np.repeat(tokens, counts)],
+        )
     return replace(
         trees,
         offsets=np.concatenate([[0], np.cumsum(lengths[keep])]),

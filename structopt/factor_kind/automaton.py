@@ -12,9 +12,11 @@ from structopt.kernels.waist.record import Array
 
 
 class Automaton(FactorKind):
-    """k binary variables, any of which may be on; those that are, with 0 and k + 1, form a path of private parts.
+    """k binary variables, any of which may be on; those that are, with 0 and k + 1, form a path of
+    private parts.
 
-    Private parts: one for every pair (i, j), 0 <= i < j <= k + 1, in lexicographic order. O(k) rows, the convex hull.
+    Private parts: one for every pair (i, j), 0 <= i < j <= k + 1, in lexicographic order. O(k)
+    rows, the convex hull.
     """
 
     hard = False

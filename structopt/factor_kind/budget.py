@@ -10,7 +10,9 @@ from structopt.kernels.waist.record import Array
 
 
 class Budget(FactorKind):
-    """At most extra[0] of the linked binary variables are on; no private parts. One row, the convex hull."""
+    """At most extra[0] of the linked binary variables are on; no private parts. One row, the convex
+    hull.
+    """
 
     built_in = COMPILED
 

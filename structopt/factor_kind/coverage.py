@@ -10,10 +10,12 @@ from structopt.kernels.waist.record import Array
 
 
 class Coverage(FactorKind):
-    """Private parts, any number, which are on where any of the k linked binary variables is, and else off.
+    """Private parts, any number, which are on where any of the k linked binary variables is, and
+    else off.
 
-    k + 1 rows, the convex hull: they are on no less than each variable, and no more than all together. Both are needed where
-    their scores may be negative. Private parts that equal each other, or the only variable, are copies of one column.
+    k + 1 rows, the convex hull: they are on no less than each variable, and no more than all
+    together. Both are needed where their scores may be negative. Private parts that equal each
+    other, or the only variable, are copies of one column.
     """
 
     hard = False
@@ -38,7 +40,9 @@ class Coverage(FactorKind):
         each, part = np.arange(len(z)), np.repeat(own[:1], len(z))
         first = np.zeros(len(z), np.int64)
         rows.add(0.0, np.inf, (each, part, 1.0), (each, z, -1.0), count=len(z), floor_of=own[:1])
-        rows.add(-np.inf, 0.0, (first[:1], own[:1], 1.0), (first, z, -1.0), count=1, ceiling_of=own[:1])
+        rows.add(
+            -np.inf, 0.0, (first[:1], own[:1], 1.0), (first, z, -1.0), count=1, ceiling_of=own[:1]
+        )
         rows.copy(own[1:], own[:1])
 
     def scratch(self, parts: Array, first: Array, extra: Array) -> tuple[int, int]:

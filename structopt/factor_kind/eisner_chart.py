@@ -58,5 +58,7 @@ def chart(n: int) -> Chart:
     for m in range(1, n + 1):
         for h in range(n + 1):
             if h != m:
-                arcs[(m - 1) * n + (h or m) - 1] = number("->", h, m) if h < m else number("<-", m, h)
+                arcs[(m - 1) * n + (h or m) - 1] = (
+                    number("->", h, m) if h < m else number("<-", m, h)
+                )
     return Chart(len(numbers), np.array(results), np.array(users), np.array(used), arcs)

@@ -10,7 +10,9 @@ from structopt.kernels.waist.record import Array
 
 
 class ExactlyOne(FactorKind):
-    """Exactly one of the linked binary variables is on; no private parts. One row, the convex hull."""
+    """Exactly one of the linked binary variables is on; no private parts. One row, the convex
+    hull.
+    """
 
     built_in = COMPILED
 

@@ -10,10 +10,12 @@ from structopt.kernels.waist.record import Array
 
 
 class LengthBudget(FactorKind):
-    """The lengths of the linked binary variables that are on add up to at most a budget; no private parts.
+    """The lengths of the linked binary variables that are on add up to at most a budget; no private
+    parts.
 
-    Extra numbers: the budget, then a length for each link, all at least 0. Its row does not describe the convex hull: a linear
-    program may turn a part of a variable on, so that its value is an upper bound that ad3, which knows the hull, can improve on.
+    Extra numbers: the budget, then a length for each link, all at least 0. Its row does not
+    describe the convex hull: a linear program may turn a part of a variable on, so that its value
+    is an upper bound that ad3, which knows the hull, can improve on.
     """
 
     @property
@@ -30,10 +32,17 @@ class LengthBudget(FactorKind):
     def describe(self, rows: Rows, z: Array, own: Array, widths: Array, extra: Array) -> None:
         """The sum of lengths is within the budget, and what is too long alone is off."""
         lengths, first = extra[1:], np.zeros(1, np.int64)
-        rows.add(-np.inf, float(extra[0]), *((first, z[j : j + 1], float(lengths[j])) for j in range(len(z))), count=1)
+        rows.add(
+            -np.inf,
+            float(extra[0]),
+            *((first, z[j : j + 1], float(lengths[j])) for j in range(len(z))),
+            count=1,
+        )
         if len(long := z[lengths > extra[0]]):
             rows.add(0.0, 0.0, (np.arange(len(long)), long, 1.0), count=len(long))
 
     def scratch(self, parts: Array, first: Array, extra: Array) -> tuple[int, int]:
         """Tables of variables by lengths."""
-        return int(((np.asarray(parts, np.int64) + 1) * (extra[first].astype(np.int64) + 1)).max(initial=0)), 0
+        return int(
+            ((np.asarray(parts, np.int64) + 1) * (extra[first].astype(np.int64) + 1)).max(initial=0)
+        ), 0

@@ -8,7 +8,9 @@ from structopt.kernels.waist.record import Array
 
 
 class LinearBudget(LengthBudget):
-    """The configurations of LENGTH_BUDGET, of which ad3 knows the row alone: its bound is then that of lp, and found sooner."""
+    """The configurations of LENGTH_BUDGET, of which ad3 knows the row alone: its bound is then that
+    of lp, and found sooner.
+    """
 
     relaxed = True
 
@@ -17,7 +19,9 @@ class LinearBudget(LengthBudget):
         """A continuous knapsack, and the projection onto its polytope."""
         from structopt.kernels.loopy.kinds import length_budget, linear_budget
 
-        return FactorKernels(length_budget.extend, linear_budget.maximum, project=linear_budget.project)
+        return FactorKernels(
+            length_budget.extend, linear_budget.maximum, project=linear_budget.project
+        )
 
     def scratch(self, parts: Array, first: Array, extra: Array) -> tuple[int, int]:
         """A number a variable."""

@@ -10,7 +10,9 @@ from structopt.kernels.waist.record import Array
 
 
 class Table(FactorKind):
-    """Two variables of K and K' > 1 states; K K' private parts, row by row. K + K' rows, the convex hull."""
+    """Two variables of K and K' > 1 states; K K' private parts, row by row. K + K' rows, the convex
+    hull.
+    """
 
     hard = False
     built_in = COMPILED

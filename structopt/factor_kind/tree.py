@@ -13,8 +13,9 @@ from structopt.kernels.waist.record import Array
 class Tree(FactorKind):
     """Exactly a tree of the candidate arcs is on; no private parts.
 
-    Extra: n, single_root, projective, then for each linked arc its modifier and its head (the modifier itself for the root).
-    Rows over n tokens with k arcs: O(nk), projective O(n^3); both are the convex hull.
+    Extra: n, single_root, projective, then for each linked arc its modifier and its head (the
+    modifier itself for the root). Rows over n tokens with k arcs: O(nk), projective O(n^3); both
+    are the convex hull.
     """
 
     built_in = COMPILED
@@ -55,10 +56,12 @@ def _is_tree(heads: dict[int, int], n: int, single_root: bool, projective: bool)
 
 
 def _arborescence_flow(rows: Rows, z: Array, n: int, modifiers: Array, heads: Array) -> None:
-    """From the root to every token k runs a unit of its own commodity, on each arc at most the arc's mass.
+    """From the root to every token k runs a unit of its own commodity, on each arc at most the
+    arc's mass.
 
-    With one head a token this is the convex hull of the arborescences (Martins, Smith and Xing 2009, section 3; Wong 1984).
-    Commodity k enters k on all the arcs to k, at their full mass, and does not leave it: those flows have no columns.
+    With one head a token this is the convex hull of the arborescences (Martins, Smith and Xing
+    2009, section 3; Wong 1984). Commodity k enters k on all the arcs to k, at their full mass, and
+    does not leave it: those flows have no columns.
     """
     root = heads == modifiers
     token = np.arange(n)[:, None]
@@ -76,7 +79,8 @@ def _arborescence_flow(rows: Rows, z: Array, n: int, modifiers: Array, heads: Ar
 
 
 def _chart_flow(rows: Rows, z: Array, n: int, modifiers: Array, heads: Array) -> None:
-    """Every item of Eisner's chart is derived as often as it is used, the goal once: derivations are the vertices.
+    """Every item of Eisner's chart is derived as often as it is used, the goal once: derivations
+    are the vertices.
 
     Flows on the hypergraph of a dynamic programme are integral (Martin, Rardin and Campbell 1990).
     """

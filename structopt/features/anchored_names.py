@@ -1,4 +1,6 @@
-"""Names of the features of rules at their places: values and weights of templates at given edges, as the kernels have them."""
+"""Names of the features of rules at their places: values and weights of templates at given edges,
+as the kernels have them.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,33 @@ from structopt.core.data.encoded import EncodedConstituents
 from structopt.core.weights.coordinates import Names, Occurring
 from structopt.features.anchored_layout import Layout
 from structopt.features.template_layout import distance_bins
-from structopt.features.template_names import Features, bin_names, finished, partial_sums, value_name
+from structopt.features.template_names import (
+    Features,
+    bin_names,
+    finished,
+    partial_sums,
+    value_name,
+)
 from structopt.kernels.waist.record import Array
 from structopt.templates.anchored_templates import ANCHORED, SPAN
 from structopt.templates.part_templates import Atom, Template
 
-PLACES = {"first": ("begin", 0), "last": ("end", -1), "before": ("begin", -1), "after": ("end", 0), "left": ("split", -1),
-          "right": ("split", 0), "w": ("begin", 0)}  # fmt: skip
+PLACES = {
+    "first": ("begin", 0),
+    "last": ("end", -1),
+    "before": ("begin", -1),
+    "after": ("end", 0),
+    "left": ("split", -1),
+    "right": ("split", 0),
+    "w": ("begin", 0),
+}
 """The words of roles, counted from the ends of the span or from the split."""
 WORD = (1 << 64) - 1
-LENGTHS = {"length": ("begin", "end"), "left_length": ("begin", "split"), "right_length": ("split", "end")}
+LENGTHS = {
+    "length": ("begin", "end"),
+    "left_length": ("begin", "split"),
+    "right_length": ("split", "end"),
+}
 
 
 class Edges(NamedTuple):
@@ -60,11 +79,18 @@ class AnchoredNames:
         Parts of a corpus of forests.
     """
 
-    def __init__(self, layout: Layout, seen: Array, others: int, names: Names, occurring: Occurring) -> None:
+    def __init__(
+        self, layout: Layout, seen: Array, others: int, names: Names, occurring: Occurring
+    ) -> None:
         from structopt.kernels.forest.record import FORESTS
 
         assert isinstance(occurring.encoded, EncodedConstituents)
-        self.layout, self.names, self.occurring, self.trees = layout, names, occurring, occurring.encoded
+        self.layout, self.names, self.occurring, self.trees = (
+            layout,
+            names,
+            occurring,
+            occurring.encoded,
+        )
         self.seen, self.ranks, self.others = seen, np.cumsum(seen) - 1, others
         self.forest = FORESTS.open(occurring.structure.record)
         self.known = {column: names.values(column) for column in layout.columns}
@@ -79,7 +105,9 @@ class AnchoredNames:
                 number += 1
                 yield from self._features(number, template, which, chosen)
 
-    def _features(self, number: int, template: Template, which: str, edges: Edges) -> Iterator[Features]:
+    def _features(
+        self, number: int, template: Template, which: str, edges: Edges
+    ) -> Iterator[Features]:
         """Those of one template."""
         values, atoms = [], []
         for atom in template.atoms:
@@ -93,13 +121,25 @@ class AnchoredNames:
             bits, texts = rows[name](edges)
             with np.errstate(over="ignore"):
                 hashes = finished(total + bits.view(np.uint64))
-            yield Features("edge", atoms, values, texts, self._weights(hashes)[np.newaxis], none, lambda variant: "")
+            yield Features(
+                "edge",
+                atoms,
+                values,
+                texts,
+                self._weights(hashes)[np.newaxis],
+                none,
+                lambda variant: "",
+            )
 
     def _edges(self) -> Edges:
         """The edges among the parts."""
         from structopt.kernels.forest.edges import write_edges, write_vertices
 
-        structure, outputs, columns = self.occurring.structure, self.occurring.outputs, list[Array]()
+        structure, outputs, columns = (
+            self.occurring.structure,
+            self.occurring.outputs,
+            list[Array](),
+        )
         sizes, vertices = np.diff(structure.spans("edge")[1]).tolist(), structure.spans("node")[1]
         for i, size in enumerate(sizes):
             parts = outputs.parts[outputs.offsets[i] : outputs.offsets[i + 1]]
@@ -111,8 +151,21 @@ class AnchoredNames:
             write_vertices(structure.record, i, begin, end, np.empty(count, bool))
             above = head[parts]
             symbol = self.forest.symbol[vertices[i] + above]
-            columns.append(np.stack([np.full(len(parts), i), begin[above], end[above], split[parts], number[parts], symbol]))
-        return Edges(*np.concatenate([np.zeros((6, 0), np.int64), *columns], axis=1).astype(np.int64))
+            columns.append(
+                np.stack(
+                    [
+                        np.full(len(parts), i),
+                        begin[above],
+                        end[above],
+                        split[parts],
+                        number[parts],
+                        symbol,
+                    ]
+                )
+            )
+        return Edges(
+            *np.concatenate([np.zeros((6, 0), np.int64), *columns], axis=1).astype(np.int64)
+        )
 
     def _values(self, atom: Atom, edges: Edges) -> tuple[Array, dict[int, str]]:
         """The values of an atom at edges, and what these are called."""
@@ -124,7 +177,9 @@ class AnchoredNames:
         if atom.role == SPAN:
             return self._sequences(column, atom.column, edges)
         name, shift = PLACES[atom.role]
-        return self._words(column, edges.sentence, getattr(edges, name) + shift + atom.offset), dict(self.known[atom.column])
+        return self._words(
+            column, edges.sentence, getattr(edges, name) + shift + atom.offset
+        ), dict(self.known[atom.column])
 
     def _words(self, column: int, sentence: Array, at: Array) -> Array:
         """Codes of a column at words of sentences."""
@@ -141,10 +196,19 @@ class AnchoredNames:
 
     def _sequences(self, column: int, name: str, edges: Edges) -> tuple[Array, dict[int, str]]:
         """The values of all words of spans, and these words."""
-        starts, codes, known = self.trees.offsets[edges.sentence], self._codes(column).tolist(), self.known[name]
-        spans = list(zip((starts + edges.begin).tolist(), (starts + edges.end).tolist(), strict=True))
+        starts, codes, known = (
+            self.trees.offsets[edges.sentence],
+            self._codes(column).tolist(),
+            self.known[name],
+        )
+        spans = list(
+            zip((starts + edges.begin).tolist(), (starts + edges.end).tolist(), strict=True)
+        )
         values = {span: value_of_words(codes[slice(*span)]) for span in dict.fromkeys(spans)}
-        texts = {values[a, b]: " ".join(value_name(known, code) for code in codes[a:b]) for a, b in values}
+        texts = {
+            values[a, b]: " ".join(value_name(known, code) for code in codes[a:b])
+            for a, b in values
+        }
         return np.array([values[span] for span in spans], np.int64), texts
 
     def _rules(self, edges: Edges) -> tuple[Array, Sequence[str]]:
@@ -152,8 +216,15 @@ class AnchoredNames:
         rule = edges.split > 0
         rules = self.names.configurations("rule", len(self.forest.rule_names))
         steps = self.names.configurations("step", len(self.forest.step_names))
-        bits = np.where(rule, _at(self.forest.rule_names, edges.number, rule), _at(self.forest.step_names, edges.number, ~rule))
-        return bits, [(rules if own else steps)[k] for own, k in zip(rule.tolist(), edges.number.tolist(), strict=True)]
+        bits = np.where(
+            rule,
+            _at(self.forest.rule_names, edges.number, rule),
+            _at(self.forest.step_names, edges.number, ~rule),
+        )
+        return bits, [
+            (rules if own else steps)[k]
+            for own, k in zip(rule.tolist(), edges.number.tolist(), strict=True)
+        ]
 
     def _symbols(self, edges: Edges) -> tuple[Array, Sequence[str]]:
         """The same of the symbols above."""
@@ -165,7 +236,9 @@ class AnchoredNames:
         place = (hashes >> np.uint64(64 - self.layout.hash_bits)).astype(np.int64)
         bins = ((hashes & np.uint64(0xFFFFFFFF)) * np.uint64(self.others)) >> np.uint64(32)
         gold = int(self.ranks[-1]) + 1
-        return np.where(self.seen[place], self.ranks[place], gold + bins.astype(np.int64) if self.others else -1)
+        return np.where(
+            self.seen[place], self.ranks[place], gold + bins.astype(np.int64) if self.others else -1
+        )
 
 
 def _at(array: Array, indices: Array, where: Array) -> Array:

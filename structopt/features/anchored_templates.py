@@ -1,4 +1,6 @@
-"""Features of anchored rules: templates over the words around a rule's place, with the rule and with its label, hashed."""
+"""Features of anchored rules: templates over the words around a rule's place, with the rule and
+with its label, hashed.
+"""
 
 from __future__ import annotations
 
@@ -21,26 +23,33 @@ from structopt.features.support import OTHER_FEATURES, Supported
 from structopt.kernels.waist.record import Array, Record
 
 FORESTS = "forest"
-"""The kind of the structures (`structopt.core.structure_kind.StructureKind.name`) whose record the kernels open."""
+"""The kind of the structures (`structopt.core.structure_kind.StructureKind.name`) whose record the
+kernels open.
+"""
 BLOCK = 1 << 22
 """About how many hashes are kept before those that occur twice are removed."""
 SUMS_OF_EDGE, MOST_SUMS, MOST_NOTED = 16, 1 << 18, 1 << 20
-"""Of the sums of a sentence: at most so many are noted for each edge, and for all; and so many weights in them."""
+"""Of the sums of a sentence: at most so many are noted for each edge, and for all; and so many
+weights in them.
+"""
 
 
 class AnchoredTemplates(Supported):
-    """Features of the words around a rule, a step or a tag at its place; computed where they are needed, never stored.
+    """Features of the words around a rule, a step or a tag at its place; computed where they are
+    needed, never stored.
 
-    Every value of a template makes a feature with the rule (or the step), and one with its label: the symbol above. A feature
-    of gold trees in training has a weight of its own, but for those whose 64-bit hashes share their highest bits; all other
-    features are hashed into bins, so that what training trees never have can cost something.
+    Every value of a template makes a feature with the rule (or the step), and one with its label:
+    the symbol above. A feature of gold trees in training has a weight of its own, but for those
+    whose 64-bit hashes share their highest bits; all other features are hashed into bins, so that
+    what training trees never have can cost something.
 
     Parameters
     ----------
     hash_bits : int, from 10 to 30
         Gold features are told apart by so many bits of their hash.
     unseen : float
-        Bins for features that no gold tree has, as a share of the number of those that gold trees have; 0: they have no weight.
+        Bins for features that no gold tree has, as a share of the number of those that gold trees
+        have; 0: they have no weight.
     joined : list of str
         What templates are joined with: ``rule``, ``parent`` (the symbol above), or both.
     lengths : list of int
@@ -71,11 +80,17 @@ class AnchoredTemplates(Supported):
         if not 0.0 <= unseen <= 100.0:
             raise ConfigError(f"features.unseen={unseen} must be from 0 (no bins) to 100.")
         self.unseen = float(unseen)
-        self.layout = Layout.of(hash_bits, lengths, joined, {"spans": spans, "splits": splits, "words": words})
+        self.layout = Layout.of(
+            hash_bits, lengths, joined, {"spans": spans, "splits": splits, "words": words}
+        )
 
     @classmethod
-    def of(cls, layout: Layout, seen_places: Array, others: int, note: str = "") -> AnchoredTemplates:
-        """Lay out the weights of gold features at these places, bool of shape (2^hash_bits,), and of so many bins."""
+    def of(
+        cls, layout: Layout, seen_places: Array, others: int, note: str = ""
+    ) -> AnchoredTemplates:
+        """Lay out the weights of gold features at these places, bool of shape (2^hash_bits,), and
+        of so many bins.
+        """
         features = cls()
         features.layout, features.seen_places, features.note = layout, seen_places, note
         features.index = Index.of(seen_places, others)
@@ -83,17 +98,26 @@ class AnchoredTemplates(Supported):
         return features
 
     def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> AnchoredTemplates:
-        """Find the features of the gold trees; the note tells how many there are, and how many of them share weights."""
+        """Find the features of the gold trees; the note tells how many there are, and how many of
+        them share weights.
+        """
         trees, layout = _forests(encoded, structure), self.layout
         advice = "Lower features.hash_bits."
-        refuse_what_does_not_fit(2.0 * (1 << layout.hash_bits), "features: the places of gold features", advice)
+        refuse_what_does_not_fit(
+            2.0 * (1 << layout.hash_bits), "features: the places of gold features", advice
+        )
         nothing = np.zeros(1 << layout.hash_bits, bool)
-        hashes = _gold_hashes(layout, layout.record(trees, structure, Index.of(nothing, 0)), structure, gold)
+        hashes = _gold_hashes(
+            layout, layout.record(trees, structure, Index.of(nothing, 0)), structure, gold
+        )
         places, counts = np.unique(hashes >> np.uint64(64 - layout.hash_bits), return_counts=True)
         nothing[places.astype(np.int64)] = True
         others = int(self.unseen * len(places))
         shared = int(counts[counts > 1].sum()) / max(len(hashes), 1)
-        note = f"{len(hashes):,} features of gold trees, {shared:.1%} share their weight; {others:,} bins for all others"
+        note = (
+            f"{len(hashes):,} features of gold trees, {shared:.1%} share their weight; "
+            f"{others:,} bins for all others"
+        )
         return self.of(layout, nothing, others, note)
 
     @property
@@ -101,34 +125,47 @@ class AnchoredTemplates(Supported):
         """The compiled operations, of `structopt.kernels.features.anchored.templates`."""
         from structopt.kernels.features.anchored import templates as k
 
-        return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
+        return FeatureKernels(
+            k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans
+        )
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
         """Pack what the kernels of `structopt.kernels.features.anchored` read of a corpus."""
         return self.layout.record(_forests(encoded, structure), structure, self.index)
 
     def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.scorer.Scorer`: gold features that both have keep their weights; those of bins are left out.
+        """See `structopt.core.scorer.Scorer`: gold features that both have keep their weights;
+        those of bins are left out.
 
-        Names of rules and labels are hashed, so that other rules may have other numbers; values of columns must keep their codes.
+        Names of rules and labels are hashed, so that other rules may have other numbers; values of
+        columns must keep their codes.
         """
         same = isinstance(earlier, AnchoredTemplates) and self.layout == earlier.layout
         if not isinstance(earlier, AnchoredTemplates) or not same or not matches.keeps_codes:
             raise ConfigError(OTHER_FEATURES if not same else OTHER_CODES)
         both = self.seen_places & earlier.seen_places
         carried = np.zeros(self.dimension, array.dtype)
-        new, old = (np.flatnonzero(both[places]) for places in (self.seen_places, earlier.seen_places))
+        new, old = (
+            np.flatnonzero(both[places]) for places in (self.seen_places, earlier.seen_places)
+        )
         carried[new] = array[old]
         return carried
 
     def named(self, indices: Array, names: Names, occurring: Occurring | None = None) -> Named:
-        """See `structopt.core.scorer.SparseFeatures`: those of the features that given parts have."""
+        """See `structopt.core.scorer.SparseFeatures`: those of the features that given parts
+        have.
+        """
         from structopt.features.anchored_names import AnchoredNames
         from structopt.features.template_names import collected
 
         if occurring is None:
             return collected((), indices)
-        return collected(AnchoredNames(self.layout, self.seen_places, self.index.others, names, occurring).features(), indices)
+        return collected(
+            AnchoredNames(
+                self.layout, self.seen_places, self.index.others, names, occurring
+            ).features(),
+            indices,
+        )
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
         """Return the features for evaluations over all instances."""
@@ -141,7 +178,9 @@ class AnchoredTemplates(Supported):
         return 0
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
-        """Allocate an empty sparse gradient, large enough for any sentence of the corpus, and room for notes on one."""
+        """Allocate an empty sparse gradient, large enough for any sentence of the corpus, and room
+        for notes on one.
+        """
         from structopt.kernels.features.anchored.notes import SCRATCH
         from structopt.kernels.features.anchored.sums import OF_EDGE
 
@@ -149,9 +188,13 @@ class AnchoredTemplates(Supported):
         touched = min(edges * self.layout.most, self.dimension)
         sums = min(MOST_SUMS, edges * SUMS_OF_EDGE)
         scratch = SCRATCH.pack(
-            gradient=gradient_sizes(touched), noted=3, edges=edges * OF_EDGE, parts=4 * sums, starts=sums + 1,
+            gradient=gradient_sizes(touched),
+            noted=3,
+            edges=edges * OF_EDGE,
+            parts=4 * sums,
+            starts=sums + 1,
             weights=min(MOST_NOTED, edges * self.layout.most),
-        )  # fmt: skip
+        )
         return FeatureScratch(scratch, touched + 1, touched)
 
     def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> AnchoredTemplates:
@@ -160,7 +203,9 @@ class AnchoredTemplates(Supported):
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Layout as JSON values, and the places of gold features as packed bits."""
-        return {**self.layout.state(), "others": self.index.others}, {"seen": np.packbits(self.seen_places)}
+        return {**self.layout.state(), "others": self.index.others}, {
+            "seen": np.packbits(self.seen_places)
+        }
 
     @classmethod
     def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> AnchoredTemplates:
@@ -175,13 +220,16 @@ def _forests(encoded: Encoded, structure: Structure) -> EncodedConstituents:
     """The corpus, if its structures are forests; `ConfigError` for others."""
     if not isinstance(encoded, EncodedConstituents) or structure.kind.name != FORESTS:
         raise ConfigError(
-            "features=anchored_templates are features of rules at their places, which are no parts of this task's graph. "
+            "features=anchored_templates are features of rules at their places, which are no "
+            "parts of this task's graph. "
             "Take task=constituency factor_graph=span, or features=attribute_rows."
         )
     return encoded
 
 
-def _gold_hashes(layout: Layout, record: Record, structure: Structure, gold: SparseVectors) -> Array:
+def _gold_hashes(
+    layout: Layout, record: Record, structure: Structure, gold: SparseVectors
+) -> Array:
     """The distinct hashes of the features of gold trees, uint64, ascending."""
     from structopt.kernels.features.anchored.templates import hashes
 
@@ -193,7 +241,9 @@ def _gold_hashes(layout: Layout, record: Record, structure: Structure, gold: Spa
         parts = parts[parts < size]
         indicators[parts] = 1.0
         found = np.empty(len(parts) * layout.most, np.int64)
-        listed.append(np.unique(found[: hashes(record, i, indicators[:size], found)].view(np.uint64)))
+        listed.append(
+            np.unique(found[: hashes(record, i, indicators[:size], found)].view(np.uint64))
+        )
         indicators[parts] = 0.0
         waiting += len(listed[-1])
         if waiting > BLOCK or i == len(sizes) - 1:

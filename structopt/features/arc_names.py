@@ -1,4 +1,6 @@
-"""Names of the features of dependency trees: values, variants and weights of templates at given parts, as kernels have them."""
+"""Names of the features of dependency trees: values, variants and weights of templates at given
+parts, as kernels have them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ import numpy as np
 
 from structopt.core.data.encoded import EncodedTrees
 from structopt.core.weights.coordinates import Names, Occurring
-from structopt.features.template_layout import JOINED, KINDS, ROW_VARIANTS, VARIANTS, Layout, distance_bins
+from structopt.features.template_layout import (
+    JOINED,
+    KINDS,
+    ROW_VARIANTS,
+    VARIANTS,
+    Layout,
+    distance_bins,
+)
 from structopt.features.template_names import Features, bin_names, hashes_of, parts_of_group
 from structopt.kernels.waist.record import Array
 from structopt.templates.arc_templates import ARCS, BETWEEN
@@ -47,7 +56,13 @@ class ArcNames:
                 yield self._features(group.name, number, template, instances, slots, configurations)
 
     def _features(
-        self, kind: str, number: int, template: Template, instances: Array, slots: Array, configurations: Array
+        self,
+        kind: str,
+        number: int,
+        template: Template,
+        instances: Array,
+        slots: Array,
+        configurations: Array,
     ) -> Features:
         """Those of one template."""
         swept = ARCS.swept(template)
@@ -56,21 +71,44 @@ class ArcNames:
             instances, slots, configurations = instances[rows], slots[rows], configurations[rows]
         roles = ARCS.roles[KINDS[kind]]
         values = [
-            between if atom.role == BETWEEN
-            else self._values(self.layout.column_number(atom.column), slots[:, roles.index(atom.role)], atom.offset, instances)
+            between
+            if atom.role == BETWEEN
+            else self._values(
+                self.layout.column_number(atom.column),
+                slots[:, roles.index(atom.role)],
+                atom.offset,
+                instances,
+            )
             for atom in template.atoms
-        ]  # fmt: skip
+        ]
         atoms = [(str(atom), self.known[atom.column]) for atom in template.atoms]
         variants = np.stack([np.zeros(len(slots), np.int64), self._variants(kind, slots)])
         hashes, labels = hashes_of(number, values, len(slots)), list[str]()
         if kind == "label":
-            labels = [self.names.configurations(kind, self.layout.labels)[y] for y in configurations.tolist()]
-        return Features(kind, atoms, values, labels, self._indices(kind, hashes, variants, configurations), variants,
-                        lambda variant: self._remark(kind, variant))  # fmt: skip
+            labels = [
+                self.names.configurations(kind, self.layout.labels)[y]
+                for y in configurations.tolist()
+            ]
+        return Features(
+            kind,
+            atoms,
+            values,
+            labels,
+            self._indices(kind, hashes, variants, configurations),
+            variants,
+            lambda variant: self._remark(kind, variant),
+        )
 
     def _values(self, column: int, slots: Array, offset: int, instances: Array) -> Array:
         """Values of a column at neighbours of slots."""
-        from structopt.kernels.features.hashing import END, NONE_CODE, NONE_SLOT, ROOT_CODE, ROOT_SLOT, START
+        from structopt.kernels.features.hashing import (
+            END,
+            NONE_CODE,
+            NONE_SLOT,
+            ROOT_CODE,
+            ROOT_SLOT,
+            START,
+        )
 
         lengths, at = np.diff(self.offsets)[instances], slots - TOKENS + offset
         inside = (at >= 0) & (at < lengths)
@@ -82,12 +120,18 @@ class ArcNames:
         return values
 
     def _between(self, column: int, instances: Array, slots: Array) -> tuple[Array, Array]:
-        """The distinct values of a column between head and modifier: the parts that have them, and the values."""
+        """The distinct values of a column between head and modifier: the parts that have them, and
+        the values.
+        """
         rows, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for k, (i, head, modifier) in enumerate(zip(instances.tolist(), slots[:, 0], slots[:, 1], strict=True)):
+        for k, (i, head, modifier) in enumerate(
+            zip(instances.tolist(), slots[:, 0], slots[:, 1], strict=True)
+        ):
             first, last = sorted((int(head) - TOKENS, int(modifier) - TOKENS))
             begin = int(self.offsets[i])
-            values.append(np.unique(self.codes[begin + first + 1 : begin + last, column]).astype(np.int64))
+            values.append(
+                np.unique(self.codes[begin + first + 1 : begin + last, column]).astype(np.int64)
+            )
             rows.append(np.full(len(values[-1]), k))
         return np.concatenate(rows), np.concatenate(values)
 
@@ -115,15 +159,32 @@ class ArcNames:
             far = bin_names(1, self.layout.distances)
             if variant == 1 + 2 * len(far):
                 return "from the root"
-            return f"head {far[(variant - 1) // 2]} to the {'left' if (variant - 1) % 2 else 'right'}"
+            return (
+                f"head {far[(variant - 1) // 2]} to the {'left' if (variant - 1) % 2 else 'right'}"
+            )
         if kind == "sibling":
             return f"nearer {SIDES[(variant - 1) // 3]}, farther {SIDES[(variant - 1) % 3]}"
-        sides = list(product(("head's head to the right", "head's head to the left"), ("head to the right", "head to the left")))
+        sides = list(
+            product(
+                ("head's head to the right", "head's head to the left"),
+                ("head to the right", "head to the left"),
+            )
+        )
         return ", ".join(sides[variant - 1])
 
     def _indices(self, kind: str, hashes: Array, variants: Array, configurations: Array) -> Array:
-        """The weights of features and their variants, as `structopt.kernels.features.hashing.rotated`."""
-        bits, size = (self.layout.label_bits, ROW_VARIANTS) if kind == "label" else (self.layout.hash_bits, VARIANTS)
+        """The weights of features and their variants, as
+        `structopt.kernels.features.hashing.rotated`.
+        """
+        bits, size = (
+            (self.layout.label_bits, ROW_VARIANTS)
+            if kind == "label"
+            else (self.layout.hash_bits, VARIANTS)
+        )
         plain = (hashes >> np.uint64(64 - bits)).astype(np.int64)
         places = (plain & ~(size - 1)) | ((plain + variants) & (size - 1))
-        return self.layout.weights + places * self.layout.labels + configurations if kind == "label" else places
+        return (
+            self.layout.weights + places * self.layout.labels + configurations
+            if kind == "label"
+            else places
+        )

@@ -21,7 +21,14 @@ from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matc
 from structopt.errors import ConfigError
 from structopt.features.row_places import Places, RowGroup, lay_out, starts_of
 from structopt.features.row_record import pack_rows
-from structopt.features.support import OTHER_FEATURES, Supported, moved, packed_support, refuse_masks, restored_support
+from structopt.features.support import (
+    OTHER_FEATURES,
+    Supported,
+    moved,
+    packed_support,
+    refuse_masks,
+    restored_support,
+)
 from structopt.kernels.waist.record import Array, Record
 
 Dense = Sequence[tuple[DenseTable, ...]]
@@ -31,17 +38,21 @@ Tables = tuple[list[AttributeTable], Dense]
 
 
 class AttributeRows(Supported):
-    """Features *attribute x configuration*: a linear operator from weights to part scores, with sparse columns.
+    """Features *attribute x configuration*: a linear operator from weights to part scores, with
+    sparse columns.
 
-    With support ``seen`` an (attribute, configuration) pair has a weight only if it occurs in a gold output. Weights that belong
-    to no attribute of the task (tied tables, the constant attribute of anchored ones) always have one, and so have the numbers
-    of dense tables, which are attributes behind the others. Most attributes of a large corpus occur with one configuration, and
-    have one weight instead of a row (`structopt.features.row_places`); the order of saved weights knows nothing of that.
+    With support ``seen`` an (attribute, configuration) pair has a weight only if it occurs in a
+    gold output. Weights that belong to no attribute of the task (tied tables, the constant
+    attribute of anchored ones) always have one, and so have the numbers of dense tables, which are
+    attributes behind the others. Most attributes of a large corpus occur with one configuration,
+    and have one weight instead of a row (`structopt.features.row_places`); the order of saved
+    weights knows nothing of that.
 
     Parameters
     ----------
     support : str
-        ``seen``: attributes with the labels that they occur with in training; ``all``: with all labels.
+        ``seen``: attributes with the labels that they occur with in training; ``all``: with all
+        labels.
 
     Attributes
     ----------
@@ -49,7 +60,8 @@ class AttributeRows(Supported):
     places : tuple of Places
         Where their weights stand.
     pairs : int64 vector, or None
-        Which pairs may move, group by group, of the number attribute * width + configuration in each; None: all.
+        Which pairs may move, group by group, of the number attribute * width + configuration in
+        each; None: all.
     """
 
     groups: tuple[RowGroup, ...] = ()
@@ -61,13 +73,18 @@ class AttributeRows(Supported):
 
     @classmethod
     def of(cls, groups: Sequence[RowGroup], support: Array | None) -> AttributeRows:
-        """Lay out the weights of groups, given the (attribute, configuration) pairs that may move as a mask (None: all)."""
+        """Lay out the weights of groups, given the (attribute, configuration) pairs that may move
+        as a mask (None: all).
+        """
         rows = cls()
         rows.groups, rows.places = tuple(groups), tuple(lay_out(groups, support))
         rows.dimension = rows.places[-1].end if rows.places else 0
         if support is not None:
             pairs = np.split(support, starts_of(groups)[1:-1])
-            tables = {g.name: block.reshape(g.size, g.width) for g, block in zip(groups, pairs, strict=True)}
+            tables = {
+                g.name: block.reshape(g.size, g.width)
+                for g, block in zip(groups, pairs, strict=True)
+            }
             rows.pairs, rows.support = np.flatnonzero(support), rows.vector_of(tables)
         return rows
 
@@ -80,7 +97,9 @@ class AttributeRows(Supported):
             return self.of(groups, None)
         masks = []
         for index, (table, numbers) in enumerate(zip(tables, dense, strict=True)):
-            all_of_dense = np.ones(structure.groups[index].width * sum(one.size for one in numbers), bool)
+            all_of_dense = np.ones(
+                structure.groups[index].width * sum(one.size for one in numbers), bool
+            )
             masks += [_seen(index, structure, table, gold, encoded), all_of_dense]
         return self.of(groups, np.concatenate(masks))
 
@@ -89,9 +108,18 @@ class AttributeRows(Supported):
         return [group.name for group in structure.groups if _reads_dense(group)]
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
-        """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attributes.rows`."""
+        """Pack the attributes of a corpus for the kernels of
+        `structopt.kernels.features.attributes.rows`.
+        """
         tables, dense = self.tables(encoded, structure)
-        return pack_rows(self._record_places(structure, tables), self.support, tables, structure, dense, encoded.storage)
+        return pack_rows(
+            self._record_places(structure, tables),
+            self.support,
+            tables,
+            structure,
+            dense,
+            encoded.storage,
+        )
 
     def tables(self, encoded: Encoded, structure: Structure) -> Tables:
         """Attributes of the positions of every group, and their dense tables.
@@ -99,15 +127,22 @@ class AttributeRows(Supported):
         Raises
         ------
         ConfigError
-            If the groups, their configurations or the numbers of their attributes are not those that have weights.
+            If the groups, their configurations or the numbers of their attributes are not those
+            that have weights.
         """
         tables, dense = _tables(encoded, structure)
         groups = tuple(_layout(structure, tables, dense))
-        allowed = (not own.singles or group.singles for own, group in zip(self.groups, groups, strict=False))
-        if groups != self.groups or not all(allowed):  # of damaged models too, whose attributes of dense tables have no rows
+        allowed = (
+            not own.singles or group.singles
+            for own, group in zip(self.groups, groups, strict=False)
+        )
+        # of damaged models too, whose attributes of dense tables have no rows
+        if groups != self.groups or not all(allowed):
             raise ConfigError(
-                f"features: there are weights for {_counted(self.groups)}, but this corpus and its graphs have "
-                f"{_counted(groups)}. Take the task and the factor graph that the weights were trained with."
+                f"features: there are weights for {_counted(self.groups)}, but this corpus and "
+                "its graphs have "
+                f"{_counted(groups)}. Take the task and the factor graph that the weights were "
+                "trained with."
             )
         return tables, dense
 
@@ -118,11 +153,21 @@ class AttributeRows(Supported):
         from structopt.kernels.features.attributes.ahead import prefetch_instances
 
         return FeatureKernels(
-            k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans, prefetch=prefetch_instances
+            k.scores,
+            k.pullback,
+            k.add,
+            k.add_both,
+            k.dot,
+            k.flatten,
+            k.accumulate,
+            k.spans,
+            prefetch=prefetch_instances,
         )
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
-        """The features for evaluations over all instances: attributes in bundles, tables read by attribute."""
+        """The features for evaluations over all instances: attributes in bundles, tables read by
+        attribute.
+        """
         from structopt.features.batch.attribute_rows import BatchFeatures
 
         tables, dense = self.tables(encoded, structure)
@@ -130,7 +175,9 @@ class AttributeRows(Supported):
         return BatchFeatures(self.pairs, self.pool, groups, tables, dense, structure)
 
     def batch_bytes(self, encoded: Encoded, structure: Structure) -> int:
-        """Bytes of what occurs: rows of weights, their indices among all and among these; scores of the rows of dense tables."""
+        """Bytes of what occurs: rows of weights, their indices among all and among these; scores of
+        the rows of dense tables.
+        """
         rows = scores = 0
         for group, table, dense in zip(structure.groups, *_tables(encoded, structure), strict=True):
             rows += group.width * (len(table.occurring()) + sum(one.size for one in dense))
@@ -147,13 +194,19 @@ class AttributeRows(Supported):
         entries = [_most_entries(group, table) + number for group, table, number in pairs]
         rows = sum(n * group.width for n, group in zip(entries, structure.groups, strict=True))
         places = self._record_places(structure, tables)
-        touched = sum(n * max(1, place.most_singles) for n, place in zip(entries, places, strict=True))
+        touched = sum(
+            n * max(1, place.most_singles) for n, place in zip(entries, places, strict=True)
+        )
         counts = len(places) + sum(place.most_singles > 0 for place in places)
-        gradient = GRADIENT.pack(slot=np.full(max(entries, default=0), -1), touched=touched, counts=counts, rows=rows)
+        gradient = GRADIENT.pack(
+            slot=np.full(max(entries, default=0), -1), touched=touched, counts=counts, rows=rows
+        )
         return FeatureScratch(gradient, touched, rows)
 
     def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.scorer.Scorer`: rows by the names of attributes, weights of a row by those of labels."""
+        """See `structopt.core.scorer.Scorer`: rows by the names of attributes, weights of a row by
+        those of labels.
+        """
         return self.vector_of(self._carried_tables(earlier, matches, array))
 
     def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> AttributeRows:
@@ -178,9 +231,14 @@ class AttributeRows(Supported):
         return array
 
     def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[AttributeRows, Array]:
-        """See `structopt.core.scorer.Scorer`: rows of attributes that are left out, and weights that are 0."""
+        """See `structopt.core.scorer.Scorer`: rows of attributes that are left out, and weights
+        that are 0.
+        """
         masks = [kept.get(group.name, np.ones(group.size, bool)) for group in self.groups]
-        rest = {place.group.name: place.table(weights)[mask] for place, mask in zip(self.places, masks, strict=True)}
+        rest = {
+            place.group.name: place.table(weights)[mask]
+            for place, mask in zip(self.places, masks, strict=True)
+        }
         groups = [replace(group, size=len(rest[group.name])) for group in self.groups]
         smaller = self.of(groups, _nonzero(rest))
         return smaller, smaller.vector_of(rest)
@@ -190,15 +248,24 @@ class AttributeRows(Supported):
         """Indices of the weights that may move, in the order of `pairs`; None when all may."""
         if self.pairs is None or all(place.rows is None for place in self.places):
             return self.pairs
-        begins, every, found = starts_of(self.groups), np.arange(self.dimension), [np.zeros(0, np.int64)]
+        begins, every, found = (
+            starts_of(self.groups),
+            np.arange(self.dimension),
+            [np.zeros(0, np.int64)],
+        )
         cuts = np.searchsorted(self.pairs, begins)
         for place, begin, own in zip(self.places, begins, pairwise(cuts.tolist()), strict=False):
             found.append(place.table(every).ravel()[self.pairs[slice(*own)] - begin])
         return np.concatenate(found)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """The groups as JSON values, and the pairs that may move as packed bits (empty when all may)."""
-        groups = [{"name": g.name, "width": g.width, "size": g.size, "singles": g.singles} for g in self.groups]
+        """The groups as JSON values, and the pairs that may move as packed bits (empty when all
+        may).
+        """
+        groups = [
+            {"name": g.name, "width": g.width, "size": g.size, "singles": g.singles}
+            for g in self.groups
+        ]
         return {"groups": groups}, packed_support(None if self.pairs is None else self._mask())
 
     @classmethod
@@ -206,7 +273,12 @@ class AttributeRows(Supported):
         """Undo `state`."""
         state = SavedState(layout, arrays)
         groups = [
-            RowGroup(g.string("name"), g.whole("width", 1), g.whole("size"), "singles" in g.values and g.flag("singles"))
+            RowGroup(
+                g.string("name"),
+                g.whole("width", 1),
+                g.whole("size"),
+                "singles" in g.values and g.flag("singles"),
+            )
             for g in state.each("groups")
         ]
         return cls.of(groups, restored_support(state, starts_of(groups)[-1]))
@@ -218,7 +290,9 @@ class AttributeRows(Supported):
         return mask
 
     def _carried_tables(self, earlier: Scorer, matches: Matches, array: Array) -> dict[str, Array]:
-        """What an array over an earlier scorer's weights has of these attributes and configurations."""
+        """What an array over an earlier scorer's weights has of these attributes and
+        configurations.
+        """
         if not isinstance(earlier, AttributeRows):
             raise ConfigError(OTHER_FEATURES)
         carried, tables = {}, earlier.tables_of(array)
@@ -230,8 +304,12 @@ class AttributeRows(Supported):
                 new[np.ix_(rows[1], columns[1])] = old[np.ix_(rows[0], columns[0])]
         return carried
 
-    def _record_places(self, structure: Structure, tables: Sequence[AttributeTable]) -> list[Places]:
-        """Where the weights of each part group begin; of one that stands for several, those of one after the other."""
+    def _record_places(
+        self, structure: Structure, tables: Sequence[AttributeTable]
+    ) -> list[Places]:
+        """Where the weights of each part group begin; of one that stands for several, those of one
+        after the other.
+        """
         places, own = [], iter(self.places)
         for group, table in zip(structure.groups, tables, strict=True):
             if group.scored and not group.weights:
@@ -251,11 +329,18 @@ def _nonzero(tables: Mapping[str, Array]) -> Array:
 
 def _counted(groups: Sequence[RowGroup]) -> str:
     """Groups in words, such as ``label (12 attributes x 9)``."""
-    return ", ".join(f"{group.name} ({group.size} attributes x {group.width})" for group in groups) or "nothing"
+    return (
+        ", ".join(f"{group.name} ({group.size} attributes x {group.width})" for group in groups)
+        or "nothing"
+    )
 
 
-def _record_groups(structure: Structure, tables: Sequence[AttributeTable], dense: Dense) -> list[RowGroup]:
-    """The rows as kernels read them, a group of parts each; without attributes, where parts are not scored."""
+def _record_groups(
+    structure: Structure, tables: Sequence[AttributeTable], dense: Dense
+) -> list[RowGroup]:
+    """The rows as kernels read them, a group of parts each; without attributes, where parts are not
+    scored.
+    """
     groups = []
     for g, table, numbers in zip(structure.groups, tables, dense, strict=True):
         size = table.size + sum(one.size for one in numbers)
@@ -266,15 +351,22 @@ def _record_groups(structure: Structure, tables: Sequence[AttributeTable], dense
 def _layout(structure: Structure, tables: Sequence[AttributeTable], dense: Dense) -> list[RowGroup]:
     """The rows by name: of scored groups; where a group stands for several, theirs."""
     rows: list[RowGroup] = []
-    for part_group, group in zip(structure.groups, _record_groups(structure, tables, dense), strict=True):
+    for part_group, group in zip(
+        structure.groups, _record_groups(structure, tables, dense), strict=True
+    ):
         if part_group.scored:
             rows += [RowGroup(*one) for one in part_group.weights] or [group]
     return rows
 
 
 def _tables(encoded: Encoded, structure: Structure) -> Tables:
-    """Attributes and dense tables of the positions of every group; a group that stands for several has no dense ones."""
-    dense = [encoded.dense.get(group.name, ()) if _reads_dense(group) else () for group in structure.groups]
+    """Attributes and dense tables of the positions of every group; a group that stands for several
+    has no dense ones.
+    """
+    dense = [
+        encoded.dense.get(group.name, ()) if _reads_dense(group) else ()
+        for group in structure.groups
+    ]
     return [_table(group, encoded, structure) for group in structure.groups], dense
 
 
@@ -283,14 +375,19 @@ def _reads_dense(group: PartGroup) -> bool:
 
 
 def _table(group: PartGroup, encoded: Encoded, structure: Structure) -> AttributeTable:
-    """Attributes of a group's positions: the graph's, the task's, the one constant attribute, or it and the task's; or none."""
+    """Attributes of a group's positions: the graph's, the task's, the one constant attribute, or it
+    and the task's; or none.
+    """
     positions = int(group.offsets[-1])
     if group.name in structure.attributes:
         return structure.attributes[group.name]
     if not group.scored:
-        return AttributeTable(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)  # of no position: there may be very many
+        # of no position: there may be very many
+        return AttributeTable(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)
     if group.tied or group.name not in encoded.tables:
-        return AttributeTable(np.arange(positions + 1, dtype=np.int64), np.zeros(positions, np.int32), None, 1)
+        return AttributeTable(
+            np.arange(positions + 1, dtype=np.int64), np.zeros(positions, np.int32), None, 1
+        )
     table = encoded.tables[group.name]
     return table if group.name == "label" else _with_constant(table)
 
@@ -300,11 +397,17 @@ def _with_constant(table: AttributeTable) -> AttributeTable:
     ends = table.offsets[1:]
     ids = np.insert(table.ids, ends, table.size).astype(np.int32)
     values = None if table.values is None else np.insert(table.values, ends, 1.0)
-    return AttributeTable(table.offsets + np.arange(len(table.offsets)), ids, values, table.size + 1)
+    return AttributeTable(
+        table.offsets + np.arange(len(table.offsets)), ids, values, table.size + 1
+    )
 
 
-def _seen(index: int, structure: Structure, table: AttributeTable, gold: SparseVectors, encoded: Encoded) -> Array:
-    """Which (attribute, configuration) pairs of one group occur in a gold output; all where the task gave no attributes."""
+def _seen(
+    index: int, structure: Structure, table: AttributeTable, gold: SparseVectors, encoded: Encoded
+) -> Array:
+    """Which (attribute, configuration) pairs of one group occur in a gold output; all where the
+    task gave no attributes.
+    """
     from structopt.kernels.features.attributes.lists import mark_support
 
     group = structure.groups[index]
@@ -326,7 +429,9 @@ def _seen(index: int, structure: Structure, table: AttributeTable, gold: SparseV
 def _gold_positions(
     index: int, structure: Structure, gold: SparseVectors, first: int, last: int
 ) -> tuple[Array, Array]:
-    """Positions of a group in the instances first <= i < last, and the gold configuration at each."""
+    """Positions of a group in the instances first <= i < last, and the gold configuration at
+    each.
+    """
     group, own = structure.groups[index], slice(first, last + 1)
     begin, end = gold.offsets[[first, last]]
     instance = np.repeat(np.arange(last - first), np.diff(gold.offsets[own]))

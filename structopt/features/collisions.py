@@ -1,4 +1,6 @@
-"""How many hashed features share a weight: counted over the features of gold outputs, estimated over those of all parts."""
+"""How many hashed features share a weight: counted over the features of gold outputs, estimated
+over those of all parts.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,11 @@ MOST = 2**22
 WORTH_MENTIONING = 0.05
 
 
-def collisions(layout: Layout, record: Record, structure: Structure, gold: SparseVectors | None) -> str:
-    """A sentence on how many distinct features there are, and how many of them share their weight with others.
+def collisions(
+    layout: Layout, record: Record, structure: Structure, gold: SparseVectors | None
+) -> str:
+    """A sentence on how many distinct features there are, and how many of them share their weight
+    with others.
 
     Parameters
     ----------
@@ -26,7 +31,8 @@ def collisions(layout: Layout, record: Record, structure: Structure, gold: Spars
         Of the corpus, as the kernels read it.
     structure : Structure
     gold : SparseVectors or None
-        The gold parts, whose features are counted exactly; None: the features of all parts, estimated from a sample of them.
+        The gold parts, whose features are counted exactly; None: the features of all parts,
+        estimated from a sample of them.
     """
     sentences = []
     which = "gold parts" if gold is not None else "all parts"
@@ -36,20 +42,33 @@ def collisions(layout: Layout, record: Record, structure: Structure, gold: Spars
     ):
         features, alone = _counts(layout, record, structure, gold, rows, size) if size else (0, 0.0)
         if features:
-            sentences.append(_sentence(f"{features:,} distinct features of {which}", features, alone, size, key, what))
+            sentences.append(
+                _sentence(
+                    f"{features:,} distinct features of {which}", features, alone, size, key, what
+                )
+            )
     return "; ".join(sentences)
 
 
 def _counts(
-    layout: Layout, record: Record, structure: Structure, gold: SparseVectors | None, rows: bool, size: int
+    layout: Layout,
+    record: Record,
+    structure: Structure,
+    gold: SparseVectors | None,
+    rows: bool,
+    size: int,
 ) -> tuple[int, float]:
     """Number of distinct features, and of those that share their weight with no other."""
     from structopt.kernels.features.template_occurrences import occurrences
 
     features, once, often = 0, np.zeros(size, bool), np.zeros(size, bool)
     groups = [k for k, group in enumerate(structure.groups) if (group.name == "label") == rows]
-    occurring = sum(int(structure.groups[k].offsets[-1]) * len(layout.ordered(structure.groups[k].name)) for k in groups)
-    sample = 0 if gold is not None else (occurring // MOST).bit_length()  # one feature of 2^sample is looked at
+    occurring = sum(
+        int(structure.groups[k].offsets[-1]) * len(layout.ordered(structure.groups[k].name))
+        for k in groups
+    )
+    # one feature of 2^sample is looked at
+    sample = 0 if gold is not None else (occurring // MOST).bit_length()
     for k in groups:
         name = structure.groups[k].name
         offsets, parts = _chosen(k, structure, gold)
@@ -73,7 +92,9 @@ def _counts(
 
 
 def _chosen(k: int, structure: Structure, gold: SparseVectors | None) -> tuple[Array, Array]:
-    """Parts of a group whose features count, numbered within the instance's group: the gold ones, or all."""
+    """Parts of a group whose features count, numbered within the instance's group: the gold ones,
+    or all.
+    """
     group, sizes = structure.groups[k], np.diff(structure.groups[k].offsets)
     if gold is None:
         local = np.arange(int(group.offsets[-1])) - np.repeat(group.offsets[:-1], sizes)
@@ -85,7 +106,9 @@ def _chosen(k: int, structure: Structure, gold: SparseVectors | None) -> tuple[A
     inside = (local >= 0) & (local < (sizes * group.width)[instance])
     owner, part = instance[inside], local[inside] // group.width
     order = np.lexsort((part, owner))
-    return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(structure)))]), part[order].astype(np.int32)
+    return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(structure)))]), part[
+        order
+    ].astype(np.int32)
 
 
 def _sentence(subject: str, features: int, alone: float, size: int, key: str, what: str) -> str:

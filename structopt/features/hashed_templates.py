@@ -1,4 +1,6 @@
-"""Features of dependency trees: templates over arcs and their labels, siblings and grandparents, hashed to weights."""
+"""Features of dependency trees: templates over arcs and their labels, siblings and grandparents,
+hashed to weights.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,28 @@ from structopt.core.data.structure import Structure
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.core.weights.coordinates import Named, Names, Occurring
 from structopt.errors import ConfigError
-from structopt.features.support import OTHER_FEATURES, Supported, packed_support, refuse_masks, restored_support
-from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, check_sizes, shape
+from structopt.features.support import (
+    OTHER_FEATURES,
+    Supported,
+    packed_support,
+    refuse_masks,
+    restored_support,
+)
+from structopt.features.template_layout import (
+    KINDS,
+    ROW_VARIANTS,
+    SHAPES,
+    VARIANTS,
+    Layout,
+    check_sizes,
+    shape,
+)
 from structopt.kernels.waist.record import Array, Record
 from structopt.templates.arc_templates import ARCS
 
 OTHER_CODES = (
-    "warm_start.vocabulary=new: hashed weights stand where the numbers of the values put them, and other data number values "
+    "warm_start.vocabulary=new: hashed weights stand where the numbers of the values put them, "
+    "and other data number values "
     "otherwise. Leave warm_start.vocabulary=union."
 )
 FEWEST = 4096
@@ -28,11 +45,13 @@ FEWEST = 4096
 
 
 class HashedTemplates(Supported):
-    """Features of the tokens that a part joins: a linear operator from weights to part scores, of which nothing is stored.
+    """Features of the tokens that a part joins: a linear operator from weights to part scores, of
+    which nothing is stored.
 
-    Every feature has a weight, plain, and one for each direction and distance (of an arc) or for the sides the tokens are on
-    (of siblings and grandparents); a feature of the labels on an arc has a row of weights, plain, and one for each direction.
-    A hash of template and codes is the index of a feature's weight, so that different features may share one.
+    Every feature has a weight, plain, and one for each direction and distance (of an arc) or for
+    the sides the tokens are on (of siblings and grandparents); a feature of the labels on an arc
+    has a row of weights, plain, and one for each direction. A hash of template and codes is the
+    index of a feature's weight, so that different features may share one.
 
     With support ``seen`` a weight may move only if one of its features occurs in a gold output.
 
@@ -47,7 +66,8 @@ class HashedTemplates(Supported):
     distances : list of int
         Upper ends of the bins of an arc's length, ascending; one more bin beyond.
     templates, labels, siblings, grandparents : list of str
-        Templates of arcs, of their relations, of pairs of modifiers, and of arcs with their head's head.
+        Templates of arcs, of their relations, of pairs of modifiers, and of arcs with their head's
+        head.
     """
 
     layout: Layout
@@ -66,7 +86,12 @@ class HashedTemplates(Supported):
         super().__init__(support)
         check_sizes(hash_bits, label_bits, distances)
         self.sizes = hash_bits, label_bits, tuple(distances)
-        self.texts = {"templates": templates, "labels": labels, "siblings": siblings, "grandparents": grandparents}
+        self.texts = {
+            "templates": templates,
+            "labels": labels,
+            "siblings": siblings,
+            "grandparents": grandparents,
+        }
 
     @classmethod
     def of(cls, layout: Layout, support: Array | None, note: str = "") -> HashedTemplates:
@@ -77,7 +102,9 @@ class HashedTemplates(Supported):
         return features
 
     def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> HashedTemplates:
-        """Lay out the weights for a training corpus; the note tells how many features share weights."""
+        """Lay out the weights for a training corpus; the note tells how many features share
+        weights.
+        """
         from structopt.features.collisions import collisions
 
         trees = _trees(encoded)
@@ -87,7 +114,9 @@ class HashedTemplates(Supported):
         everything = self.of(layout, None)
         record = everything.record(trees, structure)
         support = everything._seen(record, structure, gold) if self.seen else None
-        return self.of(layout, support, collisions(layout, record, structure, gold if self.seen else None))
+        return self.of(
+            layout, support, collisions(layout, record, structure, gold if self.seen else None)
+        )
 
     @property
     def kernels(self) -> FeatureKernels:
@@ -95,20 +124,37 @@ class HashedTemplates(Supported):
         from structopt.kernels.features import hashed_templates as k
 
         return FeatureKernels(
-            k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans, k.listed_scores
+            k.scores,
+            k.pullback,
+            k.add,
+            k.add_both,
+            k.dot,
+            k.flatten,
+            k.accumulate,
+            k.spans,
+            k.listed_scores,
         )
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
-        """Pack what the kernels of `structopt.kernels.features.hashed_templates` read of a corpus."""
-        labels = next((group.width for group in structure.groups if group.name == "label"), self.layout.labels)
+        """Pack what the kernels of `structopt.kernels.features.hashed_templates` read of a
+        corpus.
+        """
+        labels = next(
+            (group.width for group in structure.groups if group.name == "label"), self.layout.labels
+        )
         if labels != self.layout.labels:
-            raise ConfigError(f"features: the model has weights for {self.layout.labels} labels, the corpus has {labels}.")
+            raise ConfigError(
+                f"features: the model has weights for {self.layout.labels} labels, the corpus "
+                f"has {labels}."
+            )
         return self.layout.record(_trees(encoded), structure, self.support)
 
     def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.scorer.Scorer`: weights keep their indices; in rows of label weights they go by the labels' names.
+        """See `structopt.core.scorer.Scorer`: weights keep their indices; in rows of label weights
+        they go by the labels' names.
 
-        That is right only where codes are the same: values that the earlier model knew must have kept theirs.
+        That is right only where codes are the same: values that the earlier model knew must have
+        kept theirs.
         """
         same = isinstance(earlier, HashedTemplates) and self._hashing() == earlier._hashing()
         if not isinstance(earlier, HashedTemplates) or not same or not matches.keeps_codes:
@@ -117,20 +163,29 @@ class HashedTemplates(Supported):
         carried[:first] = array[:first]
         if self.layout.labels and earlier.layout.labels:
             columns = matches.configurations("label", earlier.layout.labels, self.layout.labels)
-            rows, old_rows = carried[first:].reshape(self.layout.rows, -1), array[first:].reshape(earlier.layout.rows, -1)
+            rows, old_rows = (
+                carried[first:].reshape(self.layout.rows, -1),
+                array[first:].reshape(earlier.layout.rows, -1),
+            )
             rows[:, columns[1]] = old_rows[:, columns[0]]
         return carried
 
     def _hashing(self) -> dict[str, Any]:
-        """What must agree for the same feature to have the same index; not how many labels there are."""
+        """What must agree for the same feature to have the same index; not how many labels there
+        are.
+        """
         return {key: value for key, value in self.layout.state().items() if key != "relations"}
 
     def named(self, indices: Array, names: Names, occurring: Occurring | None = None) -> Named:
-        """See `structopt.core.scorer.SparseFeatures`: those of the features that given parts have."""
+        """See `structopt.core.scorer.SparseFeatures`: those of the features that given parts
+        have.
+        """
         from structopt.features.arc_names import ArcNames
         from structopt.features.template_names import collected
 
-        return collected(ArcNames(self.layout, names, occurring).features() if occurring else (), indices)
+        return collected(
+            ArcNames(self.layout, names, occurring).features() if occurring else (), indices
+        )
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
         """Return the features for evaluations over all instances."""
@@ -147,10 +202,16 @@ class HashedTemplates(Supported):
         from structopt.kernels.features.template_gradient import GRADIENT
 
         layout = self.layout
-        weights, rows = (int(bounds.max(initial=0)) for bounds in _most_features(layout, _trees(encoded), structure))
+        weights, rows = (
+            int(bounds.max(initial=0))
+            for bounds in _most_features(layout, _trees(encoded), structure)
+        )
         touched, touched_rows = min(weights, layout.weights), min(rows, layout.rows)
-        gradient = GRADIENT.pack(**gradient_sizes(touched, layout.rows, touched_rows, layout.labels))
-        runs = min(weights, layout.weights) + touched_rows * layout.labels + 1  # a single one where there would be more
+        gradient = GRADIENT.pack(
+            **gradient_sizes(touched, layout.rows, touched_rows, layout.labels)
+        )
+        # a single one where there would be more
+        runs = min(weights, layout.weights) + touched_rows * layout.labels + 1
         return FeatureScratch(gradient, runs, touched + touched_rows * layout.labels)
 
     def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> HashedTemplates:
@@ -158,11 +219,15 @@ class HashedTemplates(Supported):
         return self.of(self.layout, self.with_support_of(earlier, matches, weights), self.note)
 
     def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[HashedTemplates, Array]:
-        """See `structopt.core.scorer.Scorer`: weights keep their places, and those that are 0 are not saved."""
+        """See `structopt.core.scorer.Scorer`: weights keep their places, and those that are 0 are
+        not saved.
+        """
         return self.of(self.layout, weights != 0.0, self.note), weights
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""
+        """Layout as JSON values, and the support as packed bits (empty when all weights may
+        move).
+        """
         return self.layout.state(), packed_support(self.support)
 
     @classmethod
@@ -179,7 +244,9 @@ class HashedTemplates(Supported):
         for i in range(len(structure)):
             parts = gold.parts[gold.offsets[i] : gold.offsets[i + 1]]
             indicators[parts] = 1.0
-            self.kernels.accumulate(record, i, indicators[: structure.parts[i + 1] - structure.parts[i]], dense)
+            self.kernels.accumulate(
+                record, i, indicators[: structure.parts[i + 1] - structure.parts[i]], dense
+            )
             indicators[parts] = 0.0
         return dense > 0.0
 
@@ -187,27 +254,40 @@ class HashedTemplates(Supported):
 def _trees(encoded: Encoded) -> EncodedTrees:
     if not isinstance(encoded, EncodedTrees):
         raise ConfigError(
-            "features=hashed_templates are features of the tokens that an arc joins, and this task's outputs are no dependency "
+            "features=hashed_templates are features of the tokens that an arc joins, and this "
+            "task's outputs are no dependency "
             "trees. Take task=dependency, or features=attribute_rows."
         )
     return encoded
 
 
-def gradient_sizes(touched: int, rows: int = 0, touched_rows: int = 0, labels: int = 0) -> dict[str, int]:
-    """Sizes of the fields of a sparse gradient, by name, for so many weights and rows of label weights; `rows` there are in all.
+def gradient_sizes(
+    touched: int, rows: int = 0, touched_rows: int = 0, labels: int = 0
+) -> dict[str, int]:
+    """Sizes of the fields of a sparse gradient, by name, for so many weights and rows of label
+    weights; `rows` there are in all.
 
     The table of weights is a power of 2 that leaves a third of it free.
     """
     from structopt.kernels.features.template_gradient import COUNTS
 
     return {
-        "slot": max(FEWEST, 1 << (3 * touched // 2).bit_length()), "touched": touched, "values": touched, "counts": COUNTS,
-        "row_slot": rows if touched_rows else 0, "row_touched": touched_rows, "rows": touched_rows * labels,
-    }  # fmt: skip
+        "slot": max(FEWEST, 1 << (3 * touched // 2).bit_length()),
+        "touched": touched,
+        "values": touched,
+        "counts": COUNTS,
+        "row_slot": rows if touched_rows else 0,
+        "row_touched": touched_rows,
+        "rows": touched_rows * labels,
+    }
 
 
-def _most_features(layout: Layout, trees: EncodedTrees, structure: Structure) -> tuple[Array, Array]:
-    """Bounds, for each instance, on the weights and on the rows of label weights that its features have."""
+def _most_features(
+    layout: Layout, trees: EncodedTrees, structure: Structure
+) -> tuple[Array, Array]:
+    """Bounds, for each instance, on the weights and on the rows of label weights that its features
+    have.
+    """
     lengths, codes = np.diff(trees.offsets), layout.codes(trees)
     weights, rows = np.zeros(len(lengths), np.int64), np.zeros(len(lengths), np.int64)
     for group in structure.groups:
@@ -219,7 +299,9 @@ def _most_features(layout: Layout, trees: EncodedTrees, structure: Structure) ->
             if found < 2:
                 parts = np.minimum(parts, (lengths + 2) * variants)
             elif found == SHAPES - 1:
-                values = int(codes[:, layout.column_number(ARCS.swept(template))].max(initial=0)) + 1
+                values = (
+                    int(codes[:, layout.column_number(ARCS.swept(template))].max(initial=0)) + 1
+                )
                 parts = parts * np.minimum(lengths, values)
             target += parts
     return weights, rows

@@ -1,4 +1,6 @@
-"""The layout of mention templates: conjunctions of atoms, bins of distances, and the tables in which kernels look them up."""
+"""The layout of mention templates: conjunctions of atoms, bins of distances, and the tables in
+which kernels look them up.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,16 @@ from structopt.features.support import support_words
 from structopt.features.template_layout import distance_bins
 from structopt.kernels.independent.record import INDEPENDENT
 from structopt.kernels.waist.record import Array, Record
-from structopt.templates.mention_templates import ANTECEDENT, DISTANCE, LINKS, MENTION, SAME, SENTENCES, all_joined, parsed
+from structopt.templates.mention_templates import (
+    ANTECEDENT,
+    DISTANCE,
+    LINKS,
+    MENTION,
+    SAME,
+    SENTENCES,
+    all_joined,
+    parsed,
+)
 from structopt.templates.part_templates import Template, check_columns
 
 MOST_BINS = 32
@@ -27,7 +38,9 @@ EVERYTHING: Columns = frozenset({"*"})
 
 
 class Signature(NamedTuple):
-    """What a template looks at: columns of the mention and of the antecedent, and measures of the pair, in order."""
+    """What a template looks at: columns of the mention and of the antecedent, and measures of the
+    pair, in order.
+    """
 
     mention: Columns
     antecedent: Columns
@@ -37,9 +50,12 @@ class Signature(NamedTuple):
     def of(cls, template: Template) -> Signature:
         """That of a template of links."""
         mention, antecedent = (
-            frozenset(atom.column for atom in template.atoms if atom.role == role) for role in (MENTION, ANTECEDENT)
+            frozenset(atom.column for atom in template.atoms if atom.role == role)
+            for role in (MENTION, ANTECEDENT)
         )
-        measures = sorted(str(atom) for atom in template.atoms if atom.role not in (MENTION, ANTECEDENT))
+        measures = sorted(
+            str(atom) for atom in template.atoms if atom.role not in (MENTION, ANTECEDENT)
+        )
         return cls(mention, antecedent, tuple(measures))
 
 
@@ -52,7 +68,8 @@ class Layout:
     hash_bits : int
         2^hash_bits weights.
     distances, sentence_distances : tuple of int
-        Upper ends of the bins of distances in mentions and in sentences, ascending; greater ones share a last bin.
+        Upper ends of the bins of distances in mentions and in sentences, ascending; greater ones
+        share a last bin.
     texts : mapping of the list of templates to their texts
     columns : tuple of str
         The columns that the templates look at.
@@ -69,25 +86,49 @@ class Layout:
 
     @classmethod
     def of(
-        cls, hash_bits: int, distances: Sequence[int], sentence_distances: Sequence[int], texts: Mapping[str, Sequence[str]]
+        cls,
+        hash_bits: int,
+        distances: Sequence[int],
+        sentence_distances: Sequence[int],
+        texts: Mapping[str, Sequence[str]],
     ) -> Layout:
         """Check all, and parse the templates; `ConfigError` where something is wrong."""
-        if isinstance(hash_bits, bool) or not isinstance(hash_bits, int) or not 10 <= hash_bits <= 28:
-            raise ConfigError(f"features.hash_bits={hash_bits} must be a whole number from 10 to 28.")
-        bins = _bounds("distances", distances, 1), _bounds("sentence_distances", sentence_distances, 0)
+        if (
+            isinstance(hash_bits, bool)
+            or not isinstance(hash_bits, int)
+            or not 10 <= hash_bits <= 28
+        ):
+            raise ConfigError(
+                f"features.hash_bits={hash_bits} must be a whole number from 10 to 28."
+            )
+        bins = (
+            _bounds("distances", distances, 1),
+            _bounds("sentence_distances", sentence_distances, 0),
+        )
         lists = parsed(texts)
-        atoms = [atom for templates in lists.values() for template in templates for atom in template.atoms]
-        columns = tuple(dict.fromkeys(atom.column for atom in atoms if atom.role in (MENTION, ANTECEDENT)))
+        atoms = [
+            atom
+            for templates in lists.values()
+            for template in templates
+            for atom in template.atoms
+        ]
+        columns = tuple(
+            dict.fromkeys(atom.column for atom in atoms if atom.role in (MENTION, ANTECEDENT))
+        )
         compared = tuple(dict.fromkeys(atom.column for atom in atoms if atom.role == SAME))
         named = {which: tuple(map(str, templates)) for which, templates in lists.items()}
         return cls(hash_bits, *bins, named, columns, compared)
 
     @cached_property
     def conjunctions(self) -> tuple[list[Template], list[Template]]:
-        """Every template of mentions that start an entity, and of links, with what it is joined with; hashed by their numbers."""
+        """Every template of mentions that start an entity, and of links, with what it is joined
+        with; hashed by their numbers.
+        """
         lists = parsed(self.texts)
         joined = lists["joined"] or (Template(()),)
-        return all_joined(lists["new"], joined, (MENTION,)), all_joined(lists["links"], joined, (MENTION, ANTECEDENT))
+        return all_joined(lists["new"], joined, (MENTION,)), all_joined(
+            lists["links"], joined, (MENTION, ANTECEDENT)
+        )
 
     @property
     def weights(self) -> int:
@@ -102,38 +143,63 @@ class Layout:
     def state(self) -> dict[str, Any]:
         """As JSON values."""
         return {
-            "hash_bits": self.hash_bits, "distances": list(self.distances), "sentence_distances": list(self.sentence_distances),
+            "hash_bits": self.hash_bits,
+            "distances": list(self.distances),
+            "sentence_distances": list(self.sentence_distances),
             **{which: list(texts) for which, texts in self.texts.items()},
-        }  # fmt: skip
+        }
 
     @classmethod
     def restore(cls, saved: SavedState) -> Layout:
         """Undo `state`."""
         texts = {which: saved.strings(which, distinct=False) for which in LINKS.roles}
-        return cls.of(saved.whole("hash_bits"), saved.wholes("distances", 1), saved.wholes("sentence_distances", 0), texts)
+        return cls.of(
+            saved.whole("hash_bits"),
+            saved.wholes("distances", 1),
+            saved.wholes("sentence_distances", 0),
+            texts,
+        )
 
-    def record(self, encoded: EncodedMentions, structure: Structure, support: Array | None) -> Record:
-        """Pack a corpus for the kernels of mention templates (see `structopt.kernels.features.mentions.record`)."""
+    def record(
+        self, encoded: EncodedMentions, structure: Structure, support: Array | None
+    ) -> Record:
+        """Pack a corpus for the kernels of mention templates (see
+        `structopt.kernels.features.mentions.record`).
+        """
         from structopt.kernels.features.mentions.record import MENTIONS
 
         self._check(encoded)
         codes = encoded.codes[:, [encoded.columns.index(column) for column in self.columns]]
-        compared = encoded.compared[:, [encoded.compared_columns.index(column) for column in self.compared]]
+        compared = encoded.compared[
+            :, [encoded.compared_columns.index(column) for column in self.compared]
+        ]
         tables = self._tables()
         return MENTIONS.pack(
-            graph=INDEPENDENT.open(structure.record)._asdict(), hash_bits=self.hash_bits,
-            columns=max(len(self.columns), 1), values=max(len(self.compared), 1), **tables,
-            distances=distance_bins(self.distances), sentences=distance_bins(self.sentence_distances),
-            codes=_at_least_one(codes), compared=_at_least_one(compared), sentence=encoded.sentences,
+            graph=INDEPENDENT.open(structure.record)._asdict(),
+            hash_bits=self.hash_bits,
+            columns=max(len(self.columns), 1),
+            values=max(len(self.compared), 1),
+            **tables,
+            distances=distance_bins(self.distances),
+            sentences=distance_bins(self.sentence_distances),
+            codes=_at_least_one(codes),
+            compared=_at_least_one(compared),
+            sentence=encoded.sentences,
             support=np.zeros(0, np.int64) if support is None else support_words(support),
-        )  # fmt: skip
+        )
 
     def _check(self, encoded: EncodedMentions) -> None:
         """Refuse templates that look at columns which the corpus lacks."""
         for which, templates in parsed(self.texts).items():
-            of_mentions = [Template(tuple(atom for atom in one.atoms if atom.role != SAME)) for one in templates]
+            of_mentions = [
+                Template(tuple(atom for atom in one.atoms if atom.role != SAME))
+                for one in templates
+            ]
             check_columns(of_mentions, which, encoded.columns)
-            of_pairs = [Template(tuple(atom for atom in one.atoms if atom.role == SAME)) for one in templates]
+            of_pairs = [
+                Template(tuple(atom for atom in one.atoms if atom.role == SAME))
+                for one in templates
+            ]
             check_columns(of_pairs, which, encoded.compared_columns)
 
     def _tables(self) -> dict[str, Any]:
@@ -162,24 +228,47 @@ class Layout:
             templates.append([t + 1, len(atoms), len(atoms) + len(template.atoms)])
             for number, atom in enumerate(template.atoms, 1):
                 if atom.role in (MENTION, ANTECEDENT):
-                    atoms.append([(MENTION, ANTECEDENT).index(atom.role), self.columns.index(atom.column), number])
+                    atoms.append(
+                        [
+                            (MENTION, ANTECEDENT).index(atom.role),
+                            self.columns.index(atom.column),
+                            number,
+                        ]
+                    )
                 else:
                     atoms.append([2, table_measures.index(str(atom)), number])
-        columns = [sorted(self.columns.index(column) for column in one if one != EVERYTHING) for one in sets]
+        columns = [
+            sorted(self.columns.index(column) for column in one if one != EVERYTHING)
+            for one in sets
+        ]
         return {
-            "sets": np.cumsum([0, *map(len, columns)]), "set_columns": [column for one in columns for column in one],
-            "new": [0, len(new)], "tables": _rows(tables, 4), "lists": _rows(lists, 4), "measured": measured,
-            "measures": measures, "templates": _rows(templates, 3), "atoms": _rows(atoms, 3),
-        }  # fmt: skip
+            "sets": np.cumsum([0, *map(len, columns)]),
+            "set_columns": [column for one in columns for column in one],
+            "new": [0, len(new)],
+            "tables": _rows(tables, 4),
+            "lists": _rows(lists, 4),
+            "measured": measured,
+            "measures": measures,
+            "templates": _rows(templates, 3),
+            "atoms": _rows(atoms, 3),
+        }
 
     def _table_of(self, signature: Signature) -> Signature:
-        """The table that templates of a signature fill: one for all that differ in the columns of one mention alone."""
+        """The table that templates of a signature fill: one for all that differ in the columns of
+        one mention alone.
+        """
         joined = [Signature.of(template) for template in parsed(self.texts)["joined"]]
-        wide, wide_too = (max([frozenset[str](), *sets], key=len) for sets in
-                          ([one.mention for one in joined], [one.antecedent for one in joined]))  # fmt: skip
+        wide, wide_too = (
+            max([frozenset[str](), *sets], key=len)
+            for sets in ([one.mention for one in joined], [one.antecedent for one in joined])
+        )
         mention, antecedent, measures = signature
         if measures:
-            return Signature(wide if mention <= wide else mention, wide_too if antecedent <= wide_too else antecedent, measures)
+            return Signature(
+                wide if mention <= wide else mention,
+                wide_too if antecedent <= wide_too else antecedent,
+                measures,
+            )
         if antecedent <= wide_too:
             return Signature(EVERYTHING, wide_too, ())
         return Signature(wide, EVERYTHING, ()) if mention <= wide else signature
@@ -187,7 +276,11 @@ class Layout:
     def _measure(self, name: str) -> int:
         """The number of a measure in the record (`structopt.kernels.features.mentions.record`)."""
         distances = (DISTANCE, SENTENCES)
-        return distances.index(name) if name in distances else len(distances) + self.compared.index(name.removeprefix(f"{SAME}."))
+        return (
+            distances.index(name)
+            if name in distances
+            else len(distances) + self.compared.index(name.removeprefix(f"{SAME}."))
+        )
 
 
 def _numbered(sets: list[Columns], columns: Columns) -> int:
@@ -209,10 +302,13 @@ def _at_least_one(table: Array) -> Array:
 def _bounds(key: str, bounds: Sequence[int], least: int) -> tuple[int, ...]:
     """Upper ends of bins, checked."""
     known = list(bounds)
-    whole = all(isinstance(bound, int) and not isinstance(bound, bool) and bound >= least for bound in known)
+    whole = all(
+        isinstance(bound, int) and not isinstance(bound, bool) and bound >= least for bound in known
+    )
     if not whole or sorted({*known}) != known or len(known) >= MOST_BINS:
         raise ConfigError(
-            f"features.{key}={known} must be fewer than {MOST_BINS} ascending whole numbers from {least}, the upper ends of the "
+            f"features.{key}={known} must be fewer than {MOST_BINS} ascending whole numbers from "
+            f"{least}, the upper ends of the "
             "bins."
         )
     return tuple(known)

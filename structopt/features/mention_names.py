@@ -1,4 +1,6 @@
-"""Names of the features of mentions and links: values and weights of templates at given parts, as the kernels have them."""
+"""Names of the features of mentions and links: values and weights of templates at given parts, as
+the kernels have them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,12 @@ class MentionNames:
 
     def __init__(self, layout: Layout, names: Names, occurring: Occurring) -> None:
         assert isinstance(occurring.encoded, EncodedMentions)
-        self.layout, self.names, self.documents, self.occurring = layout, names, occurring.encoded, occurring
+        self.layout, self.names, self.documents, self.occurring = (
+            layout,
+            names,
+            occurring.encoded,
+            occurring,
+        )
         self.known = {column: names.values(column) for column in layout.columns}
 
     def features(self) -> Iterator[Features]:
@@ -47,12 +54,24 @@ class MentionNames:
             chosen = (choice == 0) == (number <= len(new))
             yield self._features(group, number, template, mention[chosen], antecedent[chosen])
 
-    def _features(self, group: str, number: int, template: Template, mention: Array, antecedent: Array) -> Features:
+    def _features(
+        self, group: str, number: int, template: Template, mention: Array, antecedent: Array
+    ) -> Features:
         """Those of one template."""
         values: Values = [self._values(atom, mention, antecedent) for atom in template.atoms]
         atoms = [(str(atom), self._known(atom)) for atom in template.atoms]
-        indices = (hashes_of(number, values, len(mention)) >> np.uint64(64 - self.layout.hash_bits)).astype(np.int64)
-        return Features(group, atoms, values, (), indices[np.newaxis], np.zeros((1, len(mention)), np.int64), lambda variant: "")
+        indices = (
+            hashes_of(number, values, len(mention)) >> np.uint64(64 - self.layout.hash_bits)
+        ).astype(np.int64)
+        return Features(
+            group,
+            atoms,
+            values,
+            (),
+            indices[np.newaxis],
+            np.zeros((1, len(mention)), np.int64),
+            lambda variant: "",
+        )
 
     def _values(self, atom: Atom, mention: Array, antecedent: Array) -> Array:
         """Values of an atom."""
@@ -62,9 +81,15 @@ class MentionNames:
             return np.asarray(documents.codes[of, documents.columns.index(atom.column)], np.int64)
         if atom.role == SAME:
             compared = documents.compared[:, documents.compared_columns.index(atom.column)]
-            return np.asarray((compared[mention] >= 0) & (compared[mention] == compared[antecedent]), np.int64)
+            return np.asarray(
+                (compared[mention] >= 0) & (compared[mention] == compared[antecedent]), np.int64
+            )
         bins = np.array(distance_bins(self._bounds(atom.role)))
-        apart = mention - antecedent if atom.role == DISTANCE else documents.sentences[mention] - documents.sentences[antecedent]
+        apart = (
+            mention - antecedent
+            if atom.role == DISTANCE
+            else documents.sentences[mention] - documents.sentences[antecedent]
+        )
         return np.asarray(bins[np.minimum(apart, len(bins) - 1)])
 
     def _known(self, atom: Atom) -> Mapping[int, str]:

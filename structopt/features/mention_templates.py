@@ -1,4 +1,6 @@
-"""Features of mentions and of links to their antecedents: templates over their columns, hashed to weights."""
+"""Features of mentions and of links to their antecedents: templates over their columns, hashed to
+weights.
+"""
 
 from __future__ import annotations
 
@@ -17,29 +19,40 @@ from structopt.core.weights.coordinates import Named, Names, Occurring
 from structopt.errors import ConfigError
 from structopt.features.hashed_templates import OTHER_CODES, gradient_sizes
 from structopt.features.mention_layout import Layout
-from structopt.features.support import OTHER_FEATURES, Supported, packed_support, refuse_masks, restored_support
+from structopt.features.support import (
+    OTHER_FEATURES,
+    Supported,
+    packed_support,
+    refuse_masks,
+    restored_support,
+)
 from structopt.kernels.waist.record import Array, Record
 
 
 class MentionTemplates(Supported):
-    """Features of a mention that starts an entity, and of a mention with its antecedent; computed where they are needed.
+    """Features of a mention that starts an entity, and of a mention with its antecedent; computed
+    where they are needed.
 
-    A hash of template and values is the index of a feature's weight, so that different features may share one.
+    A hash of template and values is the index of a feature's weight, so that different features may
+    share one.
 
     Parameters
     ----------
     support : str
-        ``all``: all weights may move; ``seen``: those of features that allowed outputs of training documents have.
+        ``all``: all weights may move; ``seen``: those of features that allowed outputs of training
+        documents have.
     hash_bits : int, from 10 to 28
         Features are hashed into 2^hash_bits weights.
     distances, sentence_distances : list of int
-        Upper ends of the bins of distances, in mentions (from 1) and in sentences (from 0), ascending; one more bin beyond.
+        Upper ends of the bins of distances, in mentions (from 1) and in sentences (from 0),
+        ascending; one more bin beyond.
     new, links, joined : list of str
         Templates of mentions that start an entity; of links; and what each of these is joined with.
 
     Notes
     -----
-    Durrett and Klein (2013), "Easy victories and uphill battles in coreference resolution", section 3.1: the features SURFACE.
+    Durrett and Klein (2013), "Easy victories and uphill battles in coreference resolution", section
+    3.1: the features SURFACE.
     """
 
     layout: Layout
@@ -55,7 +68,9 @@ class MentionTemplates(Supported):
         joined: Sequence[str] = ("bias",),
     ) -> None:
         super().__init__(support)
-        self.layout = Layout.of(hash_bits, distances, sentence_distances, {"new": new, "links": links, "joined": joined})
+        self.layout = Layout.of(
+            hash_bits, distances, sentence_distances, {"new": new, "links": links, "joined": joined}
+        )
 
     @classmethod
     def of(cls, layout: Layout, support: Array | None, note: str = "") -> MentionTemplates:
@@ -66,7 +81,9 @@ class MentionTemplates(Supported):
         return features
 
     def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> MentionTemplates:
-        """Lay out the weights for a training corpus; the note tells how many features share weights."""
+        """Lay out the weights for a training corpus; the note tells how many features share
+        weights.
+        """
         documents, size = _documents(encoded), self.layout.weights
         refuse_masks(size)
         everything = self.of(self.layout, None)
@@ -78,32 +95,44 @@ class MentionTemplates(Supported):
                 occurring[gold.parts[gold.offsets[i] : gold.offsets[i + 1]]] = 1.0
             everything.kernels.accumulate(record, i, occurring, dense)
         used = dense > 0.0
-        return self.of(self.layout, used if self.seen else None, _note(int(used.sum()), size, "allowed" if self.seen else "all"))
+        return self.of(
+            self.layout,
+            used if self.seen else None,
+            _note(int(used.sum()), size, "allowed" if self.seen else "all"),
+        )
 
     @property
     def kernels(self) -> FeatureKernels:
         """The compiled operations, of `structopt.kernels.features.mentions.templates`."""
         from structopt.kernels.features.mentions import templates as k
 
-        return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
+        return FeatureKernels(
+            k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans
+        )
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
         """Pack what the kernels of `structopt.kernels.features.mentions` read of a corpus."""
         return self.layout.record(_documents(encoded), structure, self.support)
 
     def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.scorer.Scorer`: weights keep their indices; values of columns must keep their codes."""
+        """See `structopt.core.scorer.Scorer`: weights keep their indices; values of columns must
+        keep their codes.
+        """
         same = isinstance(earlier, MentionTemplates) and self.layout == earlier.layout
         if not same or not matches.keeps_codes:
             raise ConfigError(OTHER_FEATURES if not same else OTHER_CODES)
         return array.copy()
 
     def named(self, indices: Array, names: Names, occurring: Occurring | None = None) -> Named:
-        """See `structopt.core.scorer.SparseFeatures`: those of the features that given parts have."""
+        """See `structopt.core.scorer.SparseFeatures`: those of the features that given parts
+        have.
+        """
         from structopt.features.mention_names import MentionNames
         from structopt.features.template_names import collected
 
-        return collected(MentionNames(self.layout, names, occurring).features() if occurring else (), indices)
+        return collected(
+            MentionNames(self.layout, names, occurring).features() if occurring else (), indices
+        )
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
         """Return the features for evaluations over all instances."""
@@ -119,7 +148,9 @@ class MentionTemplates(Supported):
         """Allocate an empty sparse gradient, large enough for any document of the corpus."""
         from structopt.kernels.features.template_gradient import GRADIENT
 
-        touched = min(int(np.diff(structure.parts).max(initial=0)) * self.layout.most, self.layout.weights)
+        touched = min(
+            int(np.diff(structure.parts).max(initial=0)) * self.layout.most, self.layout.weights
+        )
         return FeatureScratch(GRADIENT.pack(**gradient_sizes(touched)), touched + 1, touched)
 
     def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> MentionTemplates:
@@ -127,11 +158,15 @@ class MentionTemplates(Supported):
         return self.of(self.layout, self.with_support_of(earlier, matches, weights), self.note)
 
     def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[MentionTemplates, Array]:
-        """See `structopt.core.scorer.Scorer`: weights keep their places, and those that are 0 are not saved."""
+        """See `structopt.core.scorer.Scorer`: weights keep their places, and those that are 0 are
+        not saved.
+        """
         return self.of(self.layout, weights != 0.0, self.note), weights
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""
+        """Layout as JSON values, and the support as packed bits (empty when all weights may
+        move).
+        """
         return self.layout.state(), packed_support(self.support)
 
     @classmethod
@@ -145,14 +180,20 @@ class MentionTemplates(Supported):
 def _documents(encoded: Encoded) -> EncodedMentions:
     if not isinstance(encoded, EncodedMentions):
         raise ConfigError(
-            "features=mention_templates are features of mentions and their antecedents, which this task's data do not have. "
+            "features=mention_templates are features of mentions and their antecedents, which "
+            "this task's data do not have. "
             "Take task=coreference, or features=attribute_rows."
         )
     return encoded
 
 
 def _note(used: int, size: int, which: str) -> str:
-    """How many features there are, estimated from the weights that they use, and how many share theirs."""
+    """How many features there are, estimated from the weights that they use, and how many share
+    theirs.
+    """
     free = max(size - used, 1) / size
     features = max(-size * log(free), used)
-    return f"about {round(features, -2):,.0f} features of {which} outputs on {size:,} weights: {1 - free:.0%} share theirs"
+    return (
+        f"about {round(features, -2):,.0f} features of {which} outputs on {size:,} weights: "
+        f"{1 - free:.0%} share theirs"
+    )

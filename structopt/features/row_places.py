@@ -1,8 +1,9 @@
 """Rows of weights, one an attribute, group by group of parts: where each of the weights stands.
 
-Most attributes of a large corpus are rare and occur with one configuration or two, and only the weights for these may move. Whole
-rows for them are mostly zeros, which fill memory and caches: with 100 copies of the shipped corpus 32 of 38 million weights. So
-attributes of which few weights may move have *single weights* instead of a row.
+Most attributes of a large corpus are rare and occur with one configuration or two, and only the
+weights for these may move. Whole rows for them are mostly zeros, which fill memory and caches: with
+100 copies of the shipped corpus 32 of 38 million weights. So attributes of which few weights may
+move have *single weights* instead of a row.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import numpy as np
 
 from structopt.kernels.waist.record import Array
 
-NEAR = 1 << 17  # weights of rows that stay in a cache, 1 MB: those of the first attributes, which mostly are the most frequent
+# weights of rows that stay in a cache, 1 MB: those of the first attributes, which mostly are the
+# most frequent
+NEAR = 1 << 17
 SHARE = 3  # an attribute behind these has a row if more than one in so many of its weights may move
 NARROWEST = 4  # configurations of groups whose attributes may have single weights
 
@@ -28,7 +31,8 @@ class RowGroup:
     Attributes
     ----------
     singles : bool
-        Whether attributes of which few weights may move have these alone. Otherwise every attribute has a row of weights.
+        Whether attributes of which few weights may move have these alone. Otherwise every attribute
+        has a row of weights.
     """
 
     name: str
@@ -39,7 +43,8 @@ class RowGroup:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the weights of one group stand in a vector of weights: first the rows, then the single weights.
+    """Where the weights of one group stand in a vector of weights: first the rows, then the single
+    weights.
 
     An attribute of which no weight may move has none, unless all attributes have rows.
 
@@ -62,7 +67,9 @@ class Places:
 
     @classmethod
     def of(cls, group: RowGroup, start: int, support: Array | None) -> Places:
-        """Lay out a group, given which of its (attribute, configuration) pairs may move; None: all."""
+        """Lay out a group, given which of its (attribute, configuration) pairs may move; None:
+        all.
+        """
         none = np.zeros(0, np.int64)
         if support is None or not group.singles or group.width < NARROWEST:
             return cls(group, start, None, none, none)
@@ -94,7 +101,8 @@ class Places:
         return self.behind_rows + len(self.singles)
 
     def table(self, array: Array, absent: float = 0) -> Array:
-        """What an array over the weights has of this group, shape (attributes, configurations): a view, if all have rows.
+        """What an array over the weights has of this group, shape (attributes, configurations): a
+        view, if all have rows.
 
         It is `absent` where there is no weight.
         """
@@ -108,12 +116,16 @@ class Places:
 
     def fill(self, array: Array, table: Array) -> None:
         """Undo `table`; numbers without a weight are left out."""
-        array[self.start : self.behind_rows] = (table if self.rows is None else table[self.rows]).ravel()
+        array[self.start : self.behind_rows] = (
+            table if self.rows is None else table[self.rows]
+        ).ravel()
         array[self.behind_rows : self.end] = table[self.singles, self.configurations]
 
 
 def lay_out(groups: Sequence[RowGroup], support: Array | None) -> list[Places]:
-    """Lay out groups one behind the other, given which pairs may move, group by group, and attribute by attribute; None: all."""
+    """Lay out groups one behind the other, given which pairs may move, group by group, and
+    attribute by attribute; None: all.
+    """
     places: list[Places] = []
     for group, (begin, end) in zip(groups, pairwise(starts_of(groups)), strict=True):
         start = places[-1].end if places else 0

@@ -1,4 +1,6 @@
-"""The attributes of a corpus as kernels read them: which weights the positions of each instance have."""
+"""The attributes of a corpus as kernels read them: which weights the positions of each instance
+have.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +57,19 @@ class _Table:
     """
 
     def __init__(
-        self, places: Places, table: AttributeTable, positions: Array, dense: Sequence[DenseTable], singles: bool
+        self,
+        places: Places,
+        table: AttributeTable,
+        positions: Array,
+        dense: Sequence[DenseTable],
+        singles: bool,
     ) -> None:
         self.width, self.length = places.group.width, 1 if singles else places.group.width
-        self.start, self.size = (places.behind_rows, len(places.singles)) if singles else (places.start, places.row_count)
+        self.start, self.size = (
+            (places.behind_rows, len(places.singles))
+            if singles
+            else (places.start, places.row_count)
+        )
         self.positions = np.arange(len(positions)) if singles else positions
         self.count, self.dense = len(self.positions) if singles else len(table.offsets), dense
         self._table, self._positions, self._begins = table, positions, None
@@ -68,14 +79,28 @@ class _Table:
             self._begins = np.searchsorted(owners, np.arange(table.size + 1)).astype(np.int32)
 
     def lists(self, first: int, last: int, valued: bool) -> _Lists:
-        """List the attributes of the instances first <= i < last, and their values if the record has any."""
+        """List the attributes of the instances first <= i < last, and their values if the record
+        has any.
+        """
         from structopt.kernels.features.attributes import lists as kernels
 
         positions, none = self._positions[first : last + 1], np.zeros(0)
-        if len(self._table.offsets) == 1:  # of a group without features, whose table has no positions either
-            return _Lists(self._table.ids, np.zeros(len(positions), np.int64), self._table.ids, np.zeros(1, np.int64), none)
+        # of a group without features, whose table has no positions either
+        if len(self._table.offsets) == 1:
+            return _Lists(
+                self._table.ids,
+                np.zeros(len(positions), np.int64),
+                self._table.ids,
+                np.zeros(1, np.int64),
+                none,
+            )
         some = self._table.subset(int(positions[0]), int(positions[-1]))
-        positions, ids, offsets, values = positions - positions[0], np.asarray(some.ids), some.offsets, none
+        positions, ids, offsets, values = (
+            positions - positions[0],
+            np.asarray(some.ids),
+            some.offsets,
+            none,
+        )
         if valued:
             values = np.ones(len(ids)) if some.values is None else np.asarray(some.values)
         if self._begins is not None:
@@ -84,14 +109,33 @@ class _Table:
             values = np.repeat(values, each[ids]) if valued else none
             every, ids, offsets = ids, np.empty(room, np.int32), np.zeros_like(offsets)
             ids = ids[: kernels.replace_each(every, some.offsets, self._begins, ids, offsets)]
-        listed, seen, starts = np.empty_like(ids), np.full(self.size, -1, np.int64), np.empty(len(positions), np.int64)
+        listed, seen, starts = (
+            np.empty_like(ids),
+            np.full(self.size, -1, np.int64),
+            np.empty(len(positions), np.int64),
+        )
         if not self.singles:
             indices = np.empty_like(ids)
             count = kernels.list_once(ids, offsets, positions, seen, listed, starts, indices)
             return _Lists(listed[:count], starts, indices, offsets, values)
-        numbers, own, begins = np.empty(2 * len(ids), np.int32), np.empty(2 * len(values)), np.empty_like(starts)
+        numbers, own, begins = (
+            np.empty(2 * len(ids), np.int32),
+            np.empty(2 * len(values)),
+            np.empty_like(starts),
+        )
         count, end = kernels.list_singles(
-            ids, values, offsets, positions, self._configurations, self.width, seen, listed, starts, begins, numbers, own
+            ids,
+            values,
+            offsets,
+            positions,
+            self._configurations,
+            self.width,
+            seen,
+            listed,
+            starts,
+            begins,
+            numbers,
+            own,
         )
         return _Lists(listed[:count], starts, numbers[:end], begins, own[:end])
 
@@ -104,7 +148,8 @@ def pack_rows(
     dense: Sequence[Sequence[DenseTable]] = (),
     storage: Storage = IN_MEMORY,
 ) -> Record:
-    """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attributes.rows`.
+    """Pack the attributes of a corpus for the kernels of
+    `structopt.kernels.features.attributes.rows`.
 
     Parameters
     ----------
@@ -116,13 +161,17 @@ def pack_rows(
         One a group: the attributes of its positions.
     structure : Structure
     dense : sequence of sequences of DenseTable
-        One a group: the numbers of its positions, whose attributes stand behind those of its table; none where it is empty.
+        One a group: the numbers of its positions, whose attributes stand behind those of its table;
+        none where it is empty.
     storage : Storage
         Of the record.
     """
     from structopt.kernels.features.attributes.record import ROWS
 
-    own, valued = list(_split(places, tables, structure, dense or [()] * len(places))), any(t.values is not None for t in tables)
+    own, valued = (
+        list(_split(places, tables, structure, dense or [()] * len(places))),
+        any(t.values is not None for t in tables),
+    )
     lists = lru_cache(maxsize=len(own))(lambda t, first, last: own[t].lists(first, last, valued))
     fields: dict[str, Any] = {
         "widths": [table.width for table in own],
@@ -138,25 +187,42 @@ def pack_rows(
         "listed": (lists(*one).listed for one in ranges),
         "ids": (lists(*one).ids for one in ranges),
         "positions": [table.positions for table in own],
-        "lists": _joined(((some.starts, len(some.listed)) for some in (lists(*one) for one in ranges)), ranges, len(structure)),
-        "offsets": _joined(((some.begins, len(some.ids)) for some in (lists(*one) for one in ranges)), ranges, len(structure)),
+        "lists": _joined(
+            ((some.starts, len(some.listed)) for some in (lists(*one) for one in ranges)),
+            ranges,
+            len(structure),
+        ),
+        "offsets": _joined(
+            ((some.begins, len(some.ids)) for some in (lists(*one) for one in ranges)),
+            ranges,
+            len(structure),
+        ),
         "values": (lists(*one).values for one in ranges),
     }
     return packed(ROWS, storage, fields, pieces)
 
 
 def _split(
-    places: Sequence[Places], tables: Sequence[AttributeTable], structure: Structure, dense: Sequence[Sequence[DenseTable]]
+    places: Sequence[Places],
+    tables: Sequence[AttributeTable],
+    structure: Structure,
+    dense: Sequence[Sequence[DenseTable]],
 ) -> Iterator[_Table]:
-    """Yield the tables of each group: of its rows, and behind it of its singles where it has some."""
+    """Yield the tables of each group: of its rows, and behind it of its singles where it has
+    some.
+    """
     for place, table, group, numbers in zip(places, tables, structure.groups, dense, strict=True):
         yield _Table(place, table, group.offsets, numbers, False)
         if len(place.singles):
             yield _Table(place, table, group.offsets, (), True)
 
 
-def _joined(begins: Iterable[tuple[Array, int]], ranges: Sequence[tuple[int, int, int]], m: int) -> Iterator[Array]:
-    """Where entries begin, given where they begin in each range, and how many it has; behind those of a table, where they end."""
+def _joined(
+    begins: Iterable[tuple[Array, int]], ranges: Sequence[tuple[int, int, int]], m: int
+) -> Iterator[Array]:
+    """Where entries begin, given where they begin in each range, and how many it has; behind those
+    of a table, where they end.
+    """
     end = 0
     for (_, _, last), (starts, count) in zip(ranges, begins, strict=True):
         yield starts[:-1] + end
@@ -173,7 +239,11 @@ def _blocks(tables: Sequence[_Table]) -> dict[str, Array]:
         attribute = table.size - sum(one.size for one in group)
         for one in group:
             rows.append([attribute, one.matrix.shape[1], one.rows.shape[1], slots, matrix])
-            attribute, slots, matrix = attribute + one.size, slots + one.rows.size, matrix + one.matrix.size
+            attribute, slots, matrix = (
+                attribute + one.size,
+                slots + one.rows.size,
+                matrix + one.matrix.size,
+            )
     flat = [one for group in compact for one in group]
     bits = [np.ascontiguousarray(one.matrix, np.float32).view(np.int32).ravel() for one in flat]
     return {

@@ -15,14 +15,20 @@ from structopt.features.vector_pool import VectorPool
 from structopt.kernels.waist.record import Array
 
 OTHER_FEATURES = (
-    "warm_start: that model's features are not this one's; give the same features.* and task, or leave warm_start out."
+    "warm_start: that model's features are not this one's; give the same features.* and task, or "
+    "leave warm_start out."
 )
 
 
 def refuse_masks(dimension: int) -> None:
     """Refuse so many weights that the counts by which they are laid out do not fit into memory."""
-    advice = "Raise features.min_count, take fewer templates, a smaller factor_graph.order, or fewer bits of the hash."
-    refuse_what_does_not_fit(10.0 * dimension, f"features: {dimension:,} weights, before training,", advice)
+    advice = (
+        "Raise features.min_count, take fewer templates, a smaller factor_graph.order, or fewer "
+        "bits of the hash."
+    )
+    refuse_what_does_not_fit(
+        10.0 * dimension, f"features: {dimension:,} weights, before training,", advice
+    )
 
 
 class Supported(SparseFeatures):
@@ -31,7 +37,8 @@ class Supported(SparseFeatures):
     Parameters
     ----------
     support : str
-        ``seen``: weights of features that occur with a gold output in training may move; ``all``: all weights may.
+        ``seen``: weights of features that occur with a gold output in training may move; ``all``:
+        all weights may.
 
     Attributes
     ----------
@@ -65,10 +72,14 @@ class Supported(SparseFeatures):
         return weights if self.moving is None else weights[self.moving]
 
     def covers(self, array: Array) -> bool:
-        """Whether `compress` loses nothing: the array is as long as the weights, and zero wherever one may not move."""
+        """Whether `compress` loses nothing: the array is as long as the weights, and zero wherever
+        one may not move.
+        """
         if array.shape != (self.dimension,):
             return False
-        return self.moving is None or np.count_nonzero(array) == np.count_nonzero(self.compress(array))
+        return self.moving is None or np.count_nonzero(array) == np.count_nonzero(
+            self.compress(array)
+        )
 
     def expand(self, compressed: Array, out: Array | None = None) -> Array:
         """Undo `compress`, in `out` if it is given: zeros where a weight may not move."""
@@ -90,7 +101,9 @@ class Supported(SparseFeatures):
 
 
 def moved(earlier: Scorer, weights: Array) -> list[Array]:
-    """Arrays over the weights of a scorer that are not 0 where it could move them, or has moved them to these weights."""
+    """Arrays over the weights of a scorer that are not 0 where it could move them, or has moved
+    them to these weights.
+    """
     return [weights != 0] if earlier.support is None else [weights != 0, earlier.support]
 
 
@@ -100,7 +113,9 @@ def support_words(support: Array) -> Array:
 
 
 def packed_support(support: Array | None) -> dict[str, Array]:
-    """The array ``support`` of a saved model: packed bits of a mask, none when there is no mask, and all may move."""
+    """The array ``support`` of a saved model: packed bits of a mask, none when there is no mask,
+    and all may move.
+    """
     return {"support": np.zeros(0, np.uint8) if support is None else np.packbits(support)}
 
 
@@ -108,5 +123,7 @@ def restored_support(state: SavedState, dimension: int) -> Array | None:
     """Undo `packed_support`; ModelError where the bits are not as many as there are weights."""
     bits = state.array("support", np.uint8)
     if len(bits) not in (0, -(-dimension // 8)):
-        state.refuse_array("support", f"a bit for each of {dimension} weights: {-(-dimension // 8)} bytes, or none")
+        state.refuse_array(
+            "support", f"a bit for each of {dimension} weights: {-(-dimension // 8)} bytes, or none"
+        )
     return np.unpackbits(bits, count=dimension).astype(bool) if len(bits) else None

@@ -1,4 +1,6 @@
-"""The layout of hashed templates: templates, numbers of bits, distance bins; and the record that kernels open."""
+"""The layout of hashed templates: templates, numbers of bits, distance bins; and the record that
+kernels open.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,15 @@ from structopt.kernels.waist.record import Array, Record
 from structopt.templates.arc_templates import ARCS, BETWEEN
 from structopt.templates.part_templates import Template, check_columns, columns_of
 
-KINDS = {"label": "labels", "arc": "templates", "sibling": "siblings", "grandparent": "grandparents"}
-"""The templates that score each part group, in the order in which the kernels number the kinds of parts."""
+KINDS = {
+    "label": "labels",
+    "arc": "templates",
+    "sibling": "siblings",
+    "grandparent": "grandparents",
+}
+"""The templates that score each part group, in the order in which the kernels number the kinds of
+parts.
+"""
 JOINED = {"label": "arc", "arc": "arc", "sibling": "sibling", "grandparent": "grandparent"}
 """The entry of `Structure.part_tokens` that has the tokens of each kind's parts."""
 SHAPES = 4
@@ -63,7 +72,9 @@ class Layout:
         label_bits: int,
         distances: Sequence[int],
     ) -> Layout:
-        """Parse the lists of templates for a corpus with these columns and so many labels, or raise `ConfigError`."""
+        """Parse the lists of templates for a corpus with these columns and so many labels, or raise
+        `ConfigError`.
+        """
         lists = {which: ARCS.parse(texts[which], which) for which in ARCS.roles}
         for which, templates in lists.items():
             check_columns(templates, which, columns)
@@ -97,11 +108,18 @@ class Layout:
         return self.weights + self.rows * self.labels
 
     def ordered(self, kind: str) -> list[tuple[int, Template]]:
-        """Templates of a kind of parts by shape, each with its number in the hash: counted from 1 over all lists."""
+        """Templates of a kind of parts by shape, each with its number in the hash: counted from 1
+        over all lists.
+        """
         which = KINDS[kind]
-        first = 1 + sum(len(self.texts[other]) for other in list(ARCS.roles)[: list(ARCS.roles).index(which)])
+        first = 1 + sum(
+            len(self.texts[other]) for other in list(ARCS.roles)[: list(ARCS.roles).index(which)]
+        )
         numbered = list(enumerate(self.templates[which], first))
-        return sorted(numbered, key=lambda pair: (shape(pair[1], which), self.column_number(ARCS.swept(pair[1]))))
+        return sorted(
+            numbered,
+            key=lambda pair: (shape(pair[1], which), self.column_number(ARCS.swept(pair[1]))),
+        )
 
     def column_number(self, column: str | None) -> int:
         """Number of a column in the records' codes; -1 for none."""
@@ -123,22 +141,31 @@ class Layout:
         """Undo `state`."""
         texts = {which: saved.strings(which, distinct=False) for which in ARCS.roles}
         columns, labels = saved.strings("columns"), saved.whole("relations")
-        bits, distances = (saved.whole("hash_bits"), saved.whole("label_bits")), saved.wholes("distances", 1)
+        bits, distances = (
+            (saved.whole("hash_bits"), saved.whole("label_bits")),
+            saved.wholes("distances", 1),
+        )
         check_sizes(*bits, distances)
         layout = cls.fit(texts, columns, labels, *bits, distances)
         if list(layout.columns) != columns:
-            saved.refuse("columns", f"those that the templates look at: {', '.join(layout.columns)}")
+            saved.refuse(
+                "columns", f"those that the templates look at: {', '.join(layout.columns)}"
+            )
         return layout
 
     def record(self, encoded: EncodedTrees, structure: Structure, support: Array | None) -> Record:
-        """Pack a corpus for the kernels of hashed templates (see `structopt.kernels.features.template_parts`)."""
+        """Pack a corpus for the kernels of hashed templates (see
+        `structopt.kernels.features.template_parts`).
+        """
         from structopt.kernels.features.template_parts import HASHED
 
         kinds = list(KINDS)
         groups = [kinds.index(_known(group.name)) for group in structure.groups]
         bounds, templates, atoms = self._tables()
         slots, starts = _slots(structure)
-        bits, row_bits = (np.zeros(0, np.int64),) * 2 if support is None else self._support_words(support)
+        bits, row_bits = (
+            (np.zeros(0, np.int64),) * 2 if support is None else self._support_words(support)
+        )
         return HASHED.pack(
             hash_bits=self.hash_bits,
             label_bits=self.label_bits,
@@ -159,7 +186,9 @@ class Layout:
         )
 
     def codes(self, encoded: EncodedTrees) -> Array:
-        """Codes of the columns that the templates look at, shape (tokens, columns); a column of zeros if they look at none."""
+        """Codes of the columns that the templates look at, shape (tokens, columns); a column of
+        zeros if they look at none.
+        """
         if not self.columns:
             return np.zeros((int(encoded.offsets[-1]), 1), np.int32)
         for which, templates in self.templates.items():
@@ -173,15 +202,27 @@ class Layout:
         atoms: list[tuple[int, int, int]] = []
         for k, (kind, which) in enumerate(KINDS.items()):
             for number, template in self.ordered(kind):
-                own = [(ARCS.roles[which].index(a.role), self.column_number(a.column), a.offset) for a in template.atoms]
-                templates.append([number, len(atoms), len(atoms) + len(own), self.column_number(ARCS.swept(template))])
+                own = [
+                    (ARCS.roles[which].index(a.role), self.column_number(a.column), a.offset)
+                    for a in template.atoms
+                ]
+                templates.append(
+                    [
+                        number,
+                        len(atoms),
+                        len(atoms) + len(own),
+                        self.column_number(ARCS.swept(template)),
+                    ]
+                )
                 atoms += own
                 shapes.append(SHAPES * k + shape(template, which))
         bounds = [sum(shape < k for shape in shapes) for k in range(SHAPES * len(KINDS) + 1)]
         return bounds, templates, atoms
 
     def _support_words(self, support: Array) -> tuple[Array, Array]:
-        """Support as bits in int64 words, lowest bit first; each row of label weights in whole words."""
+        """Support as bits in int64 words, lowest bit first; each row of label weights in whole
+        words.
+        """
         rows = support[self.weights :].reshape(self.rows, self.labels)
         padded = np.zeros((self.rows, -(-self.labels // 64) * 64), bool)
         padded[:, : self.labels] = rows
@@ -189,7 +230,9 @@ class Layout:
 
 
 def shape(template: Template, which: str) -> int:
-    """Which tokens of a part a template looks at: 0 the head, 1 the modifier (or none), 2 several, 3 those between them too."""
+    """Which tokens of a part a template looks at: 0 the head, 1 the modifier (or none), 2 several,
+    3 those between them too.
+    """
     roles = {atom.role for atom in template.atoms}
     if which not in ("templates", "labels"):
         return 2
@@ -201,28 +244,39 @@ def shape(template: Template, which: str) -> int:
 def distance_bins(distances: Sequence[int]) -> list[int]:
     """Bin of the distances 0, 1, 2, ... up to the first of the last bin."""
     last = distances[-1] if distances else 0
-    return np.searchsorted(distances, np.arange(last + 2), side="left").tolist() if distances else [0]
+    return (
+        np.searchsorted(distances, np.arange(last + 2), side="left").tolist() if distances else [0]
+    )
 
 
 def _known(group: str) -> str:
     if group not in KINDS:
-        raise ConfigError(f"features: there are no templates for parts of the group '{group}', only for: {', '.join(KINDS)}.")
+        raise ConfigError(
+            f"features: there are no templates for parts of the group '{group}', only for: "
+            f"{', '.join(KINDS)}."
+        )
     return group
 
 
 def _slots(structure: Structure) -> tuple[Array, list[int]]:
-    """Slots of the parts' tokens (position + 2), one array a role, and where those of each kind and role begin."""
+    """Slots of the parts' tokens (position + 2), one array a role, and where those of each kind and
+    role begin.
+    """
     arrays, starts, size = [np.zeros(0, np.int32)], {}, 0
     for name, tokens in structure.part_tokens.items():
         roles = tokens.shape[1]
         starts[name] = [size + len(tokens) * (role if role < roles else 0) for role in range(3)]
         arrays += [tokens[:, role].astype(np.int32) + np.int32(2) for role in range(roles)]
         size += tokens.size
-    return np.concatenate(arrays), [start for kind in KINDS for start in starts.get(JOINED[kind], [0, 0, 0])]
+    return np.concatenate(arrays), [
+        start for kind in KINDS for start in starts.get(JOINED[kind], [0, 0, 0])
+    ]
 
 
 def check_sizes(hash_bits: int, label_bits: int, distances: Sequence[int]) -> None:
-    """Refuse numbers of bits and bins of distances that the kernels do not take, with a `ConfigError`."""
+    """Refuse numbers of bits and bins of distances that the kernels do not take, with a
+    `ConfigError`.
+    """
     _check_bits("hash_bits", hash_bits, 10, 28)
     _check_bits("label_bits", label_bits, 4, 24)
     _check_distances(distances)
@@ -238,6 +292,7 @@ def _check_distances(distances: Any) -> None:
     whole = all(isinstance(d, int) and not isinstance(d, bool) and d > 0 for d in bounds)
     if not whole or sorted(set(bounds)) != bounds or len(bounds) > MOST_DISTANCES:
         raise ConfigError(
-            f"features.distances={bounds} must be at most {MOST_DISTANCES} ascending whole numbers from 1, the upper bounds of "
+            f"features.distances={bounds} must be at most {MOST_DISTANCES} ascending whole "
+            "numbers from 1, the upper bounds of "
             "the distance bins."
         )

@@ -1,7 +1,8 @@
-"""Names of hashed features: the features of given parts, template by template, and the weights that their hashes have.
+"""Names of hashed features: the features of given parts, template by template, and the weights that
+their hashes have.
 
-The hashes are those of `structopt.kernels.features.hashing`, over whole arrays; nothing is known of a feature but its weight, so
-that names are found by looking at the parts that have it.
+The hashes are those of `structopt.kernels.features.hashing`, over whole arrays; nothing is known of
+a feature but its weight, so that names are found by looking at the parts that have it.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class Features(NamedTuple):
 
 
 def hashes_of(number: int, values: Values, count: int) -> Array:
-    """Hashes of the features of a template, uint64, given the values of its atoms at so many parts."""
+    """Hashes of the features of a template, uint64, given the values of its atoms at so many
+    parts.
+    """
     return finished(partial_sums(number, values, count))
 
 
@@ -94,13 +97,18 @@ def collected(features: Iterable[Features], indices: Array) -> Named:
     for one in features:
         for indices_of_variant, variants in zip(one.indices, one.variants, strict=True):
             for part in np.flatnonzero(np.isin(indices_of_variant, indices)).tolist():
-                found[int(indices_of_variant[part])][_coordinate(one, part, int(variants[part]))] = None
+                found[int(indices_of_variant[part])][
+                    _coordinate(one, part, int(variants[part]))
+                ] = None
     return {index: list(coordinates) for index, coordinates in found.items()}
 
 
 def _coordinate(one: Features, part: int, variant: int) -> Coordinate:
     """The name of a feature of a part."""
-    atoms = [f"{text}={value_name(known, int(v[part]))}" for (text, known), v in zip(one.atoms, one.values, strict=True)]
+    atoms = [
+        f"{text}={value_name(known, int(v[part]))}"
+        for (text, known), v in zip(one.atoms, one.values, strict=True)
+    ]
     name, remark = " & ".join(atoms) or BIAS, one.remark(variant) if variant else ""
     configuration = one.configurations[part] if len(one.configurations) else ""
     return Coordinate(one.group, f"{name}, {remark}" if remark else name, configuration)
@@ -123,8 +131,12 @@ def bin_names(least: int, bounds: Sequence[int]) -> dict[int, str]:
     }
 
 
-def parts_of_group(structure: Structure, name: str, outputs: SparseVectors) -> tuple[Array, Array, Array]:
-    """Those parts of outputs that belong to a group: their instances, positions in the group, and configurations."""
+def parts_of_group(
+    structure: Structure, name: str, outputs: SparseVectors
+) -> tuple[Array, Array, Array]:
+    """Those parts of outputs that belong to a group: their instances, positions in the group, and
+    configurations.
+    """
     begins, _ = structure.spans(name)
     group = next(group for group in structure.groups if group.name == name)
     instances = np.repeat(np.arange(len(structure)), np.diff(outputs.offsets))

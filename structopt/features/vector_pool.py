@@ -13,7 +13,9 @@ from structopt.kernels.waist.record import Array
 
 
 class VectorPool:
-    """Vectors that no thread is using: as many as were ever in use at once. A copy in another process begins empty."""
+    """Vectors that no thread is using: as many as were ever in use at once. A copy in another
+    process begins empty.
+    """
 
     def __init__(self) -> None:
         self._idle: deque[Array] = deque()

@@ -1,7 +1,9 @@
-"""A folder of arrays that are mapped into memory: one ``.npy`` file an array, and a manifest with checksums of every segment.
+"""A folder of arrays that are mapped into memory: one ``.npy`` file an array, and a manifest with
+checksums of every segment.
 
-It is written beside its place, synced, then renamed, so that a folder under its name is whole. When it is opened, every byte is
-compared with the manifest: a folder that is cut off, altered or of another key is refused, and never used.
+It is written beside its place, synced, then renamed, so that a folder under its name is whole. When
+it is opened, every byte is compared with the manifest: a folder that is cut off, altered or of
+another key is refused, and never used.
 """
 
 from __future__ import annotations
@@ -62,7 +64,8 @@ class ArrayFolderWriter:
             self._files[name].add(piece)
         except OSError as error:
             raise ConfigError(
-                f"{self.folder}: {in_words(piece.nbytes)} more cannot be written ({error.strerror or error}). Free some room, "
+                f"{self.folder}: {in_words(piece.nbytes)} more cannot be written "
+                f"({error.strerror or error}). Free some room, "
                 "or set storage.folder to a folder of another disk."
             ) from error
 
@@ -71,10 +74,14 @@ class ArrayFolderWriter:
         return self._files[name].size if name in self._files else 0
 
     def finish(self, notes: Mapping[str, Any]) -> None:
-        """Sync all files, write the manifest, and put the folder in its place, instead of what is there."""
+        """Sync all files, write the manifest, and put the folder in its place, instead of what is
+        there.
+        """
         arrays = {name: file.close() for name, file in self._files.items()}
         content = {"format": FORMAT, "key": dict(self.key), "arrays": arrays, "notes": dict(notes)}
-        durable_files.write_json(self.beside / MANIFEST, {**content, "checksum": _checksum_of(content)})
+        durable_files.write_json(
+            self.beside / MANIFEST, {**content, "checksum": _checksum_of(content)}
+        )
         _sync(self.beside)
         shutil.rmtree(self.folder, ignore_errors=True)
         self.beside.rename(self.folder)
@@ -121,8 +128,11 @@ class _VectorFile:
         self._sum, self._room = 0, SEGMENT
 
 
-def opened(folder: Path, key: Mapping[str, Any] | None = None, checked: bool = True) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Map the arrays of a folder, and read its notes. The maps can be written to, which leaves the files as they are.
+def opened(
+    folder: Path, key: Mapping[str, Any] | None = None, checked: bool = True
+) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Map the arrays of a folder, and read its notes. The maps can be written to, which leaves the
+    files as they are.
 
     Parameters
     ----------
@@ -144,7 +154,11 @@ def opened(folder: Path, key: Mapping[str, Any] | None = None, checked: bool = T
         for name, entry in manifest["arrays"].items():
             path = folder / f"{name}.npy"
             _check(path, entry, checked)
-            arrays[name] = np.asarray(np.load(path, mmap_mode="c")) if entry["size"] else np.zeros(0, entry["type"])
+            arrays[name] = (
+                np.asarray(np.load(path, mmap_mode="c"))
+                if entry["size"]
+                else np.zeros(0, entry["type"])
+            )
     except (OSError, ValueError) as error:
         raise UnusableFolder(f"{name}.npy cannot be read ({error})") from error
     return arrays, manifest["notes"]
@@ -199,7 +213,11 @@ def _checksum_of(content: Mapping[str, Any]) -> int:
 def _header(dtype: np.dtype[Any], size: int) -> bytes:
     """The header of a ``.npy`` file of a vector, version 1.0, `HEADER` bytes long."""
     text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({size},), }}"
-    return b"\x93NUMPY\x01\x00" + (HEADER - 10).to_bytes(2, "little") + f"{text:<{HEADER - 11}}\n".encode("ascii")
+    return (
+        b"\x93NUMPY\x01\x00"
+        + (HEADER - 10).to_bytes(2, "little")
+        + f"{text:<{HEADER - 11}}\n".encode("ascii")
+    )
 
 
 def _is_running(process: str) -> bool:

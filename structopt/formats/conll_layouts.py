@@ -1,4 +1,6 @@
-"""The names of a CoNLL file's columns: as numbers that are typed, or by the layout in YAML that has as many columns."""
+"""The names of a CoNLL file's columns: as numbers that are typed, or by the layout in YAML that has
+as many columns.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,14 @@ class Layouts:
     Parameters
     ----------
     lines : sequence of str
-        One layout a number of columns: their names from left to right, such as ``word pos tag``; ``_`` is a column that is not
-        read.
+        One layout a number of columns: their names from left to right, such as ``word pos tag``;
+        ``_`` is a column that is not read.
 
     Raises
     ------
     ConfigError
-        A layout without ``tag`` or without another column, with one name twice, or as wide as another one.
+        A layout without ``tag`` or without another column, with one name twice, or as wide as
+        another one.
     """
 
     def __init__(self, lines: Sequence[str] = ()) -> None:
@@ -34,14 +37,20 @@ class Layouts:
             read = [name for name in names if name != UNREAD]
             if TAG not in read or len(read) < 2 or len(set(read)) < len(read):
                 raise ConfigError(
-                    f"task.layouts: '{line}' is no layout: name the columns from left to right, each once, one of them tag and "
-                    f"at least one other, {UNREAD} for a column that is not read, such as 'word pos tag'."
+                    f"task.layouts: '{line}' is no layout: name the columns from left to right, "
+                    "each once, one of them tag and "
+                    f"at least one other, {UNREAD} for a column that is not read, such as 'word "
+                    "pos tag'."
                 )
             if len(names) in self._lines:
                 both = f"'{self._lines[len(names)]}' and '{line}'"
-                raise ConfigError(f"task.layouts: {both} both have {len(names)} columns: keep one of them.")
+                raise ConfigError(
+                    f"task.layouts: {both} both have {len(names)} columns: keep one of them."
+                )
             self._lines[len(names)] = line
-            self._numbers[len(names)] = {name: number for number, name in enumerate(names) if name != UNREAD}
+            self._numbers[len(names)] = {
+                name: number for number, name in enumerate(names) if name != UNREAD
+            }
 
     def __bool__(self) -> bool:
         """Whether there are any."""
@@ -55,7 +64,11 @@ class Layouts:
     @property
     def optional(self) -> tuple[str, ...]:
         """Columns that some layouts have and others lack."""
-        return tuple(name for name in self.names if not all(name in numbers for numbers in self._numbers.values()))
+        return tuple(
+            name
+            for name in self.names
+            if not all(name in numbers for numbers in self._numbers.values())
+        )
 
     def columns(self, path: str | Path, line: int, width: int) -> dict[str, int]:
         """Column numbers by name of a file.
@@ -77,33 +90,55 @@ class Layouts:
         advice = "check the file, or set task.separator"
         if width > 1:
             middle = dict.fromkeys(self.optional[:1] if width > 2 else (), 1)
-            advice = f"type it, such as {typed({'word': 0, **middle, TAG: width - 1})}, or set task.separator"
-        raise DataError(path, line, f"this line has {counted(width)}, but layouts are known for {known}: {advice}.")
+            advice = (
+                f"type it, such as {typed({'word': 0, **middle, TAG: width - 1})}, or set "
+                "task.separator"
+            )
+        raise DataError(
+            path,
+            line,
+            f"this line has {counted(width)}, but layouts are known for {known}: {advice}.",
+        )
 
 
 def checked_columns(columns: Mapping[str, int]) -> dict[str, int]:
-    """Return column numbers that are typed; ConfigError without ``tag`` and another one, or where two names have one number."""
+    """Return column numbers that are typed; ConfigError without ``tag`` and another one, or where
+    two names have one number.
+    """
     if TAG not in columns or len(columns) < 2:
         raise ConfigError(
             f"task.columns needs 'tag' and at least one other column. Type all of them, such as "
-            f"{typed({'word': 0, 'pos': 1, TAG: 3})}, or none, and they are found from the training file."
+            f"{typed({'word': 0, 'pos': 1, TAG: 3})}, or none, and they are found from the "
+            "training file."
         )
     owner: dict[int, str] = {}
     for name, number in columns.items():
         if number in owner:
-            left = {other: at for other, at in columns.items() if other != _spare(owner[number], name)}
+            left = {
+                other: at for other, at in columns.items() if other != _spare(owner[number], name)
+            }
             raise ConfigError(
-                f"task.columns: '{owner[number]}' and '{name}' are both column {number}: give each a column of its own, or leave "
+                f"task.columns: '{owner[number]}' and '{name}' are both column {number}: give "
+                "each a column of its own, or leave "
                 f"one out{f', as in {typed(left)}' if TAG in left and len(left) > 1 else ''}."
             )
         owner[number] = name
     return dict(columns)
 
 
-def other_width_error(path: str | Path, line: int, width: int, columns: Mapping[str, int], expected: int) -> DataError:
-    """The error for a labelled file that is not as wide as the training file, whose width chose the layout."""
-    message = f"this line has {counted(width)}, but the training file has {expected}, read as {shown(columns)}"
-    return DataError(path, line, f"{message}: give labelled files the columns of the training file.")
+def other_width_error(
+    path: str | Path, line: int, width: int, columns: Mapping[str, int], expected: int
+) -> DataError:
+    """The error for a labelled file that is not as wide as the training file, whose width chose the
+    layout.
+    """
+    message = (
+        f"this line has {counted(width)}, but the training file has {expected}, read as "
+        f"{shown(columns)}"
+    )
+    return DataError(
+        path, line, f"{message}: give labelled files the columns of the training file."
+    )
 
 
 def typed(columns: Mapping[str, int]) -> str:
@@ -117,7 +152,12 @@ def shown(columns: Mapping[str, int]) -> str:
 
 
 def column_numbers(
-    path: str | Path, line: int, width: int, columns: Mapping[str, int], optional: Collection[str], shared: Collection[str]
+    path: str | Path,
+    line: int,
+    width: int,
+    columns: Mapping[str, int],
+    optional: Collection[str],
+    shared: Collection[str],
 ) -> dict[str, int]:
     """Return the column numbers from 0 of the names that a file has, in the order of `columns`.
 
@@ -144,20 +184,30 @@ def column_numbers(
                 continue
             raise _out_of_range(path, line, width, name, columns[name])
         rivals = [other for other in columns if other != name and numbers[other] == number]
-        rival = next((other for other in rivals if _gives_way(name, other, columns, optional, shared)), None)
+        rival = next(
+            (other for other in rivals if _gives_way(name, other, columns, optional, shared)), None
+        )
         if rival is None:
             kept[name] = number
         elif name not in optional:
-            raise _same_column(path, line, width, columns, *sorted((name, rival), key=list(columns).index))
+            raise _same_column(
+                path, line, width, columns, *sorted((name, rival), key=list(columns).index)
+            )
     return kept
 
 
 def _gives_way(
-    name: str, other: str, columns: Mapping[str, int], optional: Collection[str], shared: Collection[str]
+    name: str,
+    other: str,
+    columns: Mapping[str, int],
+    optional: Collection[str],
+    shared: Collection[str],
 ) -> bool:
-    """Whether a name is absent, or refused where it is not optional, because another one has its column.
+    """Whether a name is absent, or refused where it is not optional, because another one has its
+    column.
 
-    Of two optional names the one that is counted from the end gives way: a shorter file has moved it.
+    Of two optional names the one that is counted from the end gives way: a shorter file has moved
+    it.
     """
     if other not in optional or name not in optional:
         return other not in optional
@@ -167,16 +217,23 @@ def _gives_way(
 def _out_of_range(path: str | Path, line: int, width: int, name: str, number: int) -> DataError:
     has = f"has {width} columns, numbered 0 to {width - 1} (or -{width} to -1)"
     advice = "set its number or the separator"
-    return DataError(path, line, f"there is no column {number} for {name!r}: this line {has}; {advice}.")
+    return DataError(
+        path, line, f"there is no column {number} for {name!r}: this line {has}; {advice}."
+    )
 
 
-def _same_column(path: str | Path, line: int, width: int, columns: Mapping[str, int], first: str, second: str) -> DataError:
-    """The error for two names whose numbers, one counted from the end, come to the same column of a file."""
+def _same_column(
+    path: str | Path, line: int, width: int, columns: Mapping[str, int], first: str, second: str
+) -> DataError:
+    """The error for two names whose numbers, one counted from the end, come to the same column of a
+    file.
+    """
     left = {name: number for name, number in columns.items() if name != _spare(first, second)}
     return DataError(
         path,
         line,
-        f"this line has {counted(width)}, so that '{first}' ({columns[first]}) and '{second}' ({columns[second]}) are one "
+        f"this line has {counted(width)}, so that '{first}' ({columns[first]}) and '{second}' "
+        f"({columns[second]}) are one "
         f"column: give each a column of its own, or leave one out: {typed(left)}.",
     )
 

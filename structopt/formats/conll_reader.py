@@ -23,7 +23,9 @@ ASCII_CELLS = re.compile("[^ \t\n\r\f\v]+")
 ASCII_SPACE = " \t\n\r\f\v"
 
 ColumnsByWidth = Callable[[int, int], Mapping[str, int]]
-"""From the number of a file's first token line, and how many columns it has, to the numbers of the named columns."""
+"""From the number of a file's first token line, and how many columns it has, to the numbers of the
+named columns.
+"""
 
 
 @dataclass(frozen=True)
@@ -37,15 +39,18 @@ class Columns:
     offsets : int64, shape (sentences + 1,)
         Where each sentence begins and ends in the cells.
     cells : dict of str to list of str, each of length tokens
-        The columns by name; an optional column that the file lacks is missing here. Equal strings are one object.
+        The columns by name; an optional column that the file lacks is missing here. Equal strings
+        are one object.
     lines : int64, shape (tokens,)
         The line of each token, from 1; in memory, the number of its sentence.
     numbers : dict of str to int
-        Column numbers in the file, from 0, by name; empty for sentences in memory that give columns by name.
+        Column numbers in the file, from 0, by name; empty for sentences in memory that give columns
+        by name.
     width : int
         How many columns the file has; 0 for sentences in memory that give columns by name.
     fields : dict of str to str
-        What the columns are called in a file whose fields have names; empty for other files, and in memory.
+        What the columns are called in a file whose fields have names; empty for other files, and in
+        memory.
     """
 
     path: str
@@ -64,7 +69,12 @@ class Columns:
         """Return the sentences first <= i < last."""
         begin, end = int(self.offsets[first]), int(self.offsets[last])
         cells = {name: column[begin:end] for name, column in self.cells.items()}
-        return replace(self, offsets=self.offsets[first : last + 1] - begin, cells=cells, lines=self.lines[begin:end])
+        return replace(
+            self,
+            offsets=self.offsets[first : last + 1] - begin,
+            cells=cells,
+            lines=self.lines[begin:end],
+        )
 
     def sentences(self, name: str) -> list[list[str]]:
         """Return a column as one list a sentence."""
@@ -74,7 +84,9 @@ class Columns:
 
 @dataclass(frozen=True)
 class TokenLines:
-    """The cells of a file, line after line; its number of columns; where sentences begin, and the number of each token line."""
+    """The cells of a file, line after line; its number of columns; where sentences begin, and the
+    number of each token line.
+    """
 
     cells: list[str]
     width: int
@@ -91,15 +103,16 @@ def read(
     optional: Collection[str] = (),
     shared: Collection[str] = (),
 ) -> Columns:
-    """Read the named columns of a CoNLL file; blank lines separate sentences, and ``-DOCSTART-`` lines are skipped.
+    """Read the named columns of a CoNLL file; blank lines separate sentences, and ``-DOCSTART-``
+    lines are skipped.
 
     Parameters
     ----------
     path : str or Path
         The file, plain or gzip.
     columns : mapping of name to number, or callable
-        Columns from 0; negative numbers count from the end. A function returns them, given the number of the first token line
-        and how many columns it has.
+        Columns from 0; negative numbers count from the end. A function returns them, given the
+        number of the first token line and how many columns it has.
     limit : int, optional
         Read the first so many sentences only.
     encoding : str
@@ -107,16 +120,16 @@ def read(
     separator : str, optional
         What separates the cells; None means any run of ASCII white space.
     optional : collection of str
-        Names that the file may lack: absent when the first token line has too few columns for the number, or when the number
-        (counted from the end) falls on a column that another name has.
+        Names that the file may lack: absent when the first token line has too few columns for the
+        number, or when the number (counted from the end) falls on a column that another name has.
     shared : collection of str
         Optional names that may fall on a column that another optional name has.
 
     Raises
     ------
     DataError
-        A file that cannot be read or has no sentences, a line with another number of columns, a column out of range, two names
-        for one column.
+        A file that cannot be read or has no sentences, a line with another number of columns, a
+        column out of range, two names for one column.
     ConfigError
         A limit below 1, an empty separator, or an unknown encoding.
     """
@@ -136,9 +149,11 @@ def read_blocks(
     shared: Collection[str] = (),
     known: tuple[int, int] = (0, 0),
 ) -> Iterator[Columns]:
-    """Yield the sentences that `read` reads, block by block, of which one at a time is in memory; the parameters of `read`.
+    """Yield the sentences that `read` reads, block by block, of which one at a time is in memory;
+    the parameters of `read`.
 
-    Of a stretch behind the first, the number of the first token line of all and its width are `known`.
+    Of a stretch behind the first, the number of the first token line of all and its width are
+    `known`.
 
     Raises
     ------
@@ -171,7 +186,14 @@ def _numbers(
 ) -> dict[str, int]:
     """The numbers of the columns, by the first token line; the errors of `read`."""
     first, width = tokens.lines[0], tokens.width
-    return column_numbers(path, first, width, columns(first, width) if callable(columns) else columns, optional, shared)
+    return column_numbers(
+        path,
+        first,
+        width,
+        columns(first, width) if callable(columns) else columns,
+        optional,
+        shared,
+    )
 
 
 def _columns(path: str | Path, tokens: TokenLines, numbers: dict[str, int]) -> Columns:
@@ -182,16 +204,24 @@ def _columns(path: str | Path, tokens: TokenLines, numbers: dict[str, int]) -> C
         column = tokens.cells[number :: tokens.width]
         cells[name] = list(map(share.setdefault, column, column))
     lines = np.array(tokens.lines, np.int64)
-    return Columns(str(path), np.array(tokens.offsets, np.int64), cells, lines, numbers, tokens.width)
+    return Columns(
+        str(path), np.array(tokens.offsets, np.int64), cells, lines, numbers, tokens.width
+    )
 
 
 def no_sentences(path: str | Path) -> DataError:
     """The error for a file without sentences."""
-    return DataError(path, None, "the file has no sentences: check the path, or make the file again.")
+    return DataError(
+        path, None, "the file has no sentences: check the path, or make the file again."
+    )
 
 
-def first_line(path: str | Path, encoding: str = "utf8", separator: str | None = None) -> tuple[int, int]:
-    """Return the number of the first token line of a file, and how many columns it has; the errors of `read`."""
+def first_line(
+    path: str | Path, encoding: str = "utf8", separator: str | None = None
+) -> tuple[int, int]:
+    """Return the number of the first token line of a file, and how many columns it has; the errors
+    of `read`.
+    """
     for piece in read_pieces(path, encoding):
         tokens = token_lines(piece.path, piece.text, 1, separator, piece.line)
         if tokens.lines:
@@ -200,7 +230,8 @@ def first_line(path: str | Path, encoding: str = "utf8", separator: str | None =
 
 
 def convert_tags(columns: Columns, name: str, source: str, target: str) -> list[str]:
-    """Return a column of tags, flat over all tokens, in another scheme, each sentence by `structopt.formats.tag_schemes.convert`.
+    """Return a column of tags, flat over all tokens, in another scheme, each sentence by
+    `structopt.formats.tag_schemes.convert`.
 
     Raises
     ------
@@ -215,27 +246,41 @@ def convert_tags(columns: Columns, name: str, source: str, target: str) -> list[
         try:
             tags = convert(sentence, source, target)
         except TagError as error:
-            raise DataError(columns.path, int(columns.lines[start + error.position]), f"{error}.") from None
+            raise DataError(
+                columns.path, int(columns.lines[start + error.position]), f"{error}."
+            ) from None
         converted.extend(map(share.setdefault, tags, tags))
     return converted
 
 
 def _splitter(text: str, separator: str | None) -> Callable[[str], Sequence[str]]:
-    """The function that splits a line of the text into cells; `str.split` where no Unicode space could mislead it."""
+    """The function that splits a line of the text into cells; `str.split` where no Unicode space
+    could mislead it.
+    """
     if separator == "":
-        raise ConfigError("the separator is empty: give the character between the columns, or null for any white space.")
+        raise ConfigError(
+            "the separator is empty: give the character between the columns, or null for any "
+            "white space."
+        )
     if separator is not None:
         return lambda line: line.split(separator) if line.strip(ASCII_SPACE) else ()
     return ASCII_CELLS.findall if UNICODE_SPACE.search(text) else str.split
 
 
 def token_lines(
-    path: str | Path, text: str, limit: int | None, separator: str | None, begin: int = 1, width: int = 0, first: int = 0
+    path: str | Path,
+    text: str,
+    limit: int | None,
+    separator: str | None,
+    begin: int = 1,
+    width: int = 0,
+    first: int = 0,
 ) -> TokenLines:
-    """Split a text, or its first `limit` sentences, into cells; the errors of `read` but for those of columns.
+    """Split a text, or its first `limit` sentences, into cells; the errors of `read` but for those
+    of columns.
 
-    Of a piece of a file, its lines are counted from `begin`, and `first` is the number of the file's first token line, which has
-    `width` columns; 0 where that is not known.
+    Of a piece of a file, its lines are counted from `begin`, and `first` is the number of the
+    file's first token line, which has `width` columns; 0 where that is not known.
     """
     check_limit(limit)
     split, end = _splitter(text, separator), -1 if limit is None else limit + 1
@@ -262,5 +307,8 @@ def token_lines(
 
 def _ragged(path: str | Path, line: int, columns: int, width: int, first: int) -> DataError:
     advice = "give every token line the same columns, or set the separator"
-    begin = f"this line has {columns} columns, but the first token line ({line_name(path, first, line)}) has {width}"
+    begin = (
+        f"this line has {columns} columns, but the first token line "
+        f"({line_name(path, first, line)}) has {width}"
+    )
     return DataError(path, line, f"{begin}: {advice}.")

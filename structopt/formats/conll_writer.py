@@ -17,7 +17,8 @@ def write(
     encoding: str = "utf8",
     separator: str | None = None,
 ) -> None:
-    """Copy a column file line by line and append cells to each token line; `target` is replaced at once.
+    """Copy a column file line by line and append cells to each token line; `target` is replaced at
+    once.
 
     Parameters
     ----------
@@ -26,12 +27,14 @@ def write(
     added : sequence over sentences, over tokens, over cells
         What to append, in the order of the source.
     encoding, separator : str
-        As in `structopt.formats.conll_reader.read`; None keeps the tab where the line has one and takes a space elsewhere.
+        As in `structopt.formats.conll_reader.read`; None keeps the tab where the line has one and
+        takes a space elsewhere.
 
     Raises
     ------
     DataError
-        As in `structopt.formats.conll_reader.read`; `added` does not match the source; the target cannot be written.
+        As in `structopt.formats.conll_reader.read`; `added` does not match the source; the target
+        cannot be written.
     """
     text = read_verbatim(source, encoding)
     tokens = token_lines(source, plain(text), None, separator)
@@ -46,16 +49,29 @@ def write(
 
 
 def check_counts(
-    source: str | Path, offsets: Sequence[int], lines: Sequence[int], added: Sequence[Sequence[Sequence[str]]]
+    source: str | Path,
+    offsets: Sequence[int],
+    lines: Sequence[int],
+    added: Sequence[Sequence[Sequence[str]]],
 ) -> None:
-    """Raise DataError unless `added` has one entry for each sentence and each token of the source."""
+    """Raise DataError unless `added` has one entry for each sentence and each token of the
+    source.
+    """
     changed = "has the file changed since it was read, or was only a part of it read?"
     if len(added) != len(offsets) - 1:
-        raise DataError(source, None, f"the file has {len(offsets) - 1} sentences, but the predictions {len(added)}: {changed}")
+        raise DataError(
+            source,
+            None,
+            f"the file has {len(offsets) - 1} sentences, but the predictions {len(added)}: "
+            f"{changed}",
+        )
     for number, sentence in enumerate(added):
         tokens = offsets[number + 1] - offsets[number]
         if len(sentence) != tokens:
-            message = f"the sentence that begins here has {tokens} tokens, but its prediction {len(sentence)}: {changed}"
+            message = (
+                f"the sentence that begins here has {tokens} tokens, but its prediction "
+                f"{len(sentence)}: {changed}"
+            )
             raise DataError(source, lines[offsets[number]], message)
 
 
@@ -64,5 +80,3 @@ def _append(line: str, cells: Sequence[str], separator: str | None) -> str:
     line = line.removesuffix("\r") if separator is not None else line.rstrip(ASCII_SPACE)
     between = separator if separator is not None else "\t" if "\t" in line else " "
     return between.join((line, *cells)) + end
-
-

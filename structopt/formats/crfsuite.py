@@ -1,6 +1,8 @@
-r"""CRFsuite's attribute text: ``label TAB attribute[:value] TAB ...`` a token, a blank line between sentences.
+r"""CRFsuite's attribute text: ``label TAB attribute[:value] TAB ...`` a token, a blank line between
+sentences.
 
-A literal colon is written ``\:`` and a backslash ``\\``; an unescaped colon separates an attribute from its value (1 if none).
+A literal colon is written ``\:`` and a backslash ``\\``; an unescaped colon separates an attribute
+from its value (1 if none).
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from structopt.kernels.waist import interruptible
 BLANK = re.compile(r"^[^\S\n]+$", re.MULTILINE)
 WIDE_SPACES = [
     space.encode()
-    for space in "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+    for space in "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
+    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 ]
 """White space beyond ASCII, in UTF-8."""
 NO_SENTENCES = "the file has no sentences: check the path, or make the file again."
@@ -74,11 +77,14 @@ class AttributeText:
         begin, end = int(self.offsets[first]), int(self.offsets[last])
         entries = slice(int(self.attribute_offsets[begin]), int(self.attribute_offsets[end]))
         return replace(
-            self, offsets=self.offsets[first : last + 1] - begin,
-            attribute_offsets=self.attribute_offsets[begin : end + 1] - entries.start, ids=self.ids[entries],
-            values=None if self.values is None else self.values[entries], labels=self.labels[begin:end],
+            self,
+            offsets=self.offsets[first : last + 1] - begin,
+            attribute_offsets=self.attribute_offsets[begin : end + 1] - entries.start,
+            ids=self.ids[entries],
+            values=None if self.values is None else self.values[entries],
+            labels=self.labels[begin:end],
             lines=self.lines[begin:end],
-        )  # fmt: skip
+        )
 
 
 def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> AttributeText:
@@ -87,7 +93,8 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     Raises
     ------
     DataError
-        A file that cannot be read or has no sentences, a line without a label, a value that is not a finite number.
+        A file that cannot be read or has no sentences, a line without a label, a value that is not
+        a finite number.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
@@ -98,12 +105,18 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     return found
 
 
-def read_blocks(path: str | Path | Stretch, limit: int | None = None, encoding: str = "utf8") -> Iterator[AttributeText]:
-    """Yield the sentences that `read` reads, block by block, each with attributes of its own; the errors of `read`."""
+def read_blocks(
+    path: str | Path | Stretch, limit: int | None = None, encoding: str = "utf8"
+) -> Iterator[AttributeText]:
+    """Yield the sentences that `read` reads, block by block, each with attributes of its own; the
+    errors of `read`.
+    """
     check_limit(limit)
     left, empty = limit, True
     for piece in read_pieces(path, encoding):
-        found = _Scan(piece.path, piece.text.encode("utf8", "surrogatepass"), left, piece.line).result()
+        found = _Scan(
+            piece.path, piece.text.encode("utf8", "surrogatepass"), left, piece.line
+        ).result()
         if not len(found):
             continue
         empty = False
@@ -114,8 +127,14 @@ def read_blocks(path: str | Path | Stretch, limit: int | None = None, encoding: 
         raise DataError(path, None, NO_SENTENCES)
 
 
-def write(source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]], encoding: str = "utf8") -> None:
-    """Write the label of each token of `source` and the added cells, tab-separated, a blank line after each sentence.
+def write(
+    source: str | Path,
+    target: str | Path,
+    added: Sequence[Sequence[Sequence[str]]],
+    encoding: str = "utf8",
+) -> None:
+    """Write the label of each token of `source` and the added cells, tab-separated, a blank line
+    after each sentence.
 
     Parameters
     ----------
@@ -136,13 +155,16 @@ def write(source: str | Path, target: str | Path, added: Sequence[Sequence[Seque
     check_counts(source, offsets, lines, added)
     rows = []
     for start, sentence in zip(offsets, added, strict=False):
-        rows += ["\t".join((found.labels[start + i], *cells)) + "\n" for i, cells in enumerate(sentence)]
+        rows += [
+            "\t".join((found.labels[start + i], *cells)) + "\n" for i, cells in enumerate(sentence)
+        ]
         rows.append("\n")
     write_text(target, "".join(rows), encoding)
 
 
 class _Scan:
-    """The strings of a text, and of every token, attribute and value which string it is, as numbers.
+    """The strings of a text, and of every token, attribute and value which string it is, as
+    numbers.
 
     Parameters
     ----------
@@ -163,28 +185,51 @@ class _Scan:
         kernels.count(data, most)
         fields, tokens, colons = int(most[0]), int(most[1]) + 1, int(most[2])
         strings = fields + tokens + colons
-        store, kinds, starts = np.empty(len(data), np.uint8), np.empty(strings, np.uint8), np.empty(strings + 1, np.int64)
+        store, kinds, starts = (
+            np.empty(len(data), np.uint8),
+            np.empty(strings, np.uint8),
+            np.empty(strings + 1, np.int64),
+        )
         labels, ids, values = (np.empty(size, np.int32) for size in (tokens, fields, colons))
-        lines, ends, sentences, valued = (np.empty(size, np.int64) for size in (tokens, tokens, tokens, colons))
+        lines, ends, sentences, valued = (
+            np.empty(size, np.int64) for size in (tokens, tokens, tokens, colons)
+        )
         counts = np.zeros(kernels.COUNTS, np.int64)
         arrays = (store, kinds, starts, labels, lines, ends, sentences, ids, valued, values, counts)
         interruptible.call(kernels.scan, data, -1 if limit is None else limit, *arrays)
         tokens, closed, entries, with_value, strings, stored, fault, *_ = counts.tolist()
         self.path, self.without_label = str(path), begin + fault - 1 if fault else None
-        self.labels, self.lines, self.ends = labels[:tokens], lines[:tokens] + (begin - 1), ends[:tokens]
+        self.labels, self.lines, self.ends = (
+            labels[:tokens],
+            lines[:tokens] + (begin - 1),
+            ends[:tokens],
+        )
         self.sentences, self.ids = sentences[:closed], ids[:entries]
         self.valued, self.values = valued[:with_value], values[:with_value]
-        self.kinds, self.strings = kinds[:strings], unpack_strings(store[:stored], starts[: strings + 1])
+        self.kinds, self.strings = (
+            kinds[:strings],
+            unpack_strings(store[:stored], starts[: strings + 1]),
+        )
         self.names, self.numbers = self.kinds == kernels.NAME, self.kinds == kernels.VALUE
 
     def result(self) -> AttributeText:
         """The sentences as arrays; DataError at the first line that is malformed."""
         values = self._values()
         self._check_labels()
-        names, labels = list(compress(self.strings, self.names)), [self.strings[n] for n in self.labels.tolist()]
+        names, labels = (
+            list(compress(self.strings, self.names)),
+            [self.strings[n] for n in self.labels.tolist()],
+        )
         ids = (np.cumsum(self.names, dtype=np.int32) - 1)[self.ids] if names else self.ids
         return AttributeText(
-            self.path, np.append(0, self.sentences), np.append(0, self.ends), names, ids, values, labels, self.lines
+            self.path,
+            np.append(0, self.sentences),
+            np.append(0, self.ends),
+            names,
+            ids,
+            values,
+            labels,
+            self.lines,
         )
 
     def _values(self) -> NDArray[np.float64] | None:
@@ -203,28 +248,44 @@ class _Scan:
         return values
 
     def _refuse_value(self, faults: Mapping[int, str]) -> None:
-        """Refuse the first value that is no number, or out of range, unless a line before it has no label."""
+        """Refuse the first value that is no number, or out of range, unless a line before it has no
+        label.
+        """
         at = np.flatnonzero(np.isin(self.values, list(faults)))[0]
         entry = self.valued[at]
         line = int(self.lines[np.searchsorted(self.ends, entry, side="right")])
         self._check_labels(line)
         value, name = self.strings[self.values[at]], self.strings[self.ids[entry]]
         advice = r"write attribute:number, and a colon that belongs to the name as \:"
-        raise DataError(self.path, line, f"the value {value!r} of attribute {name!r} {faults[self.values[at]]}: {advice}.")
+        raise DataError(
+            self.path,
+            line,
+            f"the value {value!r} of attribute {name!r} {faults[self.values[at]]}: {advice}.",
+        )
 
     def _check_labels(self, before: float = inf) -> None:
         """Refuse the first line before another one that has no label, or weighs a sentence."""
-        weights = [n for n in np.unique(self.labels).tolist() if self.strings[n].startswith("@weight")]
+        weights = [
+            n for n in np.unique(self.labels).tolist() if self.strings[n].startswith("@weight")
+        ]
         weighing = self.lines[np.isin(self.labels, weights)].tolist()
         if weighing and weighing[0] < min(before, self.without_label or inf):
-            raise DataError(self.path, weighing[0], "instance weights (@weight) are not supported: remove the line.")
+            raise DataError(
+                self.path,
+                weighing[0],
+                "instance weights (@weight) are not supported: remove the line.",
+            )
         if self.without_label and self.without_label < before:
-            message = "the line begins with a tab, so it has no label: write label TAB attribute TAB ...."
+            message = (
+                "the line begins with a tab, so it has no label: write label TAB attribute TAB ...."
+            )
             raise DataError(self.path, self.without_label, message)
 
 
 def _without_wide_spaces(text: bytes) -> bytes:
-    """A text in UTF-8, in which lines of white space that is not ASCII, which kernels do not know, are empty."""
+    """A text in UTF-8, in which lines of white space that is not ASCII, which kernels do not know,
+    are empty.
+    """
     if text.isascii() or not any(space in text for space in WIDE_SPACES):
         return text
     return BLANK.sub("", text.decode("utf8", "surrogatepass")).encode("utf8", "surrogatepass")

@@ -1,4 +1,6 @@
-"""Writing files durably: beside the old one, synced, then renamed. Bytes, JSON, safetensors; no pickle."""
+"""Writing files durably: beside the old one, synced, then renamed. Bytes, JSON, safetensors; no
+pickle.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,27 @@ LARGEST_JSON = 1 << 30
 """Bytes of JSON that are read at most."""
 SMALL = 256 << 20
 """Bytes of arrays from which a file is written array by array, and not made in memory first."""
-SAFETENSORS = {"i8": "I64", "f8": "F64", "f4": "F32", "i4": "I32", "i2": "I16", "i1": "I8", "u1": "U8", "b1": "BOOL"}
+SAFETENSORS = {
+    "i8": "I64",
+    "f8": "F64",
+    "f4": "F32",
+    "i4": "I32",
+    "i2": "I16",
+    "i1": "I8",
+    "u1": "U8",
+    "b1": "BOOL",
+}
 """Names of types in safetensors, in the order in which its files have them."""
 TAKE_ANOTHER = "Take it from a backup, or train again."
 OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file at once: a reader sees the old file or the new one, at any time, and never a half-written one.
+    """Replace a file at once: a reader sees the old file or the new one, at any time, and never a
+    half-written one.
 
-    A pipe or a device is written to as it is, and of a link the file that it stands for is replaced.
+    A pipe or a device is written to as it is, and of a link the file that it stands for is
+    replaced.
     """
     with naming(path):
         if _is_stream(path):
@@ -39,7 +52,9 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Name the file in errors of the operating system that do not: a disk that is full when data are written or synced."""
+    """Name the file in errors of the operating system that do not: a disk that is full when data
+    are written or synced.
+    """
     try:
         yield
     except OSError as error:
@@ -62,8 +77,14 @@ def _replace(path: Path, data: bytes | Iterator[bytes | memoryview]) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path names a pipe, a device or an open file of a process, such as /dev/stdout, and no file of its own."""
-    return path.exists() and not path.is_dir() and (not path.is_file() or str(path).startswith(OPEN_FILES))
+    """Whether a path names a pipe, a device or an open file of a process, such as /dev/stdout, and
+    no file of its own.
+    """
+    return (
+        path.exists()
+        and not path.is_dir()
+        and (not path.is_file() or str(path).startswith(OPEN_FILES))
+    )
 
 
 def replace_file(path: str | Path, data: bytes) -> None:
@@ -80,18 +101,26 @@ def replace_file(path: str | Path, data: bytes) -> None:
         write_bytes(Path(path), data)
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = error.strerror if isinstance(error, OSError) else error
-        message = f"the file cannot be written ({reason}): choose a folder that exists and is writable."
+        message = (
+            f"the file cannot be written ({reason}): choose a folder that exists and is writable."
+        )
         raise DataError(path, None, message) from error
 
 
 def write_json(path: Path, values: Any) -> None:
-    """Write JSON with keys in the order of the mapping, which matters for columns; equal values give equal bytes."""
+    """Write JSON with keys in the order of the mapping, which matters for columns; equal values
+    give equal bytes.
+    """
     write_bytes(path, json_bytes(values))
 
 
 def json_bytes(values: Any) -> bytes:
-    """JSON with keys in the order of the mapping, UTF-8, indented, infinities as the words ``inf`` and ``-inf``."""
-    return (json.dumps(_plain(values), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    """JSON with keys in the order of the mapping, UTF-8, indented, infinities as the words ``inf``
+    and ``-inf``.
+    """
+    return (
+        json.dumps(_plain(values), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    ).encode()
 
 
 def _plain(value: Any) -> Any:
@@ -113,23 +142,33 @@ def read_json(path: Path, most_bytes: int = LARGEST_JSON) -> Any:
     Raises
     ------
     ModelError
-        If the file is missing, larger than `most_bytes`, or no JSON in UTF-8 whose nesting and numbers Python takes.
+        If the file is missing, larger than `most_bytes`, or no JSON in UTF-8 whose nesting and
+        numbers Python takes.
     """
     try:
         if (size := path.stat().st_size) > most_bytes:
-            raise ModelError(f"{path}: {size} bytes, where at most {most_bytes} are read. {TAKE_ANOTHER}")
+            raise ModelError(
+                f"{path}: {size} bytes, where at most {most_bytes} are read. {TAKE_ANOTHER}"
+            )
         return json.loads(path.read_bytes().decode("utf8"))
     except FileNotFoundError:
         raise ModelError(f"{path}: there is no such file; the folder is not complete.") from None
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: truncated or altered. {TAKE_ANOTHER} (It is no JSON in UTF-8: {_reason(error)}.)") from None
+        raise ModelError(
+            f"{path}: truncated or altered. {TAKE_ANOTHER} (It is no JSON in UTF-8: "
+            f"{_reason(error)}.)"
+        ) from None
 
 
 def _reason(error: Exception) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error).partition(":")[0]
+    return (
+        "nested too deeply" if isinstance(error, RecursionError) else str(error).partition(":")[0]
+    )
 
 
-def write_arrays(path: Path, arrays: Mapping[str, Array], notes: Mapping[str, Any] | None = None) -> None:
+def write_arrays(
+    path: Path, arrays: Mapping[str, Array], notes: Mapping[str, Any] | None = None
+) -> None:
     """Write arrays, and notes as JSON, into one safetensors file; no copy of an array is made."""
     from safetensors.numpy import save
 
@@ -142,15 +181,23 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], notes: Mapping[str, An
             _replace(Path(os.path.realpath(path)), _safetensors(contiguous, metadata))
 
 
-def _safetensors(arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
-    """The bytes of a safetensors file, array by array, those of the widest numbers first, so that all are aligned."""
+def _safetensors(
+    arrays: Mapping[str, Array], metadata: Mapping[str, str]
+) -> Iterator[bytes | memoryview]:
+    """The bytes of a safetensors file, array by array, those of the widest numbers first, so that
+    all are aligned.
+    """
     types = list(SAFETENSORS)
     ordered = sorted(arrays.items(), key=lambda item: (types.index(item[1].dtype.str[1:]), item[0]))
     entries: dict[str, Any] = {"__metadata__": dict(metadata)}
     end = 0
     for name, array in ordered:
         begin, end = end, end + array.nbytes
-        entries[name] = {"dtype": SAFETENSORS[array.dtype.str[1:]], "shape": list(array.shape), "data_offsets": [begin, end]}
+        entries[name] = {
+            "dtype": SAFETENSORS[array.dtype.str[1:]],
+            "shape": list(array.shape),
+            "data_offsets": [begin, end],
+        }
     header = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
     yield len(header).to_bytes(8, "little") + header
@@ -174,7 +221,16 @@ def read_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
             arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise ModelError(f"{path}: there is no such file; the folder is not complete.") from None
-    except (SafetensorError, ValueError, OSError, RecursionError, TypeError, LookupError, AttributeError, MemoryError) as error:
+    except (
+        SafetensorError,
+        ValueError,
+        OSError,
+        RecursionError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        MemoryError,
+    ) as error:
         raise ModelError(f"{path}: truncated or damaged ({error}). {TAKE_ANOTHER}") from None
     if not isinstance(notes, dict):
         raise ModelError(f"{path}: truncated or damaged (its notes are no mapping). {TAKE_ANOTHER}")

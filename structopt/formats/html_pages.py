@@ -23,8 +23,11 @@ td.n, th.n { text-align: right; white-space: nowrap }
 def page(title: str, body: Iterable[str]) -> str:
     """A page of a title and pieces of HTML."""
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
-        f"<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n" + "\n".join(body) + "\n</body>\n</html>\n"
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{escape(title)}</title>\n"
+        f"<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{escape(title)}</h1>\n"
+        + "\n".join(body)
+        + "\n</body>\n</html>\n"
     )
 
 
@@ -32,7 +35,10 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequenc
     """A table of cells that are HTML already; the columns in `numbers` stand to the right."""
 
     def cells(tag: str, row: Sequence[str]) -> str:
-        return "".join(f'<{tag} class="n">{c}</{tag}>' if k in numbers else f"<{tag}>{c}</{tag}>" for k, c in enumerate(row))
+        return "".join(
+            f'<{tag} class="n">{c}</{tag}>' if k in numbers else f"<{tag}>{c}</{tag}>"
+            for k, c in enumerate(row)
+        )
 
     lines = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     return f"<table>\n<tr>{cells('th', [escape(name) for name in header])}</tr>\n{lines}\n</table>"

@@ -29,7 +29,9 @@ def objects(path: str, text: str, example: str) -> list[tuple[int, dict[str, Any
         try:
             value = json.loads(row)
         except (ValueError, RecursionError) as error:
-            raise DataError(path, line, f"this line is not JSON ({reason(error)}): write one object a line.") from None
+            raise DataError(
+                path, line, f"this line is not JSON ({reason(error)}): write one object a line."
+            ) from None
         if not isinstance(value, dict):
             raise DataError(path, line, f"this line is {kind(value)}: write an object, {example}.")
         found.append((line, value))
@@ -38,7 +40,11 @@ def objects(path: str, text: str, example: str) -> list[tuple[int, dict[str, Any
 
 def reason(error: Exception) -> str:
     """Why a text is no JSON, in words."""
-    return error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deep, or a number is too long"
+    return (
+        error.msg
+        if isinstance(error, json.JSONDecodeError)
+        else "it is nested too deep, or a number is too long"
+    )
 
 
 def keys(row: dict[str, Any]) -> str:

@@ -1,8 +1,9 @@
 """Images with labelled cells: in memory, and as npz files.
 
-An npz of images has the arrays ``shapes_x``, shape (images, 2): rows and columns of each; ``pixels``, shape (cells, channels),
-or (cells,): numbers, image by image and row by row; and ``labels``, shape (cells,): whole numbers from 0 on, which unlabelled
-input may lack. ``shapes_y``, where there is one, repeats ``shapes_x``.
+An npz of images has the arrays ``shapes_x``, shape (images, 2): rows and columns of each;
+``pixels``, shape (cells, channels), or (cells,): numbers, image by image and row by row; and
+``labels``, shape (cells,): whole numbers from 0 on, which unlabelled input may lack. ``shapes_y``,
+where there is one, repeats ``shapes_x``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from structopt.formats.npz import read_arrays, write_arrays
 from structopt.kernels.waist.record import Array
 
 FORM = Form(
-    "image", "Give a list of images, each an array of numbers of shape (rows, columns, channels) or (rows, columns): [pixels]."
+    "image",
+    "Give a list of images, each an array of numbers of shape (rows, columns, channels) or "
+    "(rows, columns): [pixels].",
 )
 LARGEST = int(np.iinfo(np.int32).max)
 
@@ -88,8 +91,8 @@ def read_images(path: str | Path, labelled: bool = True) -> Images:
     Raises
     ------
     DataError
-        What is no such file, or is malformed: arrays that are missing, of other shapes than `shapes_x` says, or hold other
-        numbers than they may.
+        What is no such file, or is malformed: arrays that are missing, of other shapes than
+        `shapes_x` says, or hold other numbers than they may.
     """
     needed = ("pixels", "shapes_x", *(["labels"] if labelled else []))
     arrays = read_arrays(path, needed, ("pixels", "shapes_x", "shapes_y", "labels"))
@@ -98,49 +101,90 @@ def read_images(path: str | Path, labelled: bool = True) -> Images:
     def refuse(message: str) -> DataError:
         return DataError(path, None, message)
 
-    if shapes.ndim != 2 or shapes.shape[1] != 2 or shapes.dtype.kind not in "iu" or (shapes < 1).any():
-        raise refuse(f"'shapes_x' must be rows and columns, each at least 1, of shape (images, 2); it is {_kind(shapes)}.")
+    if (
+        shapes.ndim != 2
+        or shapes.shape[1] != 2
+        or shapes.dtype.kind not in "iu"
+        or (shapes < 1).any()
+    ):
+        raise refuse(
+            "'shapes_x' must be rows and columns, each at least 1, of shape (images, 2); it is "
+            f"{_kind(shapes)}."
+        )
     if not len(shapes):
         raise refuse("the file has no images: check the path, or make the file again.")
     if "shapes_y" in arrays and not np.array_equal(arrays["shapes_y"], shapes):
-        raise refuse("'shapes_y' differs from 'shapes_x', but labels and pixels must have the same cells. Leave it out.")
-    cells = sum(rows * columns for rows, columns in shapes.tolist())  # of Python's integers, which do not overflow
-    if pixels.ndim not in (1, 2) or len(pixels) != cells or not pixels.size or not _are_numbers(pixels):
-        raise refuse(f"'pixels' must be finite numbers of shape ({cells}, channels), as 'shapes_x' says; it is {_kind(pixels)}.")
+        raise refuse(
+            "'shapes_y' differs from 'shapes_x', but labels and pixels must have the same cells. "
+            "Leave it out."
+        )
+    # of Python's integers, which do not overflow
+    cells = sum(rows * columns for rows, columns in shapes.tolist())
+    if (
+        pixels.ndim not in (1, 2)
+        or len(pixels) != cells
+        or not pixels.size
+        or not _are_numbers(pixels)
+    ):
+        raise refuse(
+            f"'pixels' must be finite numbers of shape ({cells}, channels), as 'shapes_x' says; "
+            f"it is {_kind(pixels)}."
+        )
     if (index := ranges.first_fault(pixels.ravel())) >= 0:
-        value, image = pixels.ravel()[index].item(), _image_of(shapes, index // (pixels.size // cells))
-        raise refuse(f"'pixels' must be finite numbers: {value} in image {image} {ranges.fault(value)}. Scale the pixels down.")
+        value, image = (
+            pixels.ravel()[index].item(),
+            _image_of(shapes, index // (pixels.size // cells)),
+        )
+        raise refuse(
+            f"'pixels' must be finite numbers: {value} in image {image} {ranges.fault(value)}. "
+            "Scale the pixels down."
+        )
     if labels is not None and (labels.shape != (cells,) or labels.dtype.kind not in "iu"):
-        raise refuse(f"'labels' must be whole numbers of shape ({cells},), as 'shapes_x' says; it is {_kind(labels)}.")
+        raise refuse(
+            f"'labels' must be whole numbers of shape ({cells},), as 'shapes_x' says; it is "
+            f"{_kind(labels)}."
+        )
     if labels is not None and (wrong := (labels < 0) | (labels > LARGEST)).any():
         cell = int(wrong.argmax())
         image = _image_of(shapes, cell)
-        raise refuse(f"image {image} has the label {labels[cell]}; labels are whole numbers from 0 to {LARGEST}.")
+        raise refuse(
+            f"image {image} has the label {labels[cell]}; labels are whole numbers from 0 to "
+            f"{LARGEST}."
+        )
     numbers = None if labels is None else labels.astype(np.int32)
     return Images(str(path), shapes.astype(np.int64), pixels.reshape(cells, -1), numbers)
 
 
 def _image_of(shapes: Array, cell: int) -> int:
     """The number of the image that a cell belongs to, from 1."""
-    return int(np.searchsorted(np.cumsum(shapes.astype(np.int64).prod(axis=1)), cell, side="right")) + 1
+    return (
+        int(np.searchsorted(np.cumsum(shapes.astype(np.int64).prod(axis=1)), cell, side="right"))
+        + 1
+    )
 
 
 def write_images(path: str | Path, images: Sequence[Image], **more: Array) -> None:
     """Write an npz of labelled images, with further arrays."""
     corpus = images_of(images)
     assert corpus.labels is not None
-    arrays = {"pixels": corpus.pixels, "labels": corpus.labels, "shapes_x": corpus.shapes, "shapes_y": corpus.shapes}
+    arrays = {
+        "pixels": corpus.pixels,
+        "labels": corpus.labels,
+        "shapes_x": corpus.shapes,
+        "shapes_y": corpus.shapes,
+    }
     write_arrays(path, arrays | more)
 
 
 def images_of(instances: Sequence[Any], path: str = MEMORY) -> Images:
-    """Make a corpus of images in memory: `Image`s, or arrays of shape (rows, columns, channels) or (rows, columns).
+    """Make a corpus of images in memory: `Image`s, or arrays of shape (rows, columns, channels) or
+    (rows, columns).
 
     Raises
     ------
     DataError
-        One image instead of a list of them; arrays of other shapes, without cells, or with different numbers of channels;
-        labels of another shape.
+        One image instead of a list of them; arrays of other shapes, without cells, or with
+        different numbers of channels; labels of another shape.
     """
     if isinstance(instances, Image):
         raise FORM.refused(None, "the instances are one image")
@@ -150,12 +194,15 @@ def images_of(instances: Sequence[Any], path: str = MEMORY) -> Images:
         raise FORM.refused(None, "the images have different numbers of channels")
     shapes = np.array([pixels.shape[:2] for pixels, _ in images], np.int64).reshape(-1, 2)
     labels = [np.ravel(image.labels) for image in images if image.labels is not None]
-    numbers = np.concatenate(labels).astype(np.int32) if images and len(labels) == len(images) else None
+    numbers = (
+        np.concatenate(labels).astype(np.int32) if images and len(labels) == len(images) else None
+    )
     return Images(path, shapes, np.concatenate(flat) if flat else np.zeros((0, 1)), numbers)
 
 
 def labelled_images(instances: Sequence[Any], labels: Sequence[Any]) -> Images:
-    """Make a corpus of images in memory, as `images_of` takes them, with the labels of their cells, of shape (rows, columns).
+    """Make a corpus of images in memory, as `images_of` takes them, with the labels of their cells,
+    of shape (rows, columns).
 
     Raises
     ------
@@ -166,16 +213,30 @@ def labelled_images(instances: Sequence[Any], labels: Sequence[Any]) -> Images:
     for number, (instance, cells) in enumerate(zip(instances, labels, strict=True), 1):
         numbers = np.asarray(cells)
         if numbers.dtype.kind not in "iu" or (numbers < 0).any() or (numbers > LARGEST).any():
-            raise FORM.refused(number, f"labels are whole numbers from 0 to {LARGEST}, and these are not")
-        images.append(_image(Image(np.asarray(instance.pixels if isinstance(instance, Image) else instance), numbers), number))
+            raise FORM.refused(
+                number, f"labels are whole numbers from 0 to {LARGEST}, and these are not"
+            )
+        images.append(
+            _image(
+                Image(
+                    np.asarray(instance.pixels if isinstance(instance, Image) else instance),
+                    numbers,
+                ),
+                number,
+            )
+        )
     return images_of(images)
 
 
 def image_of_lists(cells: Sequence[Any], number: int) -> Array:
-    """Make an image of nested lists of rows, columns and channels; DataError where their lengths differ."""
+    """Make an image of nested lists of rows, columns and channels; DataError where their lengths
+    differ.
+    """
     widths, channels = {len(row) for row in cells}, {len(pixel) for row in cells for pixel in row}
     if len(widths) != 1 or len(channels) != 1 or 0 in widths | channels:
-        message = "the rows of an image must have as many pixels each, and the pixels as many channels."
+        message = (
+            "the rows of an image must have as many pixels each, and the pixels as many channels."
+        )
         raise DataError(TABLE, number, message)
     return np.array(cells, np.float64)
 
@@ -193,18 +254,30 @@ def _image(instance: Any, number: int) -> Image:
         value = pixels.ravel()[index].item()
         raise FORM.refused(number, f"the pixel {value} of an image {ranges.fault(value)}")
     if labels is not None and labels.shape != pixels.shape[:2]:
-        raise FORM.refused(number, f"an image has labels of shape {labels.shape} for {pixels.shape[:2]} rows and columns")
+        raise FORM.refused(
+            number,
+            f"an image has labels of shape {labels.shape} for {pixels.shape[:2]} rows and columns",
+        )
     return image
 
 
-def split_images(images: Images, role: str, dev: float, test: float, seed: int, path: str) -> Images:
-    """Return the train, dev or test split of a corpus, `dev` and `test` being shares of it; the order is drawn from the seed."""
+def split_images(
+    images: Images, role: str, dev: float, test: float, seed: int, path: str
+) -> Images:
+    """Return the train, dev or test split of a corpus, `dev` and `test` being shares of it; the
+    order is drawn from the seed.
+    """
     order = list(range(len(images)))
     Random(seed).shuffle(order)
     first, second = round(dev * len(order)), round(dev * len(order)) + round(test * len(order))
     splits = {"dev": order[:first], "test": order[first:second], "train": order[second:]}
     if not splits[role]:
-        raise DataError(path, None, f"its {len(order)} images are too few for a share: change task.dev_share or task.test_share.")
+        raise DataError(
+            path,
+            None,
+            f"its {len(order)} images are too few for a share: change task.dev_share or "
+            "task.test_share.",
+        )
     return images.selected(splits[role], path)
 
 

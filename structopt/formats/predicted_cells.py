@@ -1,4 +1,6 @@
-"""Predicted labels, probabilities and k best labels as cells that are added to the tokens of a file."""
+"""Predicted labels, probabilities and k best labels as cells that are added to the tokens of a
+file.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ def predicted_cells(
     ranked: Sequence[Ranked] | None,
     k: int,
 ) -> list[list[list[str]]]:
-    """Return the cells to add to every token: its label, its probabilities, and its label in each of the k best outputs.
+    """Return the cells to add to every token: its label, its probabilities, and its label in each
+    of the k best outputs.
 
     Parameters
     ----------
@@ -43,9 +46,15 @@ def predicted_cells(
 
 
 def _probabilities(labels: Sequence[str], table: Array) -> list[str]:
-    """One cell a token: its labels with their probabilities, the likeliest first, those of a thousandth or more."""
+    """One cell a token: its labels with their probabilities, the likeliest first, those of a
+    thousandth or more.
+    """
     cells = []
     for row in table:
         order = (-row).argsort(kind="stable")
-        cells.append(",".join(f"{labels[y]}:{row[y]:.4f}" for y in order if row[y] >= RAREST or y == order[0]))
+        cells.append(
+            ",".join(
+                f"{labels[y]}:{row[y]:.4f}" for y in order if row[y] >= RAREST or y == order[0]
+            )
+        )
     return cells

@@ -1,4 +1,6 @@
-"""Lists of strings as arrays of bytes and offsets, so that vocabularies are saved and loaded at the speed of arrays."""
+"""Lists of strings as arrays of bytes and offsets, so that vocabularies are saved and loaded at the
+speed of arrays.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from structopt.kernels.waist.record import Array
 
 
 def pack_strings(strings: Iterable[str]) -> tuple[Array, Array]:
-    """Return the UTF-8 bytes of all strings, uint8, and their offsets, int64, shape (strings + 1,)."""
+    """Return the UTF-8 bytes of all strings, uint8, and their offsets, int64, shape (strings +
+    1,).
+    """
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
@@ -28,12 +32,14 @@ def unpack_strings(packed: Array, offsets: Array) -> list[str]:
 
 
 def restored_strings(state: SavedState, stem: str, distinct: bool = True) -> list[str]:
-    """Return the strings that were saved in the arrays ``{stem}bytes`` and ``{stem}offsets``, as `pack_strings` packed them.
+    """Return the strings that were saved in the arrays ``{stem}bytes`` and ``{stem}offsets``, as
+    `pack_strings` packed them.
 
     Raises
     ------
     ModelError
-        If the arrays do not belong together, are not UTF-8, or two strings are equal where they must be `distinct`.
+        If the arrays do not belong together, are not UTF-8, or two strings are equal where they
+        must be `distinct`.
     """
     packed = state.array(f"{stem}bytes", np.uint8)
     offsets = state.offsets(f"{stem}offsets", len(packed))

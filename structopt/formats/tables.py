@@ -1,4 +1,6 @@
-"""Tables as text: Markdown, columns for a terminal, CSV. A table is a sequence of lines of cells; the first is the header."""
+"""Tables as text: Markdown, columns for a terminal, CSV. A table is a sequence of lines of cells;
+the first is the header.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +46,17 @@ def padded(lines: Lines, sides: str = "<", least: Sequence[int] = ()) -> list[li
     lines : sequence of sequence of str
         The header and the rows, all of one length.
     sides : str
-        Where the text of a column stands, ``<`` left or ``>`` right; the last one counts for all columns that follow.
+        Where the text of a column stands, ``<`` left or ``>`` right; the last one counts for all
+        columns that follow.
     least : sequence of int
         Least widths of the first columns.
     """
     longest = [max(map(len, column)) for column in zip(*lines, strict=True)]
     widths = [max(pair) for pair in zip_longest(longest, least, fillvalue=0)]
-    forms = [f"{side}{width}" for side, width in zip(sides.ljust(len(widths), sides[-1]), widths, strict=False)]
+    forms = [
+        f"{side}{width}"
+        for side, width in zip(sides.ljust(len(widths), sides[-1]), widths, strict=False)
+    ]
     return [[format(cell, form) for cell, form in zip(line, forms, strict=True)] for line in lines]
 
 

@@ -1,4 +1,6 @@
-"""Tag schemes of segmentation tasks: IOB1, IOB2 and BIOES, their spans, conversions and constraints."""
+"""Tag schemes of segmentation tasks: IOB1, IOB2 and BIOES, their spans, conversions and
+constraints.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +48,16 @@ class TagError(ValueError):
 def check_scheme(scheme: str) -> None:
     """Raise ConfigError for an unknown scheme."""
     if scheme not in SCHEMES:
-        raise ConfigError(f"tag scheme {scheme!r} is unknown.{did_you_mean(scheme, SCHEMES)} Schemes: {', '.join(SCHEMES)}.")
+        raise ConfigError(
+            f"tag scheme {scheme!r} is unknown.{did_you_mean(scheme, SCHEMES)} Schemes: "
+            f"{', '.join(SCHEMES)}."
+        )
 
 
 def check_tags(tags: Sequence[str], scheme: str) -> None:
-    """Raise TagError at the first tag that is neither ``O`` nor has a prefix of the scheme; ``none`` takes any tag."""
+    """Raise TagError at the first tag that is neither ``O`` nor has a prefix of the scheme;
+    ``none`` takes any tag.
+    """
     check_scheme(scheme)
     if scheme == "none":
         return
@@ -62,10 +69,12 @@ def check_tags(tags: Sequence[str], scheme: str) -> None:
 
 
 def spans(tags: Sequence[str]) -> list[Span]:
-    """Return the entities ``(start, end, type)``, end exclusive, of one sentence, in order, by conlleval's rules.
+    """Return the entities ``(start, end, type)``, end exclusive, of one sentence, in order, by
+    conlleval's rules.
 
-    An entity starts at B, S or a bracket, at a change of type, and at an I or E that follows O, E or S; it ends before the
-    next start and before O. Tags without a hyphen other than B, I, E, S and brackets (plain labels) make no entity.
+    An entity starts at B, S or a bracket, at a change of type, and at an I or E that follows O, E
+    or S; it ends before the next start and before O. Tags without a hyphen other than B, I, E, S
+    and brackets (plain labels) make no entity.
     """
     entities: list[Span] = []
     start, before = -1, "O"
@@ -91,7 +100,9 @@ def kind_of(tag: str) -> str:
 
 @lru_cache(maxsize=PAIRS)
 def opens(before: str, tag: str) -> bool:
-    """Whether an entity begins at a tag that comes after another one, ``O`` at the start of a sentence."""
+    """Whether an entity begins at a tag that comes after another one, ``O`` at the start of a
+    sentence.
+    """
     prefix = tag.partition("-")[0]
     if prefix in ("B", "S", "[", "]"):
         return True
@@ -122,23 +133,31 @@ def to_spans(tags: Sequence[str], scheme: str) -> list[Span]:
     """
     check_tags(tags, scheme)
     if scheme == "none":
-        raise ConfigError("scheme 'none' has plain labels and no entities: name the scheme of the tags (iob1, iob2 or bioes).")
+        raise ConfigError(
+            "scheme 'none' has plain labels and no entities: name the scheme of the tags (iob1, "
+            "iob2 or bioes)."
+        )
     return spans(tags)
 
 
 def from_spans(entities: Sequence[Span], length: int, scheme: str) -> list[str]:
-    """Return the tags of a sentence of `length` tokens with these entities (in order, disjoint, end exclusive)."""
+    """Return the tags of a sentence of `length` tokens with these entities (in order, disjoint, end
+    exclusive).
+    """
     check_scheme(scheme)
     tags, before = ["O"] * length, (0, 0, "")
     for start, end, kind in entities:
         adjacent = before[1] == start and before[0] < start and before[2] == kind
-        tags[start:end] = [f"{prefix}-{kind}" for prefix in _prefixes(scheme, end - start, adjacent)]
+        tags[start:end] = [
+            f"{prefix}-{kind}" for prefix in _prefixes(scheme, end - start, adjacent)
+        ]
         before = (start, end, kind)
     return tags
 
 
 def convert(tags: Sequence[str], source: str, target: str) -> list[str]:
-    """Return the tags of one sentence in another scheme; irregular ones come out repaired (see `to_spans`).
+    """Return the tags of one sentence in another scheme; irregular ones come out repaired (see
+    `to_spans`).
 
     To or from ``none`` means as they are, except that plain labels cannot become a scheme's tags.
 
@@ -175,7 +194,8 @@ def valid(tags: Sequence[str], scheme: str) -> int | None:
 def constraints(
     labels: Sequence[str], scheme: str
 ) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return what the scheme forbids over a label set: label numbers at the start, pairs (previous, next), at the end.
+    """Return what the scheme forbids over a label set: label numbers at the start, pairs (previous,
+    next), at the end.
 
     Raises
     ------
@@ -188,12 +208,16 @@ def constraints(
     numbers = range(len(labels))
     starts = tuple(i for i in numbers if not _follows("O", labels[i], scheme))
     ends = tuple(i for i in numbers if not _follows(labels[i], "O", scheme))
-    pairs = tuple((i, j) for i in numbers for j in numbers if not _follows(labels[i], labels[j], scheme))
+    pairs = tuple(
+        (i, j) for i in numbers for j in numbers if not _follows(labels[i], labels[j], scheme)
+    )
     return starts, pairs, ends
 
 
 def compatible(tag: str, scheme: str, other: str, other_scheme: str) -> bool:
-    """Whether a token with a tag of one scheme can have another tag in another scheme: I-PER of iob1, B-PER of iob2."""
+    """Whether a token with a tag of one scheme can have another tag in another scheme: I-PER of
+    iob1, B-PER of iob2.
+    """
     if tag == other and scheme in ("none", other_scheme):
         return True
     if "none" in (scheme, other_scheme) or "O" in (tag, other):
@@ -205,9 +229,10 @@ def compatible(tag: str, scheme: str, other: str, other_scheme: str) -> bool:
 class SchemeEvidence:
     """What tells the scheme of tags, gathered from sentences that need not come at once.
 
-    `scheme` is bioes, iob2 or iob1 by the prefixes of the tags, none when they have no prefixes. Tags with B- and I- only are
-    iob2 or iob1: the one that forbids fewer of the sentences, since files have slips (one entity of all of CoNLL-2002's Spanish
-    ones begins with I-); iob2 if both forbid as many.
+    `scheme` is bioes, iob2 or iob1 by the prefixes of the tags, none when they have no prefixes.
+    Tags with B- and I- only are iob2 or iob1: the one that forbids fewer of the sentences, since
+    files have slips (one entity of all of CoNLL-2002's Spanish ones begins with I-); iob2 if both
+    forbid as many.
     """
 
     def __init__(self) -> None:
@@ -219,7 +244,9 @@ class SchemeEvidence:
         self._distinct |= {tag for sentence in sentences for tag in sentence}
         if self._by_prefixes() is None:
             for scheme in self._slips:
-                self._slips[scheme] += sum(valid(sentence, scheme) is not None for sentence in sentences)
+                self._slips[scheme] += sum(
+                    valid(sentence, scheme) is not None for sentence in sentences
+                )
 
     def merge(self, other: SchemeEvidence) -> None:
         """Take up what was gathered from other sentences."""
@@ -239,7 +266,9 @@ class SchemeEvidence:
 
     def _by_prefixes(self) -> str | None:
         """The scheme where the prefixes of the tags alone decide; None: it is iob2 or iob1."""
-        prefixed = {tag for tag in self._distinct if tag[1:2] == "-" and tag[:1] in "BIES" and len(tag) > 2}
+        prefixed = {
+            tag for tag in self._distinct if tag[1:2] == "-" and tag[:1] in "BIES" and len(tag) > 2
+        }
         if not prefixed or any(tag != "O" for tag in self._distinct - prefixed):
             return "none"
         return "bioes" if any(tag[0] in "ES" for tag in prefixed) else None

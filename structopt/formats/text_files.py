@@ -1,4 +1,6 @@
-"""Reading and writing text files, plain or gzip, in any encoding; their errors name the file and line and say what to do."""
+"""Reading and writing text files, plain or gzip, in any encoding; their errors name the file and
+line and say what to do.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,17 @@ OF_NO_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-e
 
 
 def read_text(path: str | Path, encoding: str = "utf8") -> str:
-    r"""Return the whole text of a file, plain or gzip, with ``\n`` for every ``\r\n`` and without a byte order mark.
+    r"""Return the whole text of a file, plain or gzip, with ``\n`` for every ``\r\n`` and without a
+    byte order mark.
 
-    Several files (see `structopt.core.data.file_sets`) are one text, with an empty line between two; errors in it name the file.
+    Several files (see `structopt.core.data.file_sets`) are one text, with an empty line between
+    two; errors in it name the file.
 
     Raises
     ------
     DataError
-        A file that is missing, unreadable, empty, a truncated or damaged gzip, or not in this encoding.
+        A file that is missing, unreadable, empty, a truncated or damaged gzip, or not in this
+        encoding.
     ConfigError
         An unknown encoding.
     """
@@ -42,7 +47,9 @@ def read_text(path: str | Path, encoding: str = "utf8") -> str:
 
 
 def read_utf8(path: str | Path, encoding: str = "utf8") -> bytes:
-    """Return the text that `read_text` returns as UTF-8; of one file that is ASCII alone, no text is made in between."""
+    """Return the text that `read_text` returns as UTF-8; of one file that is ASCII alone, no text
+    is made in between.
+    """
     check_encoding(encoding)
     if not isinstance(data_path(path), FileSet) and lookup(encoding).name in EXTENSIONS_OF_ASCII:
         data = _bytes_of_file(path)
@@ -60,15 +67,20 @@ def read_verbatim(path: str | Path, encoding: str = "utf8") -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return a text as `read_text` does: without a byte order mark, and with ``\n`` for every ``\r\n``."""
+    r"""Return a text as `read_text` does: without a byte order mark, and with ``\n`` for every
+    ``\r\n``.
+    """
     text = text.removeprefix(BYTE_ORDER_MARK)
-    return text.replace("\r\n", "\n") if "\r" in text else text  # finding one character is faster by far than finding two
+    # finding one character is faster by far than finding two
+    return text.replace("\r\n", "\n") if "\r" in text else text
 
 
 def read_each(path: str | Path, encoding: str = AUTO) -> Iterator[tuple[str, str]]:
-    """Yield the path of every file, or of every member, and its text, which may be empty; see `read_text`.
+    """Yield the path of every file, or of every member, and its text, which may be empty; see
+    `read_text`.
 
-    The encoding ``auto`` is utf8 for a file that is that, else cp1252, in which any bytes are a text.
+    The encoding ``auto`` is utf8 for a file that is that, else cp1252, in which any bytes are a
+    text.
 
     Raises
     ------
@@ -78,13 +90,16 @@ def read_each(path: str | Path, encoding: str = AUTO) -> Iterator[tuple[str, str
     if encoding != AUTO:
         check_encoding(encoding)
     files = data_path(path)
-    for name, data in _contents(files) if isinstance(files, FileSet) else [(str(path), read_bytes(path))]:
+    for name, data in (
+        _contents(files) if isinstance(files, FileSet) else [(str(path), read_bytes(path))]
+    ):
         text = _recognised(data) if encoding == AUTO else _decoded(name, data, encoding)
         yield name, plain(text)
 
 
 def write_text(path: str | Path, text: str, encoding: str = "utf8") -> None:
-    """Replace a file at once (write, sync, rename); gzip where the name ends in ``.gz``; equal texts give equal bytes.
+    """Replace a file at once (write, sync, rename); gzip where the name ends in ``.gz``; equal
+    texts give equal bytes.
 
     Raises
     ------
@@ -97,7 +112,10 @@ def write_text(path: str | Path, text: str, encoding: str = "utf8") -> None:
 def check_limit(limit: int | None) -> None:
     """Raise ConfigError unless `limit` is None or at least 1."""
     if limit is not None and limit < 1:
-        raise ConfigError(f"limit={limit} reads no sentence: give a number of sentences from 1 on, or null for all of them.")
+        raise ConfigError(
+            f"limit={limit} reads no sentence: give a number of sentences from 1 on, or null for "
+            "all of them."
+        )
 
 
 def check_encoding(encoding: str) -> None:
@@ -106,7 +124,9 @@ def check_encoding(encoding: str) -> None:
         name = lookup(encoding).name
     except (LookupError, ValueError):  # ValueError: a name with a NUL character or a lone surrogate
         message = f"is not an encoding Python knows.{did_you_mean(encoding, ENCODINGS)}"
-        raise ConfigError(f"task.encoding={encoding!r} {message} Usual ones: utf8, latin-1.") from None
+        raise ConfigError(
+            f"task.encoding={encoding!r} {message} Usual ones: utf8, latin-1."
+        ) from None
     if name in OF_NO_FILES or not _is_of_text(encoding):
         message = "is a codec of Python, but no encoding of text files. Usual ones: utf8, latin-1."
         raise ConfigError(f"task.encoding={encoding!r} {message}")
@@ -117,7 +137,9 @@ def _is_empty(data: bytes) -> bool:
 
 
 def _is_of_text(encoding: str) -> bool:
-    """Whether a codec makes text of bytes; others, such as rot13 and hex, are refused with LookupError."""
+    """Whether a codec makes text of bytes; others, such as rot13 and hex, are refused with
+    LookupError.
+    """
     try:
         return "".encode(encoding).decode(encoding) == ""
     except LookupError:
@@ -141,12 +163,24 @@ def _bytes_of_file(path: str | Path) -> bytes:
 
 def _joined(files: FileSet, encoding: str) -> str:
     """The texts of several files, an empty line between two; files that are empty are left out."""
-    texts = [(name, _decoded(name, data, encoding)) for name, data in _contents(files) if not _is_empty(data)]
+    texts = [
+        (name, _decoded(name, data, encoding))
+        for name, data in _contents(files)
+        if not _is_empty(data)
+    ]
     if not texts:
-        raise DataError(str(files), None, "all these files are empty: check the path, or make them again.")
-    parts = [text.removeprefix(BYTE_ORDER_MARK) if number else text for number, (_, text) in enumerate(texts)]
+        raise DataError(
+            str(files), None, "all these files are empty: check the path, or make them again."
+        )
+    parts = [
+        text.removeprefix(BYTE_ORDER_MARK) if number else text
+        for number, (_, text) in enumerate(texts)
+    ]
     parts[:-1] = map(_with_empty_line, parts[:-1])
-    names, begins = [name for name, _ in texts], list(accumulate((text.count("\n") for text in parts[:-1]), initial=0))
+    names, begins = (
+        [name for name, _ in texts],
+        list(accumulate((text.count("\n") for text in parts[:-1]), initial=0)),
+    )
 
     def place(line: int) -> tuple[str, int]:
         file = bisect_right(begins, line - 1) - 1
@@ -168,11 +202,15 @@ def _with_empty_line(text: str) -> str:
 
 
 def _recognised(data: bytes) -> str:
-    """Text in utf8; where it is not that, in cp1252, of which five bytes have no character: they count as latin-1's."""
+    """Text in utf8; where it is not that, in cp1252, of which five bytes have no character: they
+    count as latin-1's.
+    """
     try:
         return data.decode("utf8")
     except UnicodeDecodeError:
-        return "".join(bytes([byte]).decode("latin-1" if byte in NO_CP1252 else "cp1252") for byte in data)
+        return "".join(
+            bytes([byte]).decode("latin-1" if byte in NO_CP1252 else "cp1252") for byte in data
+        )
 
 
 def _decoded(path: str | Path, data: bytes, encoding: str) -> str:
@@ -181,14 +219,22 @@ def _decoded(path: str | Path, data: bytes, encoding: str) -> str:
     except UnicodeDecodeError as error:
         raise _undecodable(path, data, encoding, error) from error
     except UnicodeError as error:
-        raise DataError(path, None, f"the file is not {encoding} ({error}): set task.encoding to its encoding.") from error
+        raise DataError(
+            path, None, f"the file is not {encoding} ({error}): set task.encoding to its encoding."
+        ) from error
 
 
-def _undecodable(path: str | Path, data: bytes, encoding: str, error: UnicodeDecodeError) -> DataError:
+def _undecodable(
+    path: str | Path, data: bytes, encoding: str, error: UnicodeDecodeError
+) -> DataError:
     line = data.count(b"\n", 0, error.start) + 1
-    shown = " ".join(f"{byte:02x}" for byte in data[error.start : max(error.end, error.start + 1)][:4])
+    shown = " ".join(
+        f"{byte:02x}" for byte in data[error.start : max(error.end, error.start + 1)][:4]
+    )
     advice = "set task.encoding to the file's encoding, for example task.encoding=latin-1"
-    return DataError(path, line, f"the bytes {shown} are not {encoding} ({error.reason}): {advice}.")
+    return DataError(
+        path, line, f"the bytes {shown} are not {encoding} ({error.reason}): {advice}."
+    )
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -197,14 +243,19 @@ def read_bytes(path: str | Path) -> bytes:
         return data
     try:
         if Path(path).exists() and not Path(path).is_file():
-            message = "this is a pipe or a device, and input is read more than once: save it to a file, and give that."
+            message = (
+                "this is a pipe or a device, and input is read more than once: save it to a "
+                "file, and give that."
+            )
             raise DataError(path, None, message)
         data = Path(path).read_bytes()
     except FileNotFoundError:
         raise DataError(path, None, "there is no such file: check the path.") from None
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = error.strerror if isinstance(error, OSError) else error
-        raise DataError(path, None, f"the file cannot be read ({reason}): check the path and its permissions.") from error
+        raise DataError(
+            path, None, f"the file cannot be read ({reason}): check the path and its permissions."
+        ) from error
     return expanded(path, data)
 
 
@@ -215,5 +266,7 @@ def _encode(path: Path, text: str, encoding: str) -> bytes:
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         characters = text[error.start : error.end]
-        raise DataError(path, line, f"{characters!r} cannot be written as {encoding}: set task.encoding=utf8.") from error
+        raise DataError(
+            path, line, f"{characters!r} cannot be written as {encoding}: set task.encoding=utf8."
+        ) from error
     return gzip.compress(data, mtime=0) if path.name.endswith(".gz") else data

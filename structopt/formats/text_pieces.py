@@ -21,7 +21,8 @@ STRETCH = 1 << 24
 
 
 class Stretch(NamedTuple):
-    """Consecutive lines of a plain file; or the whole of a file, or of an archive, where `end` is None.
+    """Consecutive lines of a plain file; or the whole of a file, or of an archive, where `end` is
+    None.
 
     Attributes
     ----------
@@ -60,15 +61,21 @@ class Piece(NamedTuple):
 
 
 def stretches(path: Any, encoding: str = "utf8") -> list[Stretch]:
-    """Divide files into stretches that end at empty lines, of about `STRETCH` bytes where files are plain.
+    """Divide files into stretches that end at empty lines, of about `STRETCH` bytes where files are
+    plain.
 
-    A file that is compressed is one, and so is an archive. Raises `DataError` where there is no such file.
+    A file that is compressed is one, and so is an archive. Raises `DataError` where there is no
+    such file.
     """
-    return [stretch for name in _names(path) for stretch in _stretches_of(name, encoding)] or [Stretch(path)]
+    return [stretch for name in _names(path) for stretch in _stretches_of(name, encoding)] or [
+        Stretch(path)
+    ]
 
 
 def _names(path: Any) -> list[str]:
-    """The files of a path, one by one; none where it is an archive, whose members are read together."""
+    """The files of a path, one by one; none where it is an archive, whose members are read
+    together.
+    """
     files = data_path(path)
     if isinstance(files, FileSet):
         return [] if files.is_archive else files.names()
@@ -82,7 +89,8 @@ def _stretches_of(name: str, encoding: str) -> list[Stretch]:
     found, begin, line = [], 0, 1
     with Path(name).open("rb") as stream:
         while block := stream.read(STRETCH):
-            rest = chain([stream.readline()], takewhile(bytes.strip, stream))  # without the empty line, which is then read over
+            # without the empty line, which is then read over
+            rest = chain([stream.readline()], takewhile(bytes.strip, stream))
             lines = block.count(b"\n") + sum(one.endswith(b"\n") for one in rest)
             end = stream.tell()
             found.append(Stretch(name, begin, end, line))
@@ -91,15 +99,19 @@ def _stretches_of(name: str, encoding: str) -> list[Stretch]:
 
 
 def _lines_are_bytes(encoding: str) -> bool:
-    """Whether lines and white space are the same bytes as in ASCII, so that a file may be cut before it is decoded."""
+    """Whether lines and white space are the same bytes as in ASCII, so that a file may be cut
+    before it is decoded.
+    """
     check_encoding(encoding)
     return "\n \t".encode(encoding) == b"\n \t"
 
 
 def read_pieces(path: Any, encoding: str = "utf8", size: int = SIZE) -> Iterator[Piece]:
-    r"""Yield the text of files, or of a stretch, piece by piece, as `structopt.formats.text_files.read_text` reads it.
+    r"""Yield the text of files, or of a stretch, piece by piece, as
+    `structopt.formats.text_files.read_text` reads it.
 
-    A plain file is read as it is needed. One that is compressed, and a member of an archive, is expanded in memory.
+    A plain file is read as it is needed. One that is compressed, and a member of an archive, is
+    expanded in memory.
 
     Raises
     ------
@@ -137,7 +149,13 @@ def _pieces_of_stretch(stretch: Stretch, encoding: str, size: int) -> Iterator[P
         return
     with Path(stretch.path).open("rb") as stream:
         stream.seek(stretch.begin)
-        yield from _decoded(stretch.path, io.BytesIO(stream.read(stretch.end - stretch.begin)), encoding, size, stretch.line)
+        yield from _decoded(
+            stretch.path,
+            io.BytesIO(stream.read(stretch.end - stretch.begin)),
+            encoding,
+            size,
+            stretch.line,
+        )
 
 
 def _is_plain(name: str) -> bool:
@@ -148,7 +166,9 @@ def _is_plain(name: str) -> bool:
         return stream.read(2) != GZIP_SIGNATURE and not name.endswith(".gz")
 
 
-def _decoded(name: str, stream: IO[bytes], encoding: str, size: int, line: int = 1) -> Iterator[Piece]:
+def _decoded(
+    name: str, stream: IO[bytes], encoding: str, size: int, line: int = 1
+) -> Iterator[Piece]:
     """The pieces of an open file, whose first line has a number."""
     with io.TextIOWrapper(stream, encoding, newline="\n") as lines:
         try:
@@ -157,7 +177,9 @@ def _decoded(name: str, stream: IO[bytes], encoding: str, size: int, line: int =
                 yield piece
         except UnicodeError as error:
             advice = "set task.encoding to the file's encoding, for example task.encoding=latin-1"
-            raise DataError(name, None, f"behind line {line} the file is not {encoding} ({error}): {advice}.") from error
+            raise DataError(
+                name, None, f"behind line {line} the file is not {encoding} ({error}): {advice}."
+            ) from error
 
 
 def _cut(name: str, lines: IO[str], size: int, first: int = 1) -> Iterator[Piece]:

@@ -1,4 +1,6 @@
-"""Alternating directions dual decomposition: the linear relaxation of any factor graph, fast, and exact on demand."""
+"""Alternating directions dual decomposition: the linear relaxation of any factor graph, fast, and
+exact on demand.
+"""
 
 from __future__ import annotations
 
@@ -17,35 +19,41 @@ from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.kernels.waist.record import Array, Record
 
 TOLERANCE, OF_TABLES = 5e-4, 2e-5
-"""Default tolerances; the second is for graphs of tables alone, where a pass takes little time and converges fast."""
+"""Default tolerances; the second is for graphs of tables alone, where a pass takes little time and
+converges fast.
+"""
 
 CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
 """Options with which copies count as converged."""
 
 
 class AD3(Inference):
-    """The best score of the linear relaxation by dual decomposition: an upper bound, whenever the passes end.
+    """The best score of the linear relaxation by dual decomposition: an upper bound, whenever the
+    passes end.
 
     Parameters
     ----------
     passes : int
         Most passes over the factors of an instance.
     tolerance : float or None
-        Root mean square by which the factors' copies of the variables may disagree, or move in a pass, when the passes end.
-        None: 2e-5 in graphs of pairs of variables, which leaves the bound within about 1e-4 of the relaxation's value,
-        relatively; 5e-4 in others, whose passes take longer.
+        Root mean square by which the factors' copies of the variables may disagree, or move in a
+        pass, when the passes end. None: 2e-5 in graphs of pairs of variables, which leaves the
+        bound within about 1e-4 of the relaxation's value, relatively; 5e-4 in others, whose passes
+        take longer.
     eta : float
-        First penalty of disagreement, in units of the root mean square of the scores; it is adapted as the passes go.
+        First penalty of disagreement, in units of the root mean square of the scores; it is adapted
+        as the passes go.
     exact : bool
-        Whether to branch until the best output is proved, exponential in the worst case; else the relaxation's value.
+        Whether to branch until the best output is proved, exponential in the worst case; else the
+        relaxation's value.
     warm_start : bool
-        Whether an instance starts from where its last visit ended: a copy of every part of a variable for each of its
-        factors is kept between visits.
+        Whether an instance starts from where its last visit ended: a copy of every part of a
+        variable for each of its factors is kept between visits.
 
     Notes
     -----
-    Martins et al. (2015). Compiled; O(passes) times the work of the factors' own maximisations. With `warm_start` the value
-    depends on earlier visits; `converged` is its limit.
+    Martins et al. (2015). Compiled; O(passes) times the work of the factors' own maximisations.
+    With `warm_start` the value depends on earlier visits; `converged` is its limit.
     """
 
     of_factors = FactorAbility.MAXIMUM
@@ -59,7 +67,10 @@ class AD3(Inference):
         warm_start: bool = False,
     ) -> None:
         if passes < 1:
-            raise ConfigError(f"inference.passes={passes} is below 1; give the most passes over the factors, such as 500.")
+            raise ConfigError(
+                f"inference.passes={passes} is below 1; give the most passes over the factors, "
+                "such as 500."
+            )
         for name, value in (("tolerance", tolerance), ("eta", eta)):
             if value is not None and not 0 < value < inf:
                 raise ConfigError(f"inference.{name}={value:g} is not a number above 0.")
@@ -74,11 +85,16 @@ class AD3(Inference):
     def provides(self, kind: StructureKind) -> Ability:
         """Return upper bounds, or exact maximisation where it branches.
 
-        The bounds are near a convex function of the scores, the relaxation's value, but convex only where they have reached it.
+        The bounds are near a convex function of the scores, the relaxation's value, but convex only
+        where they have reached it.
         """
         if not kind.loopy:
             return Ability(0)
-        return Ability.MAP | Ability.UPPER | (Ability.EXACT | Ability.CONVEX if self.exact else Ability(0))
+        return (
+            Ability.MAP
+            | Ability.UPPER
+            | (Ability.EXACT | Ability.CONVEX if self.exact else Ability(0))
+        )
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver."""
@@ -88,7 +104,9 @@ class AD3(Inference):
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:
-        """Give the structure scratch for its largest instance, and memory where visits start from the last."""
+        """Give the structure scratch for its largest instance, and memory where visits start from
+        the last.
+        """
         from structopt.inference.factor_sizes import factor_scratch
         from structopt.kernels.ad3.extrapolation import PASSES
         from structopt.kernels.ad3.work import WORK
@@ -96,28 +114,71 @@ class AD3(Inference):
         admit_kinds("ad3", self, structure.record)
         sizes = Sizes(structure.record)
         floats, ints = factor_scratch(structure.record)
-        C, P, N = (int(one.max(initial=1)) for one in (sizes.copies, sizes.shared, np.diff(structure.parts)))
+        C, P, N = (
+            int(one.max(initial=1))
+            for one in (sizes.copies, sizes.shared, np.diff(structure.parts))
+        )
         F, k, kept = sizes.factors.max(initial=1), sizes.most_linked, sizes.most_kept
         work = WORK.pack(
-            passes=self.passes, exact=self.exact, spent=1,
-            tolerance=sizes.tolerance if self.tolerance is None else self.tolerance, eta=self.eta,
-            part=C, begins=F + 1, counts=F, fixed=P, state=P,
-            multipliers=C, copies=C, inputs=C, share=P, degree=P, mean=P, sums=P, output=P, best=N, scores=N,
-            sets=sizes.sets.max(initial=0), members=sizes.members.max(initial=0),
-            shifts=P, moves=PASSES * C, products=PASSES * PASSES, shares=PASSES, aside=C + P,
+            passes=self.passes,
+            exact=self.exact,
+            spent=1,
+            tolerance=sizes.tolerance if self.tolerance is None else self.tolerance,
+            eta=self.eta,
+            part=C,
+            begins=F + 1,
+            counts=F,
+            fixed=P,
+            state=P,
+            multipliers=C,
+            copies=C,
+            inputs=C,
+            share=P,
+            degree=P,
+            mean=P,
+            sums=P,
+            output=P,
+            best=N,
+            scores=N,
+            sets=sizes.sets.max(initial=0),
+            members=sizes.members.max(initial=0),
+            shifts=P,
+            moves=PASSES * C,
+            products=PASSES * PASSES,
+            shares=PASSES,
+            aside=C + P,
             scratch={
-                "image": kept, "target": kept, "sines": kept, "residual": k, "vector": k, "tops": k, "places": k,
-                "private": sizes.most_private, "floats": floats, "ints": ints,
+                "image": kept,
+                "target": kept,
+                "sines": kept,
+                "residual": k,
+                "vector": k,
+                "tops": k,
+                "places": k,
+                "private": sizes.most_private,
+                "floats": floats,
+                "ints": ints,
             },
-        )  # fmt: skip
-        held = sizes.copies + sizes.shared + 1 if self.warm_start else np.zeros(len(structure), np.int64)
-        return replace(structure, work=work, memory=np.concatenate([[0], np.cumsum(held)]).astype(np.int64))
+        )
+        held = (
+            sizes.copies + sizes.shared + 1
+            if self.warm_start
+            else np.zeros(len(structure), np.int64)
+        )
+        return replace(
+            structure, work=work, memory=np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
+        )
 
     def converged(self, structure: Structure | None = None) -> Inference:
-        """Return itself, or with `warm_start` the limit of its value: itself stateless, and run until the copies agree."""
+        """Return itself, or with `warm_start` the limit of its value: itself stateless, and run
+        until the copies agree.
+        """
         if not self.warm_start:
             return self
-        passes, tolerance = max(self.passes, CONVERGED["passes"]), min(self.tolerance or inf, CONVERGED["tolerance"])
+        passes, tolerance = (
+            max(self.passes, CONVERGED["passes"]),
+            min(self.tolerance or inf, CONVERGED["tolerance"]),
+        )
         return AD3(int(passes), tolerance, self.eta, self.exact)
 
 
@@ -127,7 +188,8 @@ class Sizes:
     Attributes
     ----------
     factors, shared, copies, sets, members : int64, shape (instances,)
-        Factors, parts of variables, parts of the variables that each factor links, and floats and ints of active sets.
+        Factors, parts of variables, parts of the variables that each factor links, and floats and
+        ints of active sets.
     most_linked, most_kept, most_private : int
         Of any factor: linked parts, configurations of an active set, and private parts.
     tolerance : float

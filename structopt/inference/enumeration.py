@@ -28,21 +28,46 @@ class Enumeration(Inference):
         """Return what every exact inference provides."""
         if kind.vertices is None:
             return Ability(0)
-        return Ability.MAP | Ability.MARGINALS | Ability.K_BEST | Ability.EXACT | Ability.UPPER | Ability.CONVEX
+        return (
+            Ability.MAP
+            | Ability.MARGINALS
+            | Ability.K_BEST
+            | Ability.EXACT
+            | Ability.UPPER
+            | Ability.CONVEX
+        )
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Make kernels of the list of outputs of a kind of structure."""
         vertices_of = kind.vertices
         if vertices_of is None:
-            raise CompatibilityError(f"inference=enumeration: factor graphs of kind '{kind}' do not list their outputs.")
+            raise CompatibilityError(
+                f"inference=enumeration: factor graphs of kind '{kind}' do not list their outputs."
+            )
 
-        def solve(structure: Record, i: int, s: Array, temperature: float, z: Array, memory: Array, work: Record) -> float:
+        def solve(
+            structure: Record,
+            i: int,
+            s: Array,
+            temperature: float,
+            z: Array,
+            memory: Array,
+            work: Record,
+        ) -> float:
             """max_z' s^T z' + temperature * H(z'), over all outputs of instance i."""
             vertices = vertices_of(structure, i, len(s), MOST_OUTPUTS)
             return _maximum(vertices, masked_product(vertices, s), temperature, z)
 
         def k_best(
-            structure: Record, i: int, s: Array, k: int, values: Array, offsets: Array, parts: Array, counts: Array, work: Record
+            structure: Record,
+            i: int,
+            s: Array,
+            k: int,
+            values: Array,
+            offsets: Array,
+            parts: Array,
+            counts: Array,
+            work: Record,
         ) -> int:
             """Sort all outputs by their score, best first."""
             vertices = vertices_of(structure, i, len(s), MOST_OUTPUTS)

@@ -60,7 +60,9 @@ def factor_scratch(record: Record) -> tuple[int, int]:
 
 
 def _scratch_of_plugins(f: Factors, parts: Array) -> tuple[int, int]:
-    """Floats and ints that any factor of a plugin's kind needs, given how many parts the variables of each factor have."""
+    """Floats and ints that any factor of a plugin's kind needs, given how many parts the variables
+    of each factor have.
+    """
     floats, ints = 0, 0
     for number in open_numbers(f.kinds):
         factors = np.flatnonzero(f.kinds == number)
@@ -70,7 +72,9 @@ def _scratch_of_plugins(f: Factors, parts: Array) -> tuple[int, int]:
 
 
 def message_offsets(record: Record) -> Array:
-    """Where the messages of each instance begin: one number for every part of the linked variables of its factors."""
+    """Where the messages of each instance begin: one number for every part of the linked variables
+    of its factors.
+    """
     f = FACTORS.open(record)
     offsets: Array = _parts_before(f)[f.links[f.factors]]
     return offsets

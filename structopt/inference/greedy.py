@@ -21,12 +21,14 @@ BUDGETS = ("length_budget", "linear_budget")
 
 
 class Greedy(Inference):
-    r"""Turn variables on one after the other, each time the one that gains most for its length, while the budget lasts.
+    r"""Turn variables on one after the other, each time the one that gains most for its length,
+    while the budget lasts.
 
-        gain_j = s_j + sum_{F has j, F not covered} t_F,    next: the j that fits with the highest gain_j / len_j^r, if gain_j > 0
+        gain_j = s_j + sum_{F has j, F not covered} t_F,    next: the j that fits with the highest
+        gain_j / len_j^r, if gain_j > 0
 
-    The answer is that, or the best variable alone if it scores more. For coverage graphs: variables of two states, COVERAGE
-    factors, and one budget of lengths.
+    The answer is that, or the best variable alone if it scores more. For coverage graphs: variables
+    of two states, COVERAGE factors, and one budget of lengths.
 
     Parameters
     ----------
@@ -35,14 +37,18 @@ class Greedy(Inference):
 
     Notes
     -----
-    In plain Python: drivers run it un-compiled. Lazy: the heap keeps gains that are out of date until they come up; O(k log k)
-    for k entries of the factors' links. Where no t is negative and r = 1, the score is at least 1 - 1 / sqrt(e) of the best
-    (Khuller, Moss and Naor, 1999; Lin and Bilmes, 2010). The value is the score of an output, and so a lower bound of the best.
+    In plain Python: drivers run it un-compiled. Lazy: the heap keeps gains that are out of date
+    until they come up; O(k log k) for k entries of the factors' links. Where no t is negative and r
+    = 1, the score is at least 1 - 1 / sqrt(e) of the best (Khuller, Moss and Naor, 1999; Lin and
+    Bilmes, 2010). The value is the score of an output, and so a lower bound of the best.
     """
 
     def __init__(self, scaling: float = 1.0) -> None:
         if not 0 <= scaling < inf:
-            raise ConfigError(f"inference.scaling={scaling:g} is not 0 or more; 1 divides gains by lengths, 0 leaves them alone.")
+            raise ConfigError(
+                f"inference.scaling={scaling:g} is not 0 or more; 1 divides gains by lengths, 0 "
+                "leaves them alone."
+            )
         self.scaling = scaling
 
     def provides(self, kind: StructureKind) -> Ability:
@@ -54,7 +60,8 @@ class Greedy(Inference):
         if not graph.traits.kind.loopy or graph.traits.covers:
             return ""
         return (
-            "inference=greedy chooses sentences within a budget, and this factor graph is another. Type "
+            "inference=greedy chooses sentences within a budget, and this factor graph is "
+            "another. Type "
             "factor_graph=coverage, or inference=ad3, which takes all kinds, or lp or ilp."
         )
 
@@ -63,8 +70,18 @@ class Greedy(Inference):
         check_kind("greedy", kind)
         scaling = self.scaling
 
-        def solve(structure: Record, i: int, s: Array, temperature: float, z: Array, memory: Array, work: Record) -> float:
-            """The score of the output that is found, which goes to z; parts with the score -inf stay off."""
+        def solve(
+            structure: Record,
+            i: int,
+            s: Array,
+            temperature: float,
+            z: Array,
+            memory: Array,
+            work: Record,
+        ) -> float:
+            """The score of the output that is found, which goes to z; parts with the score -inf
+            stay off.
+            """
             check_temperature("greedy", temperature)
             cover = _Cover.of(structure, i)
             on = _search(cover, s, scaling)
@@ -130,18 +147,26 @@ class _Cover(NamedTuple):
 def _search(cover: _Cover, s: Array, scaling: float) -> list[int]:
     """The variables that are on."""
     count = len(cover.links) - 1
-    worth = np.bincount(np.repeat(np.arange(count), np.diff(cover.privates)), s[cover.first :], count)
+    worth = np.bincount(
+        np.repeat(np.arange(count), np.diff(cover.privates)), s[cover.first :], count
+    )
     gains = s[: cover.first] + np.bincount(cover.linked, worth[cover.factors], cover.first)
     single = gains.copy()
     factors = cover.factors[np.argsort(cover.linked, kind="stable")]
     starts = np.searchsorted(np.sort(cover.linked), np.arange(cover.first + 1))
     scales = np.maximum(cover.lengths, 1e-9) ** scaling
     covered, rest, on, score = np.zeros(len(worth), bool), cover.budget, list[int](), 0.0
-    heap = [(-rate, j, gain) for j, (rate, gain) in enumerate(zip((gains / scales).tolist(), gains.tolist(), strict=True))]
+    heap = [
+        (-rate, j, gain)
+        for j, (rate, gain) in enumerate(
+            zip((gains / scales).tolist(), gains.tolist(), strict=True)
+        )
+    ]
     heapify(heap)
     while heap:
         _, j, gain = heappop(heap)
-        if gain != gains[j] or not gain > 0 or cover.lengths[j] > rest:  # out of date, of no use, or too long
+        # out of date, of no use, or too long
+        if gain != gains[j] or not gain > 0 or cover.lengths[j] > rest:
             continue
         on.append(j)
         gains[j], rest, score = -inf, rest - cover.lengths[j], score + gain

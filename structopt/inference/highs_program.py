@@ -18,13 +18,17 @@ from structopt.kernels.waist import interruptible
 from structopt.kernels.waist.record import Array
 
 CLEARLY = 1e-6
-"""Share of the largest score of a column above which the optimum, found up to HiGHS' tolerances, cannot ignore another."""
+"""Share of the largest score of a column above which the optimum, found up to HiGHS' tolerances,
+cannot ignore another.
+"""
 
 
 class Answer(NamedTuple):
-    """An upper bound on the maximum of s^T z, the maximum itself where the search was finished, and the best z found.
+    """An upper bound on the maximum of s^T z, the maximum itself where the search was finished, and
+    the best z found.
 
-    `score` is s^T z; of a search for outputs that found none, whose z is the relaxation's, it is -inf.
+    `score` is s^T z; of a search for outputs that found none, whose z is the relaxation's, it is
+    -inf.
     """
 
     bound: float
@@ -45,11 +49,13 @@ class Program:
 
     Notes
     -----
-    A model belongs to one thread at a time. Answers depend on the arguments alone, never on earlier ones: the solver is cleared
-    before it starts.
+    A model belongs to one thread at a time. Answers depend on the arguments alone, never on earlier
+    ones: the solver is cleared before it starts.
     """
 
-    def __init__(self, polytope: CompactPolytope, time_limit: float = inf, gap: float = 0.0) -> None:
+    def __init__(
+        self, polytope: CompactPolytope, time_limit: float = inf, gap: float = 0.0
+    ) -> None:
         self.polytope, self.time_limit = polytope, time_limit
         self.rows, self.columns = (int(size) for size in polytope.matrix.shape)
         self._scores_of_columns = polytope.parts.T.tocsr()
@@ -77,8 +83,8 @@ class Program:
         s : float64, shape (parts,)
             -inf fixes a part to 0.
         basis : float64, shape (`kept`,), or None
-            Where to start from, and what receives the basis that was found: 1 + the status of each column and row; all zero
-            before the first visit.
+            Where to start from, and what receives the basis that was found: 1 + the status of each
+            column and row; all zero before the first visit.
 
         Returns
         -------
@@ -104,15 +110,17 @@ class Program:
         Returns
         -------
         Answer
-            As of `best_point`; where a limit was met, the best point found so far, or the relaxation's where none was, and the
-            bound proved so far, which is never above the relaxation's.
+            As of `best_point`; where a limit was met, the best point found so far, or the
+            relaxation's where none was, and the bound proved so far, which is never above the
+            relaxation's.
         """
         if not len(self._integers):
             return self.best_point(s)
         if not self._set_scores(s):
             return self._nothing()
         self._model.clearSolver()
-        self._options(presolve="choose", time_limit=self.time_limit + self._model.getRunTime())  # of all runs
+        # of all runs
+        self._options(presolve="choose", time_limit=self.time_limit + self._model.getRunTime())
         with self._integral():
             status = self._run()
             if status == "infeasible":
@@ -130,14 +138,21 @@ class Program:
         return Answer(max(value, bound) if gap > 0 else value, z, value)
 
     def _output(self, s: Array) -> Array | None:
-        """Parts of the best integral point found, if any; private parts are integers where the variables are."""
+        """Parts of the best integral point found, if any; private parts are integers where the
+        variables are.
+        """
         import highspy
 
-        feasible = self._model.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        feasible = (
+            self._model.getInfo().primal_solution_status
+            == highspy.SolutionStatus.kSolutionStatusFeasible
+        )
         return np.round(self._parts(s)) if feasible else None
 
     def _set_scores(self, s: Array) -> bool:
-        """Hand over costs and bounds; False where parts are fixed in ways that contradict each other."""
+        """Hand over costs and bounds; False where parts are fixed in ways that contradict each
+        other.
+        """
         p, scores = self.polytope, _finite(s)
         self._constant = float(scores @ p.constant)
         costs = self._scores_of_columns @ scores
@@ -159,11 +174,15 @@ class Program:
         return True
 
     def _leave_out(self, costs: Array, free: Array) -> None:
-        """Let rows say nothing that no maximum breaks; those of columns that are not `free` stay."""
+        """Let rows say nothing that no maximum breaks; those of columns that are not `free`
+        stay.
+        """
         p, (rows, columns, signs) = self.polytope, self.polytope.spare
         if not len(rows):
             return
-        needed = ~free[columns] | (signs * costs[columns] <= CLEARLY * np.abs(costs).max(initial=0.0))
+        needed = ~free[columns] | (
+            signs * costs[columns] <= CLEARLY * np.abs(costs).max(initial=0.0)
+        )
         lower, upper = np.where(needed, p.lower[rows], -inf), np.where(needed, p.upper[rows], inf)
         self._model.changeRowsBounds(len(rows), rows.astype(np.int32), lower, upper)
 
@@ -173,7 +192,8 @@ class Program:
 
         limit = self._model.getOptionValue("time_limit")[1]
         try:
-            interruptible.call(self._model.run, stop=lambda: self._options(time_limit=0.0))  # which HiGHS looks at now and then
+            # which HiGHS looks at now and then
+            interruptible.call(self._model.run, stop=lambda: self._options(time_limit=0.0))
         finally:
             self._options(time_limit=limit)
         status = self._model.getModelStatus()
@@ -181,12 +201,16 @@ class Program:
             highspy.HighsModelStatus.kOptimal: "optimal",
             highspy.HighsModelStatus.kModelEmpty: "optimal",
             highspy.HighsModelStatus.kInfeasible: "infeasible",
-            highspy.HighsModelStatus.kUnboundedOrInfeasible: "infeasible",  # all columns are bounded
+            # all columns are bounded
+            highspy.HighsModelStatus.kUnboundedOrInfeasible: "infeasible",
             highspy.HighsModelStatus.kTimeLimit: "limit",
         }
         if status not in known:
             message = self._model.modelStatusToString(status)
-            raise ConfigError(f"inference: HiGHS gave up ({message}). Look for scores that are huge or not numbers.")
+            raise ConfigError(
+                f"inference: HiGHS gave up ({message}). Look for scores that are huge or not "
+                "numbers."
+            )
         return known[status]
 
     @contextmanager
@@ -210,7 +234,9 @@ class Program:
     def _parts(self, s: Array) -> Array:
         """Parts of the solution."""
         p = self.polytope
-        z = np.clip(p.parts @ np.asarray(self._model.getSolution().col_value) + p.constant, 0.0, 1.0)
+        z = np.clip(
+            p.parts @ np.asarray(self._model.getSolution().col_value) + p.constant, 0.0, 1.0
+        )
         z[s == -inf] = 0.0
         return np.asarray(z)
 
@@ -224,10 +250,15 @@ def _model_of(polytope: CompactPolytope) -> Any:
 
     lp, matrix = highspy.HighsLp(), polytope.matrix
     lp.num_row_, lp.num_col_ = matrix.shape
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = (np.full(matrix.shape[1], value) for value in (0.0, 0.0, 1.0))
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = (
+        np.full(matrix.shape[1], value) for value in (0.0, 0.0, 1.0)
+    )
     lp.row_lower_, lp.row_upper_ = polytope.lower, polytope.upper
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
+    lp.a_matrix_.start_, lp.a_matrix_.index_ = (
+        matrix.indptr.astype(np.int32),
+        matrix.indices.astype(np.int32),
+    )
     lp.a_matrix_.value_ = matrix.data
     lp.sense_ = highspy.ObjSense.kMaximize
     _let_banner_go()
@@ -239,7 +270,9 @@ def _model_of(polytope: CompactPolytope) -> Any:
 
 @cache
 def _let_banner_go() -> None:
-    """Make a first model while nobody sees the standard output, to which HiGHS then writes its name, whatever its options."""
+    """Make a first model while nobody sees the standard output, to which HiGHS then writes its
+    name, whatever its options.
+    """
     import highspy
 
     sys.stdout.flush()
@@ -270,7 +303,11 @@ def _basis_of(codes: Array, columns: int) -> Any:
 def _write_basis(basis: Any, codes: Array) -> None:
     """Write 1 + the status of each column and row; zeros where there is no basis."""
     statuses = [*basis.col_status, *basis.row_status] if basis.valid else []
-    codes[:] = np.fromiter(map(int, statuses), float, len(codes)) + 1 if len(statuses) == len(codes) else 0.0
+    codes[:] = (
+        np.fromiter(map(int, statuses), float, len(codes)) + 1
+        if len(statuses) == len(codes)
+        else 0.0
+    )
 
 
 def _finite(s: Array) -> Array:

@@ -22,31 +22,39 @@ PROVED = 1e-9
 
 
 class IntegerProgram(Inference):
-    """max s^T z over the outputs of any factor graph, by branch and bound; exponential in the worst case.
+    """max s^T z over the outputs of any factor graph, by branch and bound; exponential in the worst
+    case.
 
     In plain Python: drivers run it un-compiled. The programs are those of `lp`, with integers.
 
     Parameters
     ----------
     time_limit : float
-        Seconds an instance. An instance that takes longer gives the bound proved so far as its value and the best output
-        found so far as its maximiser: the loss stays an upper bound. inf: exact.
+        Seconds an instance. An instance that takes longer gives the bound proved so far as its
+        value and the best output found so far as its maximiser: the loss stays an upper bound. inf:
+        exact.
     gap : float
         Relative distance between value and best output at which the search may end. 0: exact.
 
     Notes
     -----
-    Searches that ended early are counted, with the largest relative distance between bound and output (`diagnostics`), and the
-    first is told in the log.
+    Searches that ended early are counted, with the largest relative distance between bound and
+    output (`diagnostics`), and the first is told in the log.
     """
 
     of_factors = FactorAbility.ROWS
 
     def __init__(self, time_limit: float = inf, gap: float = 0.0) -> None:
         if not time_limit > 0:
-            raise ConfigError(f"inference.time_limit={time_limit:g} is not above 0; give seconds an instance, or inf.")
+            raise ConfigError(
+                f"inference.time_limit={time_limit:g} is not above 0; give seconds an instance, "
+                "or inf."
+            )
         if not 0 <= gap < inf:
-            raise ConfigError(f"inference.gap={gap:g} is not 0 or more; 0 is exact, 0.01 may stop 1 % above the best output.")
+            raise ConfigError(
+                f"inference.gap={gap:g} is not 0 or more; 0 is exact, 0.01 may stop 1 % above "
+                "the best output."
+            )
         self.time_limit, self.gap = time_limit, gap
         self._unproved = Unproved()
 
@@ -55,7 +63,9 @@ class IntegerProgram(Inference):
         if not kind.loopy:
             return Ability(0)
         exact = self.time_limit == inf and self.gap == 0
-        return Ability.MAP | Ability.UPPER | (Ability.EXACT | Ability.CONVEX if exact else Ability(0))
+        return (
+            Ability.MAP | Ability.UPPER | (Ability.EXACT | Ability.CONVEX if exact else Ability(0))
+        )
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver, with models of its own."""
@@ -65,11 +75,21 @@ class IntegerProgram(Inference):
         check_kind("ilp", kind)
         programs = Programs(lambda polytope: Program(polytope, self.time_limit, self.gap))
 
-        def solve(structure: Record, i: int, s: Array, temperature: float, z: Array, memory: Array, work: Record) -> float:
-            """max_z s^T z over the outputs of instance i, or a bound on it; z is the best output found.
+        def solve(
+            structure: Record,
+            i: int,
+            s: Array,
+            temperature: float,
+            z: Array,
+            memory: Array,
+            work: Record,
+        ) -> float:
+            """max_z s^T z over the outputs of instance i, or a bound on it; z is the best output
+            found.
 
-            Parts with the score -inf are fixed to 0. Where no output is left, the value is -inf and z is zero; where the
-            time was too short to find any, value and z are the linear relaxation's.
+            Parts with the score -inf are fixed to 0. Where no output is left, the value is -inf and
+            z is zero; where the time was too short to find any, value and z are the linear
+            relaxation's.
             """
             check_temperature("ilp", temperature)
             with programs.program(structure, i, len(s)) as program:
@@ -87,7 +107,9 @@ class IntegerProgram(Inference):
         return structure
 
     def diagnostics(self, messages: Array) -> dict[str, float]:
-        """How many searches ended with a bound above the output, and the largest relative distance; nothing where none did."""
+        """How many searches ended with a bound above the output, and the largest relative distance;
+        nothing where none did.
+        """
         if not self._unproved.count:
             return {}
         return {"unproved_searches": self._unproved.count, "largest_gap": self._unproved.largest}
@@ -100,7 +122,8 @@ class Unproved:
     ----------
     count : int
     largest : float
-        The largest distance between bound and score of the output, relative to the bound; 1 where no output was found.
+        The largest distance between bound and score of the output, relative to the bound; 1 where
+        no output was found.
     """
 
     def __init__(self) -> None:
@@ -113,7 +136,11 @@ class Unproved:
             return
         if not self.count:
             log.warning(
-                "inference=ilp: a search ended with %s: its value is the bound. inference.time_limit and inference.gap say when "
-                "it may end.", "no output" if score == -inf else f"an output that may be {100 * distance:.2g} % below the best",
-            )  # fmt: skip
+                "inference=ilp: a search ended with %s: its value is the bound. "
+                "inference.time_limit and inference.gap say when "
+                "it may end.",
+                "no output"
+                if score == -inf
+                else f"an output that may be {100 * distance:.2g} % below the best",
+            )
         self.count, self.largest = self.count + 1, max(self.largest, distance)

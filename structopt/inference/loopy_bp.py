@@ -17,11 +17,13 @@ from structopt.kernels.waist.record import Array
 
 
 class LoopyBP(Inference):
-    """Pass messages between factors and variables, trees and other hard constraints being factors like any other.
+    """Pass messages between factors and variables, trees and other hard constraints being factors
+    like any other.
 
-    The value is temperature times the logarithm of the Bethe partition function, the marginals are the beliefs; both are
-    exact on graphs without cycles. On others the value is no bound and not convex, so that losses may be negative. At
-    temperature 0 messages are max-product, and the answer is an output with its score.
+    The value is temperature times the logarithm of the Bethe partition function, the marginals are
+    the beliefs; both are exact on graphs without cycles. On others the value is no bound and not
+    convex, so that losses may be negative. At temperature 0 messages are max-product, and the
+    answer is an output with its score.
 
     Parameters
     ----------
@@ -32,29 +34,42 @@ class LoopyBP(Inference):
     tolerance : float
         Passes end when none has changed a variable's marginal by more than this.
     decoding_temperature : float
-        Temperature of the marginals that predictions are read off, as the output of least expected cost; 0 takes the output
-        that max-product finds.
+        Temperature of the marginals that predictions are read off, as the output of least expected
+        cost; 0 takes the output that max-product finds.
 
     Notes
     -----
-    Smith and Eisner (2008); Yedidia et al. (2005) for the value. A pass is linear in the private parts, and O(n^3) in a
-    tree's tokens; max-product through a tree takes a best tree an arc.
+    Smith and Eisner (2008); Yedidia et al. (2005) for the value. A pass is linear in the private
+    parts, and O(n^3) in a tree's tokens; max-product through a tree takes a best tree an arc.
     """
 
     of_factors = COMPILED
 
     def __init__(
-        self, passes: int = 10, damping: float = 0.0, tolerance: float = 1e-4, decoding_temperature: float = 1.0
+        self,
+        passes: int = 10,
+        damping: float = 0.0,
+        tolerance: float = 1e-4,
+        decoding_temperature: float = 1.0,
     ) -> None:
         if passes < 1:
-            raise ConfigError(f"inference.passes must be at least 1, not {passes}. Ten passes are usual.")
+            raise ConfigError(
+                f"inference.passes must be at least 1, not {passes}. Ten passes are usual."
+            )
         if not 0.0 <= damping < 1.0:
-            raise ConfigError(f"inference.damping must be at least 0 and less than 1, not {damping:g}. 0 is no damping.")
+            raise ConfigError(
+                f"inference.damping must be at least 0 and less than 1, not {damping:g}. 0 is no "
+                "damping."
+            )
         if not tolerance >= 0.0:
-            raise ConfigError(f"inference.tolerance must not be negative, not {tolerance:g}. 0 makes all the passes.")
+            raise ConfigError(
+                f"inference.tolerance must not be negative, not {tolerance:g}. 0 makes all the "
+                "passes."
+            )
         if not 0.0 <= decoding_temperature < np.inf:
             raise ConfigError(
-                f"inference.decoding_temperature must be 0 or a positive number, not {decoding_temperature:g}. "
+                "inference.decoding_temperature must be 0 or a positive number, not "
+                f"{decoding_temperature:g}. "
                 "1 reads predictions off the marginals, 0 takes the best output found."
             )
         self.passes, self.damping, self.tolerance = passes, damping, tolerance
@@ -72,20 +87,33 @@ class LoopyBP(Inference):
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:
-        """Give the structure scratch for its largest instance, and each instance memory for the number of its passes."""
+        """Give the structure scratch for its largest instance, and each instance memory for the
+        number of its passes.
+        """
         from structopt.inference.factor_sizes import factor_sizes
         from structopt.kernels.loopy.loopy_bp import PROPAGATION
 
         admit_kinds("loopy_bp", self, structure.record)
         size = factor_sizes(structure.record)
         work = PROPAGATION.pack(
-            passes=self.passes, damping=self.damping, tolerance=self.tolerance,
-            b=size.shared, odds=size.shared, norm=size.shared, seen=size.shared,
-            messages=size.messages, n=size.linked, out=size.linked, floats=size.floats, ints=size.ints,
-        )  # fmt: skip
+            passes=self.passes,
+            damping=self.damping,
+            tolerance=self.tolerance,
+            b=size.shared,
+            odds=size.shared,
+            norm=size.shared,
+            seen=size.shared,
+            messages=size.messages,
+            n=size.linked,
+            out=size.linked,
+            floats=size.floats,
+            ints=size.ints,
+        )
         return replace(structure, work=work, memory=np.arange(len(structure) + 1))
 
     def diagnostics(self, messages: Array) -> dict[str, float]:
-        """``unconverged``: share of the instances visited whose messages still moved when their last visit's passes were over."""
+        """``unconverged``: share of the instances visited whose messages still moved when their
+        last visit's passes were over.
+        """
         visited = messages[messages != 0.0]
         return {"unconverged": float((visited < 0.0).mean()) if len(visited) else 0.0}

@@ -16,24 +16,28 @@ from structopt.kernels.waist.record import Array, Record
 
 
 class LinearProgram(Inference):
-    """max s^T z over the local polytope of the factor graph: an upper bound on the best score, exact where z is integral.
+    """max s^T z over the local polytope of the factor graph: an upper bound on the best score,
+    exact where z is integral.
 
     In plain Python: drivers run it un-compiled. It is the reference for `ad3`, which is faster.
 
     Parameters
     ----------
     warm_start : bool
-        Whether an instance starts from the basis where its last visit ended, which its memory keeps: a number for each row and
-        column of its program. That pays, several times over on large graphs, where scores hardly move between visits; while
-        they do move, in the first passes of learning, it costs up to twice the time. The value stays the same function of the
-        scores, but for rounding; where several points are best, the one that is returned depends on earlier visits, so that a
-        resumed run may differ. Without it, answers depend on the scores alone.
+        Whether an instance starts from the basis where its last visit ended, which its memory
+        keeps: a number for each row and column of its program. That pays, several times over on
+        large graphs, where scores hardly move between visits; while they do move, in the first
+        passes of learning, it costs up to twice the time. The value stays the same function of the
+        scores, but for rounding; where several points are best, the one that is returned depends on
+        earlier visits, so that a resumed run may differ. Without it, answers depend on the scores
+        alone.
 
     Notes
     -----
-    Two-state variables and tables over two of them have a column each (`structopt.inference.compact_polytope`), and graphs of
-    the same shape share one model in HiGHS, of which scores change costs and bounds. The value is convex in the scores, a maximum
-    of linear functions, and z is a subgradient of it. Martins, Smith and Xing (2009), section 3.
+    Two-state variables and tables over two of them have a column each
+    (`structopt.inference.compact_polytope`), and graphs of the same shape share one model in HiGHS,
+    of which scores change costs and bounds. The value is convex in the scores, a maximum of linear
+    functions, and z is a subgradient of it. Martins, Smith and Xing (2009), section 3.
     """
 
     of_factors = FactorAbility.ROWS
@@ -52,10 +56,20 @@ class LinearProgram(Inference):
         check_kind("lp", kind)
         programs = Programs()
 
-        def solve(structure: Record, i: int, s: Array, temperature: float, z: Array, memory: Array, work: Record) -> float:
-            """max_z s^T z over the local polytope of instance i, and its maximiser z; `memory` keeps the basis, unless empty.
+        def solve(
+            structure: Record,
+            i: int,
+            s: Array,
+            temperature: float,
+            z: Array,
+            memory: Array,
+            work: Record,
+        ) -> float:
+            """max_z s^T z over the local polytope of instance i, and its maximiser z; `memory`
+            keeps the basis, unless empty.
 
-            Parts with the score -inf are fixed to 0. Where nothing is left, the value is -inf and z is zero.
+            Parts with the score -inf are fixed to 0. Where nothing is left, the value is -inf and z
+            is zero.
             """
             check_temperature("lp", temperature)
             with programs.program(structure, i, len(s)) as program:

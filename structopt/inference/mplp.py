@@ -1,4 +1,6 @@
-"""Max-product linear programming: messages that lower an upper bound on the best score of a graph of pairs."""
+"""Max-product linear programming: messages that lower an upper bound on the best score of a graph
+of pairs.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,18 @@ from structopt.inference.refusals import check_kind
 from structopt.kernels.waist.record import Array, Record
 
 CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
-"""Options with which messages count as converged: a pass lowers the bound by no more than the tolerance."""
+"""Options with which messages count as converged: a pass lowers the bound by no more than the
+tolerance.
+"""
 
 
 class MPLP(Inference):
-    """The dual of the linear relaxation over pairs of variables, minimised variable by variable (max-sum diffusion in stars).
+    """The dual of the linear relaxation over pairs of variables, minimised variable by variable
+    (max-sum diffusion in stars).
 
-    The value is an upper bound on the relaxation's, whenever the passes end; it never rises from one pass to the next. Where
-    all variables have two states it comes down to the relaxation's value. With more states it can stick above it; smoothing
-    then comes nearer, slowly.
+    The value is an upper bound on the relaxation's, whenever the passes end; it never rises from
+    one pass to the next. Where all variables have two states it comes down to the relaxation's
+    value. With more states it can stick above it; smoothing then comes nearer, slowly.
 
     Parameters
     ----------
@@ -35,28 +40,42 @@ class MPLP(Inference):
     tolerance : float
         Passes end when one lowers the bound by no more than this (scores' unit); 0 does them all.
     smoothing : float
-        K of the soft maximum (1/K) log sum exp(K .) that replaces every maximum, in units of one over the scores': the value
-        lies above the bound, by at most log(configurations) / K a variable or edge. 0 takes the maximum itself.
+        K of the soft maximum (1/K) log sum exp(K .) that replaces every maximum, in units of one
+        over the scores': the value lies above the bound, by at most log(configurations) / K a
+        variable or edge. 0 takes the maximum itself.
     warm_start : bool
-        Whether an instance starts from the messages of its last visit: few passes then do, for a number an edge and variable
-        where there are two states, and one for each state otherwise.
+        Whether an instance starts from the messages of its last visit: few passes then do, for a
+        number an edge and variable where there are two states, and one for each state otherwise.
 
     Notes
     -----
-    The (sub)gradient is the one at the messages where the passes end: indicators of the best states of every variable and of
-    the best pairs of every edge, each taken for itself. They agree where the bound is the best score. The states of the
-    variables are the predictions. Compiled; O(edges K^2) a pass. Meshi et al. (2010), section 3.1; Globerson and Jaakkola (2008).
+    The (sub)gradient is the one at the messages where the passes end: indicators of the best states
+    of every variable and of the best pairs of every edge, each taken for itself. They agree where
+    the bound is the best score. The states of the variables are the predictions. Compiled; O(edges
+    K^2) a pass. Meshi et al. (2010), section 3.1; Globerson and Jaakkola (2008).
     """
 
     def __init__(
-        self, passes: int = 1000, tolerance: float = 1e-4, smoothing: float = 0.0, warm_start: bool = False
+        self,
+        passes: int = 1000,
+        tolerance: float = 1e-4,
+        smoothing: float = 0.0,
+        warm_start: bool = False,
     ) -> None:
         if passes < 0:
-            raise ConfigError(f"inference.passes={passes} is negative; give the most passes over the variables, such as 10.")
+            raise ConfigError(
+                f"inference.passes={passes} is negative; give the most passes over the "
+                "variables, such as 10."
+            )
         for name, value in (("tolerance", tolerance), ("smoothing", smoothing)):
             if not 0 <= value < inf:
                 raise ConfigError(f"inference.{name}={value:g} must be 0 or a positive number.")
-        self.passes, self.tolerance, self.smoothing, self.warm_start = passes, tolerance, smoothing, warm_start
+        self.passes, self.tolerance, self.smoothing, self.warm_start = (
+            passes,
+            tolerance,
+            smoothing,
+            warm_start,
+        )
 
     @property
     def messages(self) -> Messages:
@@ -72,7 +91,8 @@ class MPLP(Inference):
         if not graph.traits.kind.loopy or graph.traits.pairs_only:
             return ""
         return (
-            "inference=mplp passes messages along tables over two variables, and this factor graph has other factors. Type "
+            "inference=mplp passes messages along tables over two variables, and this factor "
+            "graph has other factors. Type "
             "inference=ad3, which takes all kinds, or lp or ilp."
         )
 
@@ -84,7 +104,8 @@ class MPLP(Inference):
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:
-        """Give the structure scratch for its largest instance, and memory where visits start from the last.
+        """Give the structure scratch for its largest instance, and memory where visits start from
+        the last.
 
         Raises
         ------
@@ -100,17 +121,33 @@ class MPLP(Inference):
         offsets, links = message_offsets(structure.record), f.links[f.factors]
         V, H, M = (int(np.diff(one).max(initial=0)) for one in (f.variables, links, offsets))
         work = STARS.pack(
-            passes=self.passes, tolerance=self.tolerance, smoothing=self.smoothing,
-            first=V + 1, links=H, slots=H, twin=H, starts=H,
-            messages=M, belief=max(V, int(f.widths.max(initial=0))), r=H, w=H,
-        )  # fmt: skip
-        kept = np.where(_are_binary(structure.record), np.diff(links), np.diff(offsets)) * self.warm_start
-        return replace(structure, work=work, memory=np.concatenate([[0], np.cumsum(kept)]).astype(np.int64))
+            passes=self.passes,
+            tolerance=self.tolerance,
+            smoothing=self.smoothing,
+            first=V + 1,
+            links=H,
+            slots=H,
+            twin=H,
+            starts=H,
+            messages=M,
+            belief=max(V, int(f.widths.max(initial=0))),
+            r=H,
+            w=H,
+        )
+        kept = (
+            np.where(_are_binary(structure.record), np.diff(links), np.diff(offsets))
+            * self.warm_start
+        )
+        return replace(
+            structure, work=work, memory=np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+        )
 
     def converged(self, structure: Structure | None = None) -> Inference:
-        """Return what gives the relaxation's value: itself, stateless and run to convergence; without smoothing.
+        """Return what gives the relaxation's value: itself, stateless and run to convergence;
+        without smoothing.
 
-        Given a structure that has variables of more than two states, on which it might stick, the linear program.
+        Given a structure that has variables of more than two states, on which it might stick, the
+        linear program.
         """
         if structure is not None and not _are_binary(structure.record).all():
             from structopt.inference.lp import LinearProgram
@@ -135,8 +172,13 @@ def _check_factors(kinds: Array, widths: Array) -> None:
     numbers = np.unique(kinds[kinds != TABLE]).tolist()
     others = [component_of(number).name.upper() for number in numbers]
     if others or (widths < 2).any():
-        unfit = f"factors of other kinds: {', '.join(others)}" if others else "variables that are not listed state by state"
+        unfit = (
+            f"factors of other kinds: {', '.join(others)}"
+            if others
+            else "variables that are not listed state by state"
+        )
         raise CompatibilityError(
-            f"inference=mplp passes messages along tables over two variables, and this factor graph has {unfit}. Type "
+            "inference=mplp passes messages along tables over two variables, and this factor "
+            f"graph has {unfit}. Type "
             "inference=ad3, which takes all kinds, or lp or ilp."
         )

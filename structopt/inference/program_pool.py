@@ -1,4 +1,6 @@
-"""A pool of programs over the local polytopes of many graphs: those of the same shape share models."""
+"""A pool of programs over the local polytopes of many graphs: those of the same shape share
+models.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ class Programs:
         Coefficients of the models that are kept; the least recently used go first.
     """
 
-    def __init__(self, make: Callable[[CompactPolytope], Program] = Program, room: int = ROOM) -> None:
+    def __init__(
+        self, make: Callable[[CompactPolytope], Program] = Program, room: int = ROOM
+    ) -> None:
         self._make, self._room, self._lock = make, room, Lock()
         self._idle: OrderedDict[tuple[Any, ...], list[Program]] = OrderedDict()
         self._size = 0
@@ -56,8 +60,11 @@ def _shape(f: Factors, i: int, parts: int) -> tuple[Any, ...]:
     """What the polytope of an instance depends on."""
     v, w, a, b = f.variables[i], f.variables[i + 1], f.factors[i], f.factors[i + 1]
     rows = [
-        f.widths[v:w], f.starts[v:w], f.kinds[a:b],
+        f.widths[v:w],
+        f.starts[v:w],
+        f.kinds[a:b],
         *(offsets[a : b + 1] - offsets[a] for offsets in (f.links, f.privates, f.extras)),
-        f.linked[f.links[a] : f.links[b]], f.extra[f.extras[a] : f.extras[b]],
-    ]  # fmt: skip
+        f.linked[f.links[a] : f.links[b]],
+        f.extra[f.extras[a] : f.extras[b]],
+    ]
     return (parts, int(f.shared[i]), *(row.tobytes() for row in rows))

@@ -1,4 +1,6 @@
-"""What inferences on graphs of variables and factors refuse: other structures, temperatures, kinds of factors."""
+"""What inferences on graphs of variables and factors refuse: other structures, temperatures, kinds
+of factors.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ def check_kind(name: str, kind: StructureKind) -> None:
     """
     if not kind.loopy:
         raise CompatibilityError(
-            f"inference={name} is for factor graphs of kind 'factors', not '{kind}'. Take inference=exact."
+            f"inference={name} is for factor graphs of kind 'factors', not '{kind}'. Take "
+            "inference=exact."
         )
 
 
@@ -41,7 +44,9 @@ def check_temperature(name: str, temperature: float) -> None:
     ConfigError
     """
     if temperature != 0.0:
-        raise ConfigError(f"inference={name} only maximises: it has no marginals at temperature {temperature:g}.")
+        raise ConfigError(
+            f"inference={name} only maximises: it has no marginals at temperature {temperature:g}."
+        )
 
 
 def admit_kinds(name: str, inference: Inference, record: Record) -> None:
@@ -68,7 +73,8 @@ def admit_kinds(name: str, inference: Inference, record: Record) -> None:
         for ability in asked & ~kind.provides:
             component, others = component_of(number), ", ".join(_taking(kind.provides)) or "none"
             raise CompatibilityError(
-                f"inference={name} needs {WHAT[ability]} of every kind of factor, and factor_kind={component} has none. "
+                f"inference={name} needs {WHAT[ability]} of every kind of factor, and "
+                f"factor_kind={component} has none. "
                 f"Inferences that can take it: {others}."
             )
         if asked & ~FactorAbility.ROWS:

@@ -1,11 +1,15 @@
-"""A few forests that together hold every edge of a graph, for bounds that are convex combinations of those on forests.
+"""A few forests that together hold every edge of a graph, for bounds that are convex combinations
+of those on forests.
 
-    complete, n variables:  n/2 paths t, t+1, t-1, t+2, t-2, ... (mod n), each edge in one of them (Walecki's; Lucas, 1892); where
+    complete, n variables:  n/2 paths t, t+1, t-1, t+2, t-2, ... (mod n), each edge in one of them
+    (Walecki's; Lucas, 1892); where
                             n is odd, those of n + 1 variables, from which the last one is left out;
     grid, row by row:       its rows, and its columns;
     without cycles:         the graph itself;
-    other graphs:           edges, one after another, go to the forest with the fewest of those where they close no cycle, and
-                            then every forest is completed with edges, first those that the fewest forests have.
+    other graphs:           edges, one after another, go to the forest with the fewest of those
+    where they close no cycle, and
+                            then every forest is completed with edges, first those that the fewest
+                            forests have.
 
 All forests weigh the same, so that an edge appears in a share `copies / forests` of them.
 """
@@ -21,7 +25,9 @@ import numpy as np
 from structopt.kernels.waist.record import Array
 
 LEAST = 4
-"""Forests of a graph with cycles that is neither complete nor a grid: with fewer, some edges would appear in too few."""
+"""Forests of a graph with cycles that is neither complete nor a grid: with fewer, some edges would
+appear in too few.
+"""
 
 
 class Forests(NamedTuple):
@@ -30,14 +36,15 @@ class Forests(NamedTuple):
     Attributes
     ----------
     order : int32, shape (n,)
-        Order to visit the variables in: in every forest, those that follow each other are near each other.
+        Order to visit the variables in: in every forest, those that follow each other are near each
+        other.
     copies : int32, shape (edges,)
         In how many forests each edge is; at least 1.
     downwards : int32, shape (F, n)
         The variables, parents before their children.
     nodes : int32, shape (F, n, 6)
-        Of each variable: its parent and the edge to it, -1 at a root; how far the root is, and which it is; its first child,
-        and the next child of its parent, -1 where there is none.
+        Of each variable: its parent and the edge to it, -1 at a root; how far the root is, and
+        which it is; its first child, and the next child of its parent, -1 where there is none.
     """
 
     order: Array
@@ -47,11 +54,15 @@ class Forests(NamedTuple):
 
     def packed(self) -> Array:
         """The arrays one after the other, after the number of forests, as the kernel reads them."""
-        return np.concatenate([[len(self.nodes)], *(field.ravel() for field in self)]).astype(np.int32)
+        return np.concatenate([[len(self.nodes)], *(field.ravel() for field in self)]).astype(
+            np.int32
+        )
 
 
 def spanning_forests(n: int, edges: Array) -> Forests:
-    """Choose forests for the graph of n variables with these edges, shape (edges, 2). O(F (n + edges))."""
+    """Choose forests for the graph of n variables with these edges, shape (edges, 2). O(F (n +
+    edges)).
+    """
     pairs = [(int(a), int(b)) for a, b in edges]
     number = {frozenset(pair): e for e, pair in enumerate(pairs)}
     columns = _columns(n, number)
@@ -65,7 +76,9 @@ def spanning_forests(n: int, edges: Array) -> Forests:
 
 
 def _paths(n: int) -> Iterator[list[frozenset[int]]]:
-    """Hamiltonian paths that have each pair of n variables, once where n is even, else (n - 1)/2 of the pairs twice."""
+    """Hamiltonian paths that have each pair of n variables, once where n is even, else (n - 1)/2 of
+    the pairs twice.
+    """
     even = n + n % 2
     for t in range(even // 2):
         path = [(t + (step + 1) // 2 * (1 if step % 2 else -1)) % even for step in range(even)]
@@ -105,13 +118,17 @@ class _Trees:
 
 
 def _greedy(n: int, pairs: list[tuple[int, int]]) -> list[list[int]]:
-    """Maximal forests that together have every edge: `LEAST` or more where there are cycles, else one."""
+    """Maximal forests that together have every edge: `LEAST` or more where there are cycles, else
+    one.
+    """
     single = _Trees(n)
     if all(single.join(e, a, b) for e, (a, b) in enumerate(pairs)):
         return [single.edges]
     forests = [_Trees(n) for _ in range(LEAST)]
     for e, (a, b) in enumerate(pairs):
-        if not any(forest.join(e, a, b) for forest in sorted(forests, key=lambda forest: len(forest.edges))):
+        if not any(
+            forest.join(e, a, b) for forest in sorted(forests, key=lambda forest: len(forest.edges))
+        ):
             forests.append(_Trees(n))
             forests[-1].join(e, a, b)
     copies = np.ones(len(pairs), np.int64)
@@ -121,10 +138,19 @@ def _greedy(n: int, pairs: list[tuple[int, int]]) -> list[list[int]]:
     return [forest.edges for forest in forests]
 
 
-def _rooted(n: int, pairs: list[tuple[int, int]], forests: list[list[int]], order: range) -> Forests:
-    """Root every tree at the first of its variables that is an end of it, and go through it depth first."""
-    nodes, downwards = np.full((len(forests), n, 6), -1, np.int32), np.zeros((len(forests), n), np.int32)
-    copies = np.bincount([e for forest in forests for e in forest], minlength=len(pairs)).astype(np.int32)
+def _rooted(
+    n: int, pairs: list[tuple[int, int]], forests: list[list[int]], order: range
+) -> Forests:
+    """Root every tree at the first of its variables that is an end of it, and go through it depth
+    first.
+    """
+    nodes, downwards = (
+        np.full((len(forests), n, 6), -1, np.int32),
+        np.zeros((len(forests), n), np.int32),
+    )
+    copies = np.bincount([e for forest in forests for e in forest], minlength=len(pairs)).astype(
+        np.int32
+    )
     for T, forest in enumerate(forests):
         near: list[list[tuple[int, int]]] = [[] for _ in range(n)]
         for e in forest:

@@ -1,4 +1,6 @@
-"""Reweighted belief propagation: an upper bound on the log-partition function that holds at any messages."""
+"""Reweighted belief propagation: an upper bound on the log-partition function that holds at any
+messages.
+"""
 
 from __future__ import annotations
 
@@ -20,44 +22,53 @@ from structopt.kernels.waist.record import Array, Record
 
 
 class TreeReweightedBP(Inference):
-    """Bound temperature * log Z (at temperature 0 the best score) from above, and pass messages that lower the bound.
+    """Bound temperature * log Z (at temperature 0 the best score) from above, and pass messages
+    that lower the bound.
 
-    Graphs of pairs of variables (factor_graph=pairwise) are divided among a few spanning forests, whose log Z have the bound as
-    their mean; the potentials of the variables in the forests are the messages, and passes minimise over those of one variable
-    after another. So the bound never rises, and without a temperature of 0 it comes down to the least of its kind. On graphs
-    without cycles it is exact.
+    Graphs of pairs of variables (factor_graph=pairwise) are divided among a few spanning forests,
+    whose log Z have the bound as their mean; the potentials of the variables in the forests are the
+    messages, and passes minimise over those of one variable after another. So the bound never
+    rises, and without a temperature of 0 it comes down to the least of its kind. On graphs without
+    cycles it is exact.
 
-    In other graphs every factor has a counting number, such that the entropies of the factors, so weighted, are together no
-    less than the entropy of the outputs. Where a TREE factor covers the variables its number is 1 and the others' are 0 (their
-    best configurations) or small; elsewhere a factor's is 1 over the number of factors at its variables.
+    In other graphs every factor has a counting number, such that the entropies of the factors, so
+    weighted, are together no less than the entropy of the outputs. Where a TREE factor covers the
+    variables its number is 1 and the others' are 0 (their best configurations) or small; elsewhere
+    a factor's is 1 over the number of factors at its variables.
 
-    Because the bound holds at any messages, and after any number of passes, losses are never negative.
+    Because the bound holds at any messages, and after any number of passes, losses are never
+    negative.
 
     Parameters
     ----------
     passes : int
-        The most passes over the variables of a graph of pairs; in others, the most steps of an instance's messages, each of
-        which evaluates the bound once more. 0 leaves the messages as they are.
+        The most passes over the variables of a graph of pairs; in others, the most steps of an
+        instance's messages, each of which evaluates the bound once more. 0 leaves the messages as
+        they are.
     tolerance : float
-        Passes end when one lowers the bound by no more than this (scores' unit), steps when they aim at no more.
+        Passes end when one lowers the bound by no more than this (scores' unit), steps when they
+        aim at no more.
     smoothing : float
-        Counting number of the factors beside a TREE, all those at a variable together. 0 gives the tightest bound, larger
-        values marginals of the factors that change smoothly with the scores. Graphs of pairs have no use for it.
+        Counting number of the factors beside a TREE, all those at a variable together. 0 gives the
+        tightest bound, larger values marginals of the factors that change smoothly with the scores.
+        Graphs of pairs have no use for it.
     warm_start : bool
-        Whether each instance keeps its messages until its next visit: few passes then do, for a float a link of memory; in
-        graphs of pairs, one a forest and state of a variable (d/2 forests where d variables are all joined).
+        Whether each instance keeps its messages until its next visit: few passes then do, for a
+        float a link of memory; in graphs of pairs, one a forest and state of a variable (d/2
+        forests where d variables are all joined).
     predictions : str
-        ``loopy_bp``: by belief propagation, since a bound that is loose before its steps have converged has poor marginals;
-        ``bound``: by the bound's own.
+        ``loopy_bp``: by belief propagation, since a bound that is loose before its steps have
+        converged has poor marginals; ``bound``: by the bound's own.
     decoding_temperature : float
-        Temperature of the marginals that predictions are read off, as the output of least expected cost; 0 takes those of
-        the best score.
+        Temperature of the marginals that predictions are read off, as the output of least expected
+        cost; 0 takes those of the best score.
 
     Notes
     -----
-    The value is convex in the scores at given messages, of which the marginals are the gradient; but messages follow the
-    scores, and convexity as a whole holds only where they have converged. A pass of a graph of pairs costs O(edges K^2).
-    Wainwright et al. (2005); passes after Kolmogorov (2006); the entropies' inequality is Madiman and Tetali's (2010).
+    The value is convex in the scores at given messages, of which the marginals are the gradient;
+    but messages follow the scores, and convexity as a whole holds only where they have converged. A
+    pass of a graph of pairs costs O(edges K^2). Wainwright et al. (2005); passes after Kolmogorov
+    (2006); the entropies' inequality is Madiman and Tetali's (2010).
     """
 
     of_factors = FactorAbility.MAXIMUM | FactorAbility.MARGINALS
@@ -72,16 +83,33 @@ class TreeReweightedBP(Inference):
         decoding_temperature: float = 1.0,
     ) -> None:
         if passes < 0:
-            raise ConfigError(f"inference.passes must not be negative, not {passes}. 20 are usual; 0 keeps the first bound.")
-        for name, value in (("tolerance", tolerance), ("smoothing", smoothing), ("decoding_temperature", decoding_temperature)):
+            raise ConfigError(
+                f"inference.passes must not be negative, not {passes}. 20 are usual; 0 keeps the "
+                "first bound."
+            )
+        for name, value in (
+            ("tolerance", tolerance),
+            ("smoothing", smoothing),
+            ("decoding_temperature", decoding_temperature),
+        ):
             if not 0.0 <= value < np.inf:
-                raise ConfigError(f"inference.{name} must be 0 or a positive number, not {value:g}.")
+                raise ConfigError(
+                    f"inference.{name} must be 0 or a positive number, not {value:g}."
+                )
         self.passes, self.tolerance, self.smoothing = passes, tolerance, smoothing
-        self.warm_start, self.predictions, self.decoding_temperature = warm_start, predictions, decoding_temperature
+        self.warm_start, self.predictions, self.decoding_temperature = (
+            warm_start,
+            predictions,
+            decoding_temperature,
+        )
 
     def decoder(self) -> Any:
         """Return the inference that makes predictions."""
-        return LoopyBP(decoding_temperature=self.decoding_temperature) if self.predictions == "loopy_bp" else self
+        return (
+            LoopyBP(decoding_temperature=self.decoding_temperature)
+            if self.predictions == "loopy_bp"
+            else self
+        )
 
     @property
     def messages(self) -> Messages:
@@ -93,11 +121,15 @@ class TreeReweightedBP(Inference):
         return Ability.MAP | Ability.MARGINALS | Ability.UPPER if kind.loopy else Ability(0)
 
     def converged(self, structure: Structure | None = None) -> TreeReweightedBP:
-        """Return itself, or with `warm_start` the limit of its bound: itself stateless, with more passes."""
+        """Return itself, or with `warm_start` the limit of its bound: itself stateless, with more
+        passes.
+        """
         if not self.warm_start:
             return self
         passes, tolerance = max(self.passes, 1000), min(self.tolerance, 1e-6)
-        return TreeReweightedBP(passes, tolerance, self.smoothing, False, self.predictions, self.decoding_temperature)
+        return TreeReweightedBP(
+            passes, tolerance, self.smoothing, False, self.predictions, self.decoding_temperature
+        )
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Pick the algorithm for a kind of structure."""
@@ -107,7 +139,9 @@ class TreeReweightedBP(Inference):
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:
-        """Choose forests, and give the structure scratch for its largest instance, and with `warm_start` room for messages."""
+        """Choose forests, and give the structure scratch for its largest instance, and with
+        `warm_start` room for messages.
+        """
         from structopt.inference.factor_sizes import message_offsets
         from structopt.kernels.loopy.trw_bp import WORK
 
@@ -121,22 +155,34 @@ class TreeReweightedBP(Inference):
         memory = np.zeros(len(structure) + 1, np.int64)
         if self.warm_start:
             count = np.array([len(one.nodes) for one in forests] + [0])[graph]
-            kept = np.where(graph < 0, np.diff(message_offsets(structure.record)), count * _shared(structure.record))
+            kept = np.where(
+                graph < 0,
+                np.diff(message_offsets(structure.record)),
+                count * _shared(structure.record),
+            )
             memory[1:] = np.cumsum(kept)
         return replace(structure, work=work, memory=memory)
 
 
 def _forests(record: Record) -> tuple[list[Forests], Array]:
-    """The forests of every different graph of pairs, and of each instance the number of its graph; -1: it is no such graph."""
+    """The forests of every different graph of pairs, and of each instance the number of its graph;
+    -1: it is no such graph.
+    """
     from structopt.kernels.loopy.factors import FACTORS, TABLE
 
     f = FACTORS.open(record)
-    others = np.cumsum([0, *(f.kinds != TABLE)])[f.factors], np.cumsum([0, *(f.widths < 2)])[f.variables]
+    others = (
+        np.cumsum([0, *(f.kinds != TABLE)])[f.factors],
+        np.cumsum([0, *(f.widths < 2)])[f.variables],
+    )
     numbers: dict[tuple[int, bytes], int] = {}
     forests: list[Forests] = []
     graph = np.full(len(f.shared), -1)
     for i in np.flatnonzero((np.diff(others[0]) == 0) & (np.diff(others[1]) == 0)).tolist():
-        n, linked = int(f.variables[i + 1] - f.variables[i]), f.linked[f.links[f.factors[i]] : f.links[f.factors[i + 1]]]
+        n, linked = (
+            int(f.variables[i + 1] - f.variables[i]),
+            f.linked[f.links[f.factors[i]] : f.links[f.factors[i + 1]]],
+        )
         key = n, linked.tobytes()
         if key not in numbers:
             numbers[key] = len(forests)
@@ -146,18 +192,27 @@ def _forests(record: Record) -> tuple[list[Forests], Array]:
 
 
 def _scratch(record: Record, used: bool) -> dict[str, int]:
-    """Sizes of the scratch for the largest instance without forests; none where there is no such instance."""
+    """Sizes of the scratch for the largest instance without forests; none where there is no such
+    instance.
+    """
     from structopt.inference.factor_sizes import factor_sizes
 
     size = factor_sizes(record)
-    sizes = {"u": size.shared, "z": size.shared + size.private, "degree": size.shared, "n": size.linked}
+    sizes = {
+        "u": size.shared,
+        "z": size.shared + size.private,
+        "degree": size.shared,
+        "n": size.linked,
+    }
     sizes |= dict.fromkeys(("messages", "local", "direction", "kept", "kept_local"), size.messages)
     sizes |= {"p": max(size.private, size.linked), "floats": size.floats, "ints": size.ints}
     return sizes if used else dict.fromkeys(sizes, 0)
 
 
 def _forest_work(record: Record, graph: Array, forests: list[Forests]) -> dict[str, Any]:
-    """The forests, the number of each instance's graph, and sizes of the scratch for the largest."""
+    """The forests, the number of each instance's graph, and sizes of the scratch for the
+    largest.
+    """
     from structopt.inference.factor_sizes import factor_sizes
     from structopt.kernels.loopy.factors import FACTORS
 

@@ -1,4 +1,6 @@
-"""Dual ascent on shards of a corpus, in parallel, whose dual steps are added up after every pass (CoCoA+)."""
+"""Dual ascent on shards of a corpus, in parallel, whose dual steps are added up after every pass
+(CoCoA+).
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,17 @@ from structopt.learning.wrapped import Wrapped
 
 
 class Ascent(NamedTuple):
-    """The result of a pass over a shard: all of its state, the weights among it packed, and the report."""
+    """The result of a pass over a shard: all of its state, the weights among it packed, and the
+    report.
+    """
 
     state: PackedState
     report: Report
 
 
 class Ascents(Protocol):
-    """Passes of a dual method over the shards of a problem, which keep the dual variables of their instances.
+    """Passes of a dual method over the shards of a problem, which keep the dual variables of their
+    instances.
 
     Attributes
     ----------
@@ -38,7 +43,8 @@ class Ascents(Protocol):
         """The problem whose instances the shards hold."""
 
     def run(self, state: State, starts: Sequence[Array]) -> Iterator[Ascent]:
-        """Make a pass on every shard, each from its own weights; the results in the order of the shards.
+        """Make a pass on every shard, each from its own weights; the results in the order of the
+        shards.
 
         Parameters
         ----------
@@ -49,10 +55,14 @@ class Ascents(Protocol):
         """
 
     def finished(self, state: State) -> None:
-        """Take note of the state of the whole to which the last pass led: from it the next one goes on without new variables."""
+        """Take note of the state of the whole to which the last pass led: from it the next one goes
+        on without new variables.
+        """
 
     def losses(self, packed: PackedState) -> float:
-        """Sum of the losses of all instances at the entry ``theta``, each shard's computed where it is."""
+        """Sum of the losses of all instances at the entry ``theta``, each shard's computed where it
+        is.
+        """
 
 
 MakeAscents = Callable[[Objective, Optimizer, int], Ascents]
@@ -60,20 +70,25 @@ MakeAscents = Callable[[Objective, Optimizer, int], Ascents]
 
 
 class AddedDuals(Wrapped):
-    """A dual method whose passes are made on the shards of the corpus, and whose steps on the dual are added up.
+    """A dual method whose passes are made on the shards of the corpus, and whose steps on the dual
+    are added up.
 
-    The dual variables z_bar of all instances have the weights theta = C sum_i F_i (z_i - z_bar_i). In a pass each of S shards
-    climbs, over its own instances, a lower bound of the dual in which every step counts S times in the quadratic term:
+    The dual variables z_bar of all instances have the weights theta = C sum_i F_i (z_i - z_bar_i).
+    In a pass each of S shards climbs, over its own instances, a lower bound of the dual in which
+    every step counts S times in the quadratic term:
 
-        theta_s <- theta - S C tau F_i d,       z_bar_i <- z_bar_i + tau d            (the method's own visits, with S C for C)
+        theta_s <- theta - S C tau F_i d,       z_bar_i <- z_bar_i + tau d            (the method's
+        own visits, with S C for C)
 
-    from weights of the whole, which are no function of the shard's duals alone: theta in the first pass, and weights o_s to which
-    momentum takes them in later ones (`structopt.learning.momentum`). Afterwards
+    from weights of the whole, which are no function of the shard's duals alone: theta in the first
+    pass, and weights o_s to which momentum takes them in later ones
+    (`structopt.learning.momentum`). Afterwards
 
         theta <- theta + sum_s (theta_s - o_s) / S,
 
-    the weights of all dual variables together. So D <= P* at every pass, and the optimum is that of the method in one thread; P
-    and D are those of the whole. With one shard the states are those of the method alone, bit for bit.
+    the weights of all dual variables together. So D <= P* at every pass, and the optimum is that of
+    the method in one thread; P and D are those of the whole. With one shard the states are those of
+    the method alone, bit for bit.
 
     Parameters
     ----------
@@ -86,8 +101,8 @@ class AddedDuals(Wrapped):
 
     Notes
     -----
-    Ma, Smith, Jaggi, Jordan, Richtarik and Takac (2015), "Adding vs. averaging in distributed primal-dual optimization":
-    aggregation gamma = 1, sigma' = S. Theirs has no momentum.
+    Ma, Smith, Jaggi, Jordan, Richtarik and Takac (2015), "Adding vs. averaging in distributed
+    primal-dual optimization": aggregation gamma = 1, sigma' = S. Theirs has no momentum.
     """
 
     def __init__(self, optimizer: Optimizer, shards: int, make_ascents: MakeAscents) -> None:
@@ -96,11 +111,18 @@ class AddedDuals(Wrapped):
         self._ascents: Ascents | None = None
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
-        """Bytes that the method takes: once here, once with the shards, and once in what they return; and the shards' moves."""
+        """Bytes that the method takes: once here, once with the shards, and once in what they
+        return; and the shards' moves.
+        """
         alone = self.optimizer.footprint(sizes, loss)
-        state, moves = sum(alone.state.values()), self.shards * sizes.weight_vector if self.shards > 1 else 0
+        state, moves = (
+            sum(alone.state.values()),
+            self.shards * sizes.weight_vector if self.shards > 1 else 0,
+        )
         both = {**alone.state, "moves of the shards": moves}
-        return replace(alone, state=both, kept=alone.kept + state, step=alone.step + 2 * state + 2 * moves)
+        return replace(
+            alone, state=both, kept=alone.kept + state, step=alone.step + 2 * state + 2 * moves
+        )
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the method, for the whole problem."""
@@ -115,13 +137,18 @@ class AddedDuals(Wrapped):
         sums: State = {}
         shares: list[State] = []
         moves: list[Array] = []
-        for start, ascent in zip(starts, self._over_shards(problem).run(state, starts), strict=True):
+        for start, ascent in zip(
+            starts, self._over_shards(problem).run(state, starts), strict=True
+        ):
             opened = ascent.state.opened(scorer)
             end = scorer.compress(opened.pop("theta"))
             moves.append((end - start) / self.shards)
-            theta = end if self.shards == 1 else theta + moves[-1]  # a single shard's end, to the last bit
+            # a single shard's end, to the last bit
+            theta = end if self.shards == 1 else theta + moves[-1]
             for name in weights_in(opened):
-                sums[name] = self._added(sums[name] if name in sums else state[name], state[name], opened.pop(name))
+                sums[name] = self._added(
+                    sums[name] if name in sums else state[name], state[name], opened.pop(name)
+                )
             shares.append(opened)
             losses += ascent.report.loss
         after = self.optimizer.united(state, shares) | sums
@@ -137,7 +164,9 @@ class AddedDuals(Wrapped):
         return problem.ridge(weights) + self._over_shards(problem).losses(packed) / problem.m
 
     def _added(self, total: Array, start: Array, end: Array) -> Array:
-        """Add what a shard's pass did to a statistic of the weights; a single one's end is taken as it is."""
+        """Add what a shard's pass did to a statistic of the weights; a single one's end is taken as
+        it is.
+        """
         return end if self.shards == 1 else total + (end - start) / self.shards
 
     def _over_shards(self, problem: Objective) -> Ascents:
@@ -147,10 +176,20 @@ class AddedDuals(Wrapped):
 
 
 def weights_in(state: State) -> list[str]:
-    """Names of the arrays of one dimension: weights, and statistics of them. What belongs to instances has two dimensions."""
-    return [name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1]
+    """Names of the arrays of one dimension: weights, and statistics of them. What belongs to
+    instances has two dimensions.
+    """
+    return [
+        name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1
+    ]
 
 
 def added(optimizer: Optimizer, shards: int, make_ascents: MakeAscents) -> Optimizer:
-    """Return the optimizer, with the dual steps of shards added up where there are shards and it has dual steps."""
-    return AddedDuals(optimizer, shards, make_ascents) if shards and optimizer.plan.additive else optimizer
+    """Return the optimizer, with the dual steps of shards added up where there are shards and it
+    has dual steps.
+    """
+    return (
+        AddedDuals(optimizer, shards, make_ascents)
+        if shards and optimizer.plan.additive
+        else optimizer
+    )

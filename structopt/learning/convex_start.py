@@ -12,15 +12,19 @@ from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
 
 DONE = "convex_done"
-"""Name in a state of the number of passes so far with the convex loss, plus one after the first pass with the loss itself."""
+"""Name in a state of the number of passes so far with the convex loss, plus one after the first
+pass with the loss itself.
+"""
 
 
 class ConvexStart(Wrapped):
-    """An optimizer that minimises a convex loss for some passes, and from the weights that this leads to the loss of the problem.
+    """An optimizer that minimises a convex loss for some passes, and from the weights that this
+    leads to the loss of the problem.
 
-    The same optimizer does both: for the loss of the problem it begins anew, at the weights that it would return for the convex
-    one. The state says which of the two losses the next pass minimises, so that a run resumed from any checkpoint has the same
-    bits. Reports of the convex passes have no objective, bound or reason to stop, which would be those of another problem.
+    The same optimizer does both: for the loss of the problem it begins anew, at the weights that it
+    would return for the convex one. The state says which of the two losses the next pass minimises,
+    so that a run resumed from any checkpoint has the same bits. Reports of the convex passes have
+    no objective, bound or reason to stop, which would be those of another problem.
 
     Parameters
     ----------
@@ -61,4 +65,6 @@ class ConvexStart(Wrapped):
 
 def from_convex(optimizer: Optimizer, problem: Objective, first: Beginning | None) -> Optimizer:
     """Return the optimizer, with a start from a convex loss where the loss has one."""
-    return ConvexStart(optimizer, problem.with_loss(first.loss), first.passes) if first else optimizer
+    return (
+        ConvexStart(optimizer, problem.with_loss(first.loss), first.passes) if first else optimizer
+    )

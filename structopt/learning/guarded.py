@@ -14,7 +14,9 @@ from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
 
 MARGIN = 0.2
-"""Share of P by which a pass may raise it: near a small minimum, passes of good online steps move P up and down by up to .13."""
+"""Share of P by which a pass may raise it: near a small minimum, passes of good online steps move P
+up and down by up to .13.
+"""
 MOST = 6
 """How often a pass is made again, before it is given up."""
 PRIMAL = "guard_primal"
@@ -24,10 +26,11 @@ PRIMAL = "guard_primal"
 class Guarded(Wrapped):
     """An optimizer with a step length, whose passes do not raise P(theta) by much.
 
-    A pass from theta to theta' with P(theta') > (1 + `MARGIN`) P(theta), at the weights that would be returned, is undone: the
-    optimizer shortens its steps, and makes the pass again in the same order. After `MOST` times the pass is left undone, and the
-    next begins with steps that are shorter still; unless P is not even finite then, which ends the run. Where no pass raises P
-    by so much, the states are those of the optimizer alone, bit for bit.
+    A pass from theta to theta' with P(theta') > (1 + `MARGIN`) P(theta), at the weights that would
+    be returned, is undone: the optimizer shortens its steps, and makes the pass again in the same
+    order. After `MOST` times the pass is left undone, and the next begins with steps that are
+    shorter still; unless P is not even finite then, which ends the run. Where no pass raises P by
+    so much, the states are those of the optimizer alone, bit for bit.
 
     Parameters
     ----------
@@ -36,7 +39,8 @@ class Guarded(Wrapped):
 
     Notes
     -----
-    It keeps a second copy of the state during a pass, and evaluates P after each, which the trainer would do anyway.
+    It keeps a second copy of the state during a pass, and evaluates P after each, which the trainer
+    would do anyway.
     """
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
@@ -70,9 +74,14 @@ class Guarded(Wrapped):
                 )
             problem.messages[:] = messages
             start = self.optimizer.shortened(start)
-        if not isfinite(primal):  # no length of the steps keeps the numbers finite: the trainer ends the run at such a report
-            return {**after, PRIMAL: primal}, replace(report, primal=primal, repeated=MOST + 1, judging_seconds=judging)
-        report = replace(report, primal=before, dual=None, repeated=MOST + 1, judging_seconds=judging)
+        # no length of the steps keeps the numbers finite: the trainer ends the run at such a report
+        if not isfinite(primal):
+            return {**after, PRIMAL: primal}, replace(
+                report, primal=primal, repeated=MOST + 1, judging_seconds=judging
+            )
+        report = replace(
+            report, primal=before, dual=None, repeated=MOST + 1, judging_seconds=judging
+        )
         return {**start, PRIMAL: before}, report
 
     def _bounds(self, problem: Objective, state: State) -> tuple[float, float | None]:
@@ -84,5 +93,7 @@ class Guarded(Wrapped):
 
 
 def guarded(optimizer: Optimizer, objective_every: int) -> Optimizer:
-    """Return the optimizer, guarded where P is evaluated after every pass and its steps have a length."""
+    """Return the optimizer, guarded where P is evaluated after every pass and its steps have a
+    length.
+    """
     return Guarded(optimizer) if objective_every == 1 and optimizer.plan.shortens else optimizer

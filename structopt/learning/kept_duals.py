@@ -1,6 +1,8 @@
-"""Dual variables and kept outputs of earlier instances, in the state of a problem that has them among others.
+"""Dual variables and kept outputs of earlier instances, in the state of a problem that has them
+among others.
 
-An earlier instance may have more parts than it had, where there are new labels: its dual variables are zero there.
+An earlier instance may have more parts than it had, where there are new labels: its dual variables
+are zero there.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ from structopt.kernels.waist.record import Array
 
 
 def restore_duals(problem: Objective, state: State, earlier: Earlier) -> None:
-    """Put an earlier state's arrays over instances, over parts and over kept outputs into a new one.
+    """Put an earlier state's arrays over instances, over parts and over kept outputs into a new
+    one.
 
-    The instances that the earlier state does not have get the largest gap of those that it has, so that they are drawn soon.
+    The instances that the earlier state does not have get the largest gap of those that it has, so
+    that they are drawn soon.
 
     Parameters
     ----------
@@ -41,17 +45,22 @@ def restore_duals(problem: Objective, state: State, earlier: Earlier) -> None:
     rooms, slots = state["kept_rooms"][0], old["kept_counts"].shape[1]
     if not np.array_equal(rooms[: kept + 1], old["kept_rooms"][0]):
         raise ConfigError(
-            "warm_start.state=all: the earlier state has room for other outputs than those of the first instances of these data. "
+            "warm_start.state=all: the earlier state has room for other outputs than those of "
+            "the first instances of these data. "
             "Give all instances that it has seen, in the same order, and new ones after them."
         )
     for name in ("kept_counts", "kept_masses"):
         state[name][0, :slots] = old[name][0]
     state["kept_values"][0, : rooms[kept]] = old["kept_values"][0]
-    state["kept_parts"][0, : rooms[kept]] = _renumbered(problem, old["kept_parts"][0], rooms[: kept + 1], parts)
+    state["kept_parts"][0, : rooms[kept]] = _renumbered(
+        problem, old["kept_parts"][0], rooms[: kept + 1], parts
+    )
 
 
 def _renumbered(problem: Objective, numbers: Array, rooms: Array, parts: Array) -> Array:
-    """Numbers of parts within their instances, given numbers within the earlier instances, and where earlier parts are now."""
+    """Numbers of parts within their instances, given numbers within the earlier instances, and
+    where earlier parts are now.
+    """
     starts = problem.structure.parts[: len(rooms)]
     counts = np.bincount(np.searchsorted(starts, parts, "right") - 1, minlength=len(rooms) - 1)
     firsts, moved = np.cumsum(counts) - counts, numbers.copy()

@@ -1,4 +1,6 @@
-"""A pass in batches with an implicit step on the regulariser after each: lazy for sparse features, dense for other scorers."""
+"""A pass in batches with an implicit step on the regulariser after each: lazy for sparse features,
+dense for other scorers.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +17,28 @@ from structopt.learning.averaging import add_to_total
 
 
 def lazy_bytes(sizes: ProblemSizes) -> int:
-    """Bytes of the rates and of the gradient of a batch, and of the visits at which weights were last up to date."""
+    """Bytes of the rates and of the gradient of a batch, and of the visits at which weights were
+    last up to date.
+    """
     return 2 * sizes.weight_vector + sizes.weight_vector // 2
 
 
-def lazy_pass(problem: Objective, driver: Any, state: State, batch_size: int, sparse: bool, *arguments: Any) -> float:
-    """Call a driver that steps by `structopt.kernels.learn.lazy_regularization`; return the sum of the losses.
+def lazy_pass(
+    problem: Objective, driver: Any, state: State, batch_size: int, sparse: bool, *arguments: Any
+) -> float:
+    """Call a driver that steps by `structopt.kernels.learn.lazy_regularization`; return the sum of
+    the losses.
 
-    The pass and its visits are counted in the state. A call has batches of one size, so that a short last batch is a call of
-    its own: its gradient is a mean, and its iterate enters the sum of the iterates as often as it has instances.
+    The pass and its visits are counted in the state. A call has batches of one size, so that a
+    short last batch is a call of its own: its gradient is a mean, and its iterate enters the sum of
+    the iterates as often as it has instances.
 
     Parameters
     ----------
     problem : Objective
     driver : compiled driver
-        Its arguments are the order, `Lazy`, `Rule` and the `arguments`. It sets the rates of weights that are not 0 first.
+        Its arguments are the order, `Lazy`, `Rule` and the `arguments`. It sets the rates of
+        weights that are not 0 first.
     state : State
         With ``theta``, ``total``, ``visits`` and ``epoch``.
     batch_size : int
@@ -47,17 +56,24 @@ def lazy_pass(problem: Objective, driver: Any, state: State, batch_size: int, sp
     for visits, size in ((order[:full], batch), (order[full:], len(order) - full)):
         if len(visits):
             stamps = np.zeros(problem.dimension, np.int32)
-            lazy = Lazy(state["theta"], state["total"], rates, stamps, dense, touched, stale, missed)
-            losses += problem.run(driver, visits, lazy, Rule(problem.regularization, sparse, size), *arguments)
+            lazy = Lazy(
+                state["theta"], state["total"], rates, stamps, dense, touched, stale, missed
+            )
+            losses += problem.run(
+                driver, visits, lazy, Rule(problem.regularization, sparse, size), *arguments
+            )
     state["visits"] += float(len(order))
     state["epoch"] += 1
     return losses
 
 
-def dense_pass(problem: Objective, state: State, batch_size: int, update: Callable[[Array], None]) -> float:
+def dense_pass(
+    problem: Objective, state: State, batch_size: int, update: Callable[[Array], None]
+) -> float:
     """Make a step at all weights for every batch; return the sum of the losses.
 
-    For scorers whose gradients are not made of the columns of single instances. The pass and its visits are counted in the state.
+    For scorers whose gradients are not made of the columns of single instances. The pass and its
+    visits are counted in the state.
 
     Parameters
     ----------
@@ -67,7 +83,8 @@ def dense_pass(problem: Objective, state: State, batch_size: int, update: Callab
     batch_size : int
         Instances a step; the last batch of a pass may have fewer.
     update : callable
-        Takes the mean gradient of a batch's losses, shape (dimension,), and changes ``theta`` in place.
+        Takes the mean gradient of a batch's losses, shape (dimension,), and changes ``theta`` in
+        place.
     """
     order, losses = problem.order(state["epoch"]), 0.0
     for first in range(0, len(order), batch_size):
@@ -81,8 +98,11 @@ def dense_pass(problem: Objective, state: State, batch_size: int, update: Callab
     return losses
 
 
-def dense_step(theta: Array, gradient: Array, rates: Array, regularization: float, sparse: bool) -> None:
-    """Make the step of `structopt.kernels.learn.lazy_regularization` at all coordinates at once, in place.
+def dense_step(
+    theta: Array, gradient: Array, rates: Array, regularization: float, sparse: bool
+) -> None:
+    """Make the step of `structopt.kernels.learn.lazy_regularization` at all coordinates at once, in
+    place.
 
     l2: (theta - r g) / (1 + r lambda)          l1: sign(x) max(0, |x| - r lambda),  x = theta - r g
     """

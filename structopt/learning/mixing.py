@@ -1,4 +1,6 @@
-"""Iterative parameter mixing: online passes over shards, in parallel, whose states are averaged after every pass."""
+"""Iterative parameter mixing: online passes over shards, in parallel, whose states are averaged
+after every pass.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,19 @@ from structopt.learning.mixture import Mixture, PackedState
 from structopt.learning.wrapped import Wrapped
 
 ALONE = 1
-"""Passes over the whole corpus before the first on shards: mixing from zero weights on is several times as slow."""
+"""Passes over the whole corpus before the first on shards: mixing from zero weights on is several
+times as slow.
+"""
 DONE = "passes_done"
 """Name in a state of the number of passes so far."""
 MEAN = "mixed_mean"
-"""Name in a state of the mean of the passes' means, which is returned where the mean of the iterates is asked for."""
+"""Name in a state of the mean of the passes' means, which is returned where the mean of the
+iterates is asked for.
+"""
 LATER = 4
-"""The mean of pass t counts about t to this power in `MEAN`: early passes are far from where later ones lead."""
+"""The mean of pass t counts about t to this power in `MEAN`: early passes are far from where later
+ones lead.
+"""
 
 
 class ShardPass(NamedTuple):
@@ -35,7 +43,8 @@ class ShardPass(NamedTuple):
     messages : float64 vector
         Of the shard's instances.
     mean : float64 vector or None
-        The mean of the iterates of this pass, packed as the weights of the state are; None where the last one is returned.
+        The mean of the iterates of this pass, packed as the weights of the state are; None where
+        the last one is returned.
     """
 
     state: PackedState
@@ -58,10 +67,14 @@ class ShardPasses(Protocol):
 
     @property
     def coordinates(self) -> Sequence[Array | None]:
-        """Of the weights that may move, the numbers of those that each shard reads; None for all."""
+        """Of the weights that may move, the numbers of those that each shard reads; None for
+        all.
+        """
 
     def run(self, packed: PackedState) -> Iterator[ShardPass]:
-        """Make a pass on every shard from the same state; the results in the order of the shards."""
+        """Make a pass on every shard from the same state; the results in the order of the
+        shards.
+        """
 
 
 MakePasses = Callable[[Objective, Optimizer, int], ShardPasses]
@@ -69,15 +82,18 @@ MakePasses = Callable[[Objective, Optimizer, int], ShardPasses]
 
 
 class Mixed(Wrapped):
-    """An online optimizer whose passes are made on the shards of the corpus, and the resulting states mixed.
+    """An online optimizer whose passes are made on the shards of the corpus, and the resulting
+    states mixed.
 
-    The first pass is one over the whole corpus. Every later one begins on all shards with the same state x; then
+    The first pass is one over the whole corpus. Every later one begins on all shards with the same
+    state x; then
 
         x_j <- x_j + n_j^-3/4 sum_s (x_sj - x_j),
 
-    x_s being the state after the pass over shard s, the sum over the n_j shards that read weight j and moved it or a statistic of
-    it. Numbers are averaged over all shards. What is returned, where the optimizer returns a mean of its iterates, is a mean of
-    the means M_t of the passes, mixed like the iterates, in which pass t counts about t^4 (Shamir and Zhang's, eta = 4):
+    x_s being the state after the pass over shard s, the sum over the n_j shards that read weight j
+    and moved it or a statistic of it. Numbers are averaged over all shards. What is returned, where
+    the optimizer returns a mean of its iterates, is a mean of the means M_t of the passes, mixed
+    like the iterates, in which pass t counts about t^4 (Shamir and Zhang's, eta = 4):
 
         mean_t = mean_{t-1} + 5/(t + 4) (M_t - mean_{t-1}).
 
@@ -86,7 +102,8 @@ class Mixed(Wrapped):
     Parameters
     ----------
     optimizer : Optimizer
-        One that is ``mixable``: its state is a point and statistics of the iterates, without dual variables of instances.
+        One that is ``mixable``: its state is a point and statistics of the iterates, without dual
+        variables of instances.
     shards : int
         S.
     make_passes : callable
@@ -94,9 +111,10 @@ class Mixed(Wrapped):
 
     Notes
     -----
-    McDonald, Hall and Mann (2010), "Distributed training strategies for the structured perceptron", Figure 3. Theirs has uniform
-    mixture weights, by which a weight that only one shard moves moves 1/S as far; no first pass over the whole corpus; and a mean
-    in which all passes count alike. Shamir and Zhang (2013), "Stochastic gradient descent for non-smooth optimization", equation
+    McDonald, Hall and Mann (2010), "Distributed training strategies for the structured perceptron",
+    Figure 3. Theirs has uniform mixture weights, by which a weight that only one shard moves moves
+    1/S as far; no first pass over the whole corpus; and a mean in which all passes count alike.
+    Shamir and Zhang (2013), "Stochastic gradient descent for non-smooth optimization", equation
     (4), for the mean.
     """
 
@@ -112,36 +130,52 @@ class Mixed(Wrapped):
         return replace(plan, weights=(*plan.weights, MEAN))
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
-        """Bytes that the other one takes, and a state for every shard beside the mixture of them."""
+        """Bytes that the other one takes, and a state for every shard beside the mixture of
+        them.
+        """
         alone = self.optimizer.footprint(sizes, loss)
         mean = {"mean of the passes": sizes.weight_vector} if self.shards > 1 else {}
         return replace(
-            alone, state={**alone.state, **mean}, step=alone.step + (self.shards + 3) * sum(alone.state.values())
-        )  # fmt: skip
+            alone,
+            state={**alone.state, **mean},
+            step=alone.step + (self.shards + 3) * sum(alone.state.values()),
+        )
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the optimizer, for the whole problem."""
         return {**self.optimizer.init(problem, weights), DONE: 0}
 
     def continued(self, problem: Objective, earlier: Earlier) -> State:
-        """Return the state in which the optimizer goes on, over shards at once where there were passes before."""
+        """Return the state in which the optimizer goes on, over shards at once where there were
+        passes before.
+        """
         done = earlier.state.get(DONE, earlier.state["epoch"])
         mean = {MEAN: earlier.state[MEAN]} if MEAN in earlier.state else {}
         return {**self.optimizer.continued(problem, earlier), DONE: done, **mean}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """Make one pass: the first over the whole corpus, each later one on every shard, with the states mixed afterwards."""
+        """Make one pass: the first over the whole corpus, each later one on every shard, with the
+        states mixed afterwards.
+        """
         done, mean = state[DONE], state.get(MEAN)
         inner = {name: value for name, value in state.items() if name not in (DONE, MEAN)}
         if done >= ALONE:
             inner, report, latest = self._mixed(problem, inner)
         else:
             inner, report = self.optimizer.step(problem, inner)
-            latest = self.optimizer.weights(inner).copy() if self.shards > 1 and self.optimizer.averaged(inner) else None
+            latest = (
+                self.optimizer.weights(inner).copy()
+                if self.shards > 1 and self.optimizer.averaged(inner)
+                else None
+            )
         if latest is None:
             return {**inner, DONE: done + 1}, report
         share = (LATER + 1) / (done + 1 + LATER)
-        return {**inner, DONE: done + 1, MEAN: latest if mean is None else mean + share * (latest - mean)}, report
+        return {
+            **inner,
+            DONE: done + 1,
+            MEAN: latest if mean is None else mean + share * (latest - mean),
+        }, report
 
     def weights(self, state: State) -> Array:
         """Return the mean of the passes, or the weights that the optimizer has at its state."""
@@ -153,7 +187,9 @@ class Mixed(Wrapped):
             self._passes = self.make_passes(problem, self.optimizer, self.shards)
         start = PackedState.of(state, problem.scorer)
         reports, mixture = [], Mixture(start, problem.scorer)
-        for passed, coordinates in zip(self._passes.run(start), self._passes.coordinates, strict=True):
+        for passed, coordinates in zip(
+            self._passes.run(start), self._passes.coordinates, strict=True
+        ):
             mixture.add(passed.state, passed.mean, coordinates)
             reports.append(passed.report)
         return mixture.state(), _summed(reports), mixture.mean()
@@ -162,7 +198,8 @@ class Mixed(Wrapped):
 def _summed(reports: Sequence[Report]) -> Report:
     """Return the report of all shards, which sums their losses."""
     return Report(
-        loss=sum(report.loss for report in reports), negative_losses=sum(report.negative_losses for report in reports)
+        loss=sum(report.loss for report in reports),
+        negative_losses=sum(report.negative_losses for report in reports),
     )
 
 

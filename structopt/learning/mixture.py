@@ -12,11 +12,14 @@ from structopt.core.scorer import Scorer
 from structopt.kernels.waist.record import Array
 
 SHARE = 0.75
-"""A weight moves by the sum of the moves of n shards, divided by n to this power: a mean of n steps is too short a step."""
+"""A weight moves by the sum of the moves of n shards, divided by n to this power: a mean of n steps
+is too short a step.
+"""
 
 
 class PackedState(NamedTuple):
-    """An optimizer's state as it is sent to shards and back: of its weights, only those that may move.
+    """An optimizer's state as it is sent to shards and back: of its weights, only those that may
+    move.
 
     Attributes
     ----------
@@ -37,15 +40,20 @@ class PackedState(NamedTuple):
 
     def opened(self, scorer: Scorer) -> State:
         """The state, in new arrays."""
-        arrays = {name: np.array(value) for name, value in self.values.items() if isinstance(value, np.ndarray)}
+        arrays = {
+            name: np.array(value)
+            for name, value in self.values.items()
+            if isinstance(value, np.ndarray)
+        }
         return self.values | arrays | {name: scorer.expand(arrays[name]) for name in self.weights}
 
 
 class Mixture:
-    """The mixture of states, which are added one by one, in the order of the shards; entries other than floats are alike in all.
+    """The mixture of states, which are added one by one, in the order of the shards; entries other
+    than floats are alike in all.
 
-    x_j + n_j^-3/4 sum_s (x_sj - x_j), over the n_j shards that read weight j and moved it or a statistic of it
-    (`structopt.learning.mixing.Mixed`); numbers are averaged over all.
+    x_j + n_j^-3/4 sum_s (x_sj - x_j), over the n_j shards that read weight j and moved it or a
+    statistic of it (`structopt.learning.mixing.Mixed`); numbers are averaged over all.
 
     Parameters
     ----------
@@ -57,11 +65,14 @@ class Mixture:
     def __init__(self, start: PackedState, scorer: Scorer) -> None:
         self.start, self.scorer = start, scorer
         self.moves: dict[str, Array] = {}
-        self.movers: dict[int, Array] = {}  # by length: entries of arrays as long as each other are of the same weights
+        # by length: entries of arrays as long as each other are of the same weights
+        self.movers: dict[int, Array] = {}
         self._last, self._floats = start, [dict[str, float]()]
         self._mean_moves: Array | None = None
 
-    def add(self, packed: PackedState, mean: Array | None = None, coordinates: Array | None = None) -> None:
+    def add(
+        self, packed: PackedState, mean: Array | None = None, coordinates: Array | None = None
+    ) -> None:
         """Add a state, and the mean of the iterates that led to it.
 
         Parameters
@@ -69,17 +80,29 @@ class Mixture:
         packed : PackedState
         mean : float64 vector or None
         coordinates : int64 vector or None
-            Of the weights that may move, the numbers of those that the shard reads: others move in it by the regulariser alone,
-            and are left to the shards that read them. None for all.
+            Of the weights that may move, the numbers of those that the shard reads: others move in
+            it by the regulariser alone, and are left to the shards that read them. None for all.
         """
         if packed.weights != self.start.weights:  # an array moved outside the weights that may move
             self._open()
             packed = PackedState(packed.opened(self.scorer), ())
         self._last = packed
-        self._floats.append({name: value for name, value in packed.values.items() if isinstance(value, float)})
-        moves = {name: value - self.start.values[name] for name, value in packed.values.items() if _averaged(value)}
-        moved = {length: _any_moved(moves, length) for length in {len(move) for move in moves.values()}}
-        if coordinates is not None and packed.weights and (length := len(packed.values[packed.weights[0]])) in moved:
+        self._floats.append(
+            {name: value for name, value in packed.values.items() if isinstance(value, float)}
+        )
+        moves = {
+            name: value - self.start.values[name]
+            for name, value in packed.values.items()
+            if _averaged(value)
+        }
+        moved = {
+            length: _any_moved(moves, length) for length in {len(move) for move in moves.values()}
+        }
+        if (
+            coordinates is not None
+            and packed.weights
+            and (length := len(packed.values[packed.weights[0]])) in moved
+        ):
             moved[length] &= _mask(length, coordinates)
         for name, move in moves.items():
             self.moves[name] = self.moves.get(name, 0.0) + np.where(moved[len(move)], move, 0.0)
@@ -89,7 +112,9 @@ class Mixture:
             theta = self.start.values["theta"]
             mean = mean if len(mean) == len(theta) else self.scorer.expand(mean)
             mask = moved[len(mean)]
-            self._mean_moves = (0.0 if self._mean_moves is None else self._mean_moves) + np.where(mask, mean - theta, 0.0)
+            self._mean_moves = (0.0 if self._mean_moves is None else self._mean_moves) + np.where(
+                mask, mean - theta, 0.0
+            )
 
     def mean(self) -> Array | None:
         """The mixture of the means of the iterates; None where there are none."""
@@ -101,12 +126,19 @@ class Mixture:
 
     def state(self) -> State:
         """Return the mixture."""
-        floats = {name: _mean([shard[name] for shard in self._floats[1:]]) for name in self._floats[-1]}
+        floats = {
+            name: _mean([shard[name] for shard in self._floats[1:]]) for name in self._floats[-1]
+        }
         if len(self._floats) == 2:  # one shard: its state to the last bit
             return self._last.opened(self.scorer)
         shares = self._shares()
-        arrays = {name: self.start.values[name] + move / shares[len(move)] for name, move in self.moves.items()}
-        return PackedState({**self._last.values, **arrays, **floats}, self.start.weights).opened(self.scorer)
+        arrays = {
+            name: self.start.values[name] + move / shares[len(move)]
+            for name, move in self.moves.items()
+        }
+        return PackedState({**self._last.values, **arrays, **floats}, self.start.weights).opened(
+            self.scorer
+        )
 
     def _shares(self) -> dict[int, Array]:
         """By what the sums of moves are divided."""
@@ -115,12 +147,20 @@ class Mixture:
     def _open(self) -> None:
         """Keep all weights from here on, also those that may not move."""
         opened = PackedState(self.start.opened(self.scorer), ())
-        self.moves |= {name: self.scorer.expand(self.moves[name]) for name in self.start.weights if name in self.moves}
+        self.moves |= {
+            name: self.scorer.expand(self.moves[name])
+            for name in self.start.weights
+            if name in self.moves
+        }
         if self._mean_moves is not None:
             self._mean_moves = self.scorer.expand(self._mean_moves)
-        lengths = {len(self.start.values[name]): len(opened.values[name]) for name in self.start.weights}
+        lengths = {
+            len(self.start.values[name]): len(opened.values[name]) for name in self.start.weights
+        }
         self.movers |= {
-            full: self.scorer.expand(self.movers.pop(length)) for length, full in lengths.items() if length in self.movers
+            full: self.scorer.expand(self.movers.pop(length))
+            for length, full in lengths.items()
+            if length in self.movers
         }
         self.start = opened
 
@@ -132,7 +172,9 @@ def _averaged(value: Any) -> bool:
 
 def _any_moved(moves: Mapping[str, Array], length: int) -> Array:
     """Which entries moved in one of the arrays of a length."""
-    moved: Array = np.logical_or.reduce([move != 0 for move in moves.values() if len(move) == length])
+    moved: Array = np.logical_or.reduce(
+        [move != 0 for move in moves.values() if len(move) == length]
+    )
     return moved
 
 

@@ -1,4 +1,6 @@
-"""Momentum of dual ascent on shards: what the shards' steps of the last pass change in the starts of the next one."""
+"""Momentum of dual ascent on shards: what the shards' steps of the last pass change in the starts
+of the next one.
+"""
 
 from __future__ import annotations
 
@@ -18,25 +20,27 @@ MOVES, RUN, REACHED = "shard_moves", "momentum", "dual_reached"
 class Momentum(NamedTuple):
     """What Nesterov's method keeps of the passes before, for shards whose dual steps are added up.
 
-    Pass k over the shards is a proximal step of the dual -D(z) = sum_s h_s(z_s) + ||sum_s A_s z_s||^2 / (2 lambda), whose
-    quadratic form is bounded by that of the shards apart, S sum_s ||A_s (z_s - y_s)||^2 / (2 lambda), around a point y that
-    momentum takes beyond the last iterate:
+    Pass k over the shards is a proximal step of the dual -D(z) = sum_s h_s(z_s) + ||sum_s A_s
+    z_s||^2 / (2 lambda), whose quadratic form is bounded by that of the shards apart, S sum_s ||A_s
+    (z_s - y_s)||^2 / (2 lambda), around a point y that momentum takes beyond the last iterate:
 
-        y = z_k + beta_k (z_k - z_{k-1}),      beta_k = (t_{k-1} - 1)/t_k,      t_k = (1 + sqrt(1 + 4 t_{k-1}^2))/2
+        y = z_k + beta_k (z_k - z_{k-1}),      beta_k = (t_{k-1} - 1)/t_k,      t_k = (1 + sqrt(1 +
+        4 t_{k-1}^2))/2
 
-    The step evaluates h_s at dual points alone, never at y, which need not be one. In the weights, with v_s the move of the
-    weights to which shard s has led in the last pass, the shard starts at
+    The step evaluates h_s at dual points alone, never at y, which need not be one. In the weights,
+    with v_s the move of the weights to which shard s has led in the last pass, the shard starts at
 
         theta + beta_k (sum_r v_r - S v_s)
 
-    instead of theta: moves of the others are expected again, and its own ones are no longer resisted. What changes weights of a
-    shard and, the other way, those of another one, so that the whole stays as it is, is slow without this. Where D falls, the
-    momentum is dropped.
+    instead of theta: moves of the others are expected again, and its own ones are no longer
+    resisted. What changes weights of a shard and, the other way, those of another one, so that the
+    whole stays as it is, is slow without this. Where D falls, the momentum is dropped.
 
     Attributes
     ----------
     moves : float64 matrix, a row a shard, or None
-        v_s, at the weights that may move; None before the first pass, and where the momentum was dropped.
+        v_s, at the weights that may move; None before the first pass, and where the momentum was
+        dropped.
     t : float
         t_{k-1}.
     dual : float
@@ -44,8 +48,8 @@ class Momentum(NamedTuple):
 
     Notes
     -----
-    Nesterov (1983); Beck and Teboulle (2009), "A fast iterative shrinkage-thresholding algorithm", for proximal steps;
-    O'Donoghue and Candes (2015) for beginning anew where the function rises.
+    Nesterov (1983); Beck and Teboulle (2009), "A fast iterative shrinkage-thresholding algorithm",
+    for proximal steps; O'Donoghue and Candes (2015) for beginning anew where the function rises.
     """
 
     moves: Array | None = None
@@ -54,7 +58,9 @@ class Momentum(NamedTuple):
 
     @classmethod
     def taken(cls, state: State, shards: int) -> tuple[Momentum, State]:
-        """Take the momentum out of a state; none where the state has none, or that of another number of shards."""
+        """Take the momentum out of a state; none where the state has none, or that of another
+        number of shards.
+        """
         method = {name: value for name, value in state.items() if name not in (MOVES, RUN, REACHED)}
         moves = state.get(MOVES)
         if moves is None or len(moves) != shards:
@@ -74,7 +80,9 @@ class Momentum(NamedTuple):
         return [ahead - (beta * shards) * move for move in self.moves]
 
     def after(self, moves: Sequence[Array], dual: float | None) -> Momentum:
-        """The momentum after a pass in which the shards made these moves, and D became `dual`; None: D is not known."""
+        """The momentum after a pass in which the shards made these moves, and D became `dual`;
+        None: D is not known.
+        """
         if len(moves) == 1 or dual is None or dual < self.dual:
             return Momentum()
         return Momentum(np.array(moves), _next(self.t), dual)

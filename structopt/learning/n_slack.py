@@ -1,4 +1,6 @@
-"""The restricted dual of cutting planes with one slack variable an instance: its planes, its solution by sweeps, and a check."""
+"""The restricted dual of cutting planes with one slack variable an instance: its planes, its
+solution by sweeps, and a check.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,14 @@ from structopt.core.optimizer import State
 from structopt.kernels.waist.record import Array
 from structopt.learning.plane_cache import PlaneCache
 
-SWEEPS = 20  # at most, a round: another round gains more than further digits of a problem that is about to change
+# at most, a round: another round gains more than further digits of a problem that is about to
+# change
+SWEEPS = 20
 
 
 class NSlack:
-    """Climbs  F(alpha) = sum_ij alpha_ij b_ij - 1/2 ||theta||^2,  theta = -sum_ij alpha_ij F_i r_ij, over cached planes.
+    """Climbs  F(alpha) = sum_ij alpha_ij b_ij - 1/2 ||theta||^2,  theta = -sum_ij alpha_ij F_i
+    r_ij, over cached planes.
 
     alpha_i >= 0, sum_j alpha_ij = C. D = F / (C m).
 
@@ -43,18 +48,32 @@ class NSlack:
         return theta
 
     def add_planes(self, weights: Array, margin: float) -> float:
-        """Call the oracle for all instances; cache planes violated by more than a margin. Return the sum of the losses."""
+        """Call the oracle for all instances; cache planes violated by more than a margin. Return
+        the sum of the losses.
+        """
         from structopt.kernels.learn.cutting_plane import collect_pass
 
         problem, totals, cache = self.problem, np.zeros(2), self.cache
         gamma, dense = problem.loss.gamma, np.zeros(problem.dimension)
-        cache.run(problem, collect_pass, np.arange(problem.m), weights, dense, gamma, margin, cache.scratch(), totals)
+        cache.run(
+            problem,
+            collect_pass,
+            np.arange(problem.m),
+            weights,
+            dense,
+            gamma,
+            margin,
+            cache.scratch(),
+            totals,
+        )
         return float(totals[0])
 
     def solve(self, accuracy: float, epoch: int) -> None:
-        """Sweep over the instances, theta included, until F, divided by C m, is within `accuracy` of its maximum.
+        """Sweep over the instances, theta included, until F, divided by C m, is within `accuracy`
+        of its maximum.
 
-        Between two sweeps over all instances, there are sweeps over those that were not yet solved to the accuracy.
+        Between two sweeps over all instances, there are sweeps over those that were not yet solved
+        to the accuracy.
         """
         from structopt.kernels.learn.cutting_plane import sweep
 
@@ -65,7 +84,9 @@ class NSlack:
         pending = everyone
         for _ in range(SWEEPS):
             order = generator.permutation(pending)
-            problem.run(sweep, planes, order, self.state["theta"], problem.C, 0.5 * accuracy, scratch, gaps)
+            problem.run(
+                sweep, planes, order, self.state["theta"], problem.C, 0.5 * accuracy, scratch, gaps
+            )
             if len(pending) == len(everyone) and gaps.sum() <= accuracy * problem.m:
                 break
             pending = pending[gaps[pending] > accuracy]
@@ -86,8 +107,11 @@ def dual(problem: Objective, cache: PlaneCache, theta: Array) -> float:
 Solve = Callable[[Array, Array, Array, float], Array]
 
 
-def block_difference(problem: Objective, cache: PlaneCache, theta: Array, instances: Sequence[int], solve: Solve) -> float:
-    """Compare pair steps with another solution of the problem of one instance over its planes, the other instances fixed.
+def block_difference(
+    problem: Objective, cache: PlaneCache, theta: Array, instances: Sequence[int], solve: Solve
+) -> float:
+    """Compare pair steps with another solution of the problem of one instance over its planes, the
+    other instances fixed.
 
     Parameters
     ----------
@@ -97,13 +121,14 @@ def block_difference(problem: Objective, cache: PlaneCache, theta: Array, instan
     theta : float64, shape (dimension,)
     instances : sequence of int
     solve : callable
-        (center, rows, offsets, cap) to  argmin 1/2 ||theta' - center||^2 + cap max(0, max_j rows_j theta' + offsets_j).
+        (center, rows, offsets, cap) to  argmin 1/2 ||theta' - center||^2 + cap max(0, max_j rows_j
+        theta' + offsets_j).
 
     Returns
     -------
     float
-        The largest difference of theta', relative to the distance of theta' from the center; or of the cached Gram matrix,
-        relative to its largest entry, where that is larger.
+        The largest difference of theta', relative to the distance of theta' from the center; or of
+        the cached Gram matrix, relative to its largest entry, where that is larger.
     """
     from structopt.kernels.learn.mira_program import pair_steps
 
@@ -115,14 +140,22 @@ def block_difference(problem: Objective, cache: PlaneCache, theta: Array, instan
         rows = np.stack([_pulled_back(problem, i, plane.residual) for plane in planes])
         touched = np.flatnonzero(rows.any(axis=0))
         rows, here = np.ascontiguousarray(rows[:, touched]), theta[touched]
-        offsets, alpha = (np.array([getattr(plane, name) for plane in planes]) for name in ("offset", "alpha"))
+        offsets, alpha = (
+            np.array([getattr(plane, name) for plane in planes]) for name in ("offset", "alpha")
+        )
         gram = np.pad(rows @ rows.T, ((1, 0), (1, 0)))
         masses = np.array([problem.C - alpha.sum(), *alpha])
         masses[0] = max(0.0, masses[0])
         center = here + alpha @ rows
-        pair_steps(gram, np.array([0.0, *(rows @ here + offsets)]), masses, len(masses), 1e-13, 100_000)
+        pair_steps(
+            gram, np.array([0.0, *(rows @ here + offsets)]), masses, len(masses), 1e-13, 100_000
+        )
         ours, theirs = center - masses[1:] @ rows, solve(center, rows, offsets, problem.C)
-        moved = max(float(np.linalg.norm(theirs - center)), 1e-6 * problem.C * float(np.sqrt(gram.max())), 1e-300)
+        moved = max(
+            float(np.linalg.norm(theirs - center)),
+            1e-6 * problem.C * float(np.sqrt(gram.max())),
+            1e-300,
+        )
         difference = np.abs(cache.gram(i) - gram).max() / max(gram.max(), 1e-300)
         largest = max(largest, float(np.linalg.norm(ours - theirs)) / moved, float(difference))
     return largest

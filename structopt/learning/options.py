@@ -1,7 +1,7 @@
 """Parameters that several optimizers have: what they mean, and checks of their values.
 
-The docstring of an optimizer says "See `structopt.learning.options`." of those that have no special meaning there; then schemas
-take their texts from here (`structopt.config.schema`).
+The docstring of an optimizer says "See `structopt.learning.options`." of those that have no special
+meaning there; then schemas take their texts from here (`structopt.config.schema`).
 
 Parameters
 ----------
@@ -10,8 +10,8 @@ C : float, from 1e-12 to 1e12
 epochs : int
     Passes over the data.
 tolerance : float, from 0 to 1e12
-    Stop when the certified gap, relative to the objective, falls below it; 0 never does. Needs `certificate`, where there
-    is such a parameter.
+    Stop when the certified gap, relative to the objective, falls below it; 0 never does. Needs
+    `certificate`, where there is such a parameter.
 certificate : bool
     Bound the optimum after every pass, at the cost of one evaluation of loss and gradient.
 average : bool
@@ -54,11 +54,17 @@ def one_of(name: str, value: str, choices: Sequence[str]) -> None:
 def refuse_tolerance(name: str, tolerance: float) -> None:
     """Refuse a tolerance where there is no gap to compare it with."""
     if tolerance != 0.0:
-        raise ConfigError(f"optimizer={name} has no certified gap to compare with optimizer.tolerance; set it to 0.")
+        raise ConfigError(
+            f"optimizer={name} has no certified gap to compare with optimizer.tolerance; set it "
+            "to 0."
+        )
 
 
 def check_tolerance(tolerance: float, certificate: bool = True) -> None:
     """Refuse a negative tolerance, and a positive one without a certificate to compare it with."""
     at_least("tolerance", tolerance, 0.0)
     if tolerance > 0 and not certificate:
-        raise ConfigError("optimizer.tolerance needs a certified gap; add optimizer.certificate=true, or set it to 0.")
+        raise ConfigError(
+            "optimizer.tolerance needs a certified gap; add optimizer.certificate=true, or set "
+            "it to 0."
+        )

@@ -1,4 +1,5 @@
-"""Dual points of margins and likelihoods as vectors over parts: mu_i - z_i, mu_i in the marginal polytope of instance i.
+"""Dual points of margins and likelihoods as vectors over parts: mu_i - z_i, mu_i in the marginal
+polytope of instance i.
 
 theta(mu) = -C sum_i F_i (mu_i - z_i),
 D(mu) = -lambda/2 ||theta(mu)||^2 + (1/m) sum_i ( H(mu_i)/beta + gamma p_i^T (mu_i - z_i) )
@@ -39,6 +40,7 @@ def refuse_weights(name: str, weights: Array) -> None:
     """Refuse to start from weights: no dual point belongs to them."""
     if weights.any():
         raise ConfigError(
-            f"optimizer={name} starts from dual variables, which weights do not determine. Leave warm_start=null, or take an "
+            f"optimizer={name} starts from dual variables, which weights do not determine. Leave "
+            "warm_start=null, or take an "
             "optimizer that starts from weights: dca, sgd, lbfgs."
         )

@@ -1,4 +1,6 @@
-"""The cache of planes as arrays of an optimizer's state: created, enlarged and limited to a number of bytes."""
+"""The cache of planes as arrays of an optimizer's state: created, enlarged and limited to a number
+of bytes.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,19 @@ INACTIVE = 10  # rounds after which a plane with alpha = 0 is dropped
 PLENTY = 0.75  # share of the allowed bytes to which a full cache is cut down
 
 NEEDS = Needs(Ability.MAP | Ability.CONVEX, MARGINS)
-"""What optimizers that keep planes need: losses that are maxima of planes, and that zero weights do not minimise.
+"""What optimizers that keep planes need: losses that are maxima of planes, and that zero weights do
+not minimise.
 
-Gold outputs that are left open are completed whenever a plane is made, by the best allowed output at the weights of the time. The
-planes then bound the loss for this output, not the loss itself, so that the dual bounds nothing.
+Gold outputs that are left open are completed whenever a plane is made, by the best allowed output
+at the weights of the time. The planes then bound the loss for this output, not the loss itself, so
+that the dual bounds nothing.
 """
 
 
 def plane_bytes(sizes: ProblemSizes, each: int) -> int:
-    """Bytes of so many planes an instance, whose residuals have twice as many entries as a gold output."""
+    """Bytes of so many planes an instance, whose residuals have twice as many entries as a gold
+    output.
+    """
     rows = sizes.instances * each
     return _bytes(sizes.instances, rows, rows * each, 2 * each * sizes.gold_parts)
 
@@ -59,10 +65,15 @@ class PlaneCache:
 
     @classmethod
     def create(cls, m: int, cap: float, limit: int) -> State:
-        """Return the arrays of m instances with null planes only, whose dual variables are the cap."""
+        """Return the arrays of m instances with null planes only, whose dual variables are the
+        cap.
+        """
         if _bytes(m, 2 * m, 4 * m, 0) > limit:
             raise _too_small(limit, _bytes(m, 3 * m, 9 * m, 8 * m))
-        instances, state = np.arange(m), _empty(m, 2 * m, 4 * m, min(8 * m, (limit - _bytes(m, 2 * m, 4 * m, 0)) // 12))
+        instances, state = (
+            np.arange(m),
+            _empty(m, 2 * m, 4 * m, min(8 * m, (limit - _bytes(m, 2 * m, 4 * m, 0)) // 12)),
+        )
         state["plane_heads"][:] = np.ones(m), np.full(m, 2), 2 * instances, 4 * instances
         state["plane_used"][0, :2] = 2 * m, 4 * m
         state["plane_duals"][0, ::2] = cap
@@ -74,14 +85,18 @@ class PlaneCache:
         return _open(self.state)
 
     def run(self, problem: Objective, driver: Any, order: Array, *arguments: Any) -> None:
-        """Call a driver that may find no free slot, with larger arrays each time, until it has visited all of `order`."""
+        """Call a driver that may find no free slot, with larger arrays each time, until it has
+        visited all of `order`.
+        """
         done = int(problem.run(driver, self.planes, order, *arguments))
         while done < len(order):
             self.make_room()
             done += int(problem.run(driver, self.planes, order[done:], *arguments))
 
     def scratch(self) -> Array:
-        """Return scratch for two numbers a plane of any instance, after a pass that adds one plane to each."""
+        """Return scratch for two numbers a plane of any instance, after a pass that adds one plane
+        to each.
+        """
         return np.zeros((2, int(self.planes.counts.max(initial=1)) + 1))
 
     def rows(self, i: int) -> list[Plane]:
@@ -98,7 +113,9 @@ class PlaneCache:
         """Return the Gram matrix of the planes of instance i."""
         p, count = self.planes, int(self.planes.counts[i])
         width, corner = int(p.rooms[i]), int(p.corners[i])
-        matrix: Array = p.gram[corner : corner + width * width].reshape(width, width)[:count, :count]
+        matrix: Array = p.gram[corner : corner + width * width].reshape(width, width)[
+            :count, :count
+        ]
         return matrix
 
     def offsets(self) -> float:
@@ -126,7 +143,9 @@ class PlaneCache:
         self._rebuild(wanted, growth)
 
     def _needed(self, wanted: int) -> int:
-        """Return the bytes of the planes without holes, with a free slot for each instance and so many more residual entries."""
+        """Return the bytes of the planes without holes, with a free slot for each instance and so
+        many more residual entries.
+        """
         return _bytes(len(self.planes.counts), *self._sizes(wanted))
 
     def _sizes(self, wanted: int) -> tuple[int, int, int]:
@@ -134,10 +153,16 @@ class PlaneCache:
         from structopt.kernels.learn.plane_cache import entries_in_use
 
         rooms = self.planes.counts + 1
-        return int(rooms.sum()), int((rooms * rooms).sum()), int(entries_in_use(self.planes)) + wanted
+        return (
+            int(rooms.sum()),
+            int((rooms * rooms).sum()),
+            int(entries_in_use(self.planes)) + wanted,
+        )
 
     def _shrink(self, wanted: int) -> None:
-        """Drop planes with alpha = 0, the longest idle first; then merge active ones, first where there are most of them."""
+        """Drop planes with alpha = 0, the longest idle first; then merge active ones, first where
+        there are most of them.
+        """
         from structopt.kernels.learn.plane_cache import drop_all, merge_all
 
         for least in range(INACTIVE, -1, -1):
@@ -152,11 +177,15 @@ class PlaneCache:
                 return
 
     def _rebuild(self, wanted: int, growth: float) -> None:
-        """Copy all planes into arrays without holes, which are larger than needed by the share `growth`."""
+        """Copy all planes into arrays without holes, which are larger than needed by the share
+        `growth`.
+        """
         from structopt.kernels.learn.plane_cache import rebuild
 
         old = self.planes
-        fresh = _empty(len(old.counts), *(int(size * (1.0 + growth)) for size in self._sizes(wanted)))
+        fresh = _empty(
+            len(old.counts), *(int(size * (1.0 + growth)) for size in self._sizes(wanted))
+        )
         rebuild(old, _open(fresh))
         self.state.update(fresh)
 
@@ -177,7 +206,12 @@ def _empty(m: int, rows: int, gram: int, entries: int) -> State:
 def _open(state: State) -> Any:
     from structopt.kernels.learn.plane_cache import Planes
 
-    rows = state["plane_used"][0], *state["plane_rows"], *state["plane_duals"], state["plane_gram"][0]
+    rows = (
+        state["plane_used"][0],
+        *state["plane_rows"],
+        *state["plane_duals"],
+        state["plane_gram"][0],
+    )
     return Planes(*state["plane_heads"], *rows, state["plane_parts"][0], state["plane_values"][0])  # type: ignore[call-arg]
 
 
@@ -187,6 +221,7 @@ def _bytes(m: int, rows: int, gram: int, entries: int) -> int:
 
 def _too_small(limit: int, needed: int) -> ConfigError:
     return ConfigError(
-        f"optimizer.cache_mb={limit / 1e6:g} is too small: the planes of all instances need {needed / 1e6:.3g} MB even when "
+        f"optimizer.cache_mb={limit / 1e6:g} is too small: the planes of all instances need "
+        f"{needed / 1e6:.3g} MB even when "
         "they are merged. Raise it, set task.limit, or take optimizer=dca, which keeps no planes."
     )

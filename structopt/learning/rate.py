@@ -12,11 +12,18 @@ from structopt.core.optimizer import Optimizer, State
 from structopt.kernels.waist.record import Array
 
 CANDIDATES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-SHORTER = 0.25  # factor by which steps are shortened before a pass is made again (`structopt.learning.guarded`)
+# factor by which steps are shortened before a pass is made again (`structopt.learning.guarded`)
+SHORTER = 0.25
 
 
-def rate_by_trials(optimizer: Optimizer, problem: Objective, rates: Sequence[float], start: Callable[[float], State]) -> float:
-    """Return the rate after whose first pass the weights are judged best: by the dev score, or else by P (`Objective.judge`).
+def rate_by_trials(
+    optimizer: Optimizer,
+    problem: Objective,
+    rates: Sequence[float],
+    start: Callable[[float], State],
+) -> float:
+    """Return the rate after whose first pass the weights are judged best: by the dev score, or else
+    by P (`Objective.judge`).
 
     Parameters
     ----------
@@ -27,10 +34,16 @@ def rate_by_trials(optimizer: Optimizer, problem: Objective, rates: Sequence[flo
     start : callable
         Rate to the state before the first pass.
     """
-    return best_rate(rates, lambda rate: optimizer.weights(optimizer.step(problem, start(rate))[0]), problem.judge)
+    return best_rate(
+        rates,
+        lambda rate: optimizer.weights(optimizer.step(problem, start(rate))[0]),
+        problem.judge,
+    )
 
 
-def best_rate(rates: Sequence[float], trial: Callable[[float], Array], judge: Callable[[Array], float]) -> float:
+def best_rate(
+    rates: Sequence[float], trial: Callable[[float], Array], judge: Callable[[Array], float]
+) -> float:
     """Return the rate whose trial weights are judged best, the smallest of equals.
 
     Parameters

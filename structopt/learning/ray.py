@@ -1,4 +1,6 @@
-"""The line search of batch methods: P along a quasi-Newton direction, and the pairs that the next direction is made of."""
+"""The line search of batch methods: P along a quasi-Newton direction, and the pairs that the next
+direction is made of.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +15,31 @@ from structopt.core.objective import Objective
 from structopt.core.optimizer import State
 from structopt.kernels.waist.record import Array
 
-DECREASE, CURVATURE = 1e-4, 0.9  # constants of the strong Wolfe conditions (Nocedal and Wright, section 3.1)
+# constants of the strong Wolfe conditions (Nocedal and Wright, section 3.1)
+DECREASE, CURVATURE = 1e-4, 0.9
 
 
 class Sizes(NamedTuple):
-    """||theta||^2, and the squared norm of the (sub)gradient of P by which it is stationary or not."""
+    """||theta||^2, and the squared norm of the (sub)gradient of P by which it is stationary or
+    not.
+    """
 
     weights: float
     gradient: float
 
 
 class Ray:
-    """P along start + t * direction, a function of t, and the vectors that every iteration needs again.
+    """P along start + t * direction, a function of t, and the vectors that every iteration needs
+    again.
 
-    These are so large that allocating new ones takes longer than filling them. `theta` is the vector of the state itself: the
-    weights at which P was evaluated last.
+    These are so large that allocating new ones takes longer than filling them. `theta` is the
+    vector of the state itself: the weights at which P was evaluated last.
 
     Attributes
     ----------
     moving : int64 vector
-        Indices in theta of the weights that may move; `start`, `direction` and `gradient` are over them.
+        Indices in theta of the weights that may move; `start`, `direction` and `gradient` are over
+        them.
     decay : float
         What the gradient of the penalty's square adds: decay * theta.
     t, value, slope, loss : float
@@ -69,7 +76,9 @@ class Ray:
         return Sizes(weights, gradient)
 
     def dual(self, state: State) -> float:
-        """Bound the minimum from below as `Objective.certificate` does, at the weights of a state."""
+        """Bound the minimum from below as `Objective.certificate` does, at the weights of a
+        state.
+        """
         problem, decay = self.problem, self.decay
         weights, product, gradient = self.kernels.sizes(self.theta, self.moving, state["gradient"])
         slope = state["loss"] / problem.m - product + decay * weights
@@ -77,7 +86,9 @@ class Ray:
         return float(problem.bound(slope, norm))
 
     def descend(self, state: State) -> bool:
-        """Move the state down the quasi-Newton direction, or else down its gradient; return whether one lowered P."""
+        """Move the state down the quasi-Newton direction, or else down its gradient; return whether
+        one lowered P.
+        """
         while True:
             slope = self._aim(state)
             if slope < 0 and self._search(state["objective"], slope):
@@ -101,22 +112,32 @@ class Ray:
         self.t = nan
 
     def _search(self, value: float, slope: float) -> bool:
-        """Find a t that satisfies the strong Wolfe conditions, or at least lowers P; return whether there is one.
+        """Find a t that satisfies the strong Wolfe conditions, or at least lowers P; return whether
+        there is one.
 
         P was evaluated last at that t.
         """
         from scipy.optimize import line_search
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # that it did not converge: the answer says so, too
+            # that it did not converge: the answer says so, too
+            warnings.simplefilter("ignore", RuntimeWarning)
             t = line_search(
-                lambda t: self._at(t[0]).value, lambda t: np.array([self._at(t[0]).slope]),
-                np.zeros(1), np.ones(1), np.array([slope]), value, c1=DECREASE, c2=CURVATURE,
-            )[0]  # fmt: skip
+                lambda t: self._at(t[0]).value,
+                lambda t: np.array([self._at(t[0]).slope]),
+                np.zeros(1),
+                np.ones(1),
+                np.array([slope]),
+                value,
+                c1=DECREASE,
+                c2=CURVATURE,
+            )[0]
         return t is not None and self._at(t).value < value
 
     def _at(self, t: float) -> Ray:
-        """Evaluate P at t, unless it was evaluated there last: the search needs the value first, and then the slope."""
+        """Evaluate P at t, unless it was evaluated there last: the search needs the value first,
+        and then the slope.
+        """
         if t != self.t:
             self._evaluate(float(t))
         return self
@@ -129,18 +150,28 @@ class Ray:
 
     def _move(self, t: float) -> float:
         """Set theta to the point at t; return the penalty there."""
-        return self.decay / 2 * float(self.kernels.move(self.theta, self.moving, self.start, self.direction, t))
+        return (
+            self.decay
+            / 2
+            * float(self.kernels.move(self.theta, self.moving, self.start, self.direction, t))
+        )
 
     def _losses(self) -> float:
-        """Sum of the losses at theta; sets it, and the gradient of P without the kinks of its penalty."""
+        """Sum of the losses at theta; sets it, and the gradient of P without the kinks of its
+        penalty.
+        """
         problem, started = self.problem, time.perf_counter()
         self.loss = problem.gradient(self.theta, self.sums)[0]
         self.seconds.append(time.perf_counter() - started)
-        self.kernels.add_ridge(self.sums, self.theta, self.moving, problem.m, self.decay, self.gradient)
+        self.kernels.add_ridge(
+            self.sums, self.theta, self.moving, problem.m, self.decay, self.gradient
+        )
         return self.loss
 
     def _remember(self, state: State, slope: float) -> None:
-        """Replace the oldest pair by that of this step, unless the search ended where the slope of P had not yet risen enough."""
+        """Replace the oldest pair by that of this step, unless the search ended where the slope of
+        P had not yet risen enough.
+        """
         if self.slope >= CURVATURE * slope:
             self._keep(state, self.t)
 

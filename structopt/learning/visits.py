@@ -1,4 +1,6 @@
-"""The order of the visits of a pass: shuffled over the whole corpus, or block after block, shuffled in windows of blocks."""
+"""The order of the visits of a pass: shuffled over the whole corpus, or block after block, shuffled
+in windows of blocks.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,9 @@ class VisitOrder:
     Attributes
     ----------
     blocks : bool
-        False: any permutation of all instances. True: a permutation of blocks of consecutive instances, of which some at a time,
-        a window, are shuffled together; so that only a window of the corpus is read at a time.
+        False: any permutation of all instances. True: a permutation of blocks of consecutive
+        instances, of which some at a time, a window, are shuffled together; so that only a window
+        of the corpus is read at a time.
     block : int
         Instances a block; the last block may have fewer.
     window : int
@@ -42,7 +45,10 @@ class VisitOrder:
         if not self.blocks:
             return [generator.permutation(m)]
         permuted = generator.permutation(self._blocks(m))
-        chosen = (permuted[first : first + self.window] for first in range(0, max(1, len(permuted)), self.window))
+        chosen = (
+            permuted[first : first + self.window]
+            for first in range(0, max(1, len(permuted)), self.window)
+        )
         return [generator.permutation(self._instances(blocks, m)) for blocks in chosen]
 
     def _blocks(self, m: int) -> int:
@@ -56,7 +62,9 @@ class VisitOrder:
 
 @lru_cache(maxsize=1)
 def windows_of_pass(order: VisitOrder, m: int, seed: int, number: int) -> list[Array]:
-    """Return the `VisitOrder.windows` of a pass; those of one pass are remembered, for its steps ask one after the other."""
+    """Return the `VisitOrder.windows` of a pass; those of one pass are remembered, for its steps
+    ask one after the other.
+    """
     return order.windows(m, seed, number)
 
 

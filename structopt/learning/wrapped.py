@@ -14,7 +14,8 @@ from structopt.kernels.waist.record import Array
 
 
 class Wrapped(Optimizer):
-    """Base of optimizers that make the passes of another one: needs, plan, weights and checks are those of the other one.
+    """Base of optimizers that make the passes of another one: needs, plan, weights and checks are
+    those of the other one.
 
     Parameters
     ----------

@@ -11,16 +11,20 @@ from structopt.core.loss import Beginning
 from structopt.errors import ConfigError
 from structopt.loss.family import HAMMING, LossFamily
 
-CONVEX_PASSES = 10  # after which the convex loss has come near its minimum, where it begins at zero weights
+# after which the convex loss has come near its minimum, where it begins at zero weights
+CONVEX_PASSES = 10
 
 
 class LossDifference(LossFamily):
-    r"""L_{beta,gamma} - L_{beta,0}: what the cost adds to a loss, which is bounded by gamma times the largest cost.
+    r"""L_{beta,gamma} - L_{beta,0}: what the cost adds to a loss, which is bounded by gamma times
+    the largest cost.
 
-        delta L(theta; x, y) = (1/beta) log sum_y' p(y') exp( beta * gamma * cost(y', y) ),    p = softmax( beta * s )
+        delta L(theta; x, y) = (1/beta) log sum_y' p(y') exp( beta * gamma * cost(y', y) ),    p =
+        softmax( beta * s )
 
-    At beta = 1 and gamma = 1 it bounds the risk E_p[cost] from above; at beta = inf it is the ramp loss, between gamma times
-    the cost of the best output and the hinge loss. One evaluation costs two inferences.
+    At beta = 1 and gamma = 1 it bounds the risk E_p[cost] from above; at beta = inf it is the ramp
+    loss, between gamma times the cost of the best output and the hinge loss. One evaluation costs
+    two inferences.
 
     Parameters
     ----------
@@ -33,14 +37,16 @@ class LossDifference(LossFamily):
     cost_weights : mapping of str to float
         The cost's own numbers, as in loss=family.
     convex_passes : int or "auto"
-        Passes over the data that minimise L_{beta,gamma}, which is convex, before those that minimise the difference.
-        ``auto``: 10, and none where the weights of a trained model are the start.
+        Passes over the data that minimise L_{beta,gamma}, which is convex, before those that
+        minimise the difference. ``auto``: 10, and none where the weights of a trained model are the
+        start.
 
     Notes
     -----
-    Martins et al. (2010), footnote 1. Not convex: optimizers that follow gradients find a local minimum, those that bound
-    the loss by tangents or climb its dual refuse it. Near zero weights there are bad ones (one label everywhere): hence the
-    convex passes. The gold output enters through its cost alone: one that no weights can reach does no harm.
+    Martins et al. (2010), footnote 1. Not convex: optimizers that follow gradients find a local
+    minimum, those that bound the loss by tangents or climb its dual refuse it. Near zero weights
+    there are bad ones (one label everywhere): hence the convex passes. The gold output enters
+    through its cost alone: one that no weights can reach does no harm.
     """
 
     convex = False
@@ -56,21 +62,29 @@ class LossDifference(LossFamily):
     ) -> None:
         super().__init__(beta, gamma, cost, cost_weights)
         if gamma == 0:
-            raise ConfigError("loss.gamma=0: the difference L_{beta,gamma} - L_{beta,0} is 0 everywhere. Type loss.gamma=1.")
+            raise ConfigError(
+                "loss.gamma=0: the difference L_{beta,gamma} - L_{beta,0} is 0 everywhere. Type "
+                "loss.gamma=1."
+            )
         if convex_passes != "auto" and convex_passes < 0:
             raise ConfigError(
-                f"loss.convex_passes={convex_passes} must be auto or at least 0; 0 begins with {self.member} itself."
+                f"loss.convex_passes={convex_passes} must be auto or at least 0; 0 begins with "
+                f"{self.member} itself."
             )
         self.convex_passes = convex_passes
 
     @property
     def member(self) -> str:
         """``ramp (beta=inf, gamma=1)``, or ``risk (...)`` where beta is finite."""
-        return f"{'ramp' if isinf(self.beta) else 'risk'} (beta={self.beta:g}, gamma={self.gamma:g})"
+        return (
+            f"{'ramp' if isinf(self.beta) else 'risk'} (beta={self.beta:g}, gamma={self.gamma:g})"
+        )
 
     def begins_with(self, warm: bool) -> Beginning | None:
         """L_{beta,gamma}, an upper bound of the difference, with the same cost."""
-        passes = (0 if warm else CONVEX_PASSES) if self.convex_passes == "auto" else self.convex_passes
+        passes = (
+            (0 if warm else CONVEX_PASSES) if self.convex_passes == "auto" else self.convex_passes
+        )
         convex = LossFamily(self.beta, self.gamma, self.cost, self.cost_weights)
         return Beginning(convex, passes) if passes else None
 
@@ -79,5 +93,7 @@ class LossDifference(LossFamily):
         from structopt.kernels.loss.difference import difference
 
         if variant != "max_loss":
-            raise ConfigError(f"{self.member} has no variant {variant}. Leave optimizer.variant=max_loss.")
+            raise ConfigError(
+                f"{self.member} has no variant {variant}. Leave optimizer.variant=max_loss."
+            )
         return difference

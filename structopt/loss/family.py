@@ -16,7 +16,12 @@ from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.loss.cost.hamming import Hamming
 
-MEMBERS = {(1.0, 0.0): "crf", (inf, 1.0): "svm", (inf, 0.0): "perceptron", (1.0, 1.0): "softmax_margin"}
+MEMBERS = {
+    (1.0, 0.0): "crf",
+    (inf, 1.0): "svm",
+    (inf, 0.0): "perceptron",
+    (1.0, 1.0): "softmax_margin",
+}
 
 HAMMING = Hamming()
 
@@ -35,15 +40,16 @@ class LossFamily(Loss):
     gamma : float
         Weight of the cost: from 0 to 1e12.
     cost : Cost
-        What a wrong output costs: in YAML the name of one, such as ``hamming``, ``hamming_normalized``, ``weighted``; of trees
-        ``arcs`` or ``labeled_arcs``, of grammars ``rules`` or ``brackets``.
+        What a wrong output costs: in YAML the name of one, such as ``hamming``,
+        ``hamming_normalized``, ``weighted``; of trees ``arcs`` or ``labeled_arcs``, of grammars
+        ``rules`` or ``brackets``.
     cost_weights : mapping of str to float
         The cost's own numbers, such as the prices of labels of ``weighted``.
 
     Notes
     -----
-    Martins et al. (2010), equations (3), (8) and (9). (1, 0) is the CRF's log-loss, (inf, 1) the hinge loss, (inf, 0) the
-    perceptron's and (1, 1) the softmax margin.
+    Martins et al. (2010), equations (3), (8) and (9). (1, 0) is the CRF's log-loss, (inf, 1) the
+    hinge loss, (inf, 0) the perceptron's and (1, 1) the softmax margin.
     """
 
     convex = True
@@ -82,7 +88,9 @@ class LossFamily(Loss):
     def member(self) -> str:
         """The name a person would give this member: ``crf (beta=1, gamma=0)``."""
         numbers = f"beta={self.beta:g}, gamma={self.gamma:g}"
-        name = MEMBERS.get((self.beta, self.gamma), "svm" if isinf(self.beta) and self.gamma > 0 else "family")
+        name = MEMBERS.get(
+            (self.beta, self.gamma), "svm" if isinf(self.beta) and self.gamma > 0 else "family"
+        )
         return f"{name} ({numbers})"
 
     def begins_with(self, warm: bool) -> Beginning | None:
@@ -94,15 +102,20 @@ class LossFamily(Loss):
         return np.array([self.temperature, self.gamma])
 
     def kernel(self, variant: str = "max_loss") -> Any:
-        """Return the compiled loss; variant ``prediction`` takes the mode under the scores alone (footnote 7)."""
+        """Return the compiled loss; variant ``prediction`` takes the mode under the scores alone
+        (footnote 7).
+        """
         if variant == "prediction" and not isinf(self.beta):
             raise ConfigError(
-                f"optimizer.variant=prediction needs loss.beta=inf (this is {self.member}). Add loss.beta=inf, or use max_loss."
+                f"optimizer.variant=prediction needs loss.beta=inf (this is {self.member}). Add "
+                "loss.beta=inf, or use max_loss."
             )
         from structopt.kernels.loss import family
 
         return family.prediction_based if variant == "prediction" else family.family
 
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
-        """Cost of missing each variable's gold label, shape (variables,); `lengths` counts the variables an instance."""
+        """Cost of missing each variable's gold label, shape (variables,); `lengths` counts the
+        variables an instance.
+        """
         return self.cost.of_variables(labels, gold, lengths, self.cost_weights)

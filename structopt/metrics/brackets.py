@@ -1,4 +1,6 @@
-"""Scores of constituent trees, by the rules of EVALB (Sekine and Collins) with the parameters that the field uses."""
+"""Scores of constituent trees, by the rules of EVALB (Sekine and Collins) with the parameters that
+the field uses.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,27 @@ from structopt.metrics.instance_counts import InstanceCounts
 COLLINS = frozenset({",", ":", "``", "''", "."})
 """Tags whose words are left out by the parameter file of Collins (1997)."""
 PUNCTUATION = COLLINS | {"?", "!"}
-"""The same of the newer parameter file. The Penn Treebank tags ``?`` and ``!`` as ``.``, so that its scores are the same."""
+"""The same of the newer parameter file. The Penn Treebank tags ``?`` and ``!`` as ``.``, so that
+its scores are the same.
+"""
 ROOTS = frozenset({"", "TOP", "S1", "ROOT"})
 """Labels that are no brackets."""
 EQUAL = {"PRT": "ADVP"}
 """Labels that count as another one."""
 SHORT = 40
 """Words of the longest sentence that the second half of the scores counts."""
-COUNTS = ("sentences", "errors", "right", "predicted", "gold", "complete", "crossing", "without_crossing", "words", "tags")
+COUNTS = (
+    "sentences",
+    "errors",
+    "right",
+    "predicted",
+    "gold",
+    "complete",
+    "crossing",
+    "without_crossing",
+    "words",
+    "tags",
+)
 
 TITLES = {
     "bracket_f1": "labelled brackets (F1)",
@@ -59,11 +74,14 @@ def label_of(text: str) -> str:
 
 
 def brackets_of(tree: Node, kept: Sequence[bool]) -> Brackets:
-    """The brackets over the words that are `kept`, a mark for each that is no empty element; constituents without any vanish."""
+    """The brackets over the words that are `kept`, a mark for each that is no empty element;
+    constituents without any vanish.
+    """
     brackets: Counter[tuple[str, int, int]] = Counter()
     tags: list[str] = []
     word = 0
-    stack: list[tuple[Node, int]] = [(tree, -1)]  # a constituent, and where it begins once its words are counted
+    # a constituent, and where it begins once its words are counted
+    stack: list[tuple[Node, int]] = [(tree, -1)]
     while stack:
         node, begin = stack.pop()
         if begin >= 0:
@@ -80,18 +98,28 @@ def brackets_of(tree: Node, kept: Sequence[bool]) -> Brackets:
 
 
 def crossing(predicted: Counter[tuple[str, int, int]], gold: Counter[tuple[str, int, int]]) -> int:
-    """How many predicted brackets share some words with a gold bracket, but neither contains the other."""
+    """How many predicted brackets share some words with a gold bracket, but neither contains the
+    other.
+    """
     spans = {(begin, end) for _, begin, end in gold}
-    return sum(count for (_, b, e), count in predicted.items() if any(b < i < e < j or i < b < j < e for i, j in spans))
+    return sum(
+        count
+        for (_, b, e), count in predicted.items()
+        if any(b < i < e < j or i < b < j < e for i, j in spans)
+    )
 
 
 def outcomes(
-    gold: Sequence[Node], predicted: Sequence[Node], path: str = "", punctuation: Collection[str] = PUNCTUATION
+    gold: Sequence[Node],
+    predicted: Sequence[Node],
+    path: str = "",
+    punctuation: Collection[str] = PUNCTUATION,
 ) -> InstanceCounts:
-    """Return the counts of every sentence, in the order of `COUNTS`; then the same of sentences of up to `SHORT` words.
+    """Return the counts of every sentence, in the order of `COUNTS`; then the same of sentences of
+    up to `SHORT` words.
 
-    A sentence whose trees have different numbers of words is an error: it counts as such and nowhere else. Words are counted
-    with punctuation, and without empty elements.
+    A sentence whose trees have different numbers of words is an error: it counts as such and
+    nowhere else. Words are counted with punctuation, and without empty elements.
 
     Parameters
     ----------
@@ -99,7 +127,8 @@ def outcomes(
     path : str
         The file of the gold trees, for errors.
     punctuation : collection of str
-        Words that have one of these tags in gold are left out of both trees, and constituents of nothing else with them.
+        Words that have one of these tags in gold are left out of both trees, and constituents of
+        nothing else with them.
 
     Raises
     ------
@@ -126,7 +155,18 @@ def _counts(gold: Node, predicted: Node, punctuation: Collection[str]) -> tuple[
     complete = matched == right.brackets.total() == guess.brackets.total()
     crossed = crossing(guess.brackets, right.brackets)
     tags = sum(map(str.__eq__, right.tags, guess.tags))
-    return (1, 0, matched, guess.brackets.total(), right.brackets.total(), complete, crossed, crossed == 0, len(right.tags), tags)
+    return (
+        1,
+        0,
+        matched,
+        guess.brackets.total(),
+        right.brackets.total(),
+        complete,
+        crossed,
+        crossed == 0,
+        len(right.tags),
+        tags,
+    )
 
 
 def _halves(totals: Array) -> tuple[dict[str, float], dict[str, float]]:
@@ -137,7 +177,9 @@ def _halves(totals: Array) -> tuple[dict[str, float], dict[str, float]]:
 
 def _scores(totals: Array) -> dict[str, float]:
     every, short = _halves(totals)
-    return _half(every) | {f"{name}_40": value for name, value in _half(short).items() if short["sentences"]}
+    return _half(every) | {
+        f"{name}_40": value for name, value in _half(short).items() if short["sentences"]
+    }
 
 
 def _half(n: dict[str, float]) -> dict[str, float]:
@@ -160,7 +202,9 @@ def _share(count: float, total: float) -> float:
 
 
 def table(counts: InstanceCounts) -> str:
-    """Return the scores as text, in per cent: those of all sentences, and of sentences of up to `SHORT` words."""
+    """Return the scores as text, in per cent: those of all sentences, and of sentences of up to
+    `SHORT` words.
+    """
     halves = _halves(counts.totals())
     columns = [_half(n) for n in halves]
     lines = [f"{'':28}  {'all':>8}  up to {SHORT} words"]
@@ -168,5 +212,7 @@ def table(counts: InstanceCounts) -> str:
         lines.append(f"{title:<28}  {halves[0][name]:8.0f}  {halves[1][name]:14.0f}")
     for name, title in TITLES.items():
         times = 1 if name == "crossing" else 100
-        lines.append(f"{title:<28}  {times * columns[0][name]:8.2f}  {times * columns[1][name]:14.2f}")
+        lines.append(
+            f"{title:<28}  {times * columns[0][name]:8.2f}  {times * columns[1][name]:14.2f}"
+        )
     return "\n".join(lines) + "\n"

@@ -1,4 +1,6 @@
-"""Coreference: MUC, B3 and CEAFe of clusters of mentions, and the mean of their F1, with and without singleton clusters."""
+"""Coreference: MUC, B3 and CEAFe of clusters of mentions, and the mean of their F1, with and
+without singleton clusters.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,17 @@ VERSIONS = ("", "_no_singletons")
 
 
 def counts_of(key: Clusters, response: Clusters) -> Array:
-    r"""Return the counts of a document of which scores are made, float64, shape (2 versions, 3 metrics, `COUNTS`).
+    r"""Return the counts of a document of which scores are made, float64, shape (2 versions, 3
+    metrics, `COUNTS`).
 
     With clusters K of the key and R of the response, and m_KR mentions in both:
 
-        MUC    sum_K (|K| - parts(K)) / sum_K (|K| - 1),   parts(K): clusters R that share mentions with K, and its other mentions
-        B3     sum_K sum_R m_KR^2 / |K|  /  sum_K |K|
-        CEAFe  max over one-to-one alignments of sum 2 m_KR / (|K| + |R|)  /  the number of clusters K
+        MUC    sum_K (|K| - parts(K)) / sum_K (|K| - 1),   parts(K): clusters R that share mentions
+        with K, and its other mentions B3     sum_K sum_R m_KR^2 / |K|  /  sum_K |K| CEAFe  max over
+        one-to-one alignments of sum 2 m_KR / (|K| + |R|)  /  the number of clusters K
 
-    are recalls; precisions exchange K and R. The second version leaves out the clusters with one mention, of both sides.
-    O(mentions + clusters^3).
+    are recalls; precisions exchange K and R. The second version leaves out the clusters with one
+    mention, of both sides. O(mentions + clusters^3).
 
     Raises
     ------
@@ -43,35 +46,68 @@ def counts_of(key: Clusters, response: Clusters) -> Array:
 
 def outcomes(keys: Sequence[Clusters], responses: Sequence[Clusters]) -> InstanceCounts:
     """Return the counts of every document, whose sums over documents the scores are made of."""
-    table = [counts_of(key, response).ravel() for key, response in zip(keys, responses, strict=True)]
-    return InstanceCounts.of_table(np.reshape(table, (-1, len(VERSIONS) * len(METRICS) * COUNTS)), scores_of)
+    table = [
+        counts_of(key, response).ravel() for key, response in zip(keys, responses, strict=True)
+    ]
+    return InstanceCounts.of_table(
+        np.reshape(table, (-1, len(VERSIONS) * len(METRICS) * COUNTS)), scores_of
+    )
 
 
 def scores_of(totals: Array) -> dict[str, float]:
-    """Return recall, precision and F1 of each metric, and ``conll``, the mean of the F1; fractions, 0 where nothing counts."""
+    """Return recall, precision and F1 of each metric, and ``conll``, the mean of the F1; fractions,
+    0 where nothing counts.
+    """
     scores = {}
-    for version, own in zip(VERSIONS, totals.reshape(len(VERSIONS), len(METRICS), COUNTS), strict=True):
+    for version, own in zip(
+        VERSIONS, totals.reshape(len(VERSIONS), len(METRICS), COUNTS), strict=True
+    ):
         for metric, (found, gold, right, predicted) in zip(METRICS, own.tolist(), strict=True):
             recall, precision = _share(found, gold), _share(right, predicted)
-            scores[f"{metric}_recall{version}"], scores[f"{metric}_precision{version}"] = recall, precision
+            scores[f"{metric}_recall{version}"], scores[f"{metric}_precision{version}"] = (
+                recall,
+                precision,
+            )
             scores[f"{metric}_f1{version}"] = _share(2 * recall * precision, recall + precision)
-        scores[f"conll{version}"] = sum(scores[f"{metric}_f1{version}"] for metric in METRICS) / len(METRICS)
+        scores[f"conll{version}"] = sum(
+            scores[f"{metric}_f1{version}"] for metric in METRICS
+        ) / len(METRICS)
     return scores
 
 
 def table(names: Sequence[str], keys: Sequence[Clusters], responses: Sequence[Clusters]) -> str:
-    """Return the scores as text, in per cent: of all documents, with and without singleton clusters; then of each document."""
+    """Return the scores as text, in per cent: of all documents, with and without singleton
+    clusters; then of each document.
+    """
     counts = outcomes(keys, responses)
     whole = counts.scores()
-    header = ["", *(f"{TITLES[metric]} {part}" for metric in METRICS for part in ("R", "P", "F1")), "mean F1"]
+    header = [
+        "",
+        *(f"{TITLES[metric]} {part}" for metric in METRICS for part in ("R", "P", "F1")),
+        "mean F1",
+    ]
     lines = [header]
     for title, version in zip(("all clusters", "without singletons"), VERSIONS, strict=True):
-        cells = [whole[f"{metric}_{part}{version}"] for metric in METRICS for part in ("recall", "precision", "f1")]
+        cells = [
+            whole[f"{metric}_{part}{version}"]
+            for metric in METRICS
+            for part in ("recall", "precision", "f1")
+        ]
         lines.append([title, *_percentages([*cells, whole[f"conll{version}"]])])
-    documents = [["document", *(f"{TITLES[metric]} F1" for metric in METRICS), "mean F1", "without singletons"]]
+    documents = [
+        [
+            "document",
+            *(f"{TITLES[metric]} F1" for metric in METRICS),
+            "mean F1",
+            "without singletons",
+        ]
+    ]
     for i, name in enumerate(names):
         own = counts.scores(np.arange(len(names)) == i)
-        shown = [*(own[f"{metric}_f1"] for metric in METRICS), *(own[f"conll{version}"] for version in VERSIONS)]
+        shown = [
+            *(own[f"{metric}_f1"] for metric in METRICS),
+            *(own[f"conll{version}"] for version in VERSIONS),
+        ]
         documents.append([name or str(i + 1), *_percentages(shown)])
     return f"{columns(lines, '<>')}\n\n{columns(documents, '<>')}\n"
 
@@ -79,15 +115,21 @@ def table(names: Sequence[str], keys: Sequence[Clusters], responses: Sequence[Cl
 def _version(key: Clusters, response: Clusters) -> Array:
     """The counts of one version, shape (3 metrics, `COUNTS`)."""
     shared = _shared(key, response)
-    sizes, others = (np.array([len(cluster) for cluster in side], np.float64) for side in (key, response))
+    sizes, others = (
+        np.array([len(cluster) for cluster in side], np.float64) for side in (key, response)
+    )
     recall, precision = _of_one_side(shared, sizes), _of_one_side(shared.T, others)
     aligned = _aligned(shared, sizes, others)
-    muc, b3 = ([*of_key, *of_response] for of_key, of_response in zip(recall, precision, strict=True))
+    muc, b3 = (
+        [*of_key, *of_response] for of_key, of_response in zip(recall, precision, strict=True)
+    )
     return np.array([muc, b3, [aligned, len(key), aligned, len(response)]], np.float64)
 
 
 def _shared(key: Clusters, response: Clusters) -> Array:
-    """How many mentions each pair of clusters shares, shape (clusters of the key, clusters of the response)."""
+    """How many mentions each pair of clusters shares, shape (clusters of the key, clusters of the
+    response).
+    """
     of_key, of_response = _cluster_of(key), _cluster_of(response)
     shared = np.zeros((len(key), len(response)))
     for mention, number in of_key.items():
@@ -102,7 +144,9 @@ def _cluster_of(clusters: Clusters) -> dict[Hashable, int]:
     for number, cluster in enumerate(clusters):
         for mention in cluster:
             if mention in numbers:
-                raise ValueError(f"the mention {mention} occurs twice: a mention is in one cluster, once")
+                raise ValueError(
+                    f"the mention {mention} occurs twice: a mention is in one cluster, once"
+                )
             numbers[mention] = number
     return numbers
 

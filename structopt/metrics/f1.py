@@ -38,7 +38,9 @@ class ClassCounts(NamedTuple):
 
 
 def class_table(totals: Array, first: int) -> Array:
-    """Return the counts of classes, shape (classes, 3), which follow `first` other counts in `InstanceCounts.totals`."""
+    """Return the counts of classes, shape (classes, 3), which follow `first` other counts in
+    `InstanceCounts.totals`.
+    """
     return totals[first:].reshape(-1, 3)
 
 
@@ -50,7 +52,8 @@ def class_counts(table: Array) -> list[ClassCounts]:
 def macro_f1(classes: Array) -> float:
     """Return the mean F1 of the classes that are gold or predicted somewhere; 0 of none.
 
-    Precision and recall are combined class by class, and the F1s averaged; a class that is neither gold nor predicted has no F1.
+    Precision and recall are combined class by class, and the F1s averaged; a class that is neither
+    gold nor predicted has no F1.
 
     Parameters
     ----------
@@ -58,4 +61,8 @@ def macro_f1(classes: Array) -> float:
         Right, predicted and gold of each.
     """
     known = classes[classes[:, PREDICTED] + classes[:, GOLD] > 0]
-    return float((2.0 * known[:, RIGHT] / (known[:, PREDICTED] + known[:, GOLD])).mean()) if len(known) else 0.0
+    return (
+        float((2.0 * known[:, RIGHT] / (known[:, PREDICTED] + known[:, GOLD])).mean())
+        if len(known)
+        else 0.0
+    )

@@ -21,13 +21,15 @@ def score(gold: Array, predicted: Array) -> dict[str, float]:
     Returns
     -------
     dict
-        ``hamming_loss``, the share of (instance, label) pairs that are wrong; ``accuracy``, that of the right ones;
-        ``subset_accuracy``, the share of instances whose labels are all right; ``micro_f1``,
+        ``hamming_loss``, the share of (instance, label) pairs that are wrong; ``accuracy``, that of
+        the right ones; ``subset_accuracy``, the share of instances whose labels are all right;
+        ``micro_f1``,
 
             F1 = 2 * right / (predicted + gold)
 
-        over all pairs; and ``macro_f1``, its mean over the labels that are gold or predicted somewhere. Others have no F1:
-        scikit-learn counts them as 0 (or leaves them out too: ``zero_division=nan``), Mulan as 1.
+        over all pairs; and ``macro_f1``, its mean over the labels that are gold or predicted
+        somewhere. Others have no F1: scikit-learn counts them as 0 (or leaves them out too:
+        ``zero_division=nan``), Mulan as 1.
 
     Notes
     -----
@@ -37,7 +39,9 @@ def score(gold: Array, predicted: Array) -> dict[str, float]:
 
 
 def outcomes(gold: Array, predicted: Array) -> InstanceCounts:
-    """Return the counts of every instance: 1, whether a label is wrong, how many are; right, predicted and gold of each label."""
+    """Return the counts of every instance: 1, whether a label is wrong, how many are; right,
+    predicted and gold of each label.
+    """
     wrong = (gold != predicted).sum(axis=1)
     pairs = [np.nonzero(gold & predicted), np.nonzero(predicted), np.nonzero(gold)]
     rows, labels = (np.concatenate(numbers) for numbers in zip(*pairs, strict=True))
@@ -61,14 +65,18 @@ def _scores(totals: Array) -> dict[str, float]:
 
 
 def table(names: Sequence[str], gold: Array, predicted: Array) -> str:
-    """Return the scores as text, in per cent: a line for all, then one for each label that is gold or predicted somewhere."""
+    """Return the scores as text, in per cent: a line for all, then one for each label that is gold
+    or predicted somewhere.
+    """
     scores = {name: 100.0 * value for name, value in score(gold, predicted).items()}
     lines = [
         f"{len(gold)} instances; Hamming loss: {scores['hamming_loss']:.2f}%; "
         f"subset accuracy: {scores['subset_accuracy']:.2f}%; "
         f"micro F1: {scores['micro_f1']:.2f}; macro F1: {scores['macro_f1']:.2f}"
     ]
-    counts = np.stack([(gold & predicted).sum(axis=0), predicted.sum(axis=0), gold.sum(axis=0)], axis=1)
+    counts = np.stack(
+        [(gold & predicted).sum(axis=0), predicted.sum(axis=0), gold.sum(axis=0)], axis=1
+    )
     known = int((counts[:, 1:].sum(axis=1) > 0).sum())
     if known < len(names):
         lines[0] += f" over {known} of {len(names)} labels, which are gold or predicted here"
@@ -76,5 +84,7 @@ def table(names: Sequence[str], gold: Array, predicted: Array) -> str:
     lines.append(f"{'label':>{width}}  precision  recall      F1   found    gold")
     for name, label in zip(names, class_counts(counts), strict=True):
         if label.predicted + label.gold:
-            lines.append(f"{name:>{width}}  {label.percentages()}  {label.predicted:6}  {label.gold:6}")
+            lines.append(
+                f"{name:>{width}}  {label.percentages()}  {label.predicted:6}  {label.gold:6}"
+            )
     return "\n".join(lines) + "\n"

@@ -1,4 +1,6 @@
-"""ROUGE: the overlap of a summary with references, in words (1), pairs of words (2) and longest common subsequences (L)."""
+"""ROUGE: the overlap of a summary with references, in words (1), pairs of words (2) and longest
+common subsequences (L).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ Words = list[str]
 
 
 class Rouge(NamedTuple):
-    """Recall, precision and F1: fractions of the reference's units, of the summary's, and their harmonic mean."""
+    """Recall, precision and F1: fractions of the reference's units, of the summary's, and their
+    harmonic mean.
+    """
 
     recall: float
     precision: float
@@ -33,27 +37,35 @@ class Rouge(NamedTuple):
 
 
 def words_of(text: str, stem: bool = True) -> Words:
-    """The words of a text: runs of a-z and 0-9 after lowering; those of four letters or more as Porter's algorithm stems them."""
+    """The words of a text: runs of a-z and 0-9 after lowering; those of four letters or more as
+    Porter's algorithm stems them.
+    """
     words = re.findall(r"[a-z0-9]+", text.lower())
     return [_stemmed(word) if stem and len(word) >= SHORTEST else word for word in words]
 
 
 def rouge_n(summary: Words, reference: Words, n: int) -> Rouge:
-    """Return the overlap of two texts in runs of n words, each counted as often as it is in both (Lin, 2004, section 2)."""
+    """Return the overlap of two texts in runs of n words, each counted as often as it is in both
+    (Lin, 2004, section 2).
+    """
     ours, theirs = _runs(summary, n), _runs(reference, n)
     return _rouge((ours & theirs).total(), theirs.total(), ours.total())
 
 
 def rouge_l(summary: Sequence[Words], reference: Sequence[Words]) -> Rouge:
-    """Return the overlap of two texts in longest common subsequences (Lin, 2004, section 3.2), sentence by sentence.
+    """Return the overlap of two texts in longest common subsequences (Lin, 2004, section 3.2),
+    sentence by sentence.
 
-    The units of a sentence of the reference that count are those in a longest common subsequence of it and any sentence of the
-    summary; a word counts at most as often as it is in either text. O(words of the summary * words of the reference).
+    The units of a sentence of the reference that count are those in a longest common subsequence of
+    it and any sentence of the summary; a word counts at most as often as it is in either text.
+    O(words of the summary * words of the reference).
     """
     left, right = Counter(chain.from_iterable(summary)), Counter(chain.from_iterable(reference))
     sizes, common = (right.total(), left.total()), 0
     for sentence in reference:
-        found = sorted({place for other in summary for place in common_subsequence(sentence, other)})
+        found = sorted(
+            {place for other in summary for place in common_subsequence(sentence, other)}
+        )
         for word in (sentence[place] for place in found):
             if left[word] > 0 and right[word] > 0:
                 left[word], right[word], common = left[word] - 1, right[word] - 1, common + 1
@@ -61,11 +73,15 @@ def rouge_l(summary: Sequence[Words], reference: Sequence[Words]) -> Rouge:
 
 
 def common_subsequence(one: Words, other: Words) -> list[int]:
-    """Return the places in `one` of a longest common subsequence; of several, the one that lies latest in it."""
+    """Return the places in `one` of a longest common subsequence; of several, the one that lies
+    latest in it.
+    """
     table = np.zeros((len(one) + 1, len(other) + 1), np.int64)
     for p, word in enumerate(one):
         equal = np.array([word == their for their in other], bool)
-        table[p + 1, 1:] = np.maximum.accumulate(np.maximum(table[p, 1:], np.where(equal, table[p, :-1] + 1, 0)))
+        table[p + 1, 1:] = np.maximum.accumulate(
+            np.maximum(table[p, 1:], np.where(equal, table[p, :-1] + 1, 0))
+        )
     places, p, q = [], len(one), len(other)
     while p > 0 and q > 0:
         if one[p - 1] == other[q - 1]:
@@ -79,7 +95,10 @@ def common_subsequence(one: Words, other: Words) -> list[int]:
 
 
 def scores_of_summary(
-    summary: Sentences, references: Sequence[Sentences], stem: bool = True, over: Literal["mean", "best"] = "mean"
+    summary: Sentences,
+    references: Sequence[Sentences],
+    stem: bool = True,
+    over: Literal["mean", "best"] = "mean",
 ) -> dict[str, Rouge]:
     """Return ROUGE-1, -2 and -L of a summary against its references.
 
@@ -92,8 +111,8 @@ def scores_of_summary(
     stem : bool
         Whether words are stemmed.
     over : str
-        ``mean``: of recall, precision and F1 over the references; ``best``: of the reference with the best F1, as ROUGE's
-        authors had it before they took to jackknifing.
+        ``mean``: of recall, precision and F1 over the references; ``best``: of the reference with
+        the best F1, as ROUGE's authors had it before they took to jackknifing.
 
     Raises
     ------
@@ -115,8 +134,12 @@ def scores_of_summary(
     return {metric: Rouge(*np.mean(scores, axis=0).tolist()) for metric, scores in found.items()}
 
 
-def table_of(summaries: Sequence[Sentences], references: Sequence[Sequence[Sentences]], **options: Any) -> Array:
-    """Return the scores of every summary, shape (summaries, metrics x parts); options as of `scores_of_summary`."""
+def table_of(
+    summaries: Sequence[Sentences], references: Sequence[Sequence[Sentences]], **options: Any
+) -> Array:
+    """Return the scores of every summary, shape (summaries, metrics x parts); options as of
+    `scores_of_summary`.
+    """
     pairs = zip(summaries, references, strict=True)
     scores = (scores_of_summary(summary, own, **options) for summary, own in pairs)
     rows = [[value for metric in METRICS for value in one[metric]] for one in scores]
@@ -129,16 +152,25 @@ def outcomes(table: Array, best: Array) -> InstanceCounts:
     Parameters
     ----------
     table, best : shape (summaries, metrics x parts)
-        `table_of` the summaries, and of the best extracts, of which the recall is told as ``oracle_``.
+        `table_of` the summaries, and of the best extracts, of which the recall is told as
+        ``oracle_``.
     """
-    return InstanceCounts.of_table(np.column_stack([np.ones(len(table)), table, best[:, :: len(PARTS)]]), _means)
+    return InstanceCounts.of_table(
+        np.column_stack([np.ones(len(table)), table, best[:, :: len(PARTS)]]), _means
+    )
 
 
 def _means(totals: Array) -> dict[str, float]:
-    """The mean scores, given the number of summaries and the sums of their scores; 0 where there is none."""
+    """The mean scores, given the number of summaries and the sums of their scores; 0 where there is
+    none.
+    """
     number, *sums = totals.tolist()
-    names = [f"{metric}_{part}" for metric in METRICS for part in PARTS] + [f"oracle_{metric}_recall" for metric in METRICS]
-    return {name: value / number if number else 0.0 for name, value in zip(names, sums, strict=True)}
+    names = [f"{metric}_{part}" for metric in METRICS for part in PARTS] + [
+        f"oracle_{metric}_recall" for metric in METRICS
+    ]
+    return {
+        name: value / number if number else 0.0 for name, value in zip(names, sums, strict=True)
+    }
 
 
 def _runs(words: Words, n: int) -> Counter[tuple[str, ...]]:
@@ -147,7 +179,9 @@ def _runs(words: Words, n: int) -> Counter[tuple[str, ...]]:
 
 def _rouge(common: int, reference: int, summary: int) -> Rouge:
     recall, precision = (common / units if units else 0.0 for units in (reference, summary))
-    return Rouge(recall, precision, 2 * recall * precision / (recall + precision) if common else 0.0)
+    return Rouge(
+        recall, precision, 2 * recall * precision / (recall + precision) if common else 0.0
+    )
 
 
 @cache

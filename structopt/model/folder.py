@@ -1,4 +1,6 @@
-"""The folder of a saved model: found, written, and read; every file is compared with its digest, and none is run."""
+"""The folder of a saved model: found, written, and read; every file is compared with its digest,
+and none is run.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,17 @@ from structopt.kernels.waist.record import Array
 FORMAT = 1
 MANIFEST = "manifest.json"
 FILES = ("config.json", VALUES, ARRAYS)
-ENTRIES = {"config.json": ("task", "factor_graph", "inference", "loss"), VALUES: ("task", "features")}
+ENTRIES = {
+    "config.json": ("task", "factor_graph", "inference", "loss"),
+    VALUES: ("task", "features"),
+}
 """The JSON files, and which of their keys hold mappings."""
 LARGEST_MANIFEST = 1 << 20
 """Bytes of a manifest that are read at most."""
 SCHEMA = "schema.json"
-"""The columns of the model's inputs and outputs; models of version 0.1.0 lack it, and are read all the same."""
+"""The columns of the model's inputs and outputs; models of version 0.1.0 lack it, and are read all
+the same.
+"""
 
 
 class SavedModel(NamedTuple):
@@ -45,17 +52,26 @@ class SavedModel(NamedTuple):
     def arrays_of(self, component: str) -> dict[str, Array]:
         """The arrays of a component, by the names that it knows itself."""
         prefix = f"{component}."
-        return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
+        return {
+            name.removeprefix(prefix): array
+            for name, array in self.arrays.items()
+            if name.startswith(prefix)
+        }
 
 
 def write_folder(folder: Path, saved: SavedModel, schema: Mapping[str, Any]) -> None:
-    """Write a model folder, with the `schema` of its inputs and outputs; equal models give equal bytes."""
+    """Write a model folder, with the `schema` of its inputs and outputs; equal models give equal
+    bytes.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     durable_files.write_json(folder / "config.json", saved.config)
     durable_files.write_json(folder / "vocabulary.json", saved.vocabulary)
     durable_files.write_json(folder / SCHEMA, schema)
     durable_files.write_arrays(folder / "weights.safetensors", dict(saved.arrays))
-    manifest = {"format": FORMAT, "sha256": {name: file_sets.digest(folder / name) for name in (*FILES, SCHEMA)}}
+    manifest = {
+        "format": FORMAT,
+        "sha256": {name: file_sets.digest(folder / name) for name in (*FILES, SCHEMA)},
+    }
     durable_files.write_json(folder / MANIFEST, manifest)
 
 
@@ -65,8 +81,8 @@ def read_folder(folder: Path) -> SavedModel:
     Raises
     ------
     ModelError
-        If a file is missing, truncated, altered, or of a later format; if the JSON files have not the entries of a model; if
-        weights are not finite.
+        If a file is missing, truncated, altered, or of a later format; if the JSON files have not
+        the entries of a model; if weights are not finite.
     """
     _verify(folder)
     config, vocabulary = (_mappings(folder / name, keys) for name, keys in ENTRIES.items())
@@ -81,12 +97,15 @@ def _mappings(path: Path, keys: Sequence[str]) -> dict[str, Any]:
     for key in keys:
         if not isinstance(values, dict) or not isinstance(values.get(key), dict):
             missing = f"it has no mapping '{key}'"
-            raise ModelError(f"{path}: not the file of a model: {missing}. {durable_files.TAKE_ANOTHER}")
+            raise ModelError(
+                f"{path}: not the file of a model: {missing}. {durable_files.TAKE_ANOTHER}"
+            )
     return dict(values)
 
 
 def find_model(address: str) -> Path:
-    """Return the model folder of a run folder, a model folder, or an MLflow address (``runs:/...``, ``models:/...``).
+    """Return the model folder of a run folder, a model folder, or an MLflow address (``runs:/...``,
+    ``models:/...``).
 
     Raises
     ------
@@ -101,7 +120,8 @@ def find_model(address: str) -> Path:
             return candidate
     what = "has no model in it" if folder.is_dir() else "does not exist"
     raise ModelError(
-        f"{address}: {what}. Give a run folder, a model folder (with manifest.json), or an MLflow address such as runs:/ID/model."
+        f"{address}: {what}. Give a run folder, a model folder (with manifest.json), or an "
+        "MLflow address such as runs:/ID/model."
     )
 
 
@@ -118,16 +138,28 @@ def _verify(folder: Path) -> None:
     if not (folder / MANIFEST).is_file():
         raise ModelError(f"{folder}: there is no model here (manifest.json is missing).")
     manifest = durable_files.read_json(folder / MANIFEST, LARGEST_MANIFEST)
-    expected, version = (manifest.get(key) if isinstance(manifest, dict) else None for key in ("sha256", "format"))
-    if not isinstance(version, int) or not isinstance(expected, dict) or not all(map(_is_file_name, expected)):
+    expected, version = (
+        manifest.get(key) if isinstance(manifest, dict) else None for key in ("sha256", "format")
+    )
+    if (
+        not isinstance(version, int)
+        or not isinstance(expected, dict)
+        or not all(map(_is_file_name, expected))
+    ):
         raise ModelError(f"{folder / MANIFEST}: truncated or altered. {durable_files.TAKE_ANOTHER}")
     if version > FORMAT:
-        raise ModelError(f"{folder}: the model has format {version}; this version reads {FORMAT}. Update structopt.")
+        raise ModelError(
+            f"{folder}: the model has format {version}; this version reads {FORMAT}. Update "
+            "structopt."
+        )
     for name in dict.fromkeys((*FILES, *expected)):
         if not (folder / name).is_file():
             raise ModelError(f"{folder / name}: the file is missing; the model is not complete.")
         if file_sets.digest(folder / name) != expected.get(name):
-            raise ModelError(f"{folder / name}: truncated or altered since it was saved. {durable_files.TAKE_ANOTHER}")
+            raise ModelError(
+                f"{folder / name}: truncated or altered since it was saved. "
+                f"{durable_files.TAKE_ANOTHER}"
+            )
 
 
 def _is_file_name(name: str) -> bool:
@@ -141,6 +173,8 @@ def _refuse_overflow(folder: Path, arrays: Mapping[str, Array]) -> None:
         if name in arrays and arrays[name].dtype.kind == "f" and not ranges.finite(arrays[name]):
             count = int(np.count_nonzero(~np.isfinite(arrays[name])))
             raise ModelError(
-                f"{folder / 'weights.safetensors'}: {count} of {arrays[name].size} {name} are not finite numbers: the training "
-                "of this model overflowed. Train again, with a smaller optimizer.C or optimizer.eta, or features scaled down."
+                f"{folder / 'weights.safetensors'}: {count} of {arrays[name].size} {name} are "
+                "not finite numbers: the training "
+                "of this model overflowed. Train again, with a smaller optimizer.C or "
+                "optimizer.eta, or features scaled down."
             )

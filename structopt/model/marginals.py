@@ -18,8 +18,9 @@ class Marginals(list[Array]):
     Parameters
     ----------
     arrays : sequence of float64 arrays, one an instance
-        Of tokens, cells and classes: shape (variables, labels). Of sets of labels: shape (labels, 2), out of the set and in it.
-        Of trees: shape (words, words + 1), every head of every word, column 0 the root.
+        Of tokens, cells and classes: shape (variables, labels). Of sets of labels: shape (labels,
+        2), out of the set and in it. Of trees: shape (words, words + 1), every head of every word,
+        column 0 the root.
     labels : tuple of str
         The labels in the order of the arrays; of trees the relations, which only the table has.
     instance : str
@@ -29,20 +30,28 @@ class Marginals(list[Array]):
     """
 
     def __init__(
-        self, arrays: Sequence[Array], labels: tuple[str, ...], instance: str, columns: Callable[[int], Mapping[str, Any]]
+        self,
+        arrays: Sequence[Array],
+        labels: tuple[str, ...],
+        instance: str,
+        columns: Callable[[int], Mapping[str, Any]],
     ) -> None:
         super().__init__(arrays)
         self.labels, self.instance, self._columns = labels, instance, columns
 
     @cached_property
     def table(self) -> dict[str, list[Any]]:
-        """A row a choice: columns of equal length, by name. ``pandas.DataFrame(marginals.table)`` makes a data frame.
+        """A row a choice: columns of equal length, by name. ``pandas.DataFrame(marginals.table)``
+        makes a data frame.
 
-        The first column counts the instances from 1 (``sentence``, ``image``); the last is the ``probability``. Between them:
+        The first column counts the instances from 1 (``sentence``, ``image``); the last is the
+        ``probability``. Between them:
 
         - of tokens: ``token`` (from 1), ``label`` (in the scheme that the model has learnt);
-        - of trees: ``modifier``, ``head`` (from 1; 0: the root), ``relation`` (None where arcs carry none);
-        - of vectors: ``label``; where a vector has a set of labels, the probability is that of being in it;
+        - of trees: ``modifier``, ``head`` (from 1; 0: the root), ``relation`` (None where arcs
+          carry none);
+        - of vectors: ``label``; where a vector has a set of labels, the probability is that of
+          being in it;
         - of images: ``row``, ``column`` (from 1), ``label``.
         """
         tables = []
@@ -50,7 +59,10 @@ class Marginals(list[Array]):
             columns = self._columns(index)
             tables.append({self.instance: [index + 1] * len(columns["probability"]), **columns})
         names = tables[0] if tables else (self.instance, "probability")
-        return {name: list(chain.from_iterable(_plain(table[name]) for table in tables)) for name in names}
+        return {
+            name: list(chain.from_iterable(_plain(table[name]) for table in tables))
+            for name in names
+        }
 
 
 def _plain(column: Any) -> list[Any]:

@@ -1,4 +1,6 @@
-"""A trained model: weights with all that is needed to use them, saved and loaded. Loading runs nothing from the files."""
+"""A trained model: weights with all that is needed to use them, saved and loaded. Loading runs
+nothing from the files.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,14 @@ from structopt.model.annotation import FOLDER, Annotator
 from structopt.model.folder import SavedModel, read_folder, write_folder
 from structopt.model.predictor import Inputs, Predictor
 from structopt.model.pruning import Pruner
-from structopt.model.restoring import check_together, create, graph_state, restore_graph, restoring, weights_of
+from structopt.model.restoring import (
+    check_together,
+    create,
+    graph_state,
+    restore_graph,
+    restoring,
+    weights_of,
+)
 from structopt.model.trained import Trained
 from structopt.objective import scoring
 
@@ -31,24 +40,27 @@ if TYPE_CHECKING:  # they use models
 
 
 class Model(Predictor):
-    """Weights that can be saved, loaded, and used with another inference; what it predicts: `Predictor`.
+    """Weights that can be saved, loaded, and used with another inference; what it predicts:
+    `Predictor`.
 
     Attributes
     ----------
     trained : Trained or None
-        Of a model that this process has trained, what further training goes on from (`structopt.partial_fit`). It is not saved
-        with the model: the folder of the run has it.
+        Of a model that this process has trained, what further training goes on from
+        (`structopt.partial_fit`). It is not saved with the model: the folder of the run has it.
     """
 
     trained: Trained | None = None
 
     def with_inference(self, name: str, **options: Any) -> Model:
-        """The same model with another inference, by its name, and its options: ``model.with_inference("ad3", exact=True)``.
+        """The same model with another inference, by its name, and its options:
+        ``model.with_inference("ad3", exact=True)``.
 
         Raises
         ------
         ConfigError, CompatibilityError
-            If there is none of this name, it has no such option, or it cannot solve the model's graphs.
+            If there is none of this name, it has no such option, or it cannot solve the model's
+            graphs.
         """
         node = {"name": name, **options}
         inference = registry.create("inference", node)
@@ -67,7 +79,8 @@ class Model(Predictor):
         names: str | Path | None = None,
         executor: Executor | None = None,
     ) -> Explanation:
-        """What the model has learnt; or, given an input, what decided the prediction for one instance of it.
+        """What the model has learnt; or, given an input, what decided the prediction for one
+        instance of it.
 
         Parameters
         ----------
@@ -78,22 +91,26 @@ class Model(Predictor):
         top : int
             Rows of each table.
         against : str
-            What the prediction is compared with: ``runner_up``, the second best output; ``gold``; ``change``, the best output
-            that differs in the label of one variable; ``auto``: the first of these that there is.
+            What the prediction is compared with: ``runner_up``, the second best output; ``gold``;
+            ``change``, the best output that differs in the label of one variable; ``auto``: the
+            first of these that there is.
         names : str, Path or None
-            A labelled file, such as the training file, whose features give hashed weights their names.
+            A labelled file, such as the training file, whose features give hashed weights their
+            names.
         executor : Executor or None
             None: one thread.
 
         Returns
         -------
         Explanation
-            A `TopWeights` or a `Difference`, whose shares add up to the difference of the two scores; printed, it is a text.
+            A `TopWeights` or a `Difference`, whose shares add up to the difference of the two
+            scores; printed, it is a text.
 
         Raises
         ------
         ConfigError
-            Where scores are no sums of weights, or no output can be compared; for numbers and words that are out of range.
+            Where scores are no sums of weights, or no output can be compared; for numbers and words
+            that are out of range.
         DataError
             See `predict`.
         """
@@ -103,21 +120,31 @@ class Model(Predictor):
             raise ConfigError(f"top={top} must be at least 1.")
         if against not in rivals.CHOICES:
             listed = ", ".join(rivals.CHOICES)
-            raise ConfigError(f"against={against} is none of: {listed}.{did_you_mean(against, rivals.CHOICES)}")
+            raise ConfigError(
+                f"against={against} is none of: {listed}.{did_you_mean(against, rivals.CHOICES)}"
+            )
         executor = executor or registry.serial()
         if instances is None:
             known = [] if names is None else corpora.occurring(self, names, executor)
-            return top_weights.top_weights(self, top, known, "" if names is None else Path(names).name)
+            return top_weights.top_weights(
+                self, top, known, "" if names is None else Path(names).name
+            )
         examples = corpora.one_instance(self, instances, sentence, against, executor)
         return differences.explained(self, examples, sentence, against, top, executor)
 
     def pruned(self) -> Model:
-        """The same model without weights that are 0, and without attributes that are left with none: equal predictions of less.
+        """The same model without weights that are 0, and without attributes that are left with
+        none: equal predictions of less.
 
-        Attributes go where the task can do without them (`Task.pruned`), and the scorer has a row of weights for each.
+        Attributes go where the task can do without them (`Task.pruned`), and the scorer has a row
+        of weights for each.
         """
-        tables = self.scorer.tables_of(self.weights) if isinstance(self.scorer, SparseFeatures) else None
-        task, kept = self.task.pruned({group: np.asarray(table.any(axis=1)) for group, table in (tables or {}).items()})
+        tables = (
+            self.scorer.tables_of(self.weights) if isinstance(self.scorer, SparseFeatures) else None
+        )
+        task, kept = self.task.pruned(
+            {group: np.asarray(table.any(axis=1)) for group, table in (tables or {}).items()}
+        )
         scorer, weights = self.scorer.pruned(self.weights, kept)
         rest = self.temperature, self.pruner, self.annotator
         return Model(self.config, task, self.graph, self.inference, scorer, weights, *rest)
@@ -136,16 +163,29 @@ class Model(Predictor):
             arrays |= _named("pruner", pruner_arrays)
         if self.annotator is not None:
             self.annotator.save(folder)
-        write_folder(folder, SavedModel(self.config, vocabulary, arrays | _named("task", task_arrays)), self._schema())
+        write_folder(
+            folder,
+            SavedModel(self.config, vocabulary, arrays | _named("task", task_arrays)),
+            self._schema(),
+        )
 
     def _schema(self) -> dict[str, Any]:
-        """The columns of inputs and outputs as tables, with an example, for programs that serve the model."""
+        """The columns of inputs and outputs as tables, with an example, for programs that serve the
+        model.
+        """
         task = self.task
-        return {"input": task.input_schema.state(), "output": task.output_schema.state(), "example": task.input_example()}
+        return {
+            "input": task.input_schema.state(),
+            "output": task.output_schema.state(),
+            "example": task.input_example(),
+        }
 
     @classmethod
     def load(
-        cls, folder: Path, late: Mapping[str, Any] | None = None, sources: Mapping[str, Any] | None = None
+        cls,
+        folder: Path,
+        late: Mapping[str, Any] | None = None,
+        sources: Mapping[str, Any] | None = None,
     ) -> Model:
         """Read a model folder.
 
@@ -155,20 +195,23 @@ class Model(Predictor):
         late : mapping or None
             Parameters of the task to be changed, among those that it lets change (`Task.late`).
         sources : mapping or None
-            Files of features, by the keys of the config's node ``features`` (`Task.read_features_from`).
+            Files of features, by the keys of the config's node ``features``
+            (`Task.read_features_from`).
 
         Raises
         ------
         ModelError
-            If a file is missing, truncated, altered, or of a later format; if the files do not belong together; if weights are
-            not finite.
+            If a file is missing, truncated, altered, or of a later format; if the files do not
+            belong together; if weights are not finite.
         ConfigError
-            If a component that the model was made with is not installed, or the task does not let a parameter change, or reads
-            no such features.
+            If a component that the model was made with is not installed, or the task does not let a
+            parameter change, or reads no such features.
         """
         saved = read_folder(folder)
         config, vocabulary = _changed(saved.config, late or {}), saved.vocabulary
-        task, graph, inference = (create(folder, kind, config) for kind in ("task", "factor_graph", "inference"))
+        task, graph, inference = (
+            create(folder, kind, config) for kind in ("task", "factor_graph", "inference")
+        )
         name = config["task"]["name"]
         with restoring(folder, f"task={name}"):
             task.restore(vocabulary["task"], saved.arrays_of("task"))
@@ -196,8 +239,14 @@ def _changed(config: Mapping[str, Any], late: Mapping[str, Any]) -> Mapping[str,
     known = registry.load("task", name).late
     for key in late:
         if key not in known:
-            listed = f"Those that may: {', '.join(known)}.{did_you_mean(key, known)}" if known else "Leave it out."
-            raise ConfigError(f"task.{key} cannot change when a model of task={name} is applied. {listed}")
+            listed = (
+                f"Those that may: {', '.join(known)}.{did_you_mean(key, known)}"
+                if known
+                else "Leave it out."
+            )
+            raise ConfigError(
+                f"task.{key} cannot change when a model of task={name} is applied. {listed}"
+            )
     node = {**config["task"], **late}
     registry.checked("task", node, {})
     return {**config, "task": node}
@@ -214,8 +263,13 @@ def _restored_pruner(saved: SavedModel, graph: FactorGraph, task: Task, name: st
 
 
 def model_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a run's config that a model needs: components without paths, times or hosts."""
-    return {kind: relevant(config[kind], Purpose.SAVING, kind) for kind in ("task", "factor_graph", "inference", "loss")}
+    """Return the part of a run's config that a model needs: components without paths, times or
+    hosts.
+    """
+    return {
+        kind: relevant(config[kind], Purpose.SAVING, kind)
+        for kind in ("task", "factor_graph", "inference", "loss")
+    }
 
 
 def _named(component: str, arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -22,17 +22,20 @@ from structopt.progress import phases
 def predict(options: Mapping[str, Any]) -> None:
     """Write the input again with what is predicted.
 
-    Tasks of tokens add columns: after the best label come, with ``probabilities``, the labels that have at least a thousandth
-    (``label:p``), and with ``k_best=K`` the labels of the 1st to Kth best output. With ``partial``, labels given in the input are
-    kept and ``_`` or ``?`` marks free tokens. Other tasks write as their formats have it. With ``picture=FILE`` a task of trees
-    draws a ``sentence``. With ``inference=NAME`` the model decodes by another inference than it was trained with. The input ``-``
-    is a stream (`structopt.model.streaming`), the output ``-`` is standard output.
+    Tasks of tokens add columns: after the best label come, with ``probabilities``, the labels that
+    have at least a thousandth (``label:p``), and with ``k_best=K`` the labels of the 1st to Kth
+    best output. With ``partial``, labels given in the input are kept and ``_`` or ``?`` marks free
+    tokens. Other tasks write as their formats have it. With ``picture=FILE`` a task of trees draws
+    a ``sentence``. With ``inference=NAME`` the model decodes by another inference than it was
+    trained with. The input ``-`` is a stream (`structopt.model.streaming`), the output ``-`` is
+    standard output.
 
     Parameters
     ----------
     options : mapping
-        ``model`` (see `structopt.model.folder.find_model`), ``input``, ``output``, ``inference`` and ``picture`` (empty where
-        there is none), ``threads``, ``probabilities``, ``k_best``, ``partial``, ``sentence``.
+        ``model`` (see `structopt.model.folder.find_model`), ``input``, ``output``, ``inference``
+        and ``picture`` (empty where there is none), ``threads``, ``probabilities``, ``k_best``,
+        ``partial``, ``sentence``.
 
     Raises
     ------
@@ -55,7 +58,9 @@ def predict(options: Mapping[str, Any]) -> None:
         predict_file(options["input"], options["output"])
 
 
-def _predict_file(model: Model, executor: Executor, options: Mapping[str, Any], source: str, target: str) -> int:
+def _predict_file(
+    model: Model, executor: Executor, options: Mapping[str, Any], source: str, target: str
+) -> int:
     """Predict one file, and return the number of its instances."""
     name, k = Path(source).name, options["k_best"]
     with phases.phase("reading", name):
@@ -66,17 +71,23 @@ def _predict_file(model: Model, executor: Executor, options: Mapping[str, Any], 
     with phases.phase("predicting", visits=len(examples)):
         outputs = model.best_outputs(examples, executor)
     marginals = ranked = None
-    if options["probabilities"] or (options["picture"] and Ability.MARGINALS in model.inference.provides(model.graph.kind)):
+    if options["probabilities"] or (
+        options["picture"] and Ability.MARGINALS in model.inference.provides(model.graph.kind)
+    ):
         with phases.phase("computing", "probabilities", len(examples)):
             marginals = model.view_marginals(examples, executor)
     if k > 1:
         with phases.phase("listing", f"the {k} best"):
-            ranked = ranked_outputs(model.task, model.graph, examples, model.k_best_outputs(examples, k, executor), k)
+            ranked = ranked_outputs(
+                model.task, model.graph, examples, model.k_best_outputs(examples, k, executor), k
+            )
     probabilities = marginals if options["probabilities"] else None
     with phases.phase("writing", Path(target).name):
         model.task.write_outputs(corpus, target, outputs, probabilities, ranked, k)
     if options["picture"]:
-        model.task.write_picture(corpus, options["sentence"], options["picture"], outputs, marginals)
+        model.task.write_picture(
+            corpus, options["sentence"], options["picture"], outputs, marginals
+        )
     return len(examples)
 
 
@@ -94,9 +105,13 @@ def evaluate(options: Mapping[str, Any]) -> tuple[dict[str, float], str]:
 
 
 def loaded(options: Mapping[str, Any]) -> Model:
-    """Load the model, with the options of task and features and the inference that were asked for instead of its own."""
+    """Load the model, with the options of task and features and the inference that were asked for
+    instead of its own.
+    """
     with phases.phase("loading", options["model"]):
-        model = Model.load(find_model(options["model"]), options.get("task"), options.get("features"))
+        model = Model.load(
+            find_model(options["model"]), options.get("task"), options.get("features")
+        )
     return model.with_inference(options["inference"]) if options["inference"] else model
 
 
@@ -104,11 +119,17 @@ def _check_abilities(model: Model, options: Mapping[str, Any]) -> None:
     """Refuse options that the task or the inference cannot serve, before anything is computed."""
     if options["picture"] and not model.task.pictures:
         name = model.config["task"]["name"]
-        raise ConfigError(f"picture={options['picture']} draws trees, and task={name} has none. Leave it out.")
+        raise ConfigError(
+            f"picture={options['picture']} draws trees, and task={name} has none. Leave it out."
+        )
     if options["probabilities"]:
-        compatibility.check_option("probabilities=true", Ability.MARGINALS, model.inference, model.graph)
+        compatibility.check_option(
+            "probabilities=true", Ability.MARGINALS, model.inference, model.graph
+        )
     if options["k_best"] > 1:
-        compatibility.check_option(f"k_best={options['k_best']}", Ability.K_BEST, model.inference, model.graph)
+        compatibility.check_option(
+            f"k_best={options['k_best']}", Ability.K_BEST, model.inference, model.graph
+        )
 
 
 def executor_of(threads: int) -> Executor:

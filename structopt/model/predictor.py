@@ -27,7 +27,15 @@ from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs
 from structopt.model.showing import model_html
-from structopt.objective.decoding import KBest, decoded, k_best, log_partitions, marginals, output_scores, predicted_outputs
+from structopt.objective.decoding import (
+    KBest,
+    decoded,
+    k_best,
+    log_partitions,
+    marginals,
+    output_scores,
+    predicted_outputs,
+)
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
 
@@ -70,7 +78,12 @@ class Predictor:
         pruner: Pruner | None = None,
         annotator: Annotator | None = None,
     ) -> None:
-        self.config, self.task, self.graph, self.inference = config, task, graph, inference.decoder()
+        self.config, self.task, self.graph, self.inference = (
+            config,
+            task,
+            graph,
+            inference.decoder(),
+        )
         self.scorer, self.weights, self.temperature = scorer, weights, temperature or 1.0
         self.pruner, self.annotator = pruner, annotator
         self._warned: set[str] = set()
@@ -82,15 +95,24 @@ class Predictor:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The label set: of tokens, cells, classes; the relations of trees; of sets of labels all that there are."""
+        """The label set: of tokens, cells, classes; the relations of trees; of sets of labels all
+        that there are.
+        """
         return tuple(self.task.vocabulary()["labels"])
 
     def __repr__(self) -> str:
         """Name the components, and count labels and weights."""
-        names = ", ".join(f"{kind}={self.config[kind]['name']}" for kind in ("task", "factor_graph", "inference"))
+        names = ", ".join(
+            f"{kind}={self.config[kind]['name']}" for kind in ("task", "factor_graph", "inference")
+        )
         loss = self.config["loss"]
-        numbers = "".join(f", {name}={float(loss[name]):g}" for name in ("beta", "gamma") if name in loss)
-        return f"Model({names}, loss={loss['name']}{numbers}; {len(self.labels)} labels, {self.scorer.count} weights)"
+        numbers = "".join(
+            f", {name}={float(loss[name]):g}" for name in ("beta", "gamma") if name in loss
+        )
+        return (
+            f"Model({names}, loss={loss['name']}{numbers}; {len(self.labels)} labels, "
+            f"{self.scorer.count} weights)"
+        )
 
     def _repr_html_(self) -> str:
         """The summary that notebooks show."""
@@ -107,12 +129,18 @@ class Predictor:
         """Kernels of features and inference."""
         return predicting(self.scorer, self.graph, self.inference)
 
-    def examples(self, corpus: Any, given: Sequence[Any] | None = None, executor: Executor | None = None) -> Examples:
-        """Encode a corpus for this model, and warn once of each column that the corpus lacks: it is read as padding."""
+    def examples(
+        self, corpus: Any, given: Sequence[Any] | None = None, executor: Executor | None = None
+    ) -> Examples:
+        """Encode a corpus for this model, and warn once of each column that the corpus lacks: it is
+        read as padding.
+        """
         for name in self.task.missing_columns(corpus):
             if name not in self._warned:
                 self._warned.add(name)
-                log.warning("%s has no column '%s'; the model reads it as padding.", corpus.path, name)
+                log.warning(
+                    "%s has no column '%s'; the model reads it as padding.", corpus.path, name
+                )
         if self.annotator is not None:
             corpus = self.annotator.annotated(self.task, corpus, executor)
         encoded = self.task.encode(corpus, given)
@@ -132,24 +160,33 @@ class Predictor:
         """
         labels = self.task.given_labels(corpus)
         if labels is None:
-            raise DataError(corpus.path, None, "partial=true needs the label column, with _ for every token that is free.")
+            raise DataError(
+                corpus.path,
+                None,
+                "partial=true needs the label column, with _ for every token that is free.",
+            )
         return labels
 
-    def predict(self, instances: Inputs, executor: Executor | None = None, *, given: Given = None) -> list[Any]:
-        """Best output of every instance, as the task writes it: for example a list of labels, one a token, or a label.
+    def predict(
+        self, instances: Inputs, executor: Executor | None = None, *, given: Given = None
+    ) -> list[Any]:
+        """Best output of every instance, as the task writes it: for example a list of labels, one a
+        token, or a label.
 
         Parameters
         ----------
         instances : sequence, or str or Path
-            As the task's ``corpus`` takes them. For example sentences, each a sequence of words, of tuples of cells in the order
-            of `columns`, or a mapping from column name to sequence; mappings from index to value, or rows of values. A string or
-            a path is a file, whose labels need not be known.
+            As the task's ``corpus`` takes them. For example sentences, each a sequence of words, of
+            tuples of cells in the order of `columns`, or a mapping from column name to sequence;
+            mappings from index to value, or rows of values. A string or a path is a file, whose
+            labels need not be known.
         executor : Executor or None
             None: one thread.
         given : sequence, bool or None
-            What is known of the outputs, and kept: one output an instance, with None where it is open. Lists of labels, heads or
-            pairs (head, relation), one a word; a class; mappings from label to True or False; rows of labels of cells. Of a
-            file, True keeps its labels, where ``_`` is open.
+            What is known of the outputs, and kept: one output an instance, with None where it is
+            open. Lists of labels, heads or pairs (head, relation), one a word; a class; mappings
+            from label to True or False; rows of labels of cells. Of a file, True keeps its labels,
+            where ``_`` is open.
 
         Raises
         ------
@@ -202,12 +239,14 @@ class Predictor:
         ]
 
     def predict_columns(self, columns: Mapping[str, Sequence[Any]]) -> list[Any]:
-        """Best outputs of a table's rows, as of `predict`; the task's ``input_schema`` says which columns there are.
+        """Best outputs of a table's rows, as of `predict`; the task's ``input_schema`` says which
+        columns there are.
 
         Parameters
         ----------
         columns : mapping of column name to sequence of cells
-            For example ``tokens`` and further columns of sentences; a column that is missing or all empty counts as padding.
+            For example ``tokens`` and further columns of sentences; a column that is missing or all
+            empty counts as padding.
 
         Raises
         ------
@@ -217,12 +256,14 @@ class Predictor:
         return self._predict_rows(self.task.input_schema.checked(columns))
 
     def predict_table(self, columns: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """Best outputs of a table's rows as a table, with columns as the task's ``output_schema`` says.
+        """Best outputs of a table's rows as a table, with columns as the task's ``output_schema``
+        says.
 
         Raises
         ------
         DataError
-            For a table that is not as the ``input_schema`` says, or outputs that are not as many as theirs says.
+            For a table that is not as the ``input_schema`` says, or outputs that are not as many as
+            theirs says.
         """
         table = self.task.input_schema.checked(columns)
         outputs = self.output_table(self._predict_rows(table))
@@ -230,16 +271,22 @@ class Predictor:
         return outputs
 
     def output_table(self, outputs: Sequence[Any]) -> dict[str, list[Any]]:
-        """Outputs as columns of the task's ``output_schema``: for example ``labels``, or ``heads`` and ``relations``."""
+        """Outputs as columns of the task's ``output_schema``: for example ``labels``, or ``heads``
+        and ``relations``.
+        """
         return self.task.output_table(outputs)
 
     def _predict_rows(self, table: Mapping[str, list[Any]]) -> list[Any]:
         return self.predict(self.task.instances(table))
 
-    def marginals(self, instances: Inputs, executor: Executor | None = None, *, given: Given = None) -> Marginals:
-        """Probabilities of the choices that outputs are made of, one array an instance, and a table that names them all.
+    def marginals(
+        self, instances: Inputs, executor: Executor | None = None, *, given: Given = None
+    ) -> Marginals:
+        """Probabilities of the choices that outputs are made of, one array an instance, and a table
+        that names them all.
 
-        At the temperature 1/beta of the loss; at 1, where beta = inf. With `given` they are those of the outputs that agree.
+        At the temperature 1/beta of the loss; at 1, where beta = inf. With `given` they are those
+        of the outputs that agree.
 
         Parameters
         ----------
@@ -279,7 +326,9 @@ class Predictor:
     def view_marginals(self, examples: Examples, executor: Executor | None = None) -> list[Array]:
         """Probabilities of an encoded corpus, as of `marginals`."""
         of_parts = self._part_marginals(examples, executor)
-        return self.graph.probabilities(self.task.view, examples.encoded, examples.structure, of_parts)
+        return self.graph.probabilities(
+            self.task.view, examples.encoded, examples.structure, of_parts
+        )
 
     def _part_marginals(self, examples: Examples, executor: Executor | None) -> list[Array]:
         """Marginals of the parts that the task's view is read from."""
@@ -295,24 +344,43 @@ class Predictor:
         else:
             corpus = self.task.corpus(instances)
         if given is True:
-            raise ConfigError("given=True keeps the labels of a file, and these instances are in memory. Give a list of outputs.")
+            raise ConfigError(
+                "given=True keeps the labels of a file, and these instances are in memory. Give "
+                "a list of outputs."
+            )
         kept = None if given is None or given is False else self.task.kept_outputs(corpus, given)
         return self.examples(corpus, kept, executor)
 
-    def k_best_outputs(self, examples: Examples, k: int, executor: Executor | None = None) -> list[KBest]:
+    def k_best_outputs(
+        self, examples: Examples, k: int, executor: Executor | None = None
+    ) -> list[KBest]:
         """The k best outputs of every instance of an encoded corpus."""
         return k_best(examples, self.kernels, self.weights, k, executor or registry.serial())
 
-    def scores(self, instances: Inputs, executor: Executor | None = None, *, given: Given = None) -> Array:
-        """The scores of the outputs that `predict` returns: s(y) = theta^T f(x, y), float64, shape (instances,)."""
+    def scores(
+        self, instances: Inputs, executor: Executor | None = None, *, given: Given = None
+    ) -> Array:
+        """The scores of the outputs that `predict` returns: s(y) = theta^T f(x, y), float64, shape
+        (instances,).
+        """
         examples, executor = self._read(instances, given, executor), executor or registry.serial()
         outputs = predicted_outputs(
-            examples, self.task, self.inference, self.kernels, self.weights, executor, self.temperature
-        )  # fmt: skip
+            examples,
+            self.task,
+            self.inference,
+            self.kernels,
+            self.weights,
+            executor,
+            self.temperature,
+        )
         return output_scores(examples, self.weights, outputs)
 
-    def compare(self, instances: Sequence[Any], outputs: Sequence[Any], times: Array | None = None) -> dict[str, float]:
-        """Metrics of the predictions on instances in memory with their gold outputs; instance i counts ``times[i]``, or once."""
+    def compare(
+        self, instances: Sequence[Any], outputs: Sequence[Any], times: Array | None = None
+    ) -> dict[str, float]:
+        """Metrics of the predictions on instances in memory with their gold outputs; instance i
+        counts ``times[i]``, or once.
+        """
         corpus = self.task.labelled(instances, outputs)
         return self.task.outcomes(corpus, self.outputs(self.examples(corpus))).scores(times)
 
@@ -320,14 +388,18 @@ class Predictor:
         """Metrics on a labelled file."""
         return self.report(path, executor)[0]
 
-    def report(self, path: str | Path, executor: Executor | None = None) -> tuple[dict[str, float], str]:
+    def report(
+        self, path: str | Path, executor: Executor | None = None
+    ) -> tuple[dict[str, float], str]:
         """Metrics on a labelled file, and the task's table of them."""
         corpus = self.task.read(path)
         outputs = self.outputs(self.examples(corpus, executor=executor), executor)
         return self.task.evaluate(corpus, outputs), self.task.report(corpus, outputs)
 
     def outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
-        """Predictions of an encoded corpus as the task decodes them, which are compared with gold."""
+        """Predictions of an encoded corpus as the task decodes them, which are compared with
+        gold.
+        """
         executor = executor or registry.serial()
         of = self.task, self.inference, self.kernels, self.weights
         outputs = predicted_outputs(examples, *of, executor, self.temperature)

@@ -1,4 +1,6 @@
-"""The coarser model that prunes a factor graph: trained or taken from an earlier run, applied, saved with the model."""
+"""The coarser model that prunes a factor graph: trained or taken from an earlier run, applied,
+saved with the model.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,13 @@ class Pruner:
     """
 
     def __init__(
-        self, pruning: Pruning, node: Mapping[str, Any], scorer: Scorer, weights: Array, temperature: float, graph: FactorGraph
+        self,
+        pruning: Pruning,
+        node: Mapping[str, Any],
+        scorer: Scorer,
+        weights: Array,
+        temperature: float,
+        graph: FactorGraph,
     ) -> None:
         self.pruning, self.node, self.graph = pruning, dict(node), graph
         self.scorer, self.weights, self.temperature = scorer, weights, temperature
@@ -60,7 +68,8 @@ class Pruner:
         Parameters
         ----------
         encoded : Encoded
-            The training corpus as the graph that is to be pruned can represent it (`FactorGraph.admit`).
+            The training corpus as the graph that is to be pruned can represent it
+            (`FactorGraph.admit`).
         pruning : Pruning
         scorer : Scorer
             Not fitted; without the features that `pruning` leaves out.
@@ -72,20 +81,36 @@ class Pruner:
         NumericalError
             If the weights come out not finite.
         """
-        graph, inference = registry.create("factor_graph", pruning.graph), registry.create("inference", {"name": "exact"})
+        graph, inference = (
+            registry.create("factor_graph", pruning.graph),
+            registry.create("inference", {"name": "exact"}),
+        )
         graph.fit(encoded)
         loss = registry.create("loss", {"name": "crf", "beta": 1.0, "gamma": 0.0})
-        optimizer = registry.create("optimizer", {"name": "dca", "C": pruning.C, "epochs": pruning.epochs})
+        optimizer = registry.create(
+            "optimizer", {"name": "dca", "C": pruning.C, "epochs": pruning.epochs}
+        )
         problem = Problem.of(encoded, graph, loss, inference, scorer.fit, Settings(pruning.C, seed))
         initial = np.zeros(problem.dimension)
         if pruning.from_counts:
-            initial = relative_frequencies.weights(problem.scorer, encoded, problem.structure, problem.targets.points, graph)
+            initial = relative_frequencies.weights(
+                problem.scorer, encoded, problem.structure, problem.targets.points, graph
+            )
         state = optimizer.init(problem, initial)
         for _ in range(pruning.epochs):
             state, _ = optimizer.step(problem, state)
         if not ranges.finite(optimizer.weights(state)):
-            raise NumericalError("The pruner's weights came out not finite. Set a smaller factor_graph.pruner_C.")
-        return cls(pruning, pruning.graph, problem.scorer, optimizer.weights(state), loss.temperature, graph)
+            raise NumericalError(
+                "The pruner's weights came out not finite. Set a smaller factor_graph.pruner_C."
+            )
+        return cls(
+            pruning,
+            pruning.graph,
+            problem.scorer,
+            optimizer.weights(state),
+            loss.temperature,
+            graph,
+        )
 
     @classmethod
     def of_model(cls, model: Any, task: Task, pruning: Pruning) -> Pruner:
@@ -101,29 +126,38 @@ class Pruner:
         Raises
         ------
         ConfigError
-            If the model is of another factor graph, its outputs may be none of those asked for, or its vocabulary is another.
+            If the model is of another factor graph, its outputs may be none of those asked for, or
+            its vocabulary is another.
         """
         node = model.config["factor_graph"]
         if node["name"] != pruning.graph["name"]:
             raise ConfigError(
                 f"factor_graph.pruner: {pruning.model} is a model of factor_graph={node['name']}. "
-                f"Give one of factor_graph={pruning.graph['name']}, or leave factor_graph.pruner=null to train one."
+                f"Give one of factor_graph={pruning.graph['name']}, or leave "
+                "factor_graph.pruner=null to train one."
             )
         for option in pruning.shared_options:
             if pruning.graph[option] and not getattr(model.graph, option):
                 raise ConfigError(
-                    f"factor_graph.pruner: the {pruning.outputs} of {pruning.model} need not be those of "
-                    f"factor_graph.{option}=true, so that none may survive. Train it with factor_graph.{option}=true."
+                    f"factor_graph.pruner: the {pruning.outputs} of {pruning.model} need not be "
+                    "those of "
+                    f"factor_graph.{option}=true, so that none may survive. Train it with "
+                    f"factor_graph.{option}=true."
                 )
         if not _same(model.task.numbering(), task.numbering()):
             raise ConfigError(
-                f"factor_graph.pruner: {pruning.model} numbers {pruning.numbered} differently. Train it with the same task.* "
-                "options on the same task.train, or leave factor_graph.pruner=null to train one in this run."
+                f"factor_graph.pruner: {pruning.model} numbers {pruning.numbered} differently. "
+                "Train it with the same task.* "
+                "options on the same task.train, or leave factor_graph.pruner=null to train one "
+                "in this run."
             )
         return cls(pruning, node, model.scorer, model.weights, model.temperature, model.graph)
 
-    def prune(self, encoded: Encoded, keep_gold: bool = False, executor: Executor | None = None) -> Pruned:
-        """Return the corpus with the candidates that are kept; `keep_gold`: with those of the gold outputs too.
+    def prune(
+        self, encoded: Encoded, keep_gold: bool = False, executor: Executor | None = None
+    ) -> Pruned:
+        """Return the corpus with the candidates that are kept; `keep_gold`: with those of the gold
+        outputs too.
 
         The cost is that of marginals and best outputs of the coarser model.
         """
@@ -134,20 +168,39 @@ class Pruner:
         """What a saved model keeps of it, as JSON values and arrays."""
         layout, arrays = scoring.stored(self.scorer)
         values = {
-            "factor_graph": self.node, "features": layout, "temperature": self.temperature, **self.pruning.thresholds
-        }  # fmt: skip
+            "factor_graph": self.node,
+            "features": layout,
+            "temperature": self.temperature,
+            **self.pruning.thresholds,
+        }
         learnt, graph_arrays = graph_state(self.graph)
-        return values | learnt, {"weights": self.scorer.compress(self.weights), **arrays, **graph_arrays}
+        return values | learnt, {
+            "weights": self.scorer.compress(self.weights),
+            **arrays,
+            **graph_arrays,
+        }
 
     @classmethod
-    def restore(cls, pruning: Pruning, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> Pruner:
+    def restore(
+        cls, pruning: Pruning, values: Mapping[str, Any], arrays: Mapping[str, Array]
+    ) -> Pruner:
         """Undo `state`, given what the saved model's factor graph declares."""
         state = SavedState(values, arrays)
-        node, scorer = state.within("factor_graph"), scoring.restored(state.within("features").values, arrays)
+        node, scorer = (
+            state.within("factor_graph"),
+            scoring.restored(state.within("features").values, arrays),
+        )
         node.string("name", [pruning.graph["name"]])
         graph = registry.create("factor_graph", node.values)
         restore_graph(graph, values, arrays)
-        return cls(pruning, node.values, scorer, weights_of(scorer, arrays), state.positive("temperature"), graph)
+        return cls(
+            pruning,
+            node.values,
+            scorer,
+            weights_of(scorer, arrays),
+            state.positive("temperature"),
+            graph,
+        )
 
 
 class _Coarse:
@@ -175,7 +228,9 @@ class _Coarse:
     def marginals(self) -> Array:
         """Marginals of the parts that the pruning looks at."""
         of, group = self.pruner, self.pruner.pruning.group
-        return flat_marginals(self.examples, self.kernels, of.weights, group, self.executor, of.temperature)
+        return flat_marginals(
+            self.examples, self.kernels, of.weights, group, self.executor, of.temperature
+        )
 
     def without_output(self, encoded: Encoded) -> Array:
         """Instances that have no output left."""
@@ -191,9 +246,15 @@ class _Coarse:
         return best_outputs(self.examples, self.kernels, self.pruner.weights, self.executor)
 
 
-def _same(one: tuple[Mapping[str, Any], Mapping[str, Array]], other: tuple[Mapping[str, Any], Mapping[str, Array]]) -> bool:
+def _same(
+    one: tuple[Mapping[str, Any], Mapping[str, Array]],
+    other: tuple[Mapping[str, Any], Mapping[str, Array]],
+) -> bool:
     """Whether two numberings of tasks are equal, as they would be saved."""
     (values, arrays), (others, their) = one, other
-    if durable_files.json_bytes(values) != durable_files.json_bytes(others) or arrays.keys() != their.keys():
+    if (
+        durable_files.json_bytes(values) != durable_files.json_bytes(others)
+        or arrays.keys() != their.keys()
+    ):
         return False
     return all(np.array_equal(arrays[name], their[name]) for name in arrays)

@@ -1,4 +1,6 @@
-"""The k best outputs of instances, decoded: with their scores, and their probabilities where the loss gives a distribution."""
+"""The k best outputs of instances, decoded: with their scores, and their probabilities where the
+loss gives a distribution.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,12 @@ class Scored(NamedTuple):
     probability: float | None = None
 
 
-def ranked_outputs(task: Task, graph: FactorGraph, examples: Examples, lists: Sequence[KBest], k: int) -> list[Ranked]:
-    """Return scores and outputs of the k best of every instance, the best first; fewer where there are fewer."""
+def ranked_outputs(
+    task: Task, graph: FactorGraph, examples: Examples, lists: Sequence[KBest], k: int
+) -> list[Ranked]:
+    """Return scores and outputs of the k best of every instance, the best first; fewer where there
+    are fewer.
+    """
     ranked: list[Ranked] = [[] for _ in lists]
     for rank in range(k if lists else 0):
         outputs = joined([best.outputs.subset(*_bounds(rank, len(best.scores))) for best in lists])
@@ -42,6 +48,8 @@ def ranked_outputs(task: Task, graph: FactorGraph, examples: Examples, lists: Se
 
 
 def _bounds(rank: int, count: int) -> tuple[int, int]:
-    """Return the bounds of the output of a rank in a list, of the last one where it is shorter; there always is one."""
+    """Return the bounds of the output of a rank in a list, of the last one where it is shorter;
+    there always is one.
+    """
     last = max(min(rank, count - 1), 0)
     return last, last + 1

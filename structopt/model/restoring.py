@@ -1,4 +1,6 @@
-"""Components restored from a model folder: whatever is wrong with what was saved is one error that names the folder."""
+"""Components restored from a model folder: whatever is wrong with what was saved is one error that
+names the folder.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,27 @@ from structopt.errors import ConfigError, ModelError, StructoptError
 from structopt.kernels.waist.record import Array
 from structopt.objective.examples import Examples
 
-REMEDY = "The files were altered, or are not of one model. Take the folder from a backup, or train again."
-WRONG_ENTRIES = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, MemoryError, RecursionError
+REMEDY = (
+    "The files were altered, or are not of one model. Take the folder from a backup, or train "
+    "again."
+)
+WRONG_ENTRIES = (
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    MemoryError,
+    RecursionError,
+)
 """What components raise for entries that are not as they wrote them."""
 
 
 @contextmanager
 def restoring(folder: Path, what: str) -> Iterator[None]:
-    """Turn what is raised within into a `ModelError` that names the folder and what could not be restored.
+    """Turn what is raised within into a `ModelError` that names the folder and what could not be
+    restored.
 
     Errors that components raise for entries they did not check, such as KeyError, are its cause.
     """
@@ -35,7 +50,9 @@ def restoring(folder: Path, what: str) -> Iterator[None]:
     except StructoptError as error:
         raise ModelError(f"{folder}: {what} cannot be restored: {error} {REMEDY}") from error
     except WRONG_ENTRIES as error:
-        raise ModelError(f"{folder}: {what} cannot be restored ({type(error).__name__}: {error}). {REMEDY}") from error
+        raise ModelError(
+            f"{folder}: {what} cannot be restored ({type(error).__name__}: {error}). {REMEDY}"
+        ) from error
 
 
 def create(folder: Path, kind: str, config: Mapping[str, Any]) -> Any:
@@ -51,42 +68,61 @@ def create(folder: Path, kind: str, config: Mapping[str, Any]) -> Any:
     except ConfigError as error:
         raise ConfigError(f"{folder / 'config.json'}: {error}") from error
     except WRONG_ENTRIES as error:
-        message = f"{folder / 'config.json'}: the node {kind} makes no component ({type(error).__name__}: {error})"
+        message = (
+            f"{folder / 'config.json'}: the node {kind} makes no component "
+            f"({type(error).__name__}: {error})"
+        )
         raise ModelError(f"{message}. {REMEDY}") from error
 
 
 def weights_of(scorer: Scorer, arrays: Mapping[str, Array]) -> Array:
-    """The array ``weights`` as long as the scorer has them; ModelError where it does not hold those that may move."""
+    """The array ``weights`` as long as the scorer has them; ModelError where it does not hold those
+    that may move.
+    """
     return scorer.expand(SavedState({}, arrays).array("weights", np.float64, (scorer.count,)))
 
 
 GRAPH = "graph"
-"""What a fitted factor graph learnt, among the values; its arrays' names begin with it and a dot."""
+"""What a fitted factor graph learnt, among the values; its arrays' names begin with it and a
+dot.
+"""
 
 
 def graph_state(graph: FactorGraph) -> tuple[dict[str, Any], dict[str, Array]]:
     """What a factor graph learnt of the training corpus, as values and arrays of a model folder."""
     values, arrays = graph.state()
-    return ({GRAPH: values} if values or arrays else {}), {f"{GRAPH}.{name}": array for name, array in arrays.items()}
+    return ({GRAPH: values} if values or arrays else {}), {
+        f"{GRAPH}.{name}": array for name, array in arrays.items()
+    }
 
 
-def restore_graph(graph: FactorGraph, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+def restore_graph(
+    graph: FactorGraph, values: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> None:
     """Undo `graph_state`; a graph that learns something, without it, is a `ModelError`."""
     graph.restore(SavedState({GRAPH: {}} | dict(values), arrays).within(GRAPH, f"{GRAPH}."))
 
 
 def check_together(
-    task: Task, graph: FactorGraph, inference: Inference, scorer: Scorer, weights: Array, name: str = ""
+    task: Task,
+    graph: FactorGraph,
+    inference: Inference,
+    scorer: Scorer,
+    weights: Array,
+    name: str = "",
 ) -> None:
     """Refuse components that do not belong to one model, before a kernel sees them.
 
-    The task's example is encoded, its graphs are built, and features are packed for it: scorers compare attributes, labels and
-    part groups with the weights that they have. Scorers without kernels compute its scores.
+    The task's example is encoded, its graphs are built, and features are packed for it: scorers
+    compare attributes, labels and part groups with the weights that they have. Scorers without
+    kernels compute its scores.
     """
     compatibility.check_task(task, graph, name)
     compatibility.check_solves(inference, graph)
     compatibility.check_rounding(task, inference, graph)
-    encoded = task.encode(task.corpus(task.instances(task.input_schema.checked(task.input_example()))))
+    encoded = task.encode(
+        task.corpus(task.instances(task.input_schema.checked(task.input_example())))
+    )
     examples = Examples.build(encoded, graph, scorer, inference)
     if not isinstance(scorer, SparseFeatures):
         examples.scores(weights, np.arange(len(examples)))

@@ -1,4 +1,6 @@
-"""A model applied to a stream: every instance is read, predicted and written as soon as it has come."""
+"""A model applied to a stream: every instance is read, predicted and written as soon as it has
+come.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def standard_input(size: int) -> bytes:
 
 @contextmanager
 def written_to(output: str) -> Iterator[Callable[[bytes], None]]:
-    """Give what writes to a file, which is made anew, or to standard output, and passes on at once what it is given."""
+    """Give what writes to a file, which is made anew, or to standard output, and passes on at once
+    what it is given.
+    """
     if output != STREAM:
         with naming(Path(output)), open(output, "wb", buffering=0) as file:
             yield lambda data: _write_all(file, data)
@@ -52,12 +56,17 @@ def _write_all(file: Any, data: bytes) -> None:
 
 
 def stream(
-    task: Task, options: Mapping[str, Any], predict: Predict, read: Callable[[int], bytes], write: Callable[[bytes], None]
+    task: Task,
+    options: Mapping[str, Any],
+    predict: Predict,
+    read: Callable[[int], bytes],
+    write: Callable[[bytes], None],
 ) -> int:
     """Predict the instances of a stream, and return how many there were.
 
-    What one call of `read` brings is predicted together, and written before the next call: an instance that comes alone is
-    answered at once, and many that wait are fast. Memory holds one piece of the stream, beside an instance that is longer.
+    What one call of `read` brings is predicted together, and written before the next call: an
+    instance that comes alone is answered at once, and many that wait are fast. Memory holds one
+    piece of the stream, beside an instance that is longer.
 
     Parameters
     ----------
@@ -87,7 +96,9 @@ def stream(
         batches.predict(list(instances.rest()))
     seconds = perf_counter() - begin
     rate = f"{batches.count / seconds:.0f} a second" if seconds > 0 else "in no time"
-    console.say(f"structopt: {batches.count} {task.instance}s in {seconds:.1f} s, {rate}.", error=True)
+    console.say(
+        f"structopt: {batches.count} {task.instance}s in {seconds:.1f} s, {rate}.", error=True
+    )
     return batches.count
 
 
@@ -99,8 +110,10 @@ def _boundary(task: Task, options: Mapping[str, Any]) -> Boundary:
     boundary = task.boundary(options["probabilities"])
     if boundary is None:
         raise ConfigError(
-            "input=-: what this task reads and writes here does not end line by line, so that it cannot be read as it comes. "
-            "Give a file, or leave out probabilities=true, or type another task.format (docs/serving.md)."
+            "input=-: what this task reads and writes here does not end line by line, so that it "
+            "cannot be read as it comes. "
+            "Give a file, or leave out probabilities=true, or type another task.format "
+            "(docs/serving.md)."
         )
     return boundary
 
@@ -108,12 +121,16 @@ def _boundary(task: Task, options: Mapping[str, Any]) -> Boundary:
 class _Batches:
     """Predicts batches of instances, one after the other."""
 
-    def __init__(self, boundary: Boundary, predict: Predict, write: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, boundary: Boundary, predict: Predict, write: Callable[[bytes], None]
+    ) -> None:
         self.boundary, self.predict_file, self.write, self.count = boundary, predict, write, 0
         self.source, self.target = f"{INPUT}{boundary.ending}", f"{OUTPUT}{boundary.ending}"
 
     def predict(self, batch: Batch) -> None:
-        """Predict instances together; one by one where they must be, or where one is malformed, so that those before it count."""
+        """Predict instances together; one by one where they must be, or where one is malformed, so
+        that those before it count.
+        """
         if not batch:
             return
         if self.boundary.alone and len(batch) > 1:
@@ -135,7 +152,10 @@ class _Batches:
         """What is written for a batch."""
         before = batch[0][0] - 1
         name_lines(self.source, lambda line: (INPUT, line + before))
-        with input_held(self.source, b"".join(text for _, text in batch)), output_held(self.target) as kept:
+        with (
+            input_held(self.source, b"".join(text for _, text in batch)),
+            output_held(self.target) as kept,
+        ):
             count = self.predict_file(self.source, self.target)
         lines = b"".join(kept).split(b"\n", self.boundary.heading if self.count else 0)
         self.count += count

@@ -22,15 +22,15 @@ class Trained:
     folder : Path
         Of the run; it may be gone.
     state : State
-        Of the optimizer, after the last pass: arrays over the weights are over those of the run's model. Empty where it is bound
-        to the data (`structopt.core.optimizer.Plan.bound`).
+        Of the optimizer, after the last pass: arrays over the weights are over those of the run's
+        model. Empty where it is bound to the data (`structopt.core.optimizer.Plan.bound`).
     instances : int
         Of the training split.
     parts : int
         Of all these instances.
     seen : int
-        Instances that the weights were trained on: those of the training split, and of the runs before that this one went on
-        from.
+        Instances that the weights were trained on: those of the training split, and of the runs
+        before that this one went on from.
     messages : float64 vector
         What the inference kept of the instances.
     """

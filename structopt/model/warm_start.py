@@ -1,4 +1,6 @@
-"""Weights of an earlier model as the start of a new one, matched by the names of attributes and labels."""
+"""Weights of an earlier model as the start of a new one, matched by the names of attributes and
+labels.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,15 @@ from structopt.model.folder import find_model
 from structopt.model.model import Model
 
 COUNTS = "counts"
-"""The name that stands for the model that learns nothing but counts, where others name an earlier model."""
+"""The name that stands for the model that learns nothing but counts, where others name an earlier
+model.
+"""
 
 
 def asks_for_counts(node: Mapping[str, Any] | None) -> bool:
-    """Whether the config's node ``warm_start`` asks for weights before any learning (`structopt.objective.unlearned_weights`)."""
+    """Whether the config's node ``warm_start`` asks for weights before any learning
+    (`structopt.objective.unlearned_weights`).
+    """
     return node is not None and node["model"] == COUNTS
 
 
@@ -35,7 +41,8 @@ class WarmStart:
     address : str
         A run folder, a model folder, or an MLflow address.
     vocabulary : str
-        ``union``: labels, attributes and values that only the earlier model knows are kept; ``new``: they are dropped.
+        ``union``: labels, attributes and values that only the earlier model knows are kept;
+        ``new``: they are dropped.
     model : Model or None
         The model, where it is in memory.
     """
@@ -48,7 +55,9 @@ class WarmStart:
 
     @classmethod
     def of(cls, node: Mapping[str, Any] | None, model: Model | None = None) -> WarmStart | None:
-        """The start that the config's node ``warm_start`` asks for; None where it names no model."""
+        """The start that the config's node ``warm_start`` asks for; None where it names no
+        model.
+        """
         asked = node and node["model"] and not asks_for_counts(node)
         return cls(node["model"], node["vocabulary"], model) if node and asked else None
 
@@ -64,27 +73,33 @@ class WarmStart:
         return task.fit(corpus) if kept is None else task.fit(corpus, kept)
 
     def kept_task(self, task: Task) -> Task | None:
-        """The earlier model's task, whose vocabulary is kept beside the new one; None where it is not. Errors as of `fit`."""
+        """The earlier model's task, whose vocabulary is kept beside the new one; None where it is
+        not. Errors as of `fit`.
+        """
         if self.vocabulary == "new":
             return None
         if type(self.model.task) is not type(task):
             kinds = [type(one).__name__ for one in (self.model.task, task)]
             raise ConfigError(
-                f"warm_start={self.address}: that model's task ({kinds[0]}) is not this one ({kinds[1]}), so its vocabulary "
+                f"warm_start={self.address}: that model's task ({kinds[0]}) is not this one "
+                f"({kinds[1]}), so its vocabulary "
                 "cannot be kept. Give a model of the same task, or type warm_start.vocabulary=new."
             )
         return self.model.task
 
     def kept_graph(self, graph: FactorGraph) -> list[FactorGraph]:
-        """The earlier model's graph, where a new one of its class is to keep what it learnt; else nothing."""
+        """The earlier model's graph, where a new one of its class is to keep what it learnt; else
+        nothing.
+        """
         kept = self.vocabulary == "union" and type(self.model.graph) is type(graph)
         return [self.model.graph] if kept else []
 
     def transfer(self, task: Task, graph: FactorGraph, scorer: Scorer) -> tuple[Scorer, Array]:
         """Carry over every weight that the new model has too.
 
-        Of attributes, those whose part group, name and labels exist there; hashed weights keep their indices, if the hashing
-        is the same. Weights that could move in the earlier model can move in the new one.
+        Of attributes, those whose part group, name and labels exist there; hashed weights keep
+        their indices, if the hashing is the same. Weights that could move in the earlier model can
+        move in the new one.
 
         Parameters
         ----------
@@ -109,12 +124,17 @@ class WarmStart:
         weights = widened.carried(earlier, matches, self.model.weights)
         count = int(np.count_nonzero(weights))
         lost = int(np.count_nonzero(self.model.weights)) - count
-        self.counts = f"{matches.counted()}; {count} weights carried over{f', {lost} dropped' if lost else ''}"
+        self.counts = (
+            f"{matches.counted()}; {count} weights carried "
+            f"over{f', {lost} dropped' if lost else ''}"
+        )
         self._transfer = widened, matches
         return widened, weights
 
     def carried(self, array: Array) -> Array:
-        """An array over the earlier model's weights as one over the new model's, after `transfer`; zeros at new weights."""
+        """An array over the earlier model's weights as one over the new model's, after `transfer`;
+        zeros at new weights.
+        """
         assert self._transfer is not None
         scorer, matches = self._transfer
         return scorer.carried(self.model.scorer, matches, array)
@@ -127,9 +147,13 @@ class WarmStart:
 
 
 class _Names:
-    """Matches by name: see `structopt.core.scorer.Matches`. Where the earlier vocabulary was kept, codes were too."""
+    """Matches by name: see `structopt.core.scorer.Matches`. Where the earlier vocabulary was kept,
+    codes were too.
+    """
 
-    def __init__(self, earlier: tuple[Task, FactorGraph], own: tuple[Task, FactorGraph], kept: bool) -> None:
+    def __init__(
+        self, earlier: tuple[Task, FactorGraph], own: tuple[Task, FactorGraph], kept: bool
+    ) -> None:
         self.models, self.tasks = (earlier, own), (earlier[0], own[0])
         self._groups: dict[str, tuple[int, int, int]] = {}
         self.attributes = cache(self._attributes)
@@ -139,9 +163,18 @@ class _Names:
 
     def counted(self) -> str:
         """How many names of each kind came from the earlier model, are new, or were dropped."""
-        counts = [_counts(kind, len(old), len(new), len({*old} & {*new})) for kind, (old, new) in self._kinds().items()]
+        counts = [
+            _counts(kind, len(old), len(new), len({*old} & {*new}))
+            for kind, (old, new) in self._kinds().items()
+        ]
         if self._groups:
-            counts.insert(0, _counts("attributes", *(sum(column) for column in zip(*self._groups.values(), strict=True))))
+            counts.insert(
+                0,
+                _counts(
+                    "attributes",
+                    *(sum(column) for column in zip(*self._groups.values(), strict=True)),
+                ),
+            )
         return ", ".join(counts)
 
     def _kinds(self) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
@@ -149,14 +182,20 @@ class _Names:
         return {kind: (old.get(kind, ()), names) for kind, names in new.items()}
 
     def _attributes(self, group: str, earlier: int, size: int) -> tuple[Array, Array]:
-        old, new = (_padded(task.attribute_names(group), n) for task, n in zip(self.tasks, (earlier, size), strict=True))
+        old, new = (
+            _padded(task.attribute_names(group), n)
+            for task, n in zip(self.tasks, (earlier, size), strict=True)
+        )
         matches = _matches(old, new)
         named = [[isinstance(name, str) for name in names] for names in (old, new)]
         self._groups[group] = sum(named[0]), sum(named[1]), sum(named[0][i] for i in matches[0])
         return matches
 
     def _configurations(self, group: str, earlier: int, width: int) -> tuple[Array, Array]:
-        old, new = (configuration_names(*model, group, n) for model, n in zip(self.models, (earlier, width), strict=True))
+        old, new = (
+            configuration_names(*model, group, n)
+            for model, n in zip(self.models, (earlier, width), strict=True)
+        )
         return _matches(old, new)
 
 
@@ -166,7 +205,9 @@ def _counts(kind: str, old: int, new: int, both: int) -> str:
 
 
 def _padded(names: Sequence[str], size: int) -> list[Any]:
-    """Attribute names of a group; those that the scorer adds itself come after the task's, and are numbered."""
+    """Attribute names of a group; those that the scorer adds itself come after the task's, and are
+    numbered.
+    """
     known: list[Any] = list(names)[:size]
     return known + [("constant", k) for k in range(size - len(known))]
 

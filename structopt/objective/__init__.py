@@ -1,1 +1,3 @@
-"""Where all kinds of component meet: a corpus, P and its gradient, certificates, shards, decoding."""
+"""Where all kinds of component meet: a corpus, P and its gradient, certificates, shards,
+decoding.
+"""

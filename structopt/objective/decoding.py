@@ -1,4 +1,6 @@
-"""Decoding: best outputs, marginals and k-best lists of a corpus, on as many threads as the executor has."""
+"""Decoding: best outputs, marginals and k-best lists of a corpus, on as many threads as the
+executor has.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,20 @@ ROOM = 1 << 16
 
 
 class KBest(NamedTuple):
-    """The k best outputs of one instance, the best first: their scores, shape (k,), and the outputs."""
+    """The k best outputs of one instance, the best first: their scores, shape (k,), and the
+    outputs.
+    """
 
     scores: Array
     outputs: SparseVectors
 
 
 def best_outputs(
-    examples: Examples, kernels: Kernels, weights: Array, executor: Executor, temperature: float = 0.0
+    examples: Examples,
+    kernels: Kernels,
+    weights: Array,
+    executor: Executor,
+    temperature: float = 0.0,
 ) -> SparseVectors:
     """Return the highest-scoring output of every instance.
 
@@ -46,24 +54,44 @@ def best_outputs(
     own_kernels = examples.score_kernels(kernels)
 
     def shard(bounds: tuple[int, int]) -> SparseVectors:
-        return _listed(examples, own_kernels, *examples.scored(examples.data(), weights, bounds), temperature, bounds)
+        return _listed(
+            examples,
+            own_kernels,
+            *examples.scored(examples.data(), weights, bounds),
+            temperature,
+            bounds,
+        )
 
-    count = 1 if executor.workers == 1 and examples.scored_by_kernels else SHARDS  # a call takes as long as a dozen sentences
+    # a call takes as long as a dozen sentences
+    count = 1 if executor.workers == 1 and examples.scored_by_kernels else SHARDS
     return joined(executor.map(shard, examples.shards(count)))
 
 
 def marginals(
-    examples: Examples, kernels: Kernels, weights: Array, group: str, executor: Executor, temperature: float = 1.0
+    examples: Examples,
+    kernels: Kernels,
+    weights: Array,
+    group: str,
+    executor: Executor,
+    temperature: float = 1.0,
 ) -> list[Array]:
-    """Return the marginals of the parts of a group, one flat array an instance; see `flat_marginals`."""
+    """Return the marginals of the parts of a group, one flat array an instance; see
+    `flat_marginals`.
+    """
     flat = flat_marginals(examples, kernels, weights, group, executor, temperature)
     return [flat[a:b] for a, b in pairwise(examples.structure.spans(group)[1].tolist())]
 
 
 def flat_marginals(
-    examples: Examples, kernels: Kernels, weights: Array, group: str, executor: Executor, temperature: float = 1.0
+    examples: Examples,
+    kernels: Kernels,
+    weights: Array,
+    group: str,
+    executor: Executor,
+    temperature: float = 1.0,
 ) -> Array:
-    """Return the marginals of the parts of a group at the given temperature, one instance after the other.
+    """Return the marginals of the parts of a group at the given temperature, one instance after the
+    other.
 
     Raises
     ------
@@ -76,7 +104,10 @@ def flat_marginals(
     flat, own_kernels = np.zeros(int(offsets[-1])), examples.score_kernels(kernels)
 
     def shard(bounds: tuple[int, int]) -> int:
-        space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
+        space, (data, theta) = (
+            examples.space(gradients=False),
+            examples.scored(examples.data(), weights, bounds),
+        )
         first, last = bounds
         while first < last:
             rest = temperature, first, last, theta, begins, offsets, flat
@@ -99,41 +130,59 @@ def predicted_outputs(
     executor: Executor,
     temperature: float = 1.0,
 ) -> SparseVectors:
-    """Predictions: the best outputs, or where the task asks for that, those made of the marginals at a temperature."""
+    """Predictions: the best outputs, or where the task asks for that, those made of the marginals
+    at a temperature.
+    """
     at = (temperature or 1.0) if task.rounds_marginals else inference.decoding_temperature
     return best_outputs(examples, kernels, weights, executor, at)
 
 
 def output_scores(examples: Examples, weights: Array, outputs: SparseVectors) -> Array:
-    """Return the score of an output of every instance, theta^T f(x, y), float64, shape (instances,)."""
+    """Return the score of an output of every instance, theta^T f(x, y), float64, shape
+    (instances,).
+    """
     parts, scores = examples.structure.parts, np.zeros(len(examples))
     for first, last in examples.shards():
         own, flat = outputs.subset(first, last), examples.scores(weights, np.arange(first, last))
         counts = np.diff(own.offsets)
         begin = np.repeat(parts[first:last] - parts[first], counts)
         instance = np.repeat(np.arange(last - first), counts)
-        scores[first:last] = np.bincount(instance, own.values * flat[begin + own.parts], last - first)
+        scores[first:last] = np.bincount(
+            instance, own.values * flat[begin + own.parts], last - first
+        )
     return scores
 
 
-def best_at_scores(examples: Examples, scores: SparseVectors, inference: Inference, executor: Executor) -> SparseVectors:
-    """Return the best output of every instance under given scores of its parts, the others being 0."""
+def best_at_scores(
+    examples: Examples, scores: SparseVectors, inference: Inference, executor: Executor
+) -> SparseVectors:
+    """Return the best output of every instance under given scores of its parts, the others being
+    0.
+    """
     kernels = compose(scoring.copying_kernels(), inference.kernels(examples.structure.kind))
 
     def shard(bounds: tuple[int, int]) -> SparseVectors:
         first, last = bounds
         starts, own = examples.structure.parts, scores.subset(first, last)
         dense = np.zeros(int(starts[last] - starts[first]))
-        dense[np.repeat(starts[first:last] - starts[first], np.diff(own.offsets)) + own.parts] = own.values
-        data = examples.data()._replace(features=scoring.precomputed_scores(examples.structure, first))
+        dense[np.repeat(starts[first:last] - starts[first], np.diff(own.offsets)) + own.parts] = (
+            own.values
+        )
+        data = examples.data()._replace(
+            features=scoring.precomputed_scores(examples.structure, first)
+        )
         return _listed(examples, kernels, data, dense, 0.0, bounds)
 
     return joined(executor.map(shard, examples.shards()))
 
 
-def decoded(task: Task, graph: FactorGraph, examples: Examples, outputs: SparseVectors) -> list[Any]:
+def decoded(
+    task: Task, graph: FactorGraph, examples: Examples, outputs: SparseVectors
+) -> list[Any]:
     """Outputs, decoded by the task from the view of them that it asks for."""
-    return task.decode(examples.encoded, graph.view(task.view, examples.encoded, examples.structure, outputs))
+    return task.decode(
+        examples.encoded, graph.view(task.view, examples.encoded, examples.structure, outputs)
+    )
 
 
 def joined(lists: list[SparseVectors]) -> SparseVectors:
@@ -149,21 +198,34 @@ def joined(lists: list[SparseVectors]) -> SparseVectors:
 
 
 def _listed(
-    examples: Examples, kernels: Kernels, data: Data, theta: Array, temperature: float, bounds: tuple[int, int]
+    examples: Examples,
+    kernels: Kernels,
+    data: Data,
+    theta: Array,
+    temperature: float,
+    bounds: tuple[int, int],
 ) -> SparseVectors:
     """Best outputs of a range of instances."""
     from structopt.kernels.waist.passes import output_pass
 
     (first, last), room, lists = bounds, max(ROOM, examples.most_parts), []
     space = examples.space(gradients=False)
-    offsets, parts, counts = np.zeros(last - first + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
+    offsets, parts, counts = (
+        np.zeros(last - first + 1, np.int64),
+        np.zeros(room, np.int32),
+        np.zeros(room),
+    )
     while first < last:
         rest = temperature, first, last, theta, offsets, parts, counts
         reached = int(run_driver(output_pass, kernels, data, space, *rest))
         _check_reached(examples, reached)
         solved = reached if reached >= 0 else -1 - reached
         end = int(offsets[solved - first])
-        lists.append(SparseVectors(offsets[: solved - first + 1].copy(), parts[:end].copy(), counts[:end].copy()))
+        lists.append(
+            SparseVectors(
+                offsets[: solved - first + 1].copy(), parts[:end].copy(), counts[:end].copy()
+            )
+        )
         if reached < 0:
             lists.append(_no_output())
         first = solved + (reached < 0)
@@ -176,58 +238,106 @@ def _no_output() -> SparseVectors:
 
 
 def _check_reached(examples: Examples, reached: int) -> None:
-    """Refuse an instance without an output, for which the drivers return -1 - i, unless that is to be expected."""
+    """Refuse an instance without an output, for which the drivers return -1 - i, unless that is to
+    be expected.
+    """
     if reached < 0 and not examples.structure.kind.incomplete:
-        raise ConfigError(f"The constraints allow no output for instance {-reached}; loosen the partial labels.")
+        raise ConfigError(
+            f"The constraints allow no output for instance {-reached}; loosen the partial labels."
+        )
 
 
-def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executor: Executor) -> list[KBest]:
+def k_best(
+    examples: Examples, kernels: Kernels, weights: Array, k: int, executor: Executor
+) -> list[KBest]:
     """Return the k best outputs of every instance, best first (fewer where there are fewer)."""
     from structopt.kernels.waist.stand_ins import no_k_best
 
     if kernels.k_best is no_k_best:
-        raise ConfigError("This inference has no lists of the k best outputs; inference=exact and enumeration have.")
+        raise ConfigError(
+            "This inference has no lists of the k best outputs; inference=exact and enumeration "
+            "have."
+        )
     active = examples.structure.most_active
     room = executor.workers * k * (NUMBER * 2 + active * (NUMBER + 4))
-    refuse_what_does_not_fit(room, f"Lists of the {k:,} best outputs, of up to {active:,} parts,", "Ask for fewer.")
+    refuse_what_does_not_fit(
+        room, f"Lists of the {k:,} best outputs, of up to {active:,} parts,", "Ask for fewer."
+    )
     kernels = examples.score_kernels(kernels)
 
     def shard(bounds: tuple[int, int]) -> list[KBest]:
-        space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
-        return [_instance_k_best(examples, data.features, kernels, theta, k, i, space) for i in range(*bounds)]
+        space, (data, theta) = (
+            examples.space(gradients=False),
+            examples.scored(examples.data(), weights, bounds),
+        )
+        return [
+            _instance_k_best(examples, data.features, kernels, theta, k, i, space)
+            for i in range(*bounds)
+        ]
 
     return [best for lists in executor.map(shard, examples.shards()) for best in lists]
 
 
 def _instance_k_best(
-    examples: Examples, features: Record, kernels: Kernels, weights: Array, k: int, i: int, space: Space
+    examples: Examples,
+    features: Record,
+    kernels: Kernels,
+    weights: Array,
+    k: int,
+    i: int,
+    space: Space,
 ) -> KBest:
     structure, room = examples.structure, k * examples.structure.most_active
     s = space.scores[: structure.parts[i + 1] - structure.parts[i]]
     kernels.scores(features, weights, i, s, space.gradient)
-    values, offsets, parts, counts = np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
-    count = int(kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, space.work))
-    count = int(np.count_nonzero(values[:count] > -np.inf))  # the best come first; those that break constraints last
+    values, offsets, parts, counts = (
+        np.zeros(k),
+        np.zeros(k + 1, np.int64),
+        np.zeros(room, np.int32),
+        np.zeros(room),
+    )
+    count = int(
+        kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, space.work)
+    )
+    # the best come first; those that break constraints last
+    count = int(np.count_nonzero(values[:count] > -np.inf))
     _check_reached(examples, count or -1 - i)
     if not count:
         return KBest(values[:0], _no_output())
     end = int(offsets[count])
-    return KBest(values[:count], SparseVectors(offsets[: count + 1], parts[:end].copy(), counts[:end].copy()))
+    return KBest(
+        values[:count], SparseVectors(offsets[: count + 1], parts[:end].copy(), counts[:end].copy())
+    )
 
 
-def log_partitions(examples: Examples, kernels: Kernels, weights: Array, executor: Executor, temperature: float) -> Array:
-    """Return T log sum_y exp(s(y) / T) at the temperature T > 0 for every instance, shape (instances,)."""
+def log_partitions(
+    examples: Examples, kernels: Kernels, weights: Array, executor: Executor, temperature: float
+) -> Array:
+    """Return T log sum_y exp(s(y) / T) at the temperature T > 0 for every instance, shape
+    (instances,).
+    """
     kernels = examples.score_kernels(kernels)
 
     def shard(bounds: tuple[int, int]) -> list[float]:
-        space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
+        space, (data, theta) = (
+            examples.space(gradients=False),
+            examples.scored(examples.data(), weights, bounds),
+        )
         return [_log_partition(kernels, data, space, theta, i, temperature) for i in range(*bounds)]
 
-    return np.array([value for values in executor.map(shard, examples.shards()) for value in values])
+    return np.array(
+        [value for values in executor.map(shard, examples.shards()) for value in values]
+    )
 
 
-def _log_partition(kernels: Kernels, data: Data, space: Space, weights: Array, i: int, temperature: float) -> float:
+def _log_partition(
+    kernels: Kernels, data: Data, space: Space, weights: Array, i: int, temperature: float
+) -> float:
     n = int(data.parts[i + 1] - data.parts[i])
-    s, z, memory = space.scores[:n], space.residual[:n], data.messages[data.memory[i] : data.memory[i + 1]]
+    s, z, memory = (
+        space.scores[:n],
+        space.residual[:n],
+        data.messages[data.memory[i] : data.memory[i + 1]],
+    )
     kernels.scores(data.features, weights, i, s, space.gradient)
     return float(kernels.solve(data.structure, i, s, temperature, z, memory, space.work))

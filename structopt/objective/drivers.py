@@ -14,7 +14,9 @@ from structopt.objective import scoring
 
 
 class GraphKernels(NamedTuple):
-    """What a graph knows in closed form of its marginals, and how it makes outputs of fractional ones; None: nothing."""
+    """What a graph knows in closed form of its marginals, and how it makes outputs of fractional
+    ones; None: nothing.
+    """
 
     calculus: Calculus | None = None
     rounding: Any = None
@@ -29,26 +31,36 @@ NO_CLOSED_FORMS = GraphKernels()
 
 
 def compose(
-    features: FeatureKernels, inference: InferenceKernels, evaluate: Any = None, graph: GraphKernels = NO_CLOSED_FORMS
+    features: FeatureKernels,
+    inference: InferenceKernels,
+    evaluate: Any = None,
+    graph: GraphKernels = NO_CLOSED_FORMS,
 ) -> Kernels:
-    """Put the kernels side by side; where the inference is plain Python, so is the loss, which calls it."""
+    """Put the kernels side by side; where the inference is plain Python, so is the loss, which
+    calls it.
+    """
     from structopt.kernels.loss import family as loss
     from structopt.kernels.waist import stand_ins
 
     evaluate = evaluate or loss.family
     if is_compiled(evaluate) and not is_compiled(inference.solve):
         evaluate = evaluate.py_func
-    closed_forms = graph.calculus or Calculus(stand_ins.no_entropy, stand_ins.no_slope, stand_ins.no_conditionals)
+    closed_forms = graph.calculus or Calculus(
+        stand_ins.no_entropy, stand_ins.no_slope, stand_ins.no_conditionals
+    )
     lists = inference.k_best or stand_ins.no_k_best
     rounding = inference.round or graph.rounding or stand_ins.no_rounding
     features = features._replace(
-        listed_scores=features.listed_scores or features.scores, prefetch=features.prefetch or stand_ins.no_prefetch
+        listed_scores=features.listed_scores or features.scores,
+        prefetch=features.prefetch or stand_ins.no_prefetch,
     )
     return Kernels(*features, evaluate, inference.solve, lists, rounding, *closed_forms)
 
 
 def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:
-    """Call a driver: compiled, or its Python source when a kernel is a plain Python function. Interrupts end either."""
+    """Call a driver: compiled, or its Python source when a kernel is a plain Python function.
+    Interrupts end either.
+    """
     if all(map(is_compiled, kernels)):
         return interruptible.call(driver, tuple(kernels), data, space, *arguments)
     result = driver.py_func(tuple(kernels), data, space, *arguments)
@@ -58,4 +70,8 @@ def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *argumen
 
 def predicting(scorer: Scorer, graph: FactorGraph, inference: Inference) -> Kernels:
     """Kernels for outputs and marginals, without a loss."""
-    return compose(scoring.kernels_of(scorer), inference.kernels(graph.kind), graph=GraphKernels(rounding=graph.rounding))
+    return compose(
+        scoring.kernels_of(scorer),
+        inference.kernels(graph.kind),
+        graph=GraphKernels(rounding=graph.rounding),
+    )

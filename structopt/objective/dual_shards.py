@@ -1,4 +1,6 @@
-"""Shards of a corpus over which a dual method passes, and which keep the dual variables of their instances."""
+"""Shards of a corpus over which a dual method passes, and which keep the dual variables of their
+instances.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class DualRecipe(PassRecipe):
 
 
 class DualShard(OptimizerShard):
-    """Some instances as a problem of their own, with their dual variables, and a dual method that passes over them."""
+    """Some instances as a problem of their own, with their dual variables, and a dual method that
+    passes over them.
+    """
 
     share: State
 
@@ -36,7 +40,9 @@ class DualShard(OptimizerShard):
         self.share = {name: np.array(value, order="C") for name, value in share.items()}
 
     def ascend(self, start: PackedState) -> Ascent:
-        """Make the method's pass from some state of its weights; the dual variables stay here, and are returned too."""
+        """Make the method's pass from some state of its weights; the dual variables stay here, and
+        are returned too.
+        """
         opened = start.opened(self.problem.scorer)
         after, report = self.optimizer.step(self.problem, opened | self.share)
         self.share = {name: after[name] for name in self.share}
@@ -50,8 +56,8 @@ class DualShard(OptimizerShard):
 class DualAscents:
     """Passes of a dual method over the shards of a problem.
 
-    A shard has its dual variables from pass to pass. They are sent to it where it has not: before the first pass, and after a
-    worker was replaced or a pass was left half done.
+    A shard has its dual variables from pass to pass. They are sent to it where it has not: before
+    the first pass, and after a worker was replaced or a pass was left half done.
 
     Parameters
     ----------
@@ -67,7 +73,8 @@ class DualAscents:
     """
 
     def __init__(self, problem: Objective, optimizer: Optimizer, count: int) -> None:
-        assert isinstance(problem, Problem)  # the objective of a whole corpus, which alone can be divided
+        # the objective of a whole corpus, which alone can be divided
+        assert isinstance(problem, Problem)
         self.problem, self.optimizer = problem, optimizer
         cautious = copy(optimizer)
         cautious.C = optimizer.C * count  # sigma' C
@@ -75,11 +82,20 @@ class DualAscents:
         self._held: list[Any] = []
 
     def run(self, state: State, starts: Sequence[Array]) -> Iterator[Ascent]:
-        """Make a pass on every shard, each from its own weights; see `structopt.learning.added_duals.Ascents`."""
+        """Make a pass on every shard, each from its own weights; see
+        `structopt.learning.added_duals.Ascents`.
+        """
         shares = [self.optimizer.share(self.problem, state, bounds) for bounds in self.bounds]
-        common = {name: value for name, value in state.items() if name not in shares[0] and name != "theta"}
+        common = {
+            name: value
+            for name, value in state.items()
+            if name not in shares[0] and name != "theta"
+        }
         packed = PackedState.of(common, self.problem.scorer)
-        each = [PackedState(packed.values | {"theta": start}, (*packed.weights, "theta")) for start in starts]
+        each = [
+            PackedState(packed.values | {"theta": start}, (*packed.weights, "theta"))
+            for start in starts
+        ]
         if not self._holds(state):
             self.placement.renew()
         self._held = []  # until all shards have made the pass
@@ -90,13 +106,19 @@ class DualAscents:
         self._held = _arrays(state)
 
     def losses(self, packed: PackedState) -> float:
-        """Sum of the losses of all instances at the entry ``theta``, each shard's computed where it is."""
+        """Sum of the losses of all instances at the entry ``theta``, each shard's computed where it
+        is.
+        """
         return float(sum(self.placement.call("losses", packed)))
 
     def _holds(self, state: State) -> bool:
-        """Whether it is the very state that the last pass led to: not one of a checkpoint, nor of another run."""
+        """Whether it is the very state that the last pass led to: not one of a checkpoint, nor of
+        another run.
+        """
         arrays = _arrays(state)
-        return len(arrays) == len(self._held) and all(one is other for one, other in zip(arrays, self._held, strict=True))
+        return len(arrays) == len(self._held) and all(
+            one is other for one, other in zip(arrays, self._held, strict=True)
+        )
 
 
 def _arrays(state: State) -> list[Any]:

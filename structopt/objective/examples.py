@@ -34,9 +34,10 @@ Layout = Callable[[Encoded, Structure, SparseVectors], Scorer]
 class Examples:
     """A corpus ready for inference: encoded, with its graphs and the record of its features.
 
-    `graphs` builds the graphs of some of the instances, where the corpus may be divided. `allowed`, where it is not None, are
-    the parts that outputs may have: those of labels that are kept (`FactorGraph.restricted`). `answers` makes the targets and
-    the costs of some of the instances, for workers that open these themselves.
+    `graphs` builds the graphs of some of the instances, where the corpus may be divided. `allowed`,
+    where it is not None, are the parts that outputs may have: those of labels that are kept
+    (`FactorGraph.restricted`). `answers` makes the targets and the costs of some of the instances,
+    for workers that open these themselves.
     """
 
     encoded: Encoded
@@ -48,11 +49,22 @@ class Examples:
     answers: Callable[[Encoded], tuple[Targets, SparseVectors]] | None = None
 
     @classmethod
-    def build(cls, encoded: Encoded, graph: FactorGraph, scorer: Scorer, inference: Inference | None = None) -> Examples:
-        """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted scorer."""
+    def build(
+        cls,
+        encoded: Encoded,
+        graph: FactorGraph,
+        scorer: Scorer,
+        inference: Inference | None = None,
+    ) -> Examples:
+        """Build the graphs of a corpus, with what the inference needs, and pack its features for a
+        fitted scorer.
+        """
         structure = graph.build(encoded)
         structure = structure if inference is None else inference.prepare(structure)
-        record, allowed = scoring.record_of(scorer, encoded, structure), graph.restricted(encoded, structure)
+        record, allowed = (
+            scoring.record_of(scorer, encoded, structure),
+            graph.restricted(encoded, structure),
+        )
         return cls(encoded, structure, record, scorer, graph.build, allowed)
 
     def __len__(self) -> int:
@@ -81,8 +93,12 @@ class Examples:
     def training(
         self, weights: Array, instances: Array, noise: Sequence[int]
     ) -> tuple[Array, Callable[[Array], Array]]:
-        """Part scores of some instances in training, and the function from residuals to the gradient."""
-        return scoring.training_of(self.scorer, weights, self.prepared, self.structure, instances, noise)
+        """Part scores of some instances in training, and the function from residuals to the
+        gradient.
+        """
+        return scoring.training_of(
+            self.scorer, weights, self.prepared, self.structure, instances, noise
+        )
 
     @property
     def scored_by_kernels(self) -> bool:
@@ -90,10 +106,15 @@ class Examples:
         return isinstance(self.scorer, SparseFeatures) and self.allowed is None
 
     def scored(self, data: Data, weights: Array, bounds: tuple[int, int]) -> tuple[Data, Array]:
-        """Data and weights for a driver over a range of instances; scores stand for weights where the scorer has no kernels."""
+        """Data and weights for a driver over a range of instances; scores stand for weights where
+        the scorer has no kernels.
+        """
         if self.scored_by_kernels:
             return data, weights
-        record, scores = scoring.precomputed_scores(self.structure, bounds[0]), self.scores(weights, np.arange(*bounds))
+        record, scores = (
+            scoring.precomputed_scores(self.structure, bounds[0]),
+            self.scores(weights, np.arange(*bounds)),
+        )
         if self.allowed is not None:
             scores[self.allowed.excluded(self.structure.parts, bounds)] = -np.inf
         return data._replace(features=record), scores
@@ -108,22 +129,43 @@ class Examples:
     def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
         """Put together what drivers read; the messages of a stateful inference start at zero."""
         messages = self.encoded.storage.zeros(int(self.structure.memory[-1]))
-        numbers = np.zeros(2) if parameters is None else np.ascontiguousarray(parameters, dtype=np.float64)
+        numbers = (
+            np.zeros(2)
+            if parameters is None
+            else np.ascontiguousarray(parameters, dtype=np.float64)
+        )
         structure, given = self.structure, self.encoded.instance_weights
         weights = np.zeros(0) if given is None else given
-        return Data(self.features, structure.record, target, numbers, structure.parts, structure.memory, messages, weights)
+        return Data(
+            self.features,
+            structure.record,
+            target,
+            numbers,
+            structure.parts,
+            structure.memory,
+            messages,
+            weights,
+        )
 
     def space(self, gradients: bool = True) -> Space:
-        """Allocate scratch for one thread; without `gradients`, for drivers that make none of single instances."""
+        """Allocate scratch for one thread; without `gradients`, for drivers that make none of
+        single instances.
+        """
         work = Record(*(buffer.copy() for buffer in self.structure.work))
         none = FeatureScratch(EMPTY, 0, 0)
-        scratch = scoring.scratch_of(self.scorer, self.encoded, self.structure) if gradients else none
+        scratch = (
+            scoring.scratch_of(self.scorer, self.encoded, self.structure) if gradients else none
+        )
         vectors = [np.zeros(self.most_parts) for _ in range(6)]
-        numbers = [np.zeros(size, np.int64) for size in (scratch.runs, scratch.runs, scratch.coordinates)]
+        numbers = [
+            np.zeros(size, np.int64) for size in (scratch.runs, scratch.runs, scratch.coordinates)
+        ]
         return Space(*vectors, work, scratch.gradient, *numbers, np.zeros(scratch.coordinates))  # type: ignore[call-arg, arg-type]
 
     def shards(self, count: int = SHARDS) -> list[tuple[int, int]]:
-        """Ranges of instances: as many whatever the number of workers, so that sums have the same bits."""
+        """Ranges of instances: as many whatever the number of workers, so that sums have the same
+        bits.
+        """
         bounds = np.linspace(0, len(self), count + 1).astype(int)
         return [(int(a), int(b)) for a, b in pairwise(bounds) if a < b]
 
@@ -134,9 +176,17 @@ def target_of(targets: Targets, cost: SparseVectors, storage: Storage = IN_MEMOR
 
     points, allowed = targets.points, targets.allowed
     values = {
-        "gold_offsets": points.offsets, "gold_parts": points.parts, "gold_values": points.values,
-        "cost_offsets": cost.offsets, "cost_parts": cost.parts, "cost_values": cost.values,
-        "sets": targets.sets, "variables": allowed.variables, "starts": allowed.starts, "ends": allowed.ends,
-        "allowed_offsets": allowed.offsets, "allowed": allowed.parts,
-    }  # fmt: skip
+        "gold_offsets": points.offsets,
+        "gold_parts": points.parts,
+        "gold_values": points.values,
+        "cost_offsets": cost.offsets,
+        "cost_parts": cost.parts,
+        "cost_values": cost.values,
+        "sets": targets.sets,
+        "variables": allowed.variables,
+        "starts": allowed.starts,
+        "ends": allowed.ends,
+        "allowed_offsets": allowed.offsets,
+        "allowed": allowed.parts,
+    }
     return packed(TARGET, storage, values, {})

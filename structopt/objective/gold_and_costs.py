@@ -1,4 +1,6 @@
-"""Targets and costs of a training corpus, made of as many of its instances at a time as fit into memory."""
+"""Targets and costs of a training corpus, made of as many of its instances at a time as fit into
+memory.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +39,18 @@ def gold_and_costs(
     return Targets.of_points(points.vectors()), costs.vectors()
 
 
-def gold_and_costs_of_some(graph: FactorGraph, loss: Loss, positional: bool, encoded: Encoded) -> tuple[Targets, SparseVectors]:
-    """Targets and costs of some instances in memory, whose gold outputs are known in full: those that the whole corpus has."""
+def gold_and_costs_of_some(
+    graph: FactorGraph, loss: Loss, positional: bool, encoded: Encoded
+) -> tuple[Targets, SparseVectors]:
+    """Targets and costs of some instances in memory, whose gold outputs are known in full: those
+    that the whole corpus has.
+    """
     return _of(encoded, graph, loss, graph.build(encoded, positional))
 
 
-def _of(encoded: Encoded, graph: FactorGraph, loss: Loss, structure: Structure) -> tuple[Targets, SparseVectors]:
+def _of(
+    encoded: Encoded, graph: FactorGraph, loss: Loss, structure: Structure
+) -> tuple[Targets, SparseVectors]:
     targets = graph.targets(encoded, structure)
     prices = loss.variable_costs(*graph.counted(loss.role, encoded))
     return targets, graph.cost(encoded, structure, prices, loss.role, targets.points)

@@ -1,4 +1,6 @@
-"""Checks of a training corpus before its first pass: outputs that the hard constraints forbid are refused."""
+"""Checks of a training corpus before its first pass: outputs that the hard constraints forbid are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from structopt.errors import ConfigError
 
 
 def check_gold(encoded: Encoded) -> None:
-    """Refuse a training corpus whose gold outputs break the hard constraints on neighbouring labels.
+    """Refuse a training corpus whose gold outputs break the hard constraints on neighbouring
+    labels.
 
     Raises
     ------
@@ -23,14 +26,22 @@ def check_gold(encoded: Encoded) -> None:
     L, y = len(encoded.labels), encoded.gold
     first, last = encoded.offsets[:-1], encoded.offsets[1:] - 1
     inside = np.setdiff1d(np.arange(1, len(y)), first)
-    pairs = np.isin(y[inside - 1].astype(np.int64) * L + y[inside], [u * L + v for u, v in encoded.forbidden_transitions])
-    broken = np.concatenate([
-        inside[pairs], first[np.isin(y[first], encoded.forbidden_starts)], last[np.isin(y[last], encoded.forbidden_ends)]
-    ])  # fmt: skip
+    pairs = np.isin(
+        y[inside - 1].astype(np.int64) * L + y[inside],
+        [u * L + v for u, v in encoded.forbidden_transitions],
+    )
+    broken = np.concatenate(
+        [
+            inside[pairs],
+            first[np.isin(y[first], encoded.forbidden_starts)],
+            last[np.isin(y[last], encoded.forbidden_ends)],
+        ]
+    )
     if len(broken):
         instance = int(np.searchsorted(encoded.offsets, broken.min(), side="right"))
         raise ConfigError(
-            f"The gold output of training instance {instance} has a label sequence that the constraints forbid. "
+            f"The gold output of training instance {instance} has a label sequence that the "
+            "constraints forbid. "
             "Leave task.valid_tags=false, or check task.scheme."
         )
 
@@ -43,6 +54,8 @@ def refuse_empty_set(instance: int) -> None:
     ConfigError
     """
     raise ConfigError(
-        f"Training instance {instance} has partial labels that no output agrees with. Correct them, or leave the hard "
-        "constraints out (task.valid_tags=false; factor_graph.single_root=false, factor_graph.projective=false of trees)."
+        f"Training instance {instance} has partial labels that no output agrees with. Correct "
+        "them, or leave the hard "
+        "constraints out (task.valid_tags=false; factor_graph.single_root=false, "
+        "factor_graph.projective=false of trees)."
     )

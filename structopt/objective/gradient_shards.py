@@ -31,23 +31,31 @@ Answers = Callable[[Encoded], tuple[Targets, SparseVectors]]
 
 
 class ShardData(NamedTuple):
-    """Some consecutive instances of a corpus: encoded, with their targets and their costs; and what makes these of some."""
+    """Some consecutive instances of a corpus: encoded, with their targets and their costs; and what
+    makes these of some.
+    """
 
     encoded: Encoded
     targets: Targets
     cost: SparseVectors
     answers: Answers | None = None
 
-    def divided(self, bounds: Sequence[tuple[int, int]], remote: bool = False) -> list[ShardData] | list[ShardPlace]:
+    def divided(
+        self, bounds: Sequence[tuple[int, int]], remote: bool = False
+    ) -> list[ShardData] | list[ShardPlace]:
         """The instances of each range; itself where there is one range, which holds all.
 
-        For `remote` workers, where the instances are if that is in files: nobody needs to send what they can open.
+        For `remote` workers, where the instances are if that is in files: nobody needs to send what
+        they can open.
         """
         if remote and self.encoded.folder is not None and self.answers is not None:
             return [ShardPlace(str(self.encoded.folder), *b, self.answers) for b in bounds]
         if len(bounds) == 1:
             return [self]
-        return [ShardData(self.encoded.subset(*b), self.targets.subset(*b), self.cost.subset(*b)) for b in bounds]
+        return [
+            ShardData(self.encoded.subset(*b), self.targets.subset(*b), self.cost.subset(*b))
+            for b in bounds
+        ]
 
     def opened(self) -> ShardData:
         """Itself."""
@@ -55,7 +63,9 @@ class ShardData(NamedTuple):
 
 
 class ShardPlace(NamedTuple):
-    """Where the instances first <= i < last of a corpus in files are, and what makes their targets and costs."""
+    """Where the instances first <= i < last of a corpus in files are, and what makes their targets
+    and costs.
+    """
 
     folder: str
     first: int
@@ -74,7 +84,8 @@ class ShardPlace(NamedTuple):
             encoded = open_shard(Path(self.folder), self.first, self.last)
         except UnusableFolder as error:
             raise ConfigError(
-                f"storage.folder: a worker cannot open {self.folder}: {error}. Name a folder that all machines see, or type "
+                f"storage.folder: a worker cannot open {self.folder}: {error}. Name a folder "
+                "that all machines see, or type "
                 "storage=memory."
             ) from error
         return ShardData(encoded, *self.answers(encoded))
@@ -82,7 +93,8 @@ class ShardPlace(NamedTuple):
 
 @dataclass(frozen=True)
 class ShardRecipe:
-    """What all shards of a corpus have in common; a call with `ShardData` makes the shard of these instances.
+    """What all shards of a corpus have in common; a call with `ShardData` makes the shard of these
+    instances.
 
     It is sent to workers, which make graphs, features and kernels anew from the components.
 
@@ -109,7 +121,9 @@ class ShardRecipe:
 
 
 class Evaluation(NamedTuple):
-    """Sum of the losses of a shard, its gradient at the shard's coordinates, and the messages of its instances."""
+    """Sum of the losses of a shard, its gradient at the shard's coordinates, and the messages of
+    its instances.
+    """
 
     losses: float
     gradient: Array
@@ -133,10 +147,15 @@ class GradientShard:
         self.data = examples.data(target_of(data.targets, data.cost), recipe.loss.parameters())
         solver = recipe.inference.kernels(structure.kind)
         self.kernels = compose(scoring.kernels_of(recipe.scorer), solver, recipe.loss.kernel())
-        self.space, self.residuals = examples.space(gradients=False), np.zeros(int(structure.parts[-1]))
+        self.space, self.residuals = (
+            examples.space(gradients=False),
+            np.zeros(int(structure.parts[-1])),
+        )
 
     def coordinates(self) -> Array | None:
-        """Of the weights that may move, the numbers of those that these instances read; None for all."""
+        """Of the weights that may move, the numbers of those that these instances read; None for
+        all.
+        """
         return self.batch.coordinates
 
     def gradient(self, moving: Array) -> Evaluation:
@@ -145,7 +164,9 @@ class GradientShard:
 
         with self.batch.widened(moving) as weights:
             bounds = 0, len(self.data.parts) - 1
-            losses = run_driver(residual_pass, self.kernels, self.data, self.space, *bounds, weights, self.residuals)
+            losses = run_driver(
+                residual_pass, self.kernels, self.data, self.space, *bounds, weights, self.residuals
+            )
         return Evaluation(float(losses), self.batch.gradient(self.residuals), self.data.messages)
 
     def pullback(self, residuals: Array) -> Array:
@@ -156,8 +177,9 @@ class GradientShard:
 class GradientShards:
     """All shards of a corpus, each where the executor keeps it.
 
-    Sums are added up in the order of the shards: their bits are the same whichever executor there is. Shards of a corpus in files
-    are made anew for every evaluation, so that only a few are in memory, unless their inference keeps messages in them.
+    Sums are added up in the order of the shards: their bits are the same whichever executor there
+    is. Shards of a corpus in files are made anew for every evaluation, so that only a few are in
+    memory, unless their inference keeps messages in them.
 
     Parameters
     ----------
@@ -175,11 +197,19 @@ class GradientShards:
     """
 
     def __init__(
-        self, executor: Executor, recipe: ShardRecipe, data: ShardData, bounds: Sequence[tuple[int, int]]
-    ) -> None:  # fmt: skip
+        self,
+        executor: Executor,
+        recipe: ShardRecipe,
+        data: ShardData,
+        bounds: Sequence[tuple[int, int]],
+    ) -> None:
         self.executor, self.bounds, storage = executor, bounds, data.encoded.storage
         shard_data = data.divided(bounds, executor.remote)
-        streamed = storage.in_files and not executor.remote and recipe.inference.messages is not Messages.KEPT
+        streamed = (
+            storage.in_files
+            and not executor.remote
+            and recipe.inference.messages is not Messages.KEPT
+        )
         self.placement: Placement
         if streamed:
             self.placement = MadeAnew(recipe, shard_data, executor.workers, executor.account)
@@ -188,16 +218,26 @@ class GradientShards:
         numbers = self.placement.call("coordinates")
         self.coordinates = [None if one is None else _kept(one, storage) for one in numbers]
 
-    def evaluate(self, moving: Array, gradient: Array) -> Iterator[tuple[tuple[int, int], Evaluation]]:
-        """Evaluate every shard at the weights that may move, and add up their gradients; the results, shard by shard."""
+    def evaluate(
+        self, moving: Array, gradient: Array
+    ) -> Iterator[tuple[tuple[int, int], Evaluation]]:
+        """Evaluate every shard at the weights that may move, and add up their gradients; the
+        results, shard by shard.
+        """
         evaluations = self.placement.call("gradient", moving)
-        for bounds, coordinates, evaluation in zip(self.bounds, self.coordinates, evaluations, strict=True):
+        for bounds, coordinates, evaluation in zip(
+            self.bounds, self.coordinates, evaluations, strict=True
+        ):
             _add(evaluation.gradient, coordinates, gradient)
             yield bounds, evaluation
 
     def pull_back(self, residuals: Array, parts: Array, gradient: Array) -> None:
-        """Add sum_i F_i r_i to the gradient by the weights that may move, given residuals over all parts and their offsets."""
-        gradients = self.placement.call("pullback", each=[residuals[parts[a] : parts[b]] for a, b in self.bounds])
+        """Add sum_i F_i r_i to the gradient by the weights that may move, given residuals over all
+        parts and their offsets.
+        """
+        gradients = self.placement.call(
+            "pullback", each=[residuals[parts[a] : parts[b]] for a, b in self.bounds]
+        )
         for coordinates, values in zip(self.coordinates, gradients, strict=True):
             _add(values, coordinates, gradient)
 

@@ -1,9 +1,9 @@
 """Compiles the kernels of a run in processes beside it, once, while the run reads its files.
 
-Kernels compile when they are loaded and are not on disk. One after the other, those of a first run take most of a minute; on
-several cores they take about as long as the slowest of them. Each process here makes the components of the run, and loads the
-kernels that it is told; the run then finds all of them on disk. Whatever fails here costs time alone: a run compiles what it
-does not find.
+Kernels compile when they are loaded and are not on disk. One after the other, those of a first run
+take most of a minute; on several cores they take about as long as the slowest of them. Each process
+here makes the components of the run, and loads the kernels that it is told; the run then finds all
+of them on disk. Whatever fails here costs time alone: a run compiles what it does not find.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class Composed(NamedTuple):
     def of(cls, config: Mapping[str, Any]) -> Composed:
         """Make them as a config says."""
         common = {key: config[key] for key in feature_keys.COMMON if key in config}
-        graph, inference, loss, optimizer = (registry.create(kind, config[kind], **common) for kind in KINDS)
+        graph, inference, loss, optimizer = (
+            registry.create(kind, config[kind], **common) for kind in KINDS
+        )
         return cls(graph, inference, loss, optimizer, feature_keys.scorer_of(config))
 
     def loaders(self) -> list[Callable[[], object]]:
@@ -74,10 +76,11 @@ class Composed(NamedTuple):
 
 @contextmanager
 def compiling(config: Mapping[str, Any], of: Composed, alone: bool) -> Iterator[None]:
-    """Compile the kernels of a run beside what is done in this context, and wait for them at its end.
+    """Compile the kernels of a run beside what is done in this context, and wait for them at its
+    end.
 
-    Nothing is done where the drivers and the kernels of the optimizer are on disk, as they are but in first runs; where there is
-    one core; or where jobs of a sweep run beside this one.
+    Nothing is done where the drivers and the kernels of the optimizer are on disk, as they are but
+    in first runs; where there is one core; or where jobs of a sweep run beside this one.
 
     Parameters
     ----------
@@ -89,13 +92,19 @@ def compiling(config: Mapping[str, Any], of: Composed, alone: bool) -> Iterator[
         Whether no other jobs run beside it.
     """
     processes = min(_cores(), MOST_PROCESSES)
-    if not alone or processes < 2 or all(map(_on_disk, (*DRIVERS, *of.optimizer.plan.kernel_modules))):
+    if (
+        not alone
+        or processes < 2
+        or all(map(_on_disk, (*DRIVERS, *of.optimizer.plan.kernel_modules)))
+    ):
         yield
         return
     helpers = Helpers(config, len(of.loaders()), processes)
     try:
         yield
-        with phases.phase("compiling", "kernels, once", remark=lambda: helpers.progress, lasting=False):
+        with phases.phase(
+            "compiling", "kernels, once", remark=lambda: helpers.progress, lasting=False
+        ):
             helpers.wait()
     finally:
         helpers.end()
@@ -112,12 +121,18 @@ class Helpers:
         place = os.pathsep.join(entry for entry in sys.path if entry)
         self._processes = [
             subprocess.Popen(
-                [sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                [sys.executable, "-c", SERVE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": place},
             )
             for _ in range(processes)
-        ]  # fmt: skip
-        self._threads = [threading.Thread(target=self._feed, args=(one, first), daemon=True) for one in self._processes]
+        ]
+        self._threads = [
+            threading.Thread(target=self._feed, args=(one, first), daemon=True)
+            for one in self._processes
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -156,7 +171,9 @@ class Helpers:
 
 
 def serve() -> None:
-    """Load what is asked for on standard input, in a process beside a run: the run's config, then a number a line."""
+    """Load what is asked for on standard input, in a process beside a run: the run's config, then a
+    number a line.
+    """
     asked, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what components print is no answer
     load = Composed.of(pickle.load(asked)).loaders()
@@ -167,12 +184,15 @@ def serve() -> None:
 
 
 def _on_disk(module: str) -> bool:
-    """Whether kernels of a module, compiled from its present source, are on disk; True where no folder can keep them."""
+    """Whether kernels of a module, compiled from its present source, are on disk; True where no
+    folder can keep them.
+    """
     import numba
 
     spec = find_spec(module)
     source = Path(spec.origin) if spec and spec.origin else Path(disk_cache.__file__)
-    there = FunctionType(_on_disk.__code__.replace(co_filename=str(source)), {})  # Numba goes by the file of a function
+    # Numba goes by the file of a function
+    there = FunctionType(_on_disk.__code__.replace(co_filename=str(source)), {})
     try:
         folder = Path(str(numba.njit(cache=True)(there).stats.cache_path))
     except RuntimeError:

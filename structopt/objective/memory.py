@@ -1,4 +1,6 @@
-"""How much memory a training problem takes, before it is taken: the numbers that optimizers reckon with, and the scratch."""
+"""How much memory a training problem takes, before it is taken: the numbers that optimizers reckon
+with, and the scratch.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,17 @@ from structopt.kernels.waist.target import TARGET
 from structopt.objective.problem import Problem
 
 WRITTEN = 3
-"""Vectors over the parts of the largest instance, of the six of a thread's scratch, that are written to, and so take memory."""
+"""Vectors over the parts of the largest instance, of the six of a thread's scratch, that are
+written to, and so take memory.
+"""
 
 
 def sizes_of(problem: Problem) -> ProblemSizes:
     """The numbers that the memory of an optimizer grows with."""
     gold = int(TARGET.open(problem.data.target).gold_values.sum())
-    return ProblemSizes(problem.m, problem.dimension, problem.scorer.count, int(problem.structure.parts[-1]), gold)
+    return ProblemSizes(
+        problem.m, problem.dimension, problem.scorer.count, int(problem.structure.parts[-1]), gold
+    )
 
 
 def scratch_bytes(problem: Problem) -> int:
@@ -29,7 +35,8 @@ def scratch_bytes(problem: Problem) -> int:
 
 
 def gradient_bytes(problem: Problem) -> int:
-    """Bytes of the shards that evaluate gradients over all instances in this process, as `GradientShards` makes them.
+    """Bytes of the shards that evaluate gradients over all instances in this process, as
+    `GradientShards` makes them.
 
     Of a corpus in files there are as many at a time as there are workers.
     """
@@ -38,8 +45,15 @@ def gradient_bytes(problem: Problem) -> int:
     examples, structure, executor = problem.examples, problem.structure, problem.executor
     shards = examples.shards(executor.shards if examples.graphs else 1)
     together = executor.workers if problem.storage.in_files else len(shards)
-    total = sum(sorted(problem.scorer.batch_bytes(examples.encoded.subset(*bounds), structure) for bounds in shards)[-together:])
-    most = [int(np.diff(structure.parts[first : last + 1]).max(initial=0)) for first, last in shards]
+    total = sum(
+        sorted(
+            problem.scorer.batch_bytes(examples.encoded.subset(*bounds), structure)
+            for bounds in shards
+        )[-together:]
+    )
+    most = [
+        int(np.diff(structure.parts[first : last + 1]).max(initial=0)) for first, last in shards
+    ]
     scratch = _bytes(structure.work) * len(shards) + WRITTEN * NUMBER * sum(most)
     vectors = 2 * min(executor.workers, len(shards)) + 2  # borrowed, and sums
     return total + scratch + NUMBER * (vectors * problem.scorer.count + int(structure.parts[-1]))

@@ -14,24 +14,40 @@ from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 
 OTHER_PARTS = (
-    "warm_start.state=all: the graphs of the first instances of these data have not the parts that their dual variables are of. "
-    "Give all instances that the state has seen, in the same order, and new ones after them; with new labels that change more "
+    "warm_start.state=all: the graphs of the first instances of these data have not the parts "
+    "that their dual variables are of. "
+    "Give all instances that the state has seen, in the same order, and new ones after them; "
+    "with new labels that change more "
     "than the number of a variable's states, train anew."
 )
 
 
 def with_labels(encoded: Encoded, labels: tuple[str, ...]) -> Encoded:
-    """A corpus as it is laid out where there are only these labels: without gold, and without constraints."""
+    """A corpus as it is laid out where there are only these labels: without gold, and without
+    constraints.
+    """
     return replace(
-        encoded, labels=labels, gold=None, gold_sets=None, allowed=None, forbidden_starts=(), forbidden_ends=(),
+        encoded,
+        labels=labels,
+        gold=None,
+        gold_sets=None,
+        allowed=None,
+        forbidden_starts=(),
+        forbidden_ends=(),
         forbidden_transitions=(),
-    )  # fmt: skip
+    )
 
 
 def part_matches(
-    graph: FactorGraph, encoded: Encoded, structure: Structure, labels: tuple[str, ...], matches: Matches, positional: bool
+    graph: FactorGraph,
+    encoded: Encoded,
+    structure: Structure,
+    labels: tuple[str, ...],
+    matches: Matches,
+    positional: bool,
 ) -> Array:
-    """Indices in a vector over all parts of the parts that the first instances had with fewer labels.
+    """Indices in a vector over all parts of the parts that the first instances had with fewer
+    labels.
 
     Parameters
     ----------
@@ -69,13 +85,18 @@ def part_matches(
             before, now = matches.configurations(old.name, old.width, new.width)
         if len(before) < old.width:
             raise ConfigError(OTHER_PARTS)
-        starts = _starts(earlier, old, m)[:, None] + before, _starts(structure, new, m)[:, None] + now
+        starts = (
+            _starts(earlier, old, m)[:, None] + before,
+            _starts(structure, new, m)[:, None] + now,
+        )
         indices[starts[0].ravel()] = starts[1].ravel()
     return indices
 
 
 def _starts(structure: Structure, group: PartGroup, m: int) -> Array:
-    """Where the parts of every position of a group begin, in a vector over all parts; of the first m instances."""
+    """Where the parts of every position of a group begin, in a vector over all parts; of the first
+    m instances.
+    """
     lengths, (begins, _) = np.diff(group.offsets[: m + 1]), structure.spans(group.name)
     local = np.arange(int(group.offsets[m])) - np.repeat(group.offsets[:m], lengths)
     starts: Array = np.repeat(structure.parts[:m] + begins[:m], lengths) + local * group.width

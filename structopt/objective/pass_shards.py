@@ -45,7 +45,8 @@ class PassRecipe(ShardRecipe):
 
 
 class OptimizerShard:
-    """Some instances as a problem of their own, with the regularisation of the whole, and an optimizer that passes over them.
+    """Some instances as a problem of their own, with the regularisation of the whole, and an
+    optimizer that passes over them.
 
     Parameters
     ----------
@@ -58,7 +59,13 @@ class OptimizerShard:
         record = scoring.record_of(recipe.scorer, data.encoded, structure)
         examples = Examples(data.encoded, structure, record, recipe.scorer, recipe.build)
         self.problem = Problem(
-            examples, data.targets, data.cost, recipe.loss, recipe.inference, recipe.settings, recipe.graph_kernels
+            examples,
+            data.targets,
+            data.cost,
+            recipe.loss,
+            recipe.inference,
+            recipe.settings,
+            recipe.graph_kernels,
         )
         self.optimizer = recipe.optimizer
 
@@ -71,7 +78,9 @@ class OptimizerShard:
         return ShardPass(end, report, self.problem.messages, self._mean(state, end))
 
     def _mean(self, start: PackedState, end: PackedState) -> Array | None:
-        """The mean of the iterates between two states, as packed as the weights of the later one are; None without a mean."""
+        """The mean of the iterates between two states, as packed as the weights of the later one
+        are; None without a mean.
+        """
         scorer, optimizer = self.problem.scorer, self.optimizer
         earlier, later = (optimizer.averaged(packed.values) for packed in (start, end))
         if later <= earlier:
@@ -82,7 +91,9 @@ class OptimizerShard:
         return mean
 
     def coordinates(self) -> Array | None:
-        """Of the weights that may move, the numbers of those that these instances read; None for all."""
+        """Of the weights that may move, the numbers of those that these instances read; None for
+        all.
+        """
         examples = self.problem.examples
         return scoring.batch_of(examples.scorer, examples.encoded, examples.structure).coordinates
 
@@ -104,17 +115,24 @@ class Passes:
     """
 
     def __init__(self, problem: Objective, optimizer: Optimizer, count: int) -> None:
-        assert isinstance(problem, Problem)  # the objective of a whole corpus, which alone can be divided
+        # the objective of a whole corpus, which alone can be divided
+        assert isinstance(problem, Problem)
         self.problem = problem
         self.bounds, self.placement = placed(PassRecipe, problem, optimizer, count)
         numbers = self.placement.call("coordinates") if count > 1 else [None]
         self.coordinates = [one if one is None else np.array(one) for one in numbers]
 
     def run(self, state: PackedState) -> Iterator[ShardPass]:
-        """Make a pass on every shard from the same state; the results in the order of the shards."""
-        spans = [slice(*self.problem.structure.memory[list(bounds)].tolist()) for bounds in self.bounds]
+        """Make a pass on every shard from the same state; the results in the order of the
+        shards.
+        """
+        spans = [
+            slice(*self.problem.structure.memory[list(bounds)].tolist()) for bounds in self.bounds
+        ]
         messages = [self.problem.messages[span].copy() for span in spans]
-        for span, passed in zip(spans, self.placement.call("step", state, each=messages), strict=True):
+        for span, passed in zip(
+            spans, self.placement.call("step", state, each=messages), strict=True
+        ):
             self.problem.messages[span] = passed.messages
             yield passed
 
@@ -122,7 +140,8 @@ class Passes:
 def placed(
     recipe: type[PassRecipe], problem: Problem, optimizer: Optimizer, count: int
 ) -> tuple[list[tuple[int, int]], Placement]:
-    """Divide a problem into shards for passes of an optimizer; return the instances of each, and where the shards are.
+    """Divide a problem into shards for passes of an optimizer; return the instances of each, and
+    where the shards are.
 
     Raises
     ------
@@ -130,11 +149,22 @@ def placed(
         If nothing says how to build the graphs of some of the instances.
     """
     if problem.examples.graphs is None and count > 1:
-        raise ConfigError("This corpus cannot be divided: give Examples the function that builds its graphs.")
+        raise ConfigError(
+            "This corpus cannot be divided: give Examples the function that builds its graphs."
+        )
     bounds, common = problem.examples.shards(count), problem.recipe(problem.inference)
-    others = problem.before + problem.m - problem.m / len(bounds)  # rates go by the instances of the whole
+    # rates go by the instances of the whole
+    others = problem.before + problem.m - problem.m / len(bounds)
     settings = replace(problem.settings, regularization=problem.regularization, before=others)
     make = recipe(
-        common.build, common.scorer, common.loss, common.inference, optimizer, settings, problem.graph_kernels
-    )  # fmt: skip
-    return bounds, problem.executor.place(make, problem.shard_data.divided(bounds, problem.executor.remote))
+        common.build,
+        common.scorer,
+        common.loss,
+        common.inference,
+        optimizer,
+        settings,
+        problem.graph_kernels,
+    )
+    return bounds, problem.executor.place(
+        make, problem.shard_data.divided(bounds, problem.executor.remote)
+    )

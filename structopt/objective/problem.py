@@ -1,4 +1,6 @@
-"""P and its gradient over a training corpus: where corpus, graphs, features, costs, loss and inference meet."""
+"""P and its gradient over a training corpus: where corpus, graphs, features, costs, loss and
+inference meet.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +56,13 @@ class Settings:
     regularization : float or None
         lambda, of problems that are a shard of a larger one; None: 1/(C (before + m)).
     before : float
-        Instances beside these by which rates go: seen before, by a run that goes on, or held by the other shards of a whole.
+        Instances beside these by which rates go: seen before, by a run that goes on, or held by the
+        other shards of a whole.
     visits : VisitOrder
         Of the instances in a pass.
     divided : bool
-        Whether a step of the optimizer (`Plan.divisible`) visits a window of a pass, and not all of them.
+        Whether a step of the optimizer (`Plan.divisible`) visits a window of a pass, and not all of
+        them.
     """
 
     C: float
@@ -72,13 +76,24 @@ class Settings:
 
     @classmethod
     def of(
-        cls, optimizer: Optimizer, seed: int, before: float = 0.0, visits: VisitOrder = SHUFFLED, divided: bool = False
+        cls,
+        optimizer: Optimizer,
+        seed: int,
+        before: float = 0.0,
+        visits: VisitOrder = SHUFFLED,
+        divided: bool = False,
     ) -> Settings:
         """The settings that an optimizer's plan asks for."""
         plan = optimizer.plan
         return cls(
-            optimizer.C, seed, plan.variant, plan.penalty, before=before, visits=visits, divided=divided and plan.divisible
-        )  # fmt: skip
+            optimizer.C,
+            seed,
+            plan.variant,
+            plan.penalty,
+            before=before,
+            visits=visits,
+            divided=divided and plan.divisible,
+        )
 
 
 class Problem:
@@ -96,10 +111,12 @@ class Problem:
         Costs p_i over the parts.
     loss : Loss
     inference : Inference
-        By which optimizers step. P and its gradient are computed by the inference that it converges to (`Inference.converged`).
+        By which optimizers step. P and its gradient are computed by the inference that it converges
+        to (`Inference.converged`).
     settings : Settings
     graph_kernels : callable
-        Gives the graph's closed forms and rounding; it can be sent to other processes, unlike the kernels themselves.
+        Gives the graph's closed forms and rounding; it can be sent to other processes, unlike the
+        kernels themselves.
     executor : Executor or None
         For batch work; None does it in this thread.
     judge : callable or None
@@ -108,7 +125,8 @@ class Problem:
     Raises
     ------
     ConfigError
-        If a gold output breaks the hard constraints, or no output agrees with the partial labels of an instance.
+        If a gold output breaks the hard constraints, or no output agrees with the partial labels of
+        an instance.
     """
 
     def __init__(
@@ -123,7 +141,13 @@ class Problem:
         executor: Executor | None = None,
         judge: Callable[[Array], float] | None = None,
     ) -> None:
-        self.examples, self.targets, self.cost, self.loss, self.inference = examples, targets, cost, loss, inference
+        self.examples, self.targets, self.cost, self.loss, self.inference = (
+            examples,
+            targets,
+            cost,
+            loss,
+            inference,
+        )
         self.settings, self.C, self.seed = settings, settings.C, settings.seed
         self.structure, self.scorer = examples.structure, examples.scorer
         self.m, self.dimension = len(examples), examples.scorer.dimension
@@ -137,26 +161,47 @@ class Problem:
         self._check_sets()
 
     def _compose(self) -> None:
-        """Put together kernels and data: those that optimizers step by, and those that P is computed by."""
-        features, target = scoring.kernels_of(self.scorer), target_of(self.targets, self.cost, self.storage)
+        """Put together kernels and data: those that optimizers step by, and those that P is
+        computed by.
+        """
+        features, target = (
+            scoring.kernels_of(self.scorer),
+            target_of(self.targets, self.cost, self.storage),
+        )
         solver, parameters = self.inference.kernels(self.structure.kind), self.loss.parameters()
         self.data = self.examples.data(target, parameters)
-        self.kernels = compose(features, solver, self.loss.kernel(self.settings.variant), self.graph_kernels())
+        self.kernels = compose(
+            features, solver, self.loss.kernel(self.settings.variant), self.graph_kernels()
+        )
         self._converged = self.inference.converged(self.structure)
         self._reported, self._objective_data = self.examples, self.data
         if self._converged is not self.inference:
-            solver, self._reported = self._converged.kernels(self.structure.kind), self.examples.solved_by(self._converged)
+            solver, self._reported = (
+                self._converged.kernels(self.structure.kind),
+                self.examples.solved_by(self._converged),
+            )
             self._objective_data = self._reported.data(target, parameters)
         self.objective_kernels = compose(features, solver, self.loss.kernel(), self.graph_kernels())
 
     def with_loss(self, loss: Loss) -> Problem:
-        """The same corpus with another loss, whose costs are the same; both share the messages of the inference."""
+        """The same corpus with another loss, whose costs are the same; both share the messages of
+        the inference.
+        """
         other = Problem(
-            self.examples, self.targets, self.cost, loss, self.inference, self.settings, self.graph_kernels,
-            self.executor, self._judge,
-        )  # fmt: skip
+            self.examples,
+            self.targets,
+            self.cost,
+            loss,
+            self.inference,
+            self.settings,
+            self.graph_kernels,
+            self.executor,
+            self._judge,
+        )
         shared = other.data._replace(messages=self.data.messages)
-        other._objective_data = shared if other._objective_data is other.data else other._objective_data
+        other._objective_data = (
+            shared if other._objective_data is other.data else other._objective_data
+        )
         other.data = shared
         return other
 
@@ -173,7 +218,8 @@ class Problem:
         executor: Executor | None = None,
         judge: Callable[[Array], float] | None = None,
     ) -> Problem:
-        """Build graphs, gold parts, features and costs of an encoded training corpus, and put them together with the components.
+        """Build graphs, gold parts, features and costs of an encoded training corpus, and put them
+        together with the components.
 
         Parameters
         ----------
@@ -194,9 +240,18 @@ class Problem:
         scorer = features(encoded, structure, seen)
         graphs = partial(graph.build, positional=positional)
         answers = partial(gold_and_costs_of_some, graph, loss, positional)
-        examples = Examples(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graphs, answers=answers)
+        examples = Examples(
+            encoded,
+            structure,
+            scoring.record_of(scorer, encoded, structure),
+            scorer,
+            graphs,
+            answers=answers,
+        )
         graph_kernels = partial(GraphKernels.of, graph, positional)
-        return cls(examples, targets, cost, loss, inference, settings, graph_kernels, executor, judge)
+        return cls(
+            examples, targets, cost, loss, inference, settings, graph_kernels, executor, judge
+        )
 
     def _check_sets(self) -> None:
         """Refuse a training instance that no output agrees with."""
@@ -205,13 +260,17 @@ class Problem:
         if not self.targets.sets.any():
             return
         space = self._reported.space(False)
-        empty = int(run_driver(target_pass, self.objective_kernels, self._objective_data, space, 0, self.m))
+        empty = int(
+            run_driver(target_pass, self.objective_kernels, self._objective_data, space, 0, self.m)
+        )
         if empty < self.m:
             refuse_empty_set(empty + 1)
 
     @property
     def convex(self) -> bool:
-        """Whether P is convex: the loss is, scores are linear in the weights, and all gold outputs are known in full."""
+        """Whether P is convex: the loss is, scores are linear in the weights, and all gold outputs
+        are known in full.
+        """
         return self.loss.convex and self.sparse and not self.targets.sets.any()
 
     @property
@@ -246,22 +305,34 @@ class Problem:
 
     @property
     def messages(self) -> Array:
-        """What the inference keeps between visits, of all instances; empty where it is stateless. Checkpoints hold it."""
+        """What the inference keeps between visits, of all instances; empty where it is stateless.
+        Checkpoints hold it.
+        """
         return self.data.messages
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
-        """Digest and layout of everything that the kernels read: the same for equal data, graphs and features."""
+        """Digest and layout of everything that the kernels read: the same for equal data, graphs
+        and features.
+        """
         values, arrays = scoring.stored(self.scorer)
-        layout = {"block": values.pop("name"), **values}  # the name of version 0.1.0, whose checkpoints stay valid
+        # the name of version 0.1.0, whose checkpoints stay valid
+        layout = {"block": values.pop("name"), **values}
         read = [] if self.sparse else arrays_in(self.examples.encoded)
         read += [self.data.weights] if len(self.data.weights) else []
-        records = [buffer for record in (self.data.features, self.data.structure, self.data.target) for buffer in record]
+        records = [
+            buffer
+            for record in (self.data.features, self.data.structure, self.data.target)
+            for buffer in record
+        ]
         offsets = [self.examples.encoded.offsets, self.structure.parts, self.structure.memory]
         sizes = {
-            "instances": self.m, "variables": int(self.examples.encoded.offsets[-1]), "parts": int(self.structure.parts[-1]),
-            "messages": len(self.messages), "weights": self.dimension,
-        }  # fmt: skip
+            "instances": self.m,
+            "variables": int(self.examples.encoded.offsets[-1]),
+            "parts": int(self.structure.parts[-1]),
+            "messages": len(self.messages),
+            "weights": self.dimension,
+        }
         return Fingerprint(digest_of([*records, *offsets, *arrays.values(), *read], layout), sizes)
 
     @property
@@ -270,9 +341,11 @@ class Problem:
         return self.settings.visits.count(self.m) if self.settings.divided else 1
 
     def order(self, epoch: int) -> Array:
-        """Order of the instances in a step, which depends on the seed and the number of the step alone.
+        """Order of the instances in a step, which depends on the seed and the number of the step
+        alone.
 
-        A step is a pass, whose order is a permutation; or one of the `steps` of a pass, which visits a window of it.
+        A step is a pass, whose order is a permutation; or one of the `steps` of a pass, which
+        visits a window of it.
         """
         visits, seed = self.settings.visits, self.seed
         if self.settings.divided:
@@ -286,18 +359,30 @@ class Problem:
         return self.examples.encoded.storage
 
     def part_vector(self, name: str) -> Array:
-        """Return zeros over the parts of all instances, or raise `ConfigError` where there is no room for them."""
-        parts, advice = int(self.structure.parts[-1]), "take an optimizer without dual variables: dca, sgd or lbfgs."
+        """Return zeros over the parts of all instances, or raise `ConfigError` where there is no
+        room for them.
+        """
+        parts, advice = (
+            int(self.structure.parts[-1]),
+            "take an optimizer without dual variables: dca, sgd or lbfgs.",
+        )
         if self.storage.in_files:
             return self.storage.zeros(parts)
-        refuse_what_does_not_fit(8 * parts, f"optimizer: {name} of all {self.m} instances", f"Set task.limit, or {advice}")
+        refuse_what_does_not_fit(
+            8 * parts,
+            f"optimizer: {name} of all {self.m} instances",
+            f"Set task.limit, or {advice}",
+        )
         return np.zeros(parts)
 
-    def minibatch(self, weights: Array, instances: Array, noise: Sequence[int] = ()) -> tuple[float, Array]:
-        """Sum of L_i of some instances at the given weights, as the optimizer steps, and its (sub)gradient, shape (dimension,).
+    def minibatch(
+        self, weights: Array, instances: Array, noise: Sequence[int] = ()
+    ) -> tuple[float, Array]:
+        """Sum of L_i of some instances at the given weights, as the optimizer steps, and its
+        (sub)gradient, shape (dimension,).
 
-        Between scores and gradient runs one compiled pass over the instances, whatever the scorer; `noise` and the seed of the
-        problem seed what is random in the scores.
+        Between scores and gradient runs one compiled pass over the instances, whatever the scorer;
+        `noise` and the seed of the problem seed what is random in the scores.
         """
         from structopt.kernels.waist.passes import minibatch_pass
 
@@ -325,31 +410,40 @@ class Problem:
         return self.regularization / 2 * float(weights @ weights)
 
     def gradient(self, weights: Array, out: Array | None = None) -> tuple[float, Array]:
-        """Sum of L_i at the given weights, and its (sub)gradient sum_i F_i (z_bar_i - z_i), written to `out` if given.
+        """Sum of L_i at the given weights, and its (sub)gradient sum_i F_i (z_bar_i - z_i), written
+        to `out` if given.
 
-        Weights go out to the shards, and their sums are added up in the order of the shards: the bits are the same whichever
-        executor there is.
+        Weights go out to the shards, and their sums are added up in the order of the shards: the
+        bits are the same whichever executor there is.
         """
         losses, sums = 0.0, np.zeros(self.scorer.count)
-        for bounds, evaluation in self._placed_shards().evaluate(self.scorer.compress(weights), sums):
+        for bounds, evaluation in self._placed_shards().evaluate(
+            self.scorer.compress(weights), sums
+        ):
             losses += evaluation.losses
             self._keep_messages(bounds, evaluation.messages)
         return losses, self.scorer.expand(sums, np.empty(self.dimension) if out is None else out)
 
     def sum_gradients(self, residuals: Array, out: Array) -> None:
-        """Fill `out` with sum_i F_i r_i, given residuals over the parts of all instances; on all the executor's workers."""
+        """Fill `out` with sum_i F_i r_i, given residuals over the parts of all instances; on all
+        the executor's workers.
+        """
         sums = np.zeros(self.scorer.count)
         self._placed_shards().pull_back(residuals, self.structure.parts, sums)
         self.scorer.expand(sums, out)
 
     def certificate(self, weights: Array) -> Certificate:
-        """P at the given weights, and the best lower bound on its minimum that one evaluation gives (`dual_bound`)."""
+        """P at the given weights, and the best lower bound on its minimum that one evaluation gives
+        (`dual_bound`).
+        """
         losses, g = self.gradient(weights)
         bound = self.bound((losses - float(weights @ g)) / self.m, float(g @ g) / self.m**2)
         return Certificate(self.ridge(weights) + losses / self.m, bound)
 
     def bound(self, slope: float, norm: float) -> float:
-        """max over 0 <= t <= 1 of t * slope - t^2 * norm / (2 lambda): see `dual_bound`; lambda by its share in the penalty."""
+        """max over 0 <= t <= 1 of t * slope - t^2 * norm / (2 lambda): see `dual_bound`; lambda by
+        its share in the penalty.
+        """
         return dual_bound(slope, norm, self.regularization * self.penalty.l2)
 
     @property
@@ -358,25 +452,40 @@ class Problem:
         return ShardData(self.examples.encoded, self.targets, self.cost, self.examples.answers)
 
     def recipe(self, inference: Inference) -> ShardRecipe:
-        """What all shards have in common, at an inference: this problem's, or the one by which P is reported."""
+        """What all shards have in common, at an inference: this problem's, or the one by which P is
+        reported.
+        """
         whole = self._reported if inference is self._converged else self.examples
-        return ShardRecipe(self.examples.graphs or (lambda encoded: whole.structure), self.scorer, self.loss, inference)
+        return ShardRecipe(
+            self.examples.graphs or (lambda encoded: whole.structure),
+            self.scorer,
+            self.loss,
+            inference,
+        )
 
     def _placed_shards(self) -> GradientShards:
-        """The shards of the corpus, placed at the first call; one where nothing says how to build the graphs of some."""
+        """The shards of the corpus, placed at the first call; one where nothing says how to build
+        the graphs of some.
+        """
         if self._shards is None or self._shards.executor is not self.executor:
             bounds = self.examples.shards(self.executor.shards if self.examples.graphs else 1)
-            self._shards = GradientShards(self.executor, self.recipe(self._converged), self.shard_data, bounds)
+            self._shards = GradientShards(
+                self.executor, self.recipe(self._converged), self.shard_data, bounds
+            )
         return self._shards
 
     def _keep_messages(self, bounds: tuple[int, int], messages: Array) -> None:
-        """Keep the messages of some instances, where the inference that was evaluated is the one that steps."""
+        """Keep the messages of some instances, where the inference that was evaluated is the one
+        that steps.
+        """
         if len(messages) and self._reported is self.examples:
             first, last = self.structure.memory[list(bounds)]
             self.data.messages[first:last] = messages
 
     def _over_shards(self, driver: Any, data: Data, weights: Array) -> list[Any]:
-        """Run a driver over ranges of instances, at the loss that is reported; results in the order of the ranges."""
+        """Run a driver over ranges of instances, at the loss that is reported; results in the order
+        of the ranges.
+        """
 
         def shard(bounds: tuple[int, int]) -> Any:
             try:

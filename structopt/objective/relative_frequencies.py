@@ -1,4 +1,6 @@
-"""Relative frequencies in the gold outputs, as weights: the generative model of a graph that has one."""
+"""Relative frequencies in the gold outputs, as weights: the generative model of a graph that has
+one.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,13 @@ UNSEEN = 0.01
 """The count of what the gold outputs do not have."""
 
 
-def weights(scorer: Scorer, encoded: Encoded, structure: Structure, gold: SparseVectors, graph: FactorGraph) -> Array:
+def weights(
+    scorer: Scorer, encoded: Encoded, structure: Structure, gold: SparseVectors, graph: FactorGraph
+) -> Array:
     """Weights log n(a, c) / n(class of c) of attributes a and configurations c, shape (dimension,).
 
-    n counts the gold outputs; what they do not have counts as `UNSEEN`. Groups without classes keep zero weights, and so do
-    weights that may not move.
+    n counts the gold outputs; what they do not have counts as `UNSEEN`. Groups without classes keep
+    zero weights, and so do weights that may not move.
 
     Parameters
     ----------
@@ -36,13 +40,22 @@ def weights(scorer: Scorer, encoded: Encoded, structure: Structure, gold: Sparse
     Raises
     ------
     ConfigError
-        Where the graph has no classes, or the features no weight for every attribute and configuration.
+        Where the graph has no classes, or the features no weight for every attribute and
+        configuration.
     """
     classes = graph.classes
-    if not isinstance(scorer, SparseFeatures) or not classes or scorer.tables_of(np.zeros(scorer.dimension)) is None:
-        names = f"factor_graph={registry.name_of('factor_graph', graph)} with features={registry.name_of('features', scorer)}"
+    if (
+        not isinstance(scorer, SparseFeatures)
+        or not classes
+        or scorer.tables_of(np.zeros(scorer.dimension)) is None
+    ):
+        names = (
+            f"factor_graph={registry.name_of('factor_graph', graph)} with "
+            f"features={registry.name_of('features', scorer)}"
+        )
         raise ConfigError(
-            f"Relative frequencies make a generative model, and {names} is none. Take factor_graph=grammar with "
+            f"Relative frequencies make a generative model, and {names} is none. Take "
+            "factor_graph=grammar with "
             "features=attribute_rows, or leave warm_start out."
         )
     found = {}
@@ -55,7 +68,9 @@ def weights(scorer: Scorer, encoded: Encoded, structure: Structure, gold: Sparse
     return frequencies if scorer.support is None else np.where(scorer.support, frequencies, 0.0)
 
 
-def _counts(scorer: SparseFeatures, encoded: Encoded, structure: Structure, gold: SparseVectors) -> Array:
+def _counts(
+    scorer: SparseFeatures, encoded: Encoded, structure: Structure, gold: SparseVectors
+) -> Array:
     """How often the gold outputs have each feature."""
     counts, record = np.zeros(scorer.dimension), scorer.record(encoded, structure)
     for i in range(len(structure)):

@@ -1,4 +1,6 @@
-"""Scorers of either contract as drivers and files need them: kernels, records, batches; stored and restored."""
+"""Scorers of either contract as drivers and files need them: kernels, records, batches; stored and
+restored.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from structopt.kernels.waist.record import EMPTY, Array, Record
 
 
 def kernels_of(scorer: Scorer) -> FeatureKernels:
-    """The kernels of sparse features; for other scorers, kernels that copy scores computed before the driver runs."""
+    """The kernels of sparse features; for other scorers, kernels that copy scores computed before
+    the driver runs.
+    """
     if isinstance(scorer, SparseFeatures):
         return scorer.kernels
     return copying_kernels()
@@ -28,16 +32,26 @@ def copying_kernels() -> FeatureKernels:
     """Kernels that copy scores computed before the driver runs."""
     from structopt.kernels.features import precomputed_scores as k
 
-    return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
+    return FeatureKernels(
+        k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans
+    )
 
 
 def record_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> Record:
-    """The record that these kernels open: the features, or where the scores of each instance begin."""
-    return scorer.record(encoded, structure) if isinstance(scorer, SparseFeatures) else precomputed_scores(structure, 0)
+    """The record that these kernels open: the features, or where the scores of each instance
+    begin.
+    """
+    return (
+        scorer.record(encoded, structure)
+        if isinstance(scorer, SparseFeatures)
+        else precomputed_scores(structure, 0)
+    )
 
 
 def precomputed_scores(structure: Structure, first: int) -> Record:
-    """The record of kernels that copy scores, computed for consecutive instances from `first` on."""
+    """The record of kernels that copy scores, computed for consecutive instances from `first`
+    on.
+    """
     from structopt.kernels.features.precomputed_scores import PRECOMPUTED
 
     return PRECOMPUTED.pack(begin=int(structure.parts[first]), parts=structure.parts)
@@ -45,15 +59,25 @@ def precomputed_scores(structure: Structure, first: int) -> Record:
 
 def scratch_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> FeatureScratch:
     """Scratch of one thread for gradients of single instances; empty where the scorer has none."""
-    return scorer.scratch(encoded, structure) if isinstance(scorer, SparseFeatures) else FeatureScratch(EMPTY, 0, 0)
+    return (
+        scorer.scratch(encoded, structure)
+        if isinstance(scorer, SparseFeatures)
+        else FeatureScratch(EMPTY, 0, 0)
+    )
 
 
 def batch_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> BatchMap:
     """The features of a corpus for evaluations over all its instances."""
-    return scorer.batch(encoded, structure) if isinstance(scorer, SparseFeatures) else AllScores(scorer, encoded, structure)
+    return (
+        scorer.batch(encoded, structure)
+        if isinstance(scorer, SparseFeatures)
+        else AllScores(scorer, encoded, structure)
+    )
 
 
-def scores_of(scorer: Scorer, weights: Array, prepared: Any, structure: Structure, instances: Array) -> Array:
+def scores_of(
+    scorer: Scorer, weights: Array, prepared: Any, structure: Structure, instances: Array
+) -> Array:
     """Part scores of some instances, in a new array.
 
     Raises
@@ -67,9 +91,15 @@ def scores_of(scorer: Scorer, weights: Array, prepared: Any, structure: Structur
 
 
 def training_of(
-    scorer: Scorer, weights: Array, prepared: Any, structure: Structure, instances: Array, noise: Sequence[int]
+    scorer: Scorer,
+    weights: Array,
+    prepared: Any,
+    structure: Structure,
+    instances: Array,
+    noise: Sequence[int],
 ) -> tuple[Array, Callable[[Array], Array]]:
-    """Part scores of some instances in training, in a new array, and the function from residuals to the gradient.
+    """Part scores of some instances in training, in a new array, and the function from residuals to
+    the gradient.
 
     Raises
     ------
@@ -88,7 +118,9 @@ def training_of(
     return copied, gradient
 
 
-def gradient_of(scorer: Scorer, weights: Array, prepared: Any, instances: Array, residuals: Array) -> Array:
+def gradient_of(
+    scorer: Scorer, weights: Array, prepared: Any, instances: Array, residuals: Array
+) -> Array:
     """Gradient by the weights, given residuals over the parts of some instances.
 
     Raises
@@ -96,7 +128,9 @@ def gradient_of(scorer: Scorer, weights: Array, prepared: Any, instances: Array,
     ConfigError
         If the scorer returns a vector of another length.
     """
-    gradient = np.ascontiguousarray(scorer.pullback(weights, prepared, instances, residuals), dtype=np.float64)
+    gradient = np.ascontiguousarray(
+        scorer.pullback(weights, prepared, instances, residuals), dtype=np.float64
+    )
     _check_shape(scorer, "gradient", gradient, scorer.dimension)
     return gradient
 
@@ -104,7 +138,9 @@ def gradient_of(scorer: Scorer, weights: Array, prepared: Any, instances: Array,
 def _check_shape(scorer: Scorer, what: str, array: Array, size: int) -> None:
     if array.shape != (size,):
         name = registry.name_of("features", scorer)
-        raise ConfigError(f"features={name} gave {what} of shape {array.shape}, where ({size},) was asked for.")
+        raise ConfigError(
+            f"features={name} gave {what} of shape {array.shape}, where ({size},) was asked for."
+        )
 
 
 class AllScores:
@@ -134,7 +170,9 @@ class AllScores:
 
     def gradient(self, residuals: Array) -> Array:
         """sum_i (ds_i / dtheta)^T r_i, at the weights that may move."""
-        return self.scorer.compress(gradient_of(self.scorer, self._weights, self.prepared, self.instances, residuals))
+        return self.scorer.compress(
+            gradient_of(self.scorer, self._weights, self.prepared, self.instances, residuals)
+        )
 
 
 def stored(scorer: Scorer) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -21,38 +21,43 @@ from structopt.learning.rate import SHORTER
 
 
 class AdaDelta(Optimizer):
-    """Gradient steps whose rate, for every weight, is the size of its past steps over that of its past gradients.
+    """Gradient steps whose rate, for every weight, is the size of its past steps over that of its
+    past gradients.
 
     With g the mean gradient of a batch's losses, at every coordinate f where g_f != 0:
 
         G_f <- rho G_f + (1 - rho) g_f^2
-        theta_f <- (theta_f - r_f g_f) / (1 + r_f lambda),    r_f = sqrt(M_f + epsilon) / sqrt(G_f + epsilon)
-        M_f <- rho M_f + (1 - rho) (r_f g_f)^2
+        theta_f <- (theta_f - r_f g_f) / (1 + r_f lambda),    r_f = sqrt(M_f + epsilon) / sqrt(G_f +
+        epsilon) M_f <- rho M_f + (1 - rho) (r_f g_f)^2
 
-    and elsewhere theta_f <- theta_f / (1 + r_f lambda), with r_f of the present running means G and M (0 at first). After pass k,
+    and elsewhere theta_f <- theta_f / (1 + r_f lambda), with r_f of the present running means G and
+    M (0 at first). After pass k,
 
         M_f <- M_f (k/(k+1))^2,    epsilon <- epsilon (k/(k+1))^2,
 
-    so that steps fall like 1/k, besides the changes of G. The rate of a rare feature depends only on gradients that are not 0,
-    and loss and regulariser are weighed by the same rate, as in P. With sparse features coordinates whose gradient is 0 are
-    brought up to date when they are read (`structopt.kernels.learn.lazy_regularization`), with the same result, so that one
-    pass costs one inference and O(nnz) an instance; with other scorers every step moves all weights.
+    so that steps fall like 1/k, besides the changes of G. The rate of a rare feature depends only
+    on gradients that are not 0, and loss and regulariser are weighed by the same rate, as in P.
+    With sparse features coordinates whose gradient is 0 are brought up to date when they are read
+    (`structopt.kernels.learn.lazy_regularization`), with the same result, so that one pass costs
+    one inference and O(nnz) an instance; with other scorers every step moves all weights.
 
     Parameters
     ----------
     C, epochs, batch_size, average, certificate, tolerance
         See `structopt.learning.options`.
     rho : float
-        Decay of the running means, in [0, 1): their memory is 1/(1 - rho) steps. A gradient lowers the rate of its own step,
-        and the more so the shorter the memory: then large gradients count too little, and the weights do not approach the
-        minimum of P. With 0.95 (a memory of 20 steps) that costs tens of percent of P.
+        Decay of the running means, in [0, 1): their memory is 1/(1 - rho) steps. A gradient lowers
+        the rate of its own step, and the more so the shorter the memory: then large gradients count
+        too little, and the weights do not approach the minimum of P. With 0.95 (a memory of 20
+        steps) that costs tens of percent of P.
     epsilon : float, from 1e-12 to 1e12
         Square of the smallest sizes, in the first pass; larger ones make larger steps.
 
     Notes
     -----
-    Zeiler (2012), Algorithm 1, for the gradient of the losses; the regulariser is an implicit step of the same rate. There, steps
-    do not fall, and rho and epsilon are 0.95 and 1e-6, for neural networks.
+    Zeiler (2012), Algorithm 1, for the gradient of the losses; the regulariser is an implicit step
+    of the same rate. There, steps do not fall, and rho and epsilon are 0.95 and 1e-6, for neural
+    networks.
     """
 
     def __init__(
@@ -84,24 +89,44 @@ class AdaDelta(Optimizer):
     def plan(self) -> Plan:
         """Passes that can be mixed, with any scorer."""
         return Plan(
-            "minibatch", mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
+            "minibatch",
+            mixable=True,
+            shortens=True,
+            tolerance=self.tolerance,
+            certificate=self.certificate,
             kernel_modules=(
-                "structopt.kernels.learn.adadelta", "structopt.kernels.learn.lazy_regularization",
+                "structopt.kernels.learn.adadelta",
+                "structopt.kernels.learn.lazy_regularization",
                 "structopt.kernels.waist.passes",
             ),
-            weights=("theta", "total", "squares", "moves"), numbers=("visits", "epoch", "epsilon"), bound="",
-        )  # fmt: skip
+            weights=("theta", "total", "squares", "moves"),
+            numbers=("visits", "epoch", "epsilon"),
+            bound="",
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Beside the weights and their mean, the squares of gradients and of steps."""
-        state = {"squares of gradients": sizes.weight_vector, "squares of steps": sizes.weight_vector}
-        return Footprint(weights_and_mean(sizes, self.average) | state, step=lazy_bytes(sizes), gradients=self.certificate)
+        state = {
+            "squares of gradients": sizes.weight_vector,
+            "squares of steps": sizes.weight_vector,
+        }
+        return Footprint(
+            weights_and_mean(sizes, self.average) | state,
+            step=lazy_bytes(sizes),
+            gradients=self.certificate,
+        )
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
         squares, moves = np.zeros(problem.dimension), np.zeros(problem.dimension)
         point = {"theta": weights.copy(), "total": empty_mean(problem, self.average)}
-        return point | {"squares": squares, "moves": moves, "visits": 0.0, "epoch": 0, "epsilon": self.epsilon}
+        return point | {
+            "squares": squares,
+            "moves": moves,
+            "visits": 0.0,
+            "epoch": 0,
+            "epsilon": self.epsilon,
+        }
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
@@ -109,23 +134,44 @@ class AdaDelta(Optimizer):
 
         squares, moves, epsilon = state["squares"], state["moves"], state["epsilon"]
         if problem.sparse:
-            losses = lazy_pass(problem, adadelta_pass, state, self.batch_size, False, squares, moves, self.rho, epsilon)
+            losses = lazy_pass(
+                problem,
+                adadelta_pass,
+                state,
+                self.batch_size,
+                False,
+                squares,
+                moves,
+                self.rho,
+                epsilon,
+            )
         else:
-            losses = dense_pass(problem, state, self.batch_size, partial(self._move, problem, state))
+            losses = dense_pass(
+                problem, state, self.batch_size, partial(self._move, problem, state)
+            )
         fall = (state["epoch"] / (state["epoch"] + 1)) ** 2
         moves *= fall
         return state | {"epsilon": epsilon * fall}, Report(loss=float(losses))
 
     def _move(self, problem: Objective, state: State, gradient: Array) -> None:
         """One step at all coordinates, by the mean gradient of a batch."""
-        squares, moves, epsilon, nonzero = state["squares"], state["moves"], state["epsilon"], gradient != 0.0
+        squares, moves, epsilon, nonzero = (
+            state["squares"],
+            state["moves"],
+            state["epsilon"],
+            gradient != 0.0,
+        )
         squares[nonzero] = self.rho * squares[nonzero] + (1.0 - self.rho) * gradient[nonzero] ** 2
         rates = np.sqrt((moves + epsilon) / (squares + epsilon))
         dense_step(state["theta"], gradient, rates, problem.regularization, False)
-        moves[nonzero] = self.rho * moves[nonzero] + (1.0 - self.rho) * (rates[nonzero] * gradient[nonzero]) ** 2
+        moves[nonzero] = (
+            self.rho * moves[nonzero] + (1.0 - self.rho) * (rates[nonzero] * gradient[nonzero]) ** 2
+        )
 
     def shortened(self, state: State) -> State:
-        """Return the state with smaller sizes of past steps, and a smaller least size: rates, and their growth, fall too."""
+        """Return the state with smaller sizes of past steps, and a smaller least size: rates, and
+        their growth, fall too.
+        """
         square = SHORTER * SHORTER
         return state | {"moves": state["moves"] * square, "epsilon": state["epsilon"] * square}
 

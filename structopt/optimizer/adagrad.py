@@ -34,34 +34,38 @@ class AdaGrad(Optimizer):
 
     where in pass n eta_n = eta min(1, sqrt(constant/n)).
 
-    From zero weights, q_f = 1e-6 at first. From the weights of a trained model, q_f begins with m/b more, as after a pass of
-    batches of b whose gradients were 1: otherwise the first step would be as long as eta whatever the gradient, and the
-    regulariser, by rates of 1000 eta, would erase all weights without a gradient within a few visits.
+    From zero weights, q_f = 1e-6 at first. From the weights of a trained model, q_f begins with m/b
+    more, as after a pass of batches of b whose gradients were 1: otherwise the first step would be
+    as long as eta whatever the gradient, and the regulariser, by rates of 1000 eta, would erase all
+    weights without a gradient within a few visits.
 
     With sparse features coordinates whose gradient is 0 are brought up to date when they are read
-    (`structopt.kernels.learn.lazy_regularization`), with the same result, so that one pass costs one inference and O(nnz) an
-    instance; with other scorers every step moves all weights.
+    (`structopt.kernels.learn.lazy_regularization`), with the same result, so that one pass costs
+    one inference and O(nnz) an instance; with other scorers every step moves all weights.
 
     Parameters
     ----------
     C, epochs, batch_size, average, tolerance
         See `structopt.learning.options`.
     eta : float from 1e-12 to 1e12, or "auto"
-        Learning rate; ``auto`` tries 0.001, 0.01, ..., 100 for a pass each and keeps the one with the best dev score, or
-        the least objective where there is no dev split.
+        Learning rate; ``auto`` tries 0.001, 0.01, ..., 100 for a pass each and keeps the one with
+        the best dev score, or the least objective where there is no dev split.
     constant : int or None
-        For how many passes eta_n is eta. Since q grows like the number of steps t, the steps fall like 1/sqrt(t) until then,
-        and afterwards like 1/t, as is best for a strongly convex objective. None: eta_n is always eta, as published, and the last
-        weights keep their distance from the optimum for hundreds of passes.
+        For how many passes eta_n is eta. Since q grows like the number of steps t, the steps fall
+        like 1/sqrt(t) until then, and afterwards like 1/t, as is best for a strongly convex
+        objective. None: eta_n is always eta, as published, and the last weights keep their distance
+        from the optimum for hundreds of passes.
     penalty : str
-        The regulariser: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1, which sets weights to 0).
+        The regulariser: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1, which sets
+        weights to 0).
     certificate : bool
-        Bound the optimum after every pass, at the cost of one evaluation of loss and gradient; of l2 only.
+        Bound the optimum after every pass, at the cost of one evaluation of loss and gradient; of
+        l2 only.
 
     Notes
     -----
-    Kummerfeld et al. (2015), Algorithm 1, after Duchi et al. (2011). Its sum over a batch of size b and its C are the mean
-    and lambda here by C = lambda b.
+    Kummerfeld et al. (2015), Algorithm 1, after Duchi et al. (2011). Its sum over a batch of size b
+    and its C are the mean and lambda here by C = lambda b.
     """
 
     def __init__(
@@ -85,7 +89,10 @@ class AdaGrad(Optimizer):
             options.at_least("constant", constant, 1)
         options.one_of("penalty", penalty, ("l2", "l1"))
         if certificate and penalty == "l1":
-            raise ConfigError("optimizer.certificate=true bounds the optimum of penalty=l2 only. Set it to false, or take l2.")
+            raise ConfigError(
+                "optimizer.certificate=true bounds the optimum of penalty=l2 only. Set it to "
+                "false, or take l2."
+            )
         self.C, self.epochs, self.eta, self.penalty = float(C), epochs, eta, penalty
         self.batch_size, self.average, self.constant = batch_size, average, constant
         self.certificate, self.tolerance = certificate, tolerance
@@ -98,24 +105,38 @@ class AdaGrad(Optimizer):
     def plan(self) -> Plan:
         """Passes that can be mixed, with any scorer."""
         return Plan(
-            "minibatch", mixable=True, shortens=True, penalty=PENALTIES[self.penalty], tolerance=self.tolerance,
-            certificate=self.certificate, tried=("eta",) if self.eta == "auto" else (),
+            "minibatch",
+            mixable=True,
+            shortens=True,
+            penalty=PENALTIES[self.penalty],
+            tolerance=self.tolerance,
+            certificate=self.certificate,
+            tried=("eta",) if self.eta == "auto" else (),
             kernel_modules=(
-                "structopt.kernels.learn.adagrad", "structopt.kernels.learn.lazy_regularization",
+                "structopt.kernels.learn.adagrad",
+                "structopt.kernels.learn.lazy_regularization",
                 "structopt.kernels.waist.passes",
             ),
-            weights=("theta", "total", "squares"), numbers=("visits", "epoch", "eta"), bound="",
-        )  # fmt: skip
+            weights=("theta", "total", "squares"),
+            numbers=("visits", "epoch", "eta"),
+            bound="",
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Beside the weights and their mean, the squares of gradients."""
-        state = weights_and_mean(sizes, self.average) | {"squares of gradients": sizes.weight_vector}
+        state = weights_and_mean(sizes, self.average) | {
+            "squares of gradients": sizes.weight_vector
+        }
         return Footprint(state, step=lazy_bytes(sizes), gradients=self.certificate)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights, after the trial passes of eta=auto."""
         start = partial(self._start, problem, weights)
-        return start(rate_by_trials(self, problem, CANDIDATES, start) if self.eta == "auto" else float(self.eta))
+        return start(
+            rate_by_trials(self, problem, CANDIDATES, start)
+            if self.eta == "auto"
+            else float(self.eta)
+        )
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
@@ -130,7 +151,9 @@ class AdaGrad(Optimizer):
         losses = lazy_pass(problem, adagrad_pass, state, self.batch_size, sparse, squares, eta)
         return state, Report(loss=float(losses))
 
-    def _move(self, decay: float, theta: Array, squares: Array, eta: float, gradient: Array) -> None:
+    def _move(
+        self, decay: float, theta: Array, squares: Array, eta: float, gradient: Array
+    ) -> None:
         """One step at all coordinates, by the mean gradient of a batch."""
         from structopt.kernels.learn.adagrad import DELTA
 
@@ -151,8 +174,11 @@ class AdaGrad(Optimizer):
 
     def _start(self, problem: Objective, weights: Array, eta: float) -> State:
         """Return the state before the first pass, with a learning rate."""
-        squares = np.zeros(problem.dimension)  # without the 1e-6, so that they are 0 for weights that may not move
+        # without the 1e-6, so that they are 0 for weights that may not move
+        squares = np.zeros(problem.dimension)
         if weights.any():
-            squares = problem.scorer.expand(np.full(problem.scorer.count, problem.m / self.batch_size))
+            squares = problem.scorer.expand(
+                np.full(problem.scorer.count, problem.m / self.batch_size)
+            )
         point = {"theta": weights.copy(), "total": empty_mean(problem, self.average)}
         return point | {"squares": squares, "visits": 0.0, "epoch": 0, "eta": eta}

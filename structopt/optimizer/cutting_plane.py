@@ -21,28 +21,39 @@ from structopt.learning.n_slack import NSlack, block_difference
 from structopt.learning.one_slack import OneSlack
 from structopt.learning.plane_cache import NEEDS, plane_bytes
 
-SHARE = 0.1  # of the gap: violations that a round neglects, and the accuracy to which it solves the restricted dual
-FINEST = 1e-8  # gap, relative to the objective, below which further rounds would change rounding errors only
+# of the gap: violations that a round neglects, and the accuracy to which it solves the restricted
+# dual
+SHARE = 0.1
+# gap, relative to the objective, below which further rounds would change rounding errors only
+FINEST = 1e-8
 MASTERS: dict[str, Any] = {"n_slack": NSlack, "one_slack": OneSlack}
 KERNEL_MODULES = (
-    "structopt.kernels.learn.cutting_plane", "structopt.kernels.learn.plane_cache", "structopt.kernels.learn.mira_program",
-    "structopt.kernels.waist.passes", "structopt.kernels.features.bundles", "structopt.kernels.arrays.coordinates",
-)  # fmt: skip
+    "structopt.kernels.learn.cutting_plane",
+    "structopt.kernels.learn.plane_cache",
+    "structopt.kernels.learn.mira_program",
+    "structopt.kernels.waist.passes",
+    "structopt.kernels.features.bundles",
+    "structopt.kernels.arrays.coordinates",
+)
 
 
 class CuttingPlane(Optimizer):
     """Cutting-plane training of structured SVMs.
 
-        theta = argmin lambda/2 ||theta||^2 + (1/m) sum_i xi_i    subject to   xi_i >= r_ij^T F_i^T theta + b_ij,  xi_i >= 0
+        theta = argmin lambda/2 ||theta||^2 + (1/m) sum_i xi_i    subject to   xi_i >= r_ij^T F_i^T
+        theta + b_ij,  xi_i >= 0
 
-    over the planes j found so far; then the oracle's answer at theta gives each loss a new plane. With ``one_slack``, all
-    instances share one slack variable, and a round adds one plane, the mean of theirs, at a point between the best weights so far
-    and theta, since theta is far from the optimum while planes are few. The dual D of the restricted problem bounds the minimum
-    of P from below and never falls; the weights are those of the round with the least P, so that the gap never grows. A round
-    costs one inference an instance (the first round two), and for ``n_slack`` some sweeps over the cached planes.
+    over the planes j found so far; then the oracle's answer at theta gives each loss a new plane.
+    With ``one_slack``, all instances share one slack variable, and a round adds one plane, the mean
+    of theirs, at a point between the best weights so far and theta, since theta is far from the
+    optimum while planes are few. The dual D of the restricted problem bounds the minimum of P from
+    below and never falls; the weights are those of the round with the least P, so that the gap
+    never grows. A round costs one inference an instance (the first round two), and for ``n_slack``
+    some sweeps over the cached planes.
 
-    Gold outputs that are left open are completed in each round by the best allowed ones at its weights. P is then not convex,
-    and D no bound of it; planes of earlier rounds stay, as in Kummerfeld et al. (2015).
+    Gold outputs that are left open are completed in each round by the best allowed ones at its
+    weights. P is then not convex, and D no bound of it; planes of earlier rounds stay, as in
+    Kummerfeld et al. (2015).
 
     Parameters
     ----------
@@ -53,16 +64,19 @@ class CuttingPlane(Optimizer):
     tolerance : float, from 0 to 1e12
         Relative gap at which training stops; 0 goes on until there is nothing left to gain.
     variant : str
-        ``n_slack`` (few rounds, a cache of planes an instance) or ``one_slack`` (more rounds, each of them cheaper).
+        ``n_slack`` (few rounds, a cache of planes an instance) or ``one_slack`` (more rounds, each
+        of them cheaper).
     cache_mb : int
-        Megabytes for the planes. A cache that is full drops inactive planes, then merges active ones: D does not change, and the
-        weights still approach the optimum, though with few planes at the slow rate of Frank-Wolfe steps.
+        Megabytes for the planes. A cache that is full drops inactive planes, then merges active
+        ones: D does not change, and the weights still approach the optimum, though with few planes
+        at the slow rate of Frank-Wolfe steps.
 
     Notes
     -----
-    n-slack: Tsochantaridis et al. (2005), with their C = 1/lambda; one-slack: Joachims, Finley and Yu (2009), who take the plane
-    at theta itself; near the best weights, as in the bundle methods of Franc and Sonnenburg (2008), it takes fewer rounds. After
-    a warm start, the oracle is first called at the initial weights; the dual starts at 0.
+    n-slack: Tsochantaridis et al. (2005), with their C = 1/lambda; one-slack: Joachims, Finley and
+    Yu (2009), who take the plane at theta itself; near the best weights, as in the bundle methods
+    of Franc and Sonnenburg (2008), it takes fewer rounds. After a warm start, the oracle is first
+    called at the initial weights; the dual starts at 0.
     """
 
     def __init__(
@@ -85,28 +99,46 @@ class CuttingPlane(Optimizer):
 
     @property
     def plan(self) -> Plan:
-        """Rounds; those with one slack variable need only the mean loss and its gradient of the data."""
+        """Rounds; those with one slack variable need only the mean loss and its gradient of the
+        data.
+        """
         form: Literal["passes", "batch"] = "batch" if self.variant == "one_slack" else "passes"
         return Plan(
-            form, tolerance=self.tolerance, kernel_modules=KERNEL_MODULES, weights=("theta", "best"),
+            form,
+            tolerance=self.tolerance,
+            kernel_modules=KERNEL_MODULES,
+            weights=("theta", "best"),
             bound="its planes are bounds of the losses of the data that they were made with",
-        )  # fmt: skip
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights, the best ones, and planes, at most as many as `cache_mb` allows."""
         weights, planes = sizes.weight_vector, self.epochs + 1
-        most = planes * sizes.moving_vector if self.variant == "one_slack" else plane_bytes(sizes, planes)
+        most = (
+            planes * sizes.moving_vector
+            if self.variant == "one_slack"
+            else plane_bytes(sizes, planes)
+        )
         state = {"weights": weights, "best weights": weights, "planes": min(self.limit, most)}
         # planes are copied when there are more
-        return Footprint(state, step=2 * weights + min(self.limit, most), gradients=self.variant == "one_slack")
+        return Footprint(
+            state, step=2 * weights + min(self.limit, most), gradients=self.variant == "one_slack"
+        )
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start without planes; the oracle is first called at the initial weights."""
         numbers = {"primal": 0.0, "gap": 0.0, "epoch": 0}
-        return {"theta": weights.copy(), "best": weights.copy(), **numbers, **MASTERS[self.variant].create(problem, self.limit)}
+        return {
+            "theta": weights.copy(),
+            "best": weights.copy(),
+            **numbers,
+            **MASTERS[self.variant].create(problem, self.limit),
+        }
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """Solve the problem over the cached planes, then call the oracle at its solution, or with one slack near it."""
+        """Solve the problem over the cached planes, then call the oracle at its solution, or with
+        one slack near it.
+        """
         master, seconds = MASTERS[self.variant](problem, state, self.limit), 0.0
         if state["epoch"] == 0:
             losses, seconds = self._add_planes(problem, master, state["theta"], 0.0)
@@ -122,12 +154,18 @@ class CuttingPlane(Optimizer):
         state["epoch"] += 1
         gap = certified_gap(state["primal"], dual) if problem.convex else None
         closed = gap is not None and gap <= FINEST * state["primal"]
-        finished = "no output violates its constraint: the gap is zero but for rounding" if closed else ""
+        finished = (
+            "no output violates its constraint: the gap is zero but for rounding" if closed else ""
+        )
         bound = dual if problem.convex else None
         return state, Report(losses, 0, state["primal"], bound, seconds + more, finished=finished)
 
-    def _add_planes(self, problem: Objective, master: Any, weights: Array, margin: float) -> tuple[float, float]:
-        """Add planes at some weights; return the sum of the losses, and the seconds that it took."""
+    def _add_planes(
+        self, problem: Objective, master: Any, weights: Array, margin: float
+    ) -> tuple[float, float]:
+        """Add planes at some weights; return the sum of the losses, and the seconds that it
+        took.
+        """
         started = time.perf_counter()
         losses = master.add_planes(weights, max(margin, FINEST * problem.loss.gamma))
         return losses, time.perf_counter() - started
@@ -140,8 +178,8 @@ class CuttingPlane(Optimizer):
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
         """Compare with a general-purpose solver; return the largest relative difference.
 
-        For ``n_slack`` of the solutions over the planes of single instances, the others fixed; for ``one_slack`` of the maximum
-        of the dual over all planes.
+        For ``n_slack`` of the solutions over the planes of single instances, the others fixed; for
+        ``one_slack`` of the maximum of the dual over all planes.
         """
         if self.variant == "n_slack":
             from structopt.reference.mira_program import k_best_step
@@ -150,7 +188,11 @@ class CuttingPlane(Optimizer):
             return block_difference(problem, cache, state["theta"], instances, k_best_step)
         from structopt.reference.one_slack import master_value
 
-        master = OneSlack(problem, {**state, **{n: a.copy() for n, a in state.items() if n.startswith("slack_")}}, self.limit)
+        master = OneSlack(
+            problem,
+            {**state, **{n: a.copy() for n, a in state.items() if n.startswith("slack_")}},
+            self.limit,
+        )
         master.solve(1e-8 * state["primal"], state["epoch"])
         theirs = master_value(*master.planes(), problem.regularization)
         return abs(master.dual() - theirs) / max(abs(theirs), 1e-300)

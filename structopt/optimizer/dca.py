@@ -20,15 +20,17 @@ from structopt.learning.averaging import empty_mean, mean_by_lag, weights_and_me
 
 
 class DualCoordinateAscent(Optimizer):
-    """Online learner without a learning rate: each visit solves a problem of one instance, by default linearised.
+    """Online learner without a learning rate: each visit solves a problem of one instance, by
+    default linearised.
 
-        theta_{t+1} = argmin_theta  1/2 ||theta - theta_t||^2 + C L_t(theta)                                  (11)
-        taylor:  eta_t = min( C, L_t / ||grad L_t||^2 ),    theta_{t+1} = theta_t - eta_t * grad L_t          (13)
+        theta_{t+1} = argmin_theta  1/2 ||theta - theta_t||^2 + C L_t(theta)
+        (11) taylor:  eta_t = min( C, L_t / ||grad L_t||^2 ),    theta_{t+1} = theta_t - eta_t *
+        grad L_t          (13)
 
-    ``taylor`` replaces L_t by its tangent at theta_t, and by 0 where that is negative: one inference and O(nnz) an instance;
-    with loss.beta = inf this is 1-best MIRA. ``exact`` adds the tangents at the points that the steps lead to (the
-    half-spaces of (17), here called planes) until the step is that of the loss itself
-    (`structopt.kernels.learn.proximal_step`).
+    ``taylor`` replaces L_t by its tangent at theta_t, and by 0 where that is negative: one
+    inference and O(nnz) an instance; with loss.beta = inf this is 1-best MIRA. ``exact`` adds the
+    tangents at the points that the steps lead to (the half-spaces of (17), here called planes)
+    until the step is that of the loss itself (`structopt.kernels.learn.proximal_step`).
 
     Parameters
     ----------
@@ -37,16 +39,19 @@ class DualCoordinateAscent(Optimizer):
     epochs, average
         See `structopt.learning.options`.
     tolerance : float, from 0 to 1e12
-        Must be 0: after the first pass the method has no dual point, hence no certificate to stop by.
+        Must be 0: after the first pass the method has no dual point, hence no certificate to stop
+        by.
     variant : str
-        ``max_loss`` (cost-augmented), or at beta = inf ``prediction`` (the mode under the scores alone, footnote 7).
+        ``max_loss`` (cost-augmented), or at beta = inf ``prediction`` (the mode under the scores
+        alone, footnote 7).
     inner : str
         ``taylor`` or ``exact``: the problem that a visit solves.
     planes : int
-        Of inner=exact: the most planes that a visit keeps. When there are so many, those without mass are dropped; where all have
-        mass, the visit ends.
+        Of inner=exact: the most planes that a visit keeps. When there are so many, those without
+        mass are dropped; where all have mass, the visit ends.
     inner_tolerance : float, from 1e-12 to 1e12
-        Of inner=exact: the gap, divided by C and relative to losses above 1, at which the problem of a visit counts as solved.
+        Of inner=exact: the gap, divided by C and relative to losses above 1, at which the problem
+        of a visit counts as solved.
 
     Notes
     -----
@@ -70,11 +75,17 @@ class DualCoordinateAscent(Optimizer):
         options.positive("inner_tolerance", inner_tolerance)
         if inner == "exact" and variant != "max_loss":
             raise ConfigError(
-                f"optimizer.inner=exact minimises the loss, whose maximiser optimizer.variant={variant} does not look at. "
+                "optimizer.inner=exact minimises the loss, whose maximiser "
+                f"optimizer.variant={variant} does not look at. "
                 "Type optimizer.variant=max_loss, or leave optimizer.inner=taylor."
             )
         self.C, self.epochs, self.tolerance, self.average = float(C), epochs, tolerance, average
-        self.variant, self.inner, self.planes, self.inner_tolerance = variant, inner, planes, inner_tolerance
+        self.variant, self.inner, self.planes, self.inner_tolerance = (
+            variant,
+            inner,
+            planes,
+            inner_tolerance,
+        )
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Tangents that are bounds."""
@@ -85,9 +96,14 @@ class DualCoordinateAscent(Optimizer):
         """Passes that can be mixed."""
         step = "dca" if self.inner == "taylor" else "proximal_step"
         return Plan(
-            mixable=True, divisible=True, variant=self.variant, kernel_modules=(f"structopt.kernels.learn.{step}",),
-            weights=("theta", "lag"), numbers=("visits", "epoch"), bound="",
-        )  # fmt: skip
+            mixable=True,
+            divisible=True,
+            variant=self.variant,
+            kernel_modules=(f"structopt.kernels.learn.{step}",),
+            weights=("theta", "lag"),
+            numbers=("visits", "epoch"),
+            bound="",
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights and what their mean needs."""
@@ -96,7 +112,12 @@ class DualCoordinateAscent(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
-        return {"theta": weights.copy(), "lag": empty_mean(problem, self.average), "visits": 0.0, "epoch": 0}
+        return {
+            "theta": weights.copy(),
+            "lag": empty_mean(problem, self.average),
+            "visits": 0.0,
+            "epoch": 0,
+        }
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
@@ -115,13 +136,14 @@ class DualCoordinateAscent(Optimizer):
         return state["visits"] if len(state["lag"]) else 0.0
 
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
-        """Compare the steps of some instances from the current iterate with a general-purpose solver's; leave the state alone.
+        """Compare the steps of some instances from the current iterate with a general-purpose
+        solver's; leave the state alone.
 
         Returns
         -------
         float
-            The largest difference of a weight, divided by the largest weight where that is above 1. The reference solves
-            the program over the same planes.
+            The largest difference of a weight, divided by the largest weight where that is above 1.
+            The reference solves the program over the same planes.
         """
         from structopt.reference.mira_program import step_difference
 
@@ -132,11 +154,18 @@ class DualCoordinateAscent(Optimizer):
             problem.data.messages[:] = messages
             residuals, heights = self._planes_of_visit(problem, i, state["theta"])
             problem.data.messages[:] = messages
-            largest = max(largest, step_difference(problem, i, state["theta"], after, residuals, heights, self.C))
+            largest = max(
+                largest,
+                step_difference(problem, i, state["theta"], after, residuals, heights, self.C),
+            )
         return largest
 
-    def _visit(self, problem: Objective, order: Array, theta: Array, lag: Array, visits: float) -> Array:
-        """Make the steps of some instances; return the sum of their losses, and the number of negative ones."""
+    def _visit(
+        self, problem: Objective, order: Array, theta: Array, lag: Array, visits: float
+    ) -> Array:
+        """Make the steps of some instances; return the sum of their losses, and the number of
+        negative ones.
+        """
         totals = np.zeros(2)
         if self.inner == "taylor":
             from structopt.kernels.learn.dca import dca_pass
@@ -146,18 +175,34 @@ class DualCoordinateAscent(Optimizer):
             from structopt.kernels.learn.proximal_step import proximal_pass
 
             bundle = self._bundle(problem, self.planes)
-            problem.run(proximal_pass, order, theta, lag, visits, self.C, self.inner_tolerance, bundle, totals)
+            problem.run(
+                proximal_pass,
+                order,
+                theta,
+                lag,
+                visits,
+                self.C,
+                self.inner_tolerance,
+                bundle,
+                totals,
+            )
         return totals
 
     def _planes_of_visit(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
-        """Return residuals r_j, shape (planes, parts), and heights a_j^T theta + b_j of the planes of a visit."""
+        """Return residuals r_j, shape (planes, parts), and heights a_j^T theta + b_j of the planes
+        of a visit.
+        """
         from structopt.kernels.learn.proximal_step import collect
 
         taylor = self.inner == "taylor"  # a bundle of one plane is full with the tangent at theta
         bundle = self._bundle(problem, 1 if taylor else self.planes)
         tolerance = 0.0 if taylor else self.inner_tolerance
-        rows, _ = collect(problem.kernels, problem.data, problem.space, i, theta, self.C, tolerance, bundle)
-        return bundle.residuals[1:rows, : problem.structure.parts[i + 1] - problem.structure.parts[i]], bundle.heights[1:rows]
+        rows, _ = collect(
+            problem.kernels, problem.data, problem.space, i, theta, self.C, tolerance, bundle
+        )
+        return bundle.residuals[
+            1:rows, : problem.structure.parts[i + 1] - problem.structure.parts[i]
+        ], bundle.heights[1:rows]
 
     @staticmethod
     def _bundle(problem: Objective, planes: int) -> Any:

@@ -12,28 +12,33 @@ from structopt.optimizer.pegasos import Pegasos
 
 
 class DLPW(Pegasos):
-    """Subgradient steps on a bound of the loss, which messages of every instance lower at every visit.
+    """Subgradient steps on a bound of the loss, which messages of every instance lower at every
+    visit.
 
-        P(theta) = min over d_1..d_m of  lambda/2 ||theta||^2 + (1/m) sum_i ( g_i(d_i; s_i + gamma p_i) + gamma q_i - s_i^T z_i )
+        P(theta) = min over d_1..d_m of  lambda/2 ||theta||^2 + (1/m) sum_i ( g_i(d_i; s_i + gamma
+        p_i) + gamma q_i - s_i^T z_i )
 
-    where g_i is the bound that the inference computes from the messages d_i; its minimum over d_i is the value of the linear
-    relaxation. A visit of an instance makes a few more passes of its messages, and then, with these messages fixed, a step of
-    Pegasos. So early passes do not solve relaxations at weights that are far from the optimum, and in the end all are solved.
+    where g_i is the bound that the inference computes from the messages d_i; its minimum over d_i
+    is the value of the linear relaxation. A visit of an instance makes a few more passes of its
+    messages, and then, with these messages fixed, a step of Pegasos. So early passes do not solve
+    relaxations at weights that are far from the optimum, and in the end all are solved.
 
     Parameters
     ----------
     C, epochs, batch_size
         See `structopt.learning.options`.
     average : bool
-        Return the mean of the iterates (before each update), weighted by the number of the step, instead of the last one.
+        Return the mean of the iterates (before each update), weighted by the number of the step,
+        instead of the last one.
     delay : float from 0 to 1e12, or "auto"
-        t_0 of the step sizes 1/(lambda (t + t_0)), as in `Pegasos`; 0 is the method as it was published.
+        t_0 of the step sizes 1/(lambda (t + t_0)), as in `Pegasos`; 0 is the method as it was
+        published.
 
     Notes
     -----
-    Meshi et al. (2010), Algorithm 1 (R: `inference.passes`), with the ball and the average of `Pegasos`. A visit costs
-    `inference.passes` passes and O(nnz). There is no certificate: a subgradient of the bound at some messages is not one of P
-    until the messages have converged.
+    Meshi et al. (2010), Algorithm 1 (R: `inference.passes`), with the ball and the average of
+    `Pegasos`. A visit costs `inference.passes` passes and O(nnz). There is no certificate: a
+    subgradient of the bound at some messages is not one of P until the messages have converged.
     """
 
     def __init__(
@@ -47,5 +52,9 @@ class DLPW(Pegasos):
         super().__init__(C, epochs, batch_size, average, delay)
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """Margins, and messages along the edges of loopy graphs that are kept from visit to visit."""
-        return Needs(Ability.UPPER, (Demand(Property.LOOPS), *MARGINS, Demand(Property.KEPT_MESSAGES)))
+        """Margins, and messages along the edges of loopy graphs that are kept from visit to
+        visit.
+        """
+        return Needs(
+            Ability.UPPER, (Demand(Property.LOOPS), *MARGINS, Demand(Property.KEPT_MESSAGES))
+        )

@@ -23,59 +23,68 @@ from structopt.optimizer.smo import pass_over
 
 ROUNDING = 1e-13  # a fall of D by less than this, relative to D, is rounding
 LEAST_ETA = 1e-18  # of the initial eta: below it a step cannot change anything
-GROWTH = {False: 1.05, True: 1.5}  # of an instance's step length from visit to visit, with eta a number or auto
+# of an instance's step length from visit to visit, with eta a number or auto
+GROWTH = {False: 1.05, True: 1.5}
 LONGEST = 1000.0  # eta C of eta=auto: such a step leaves e^-1000 of an output that is worse by 1
-STARTS = (0.0, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0)  # initial potentials that initial=auto tries
+# initial potentials that initial=auto tries
+STARTS = (0.0, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0)
 
 
 class ExponentiatedGradient(Optimizer):
     """Dual ascent by multiplicative updates of one distribution over the outputs of each instance.
 
-    The distribution of instance i is the Gibbs distribution of potentials v_ir over its parts, mu_i its marginals:
+    The distribution of instance i is the Gibbs distribution of potentials v_ir over its parts, mu_i
+    its marginals:
 
-        theta = C sum_i F_i (z_i - mu_i),      v_ir <- (1 - eta C/beta) v_ir + eta C (gamma p_ir + theta^T phi_ir)
+        theta = C sum_i F_i (z_i - mu_i),      v_ir <- (1 - eta C/beta) v_ir + eta C (gamma p_ir +
+        theta^T phi_ir)
 
-    where the factor is 1 at beta = inf. D never falls: a step that would lower it is not made, and eta is halved until one
-    does not. Step lengths that are safe for any data, eta <= 1/(C/beta + C^2 R^2) online and 1/(C/beta + m C^2 R^2) in batch, are
-    small. Longer steps, of which only a fall of D is excluded, may drive the distributions to single outputs, from which
-    multiplicative updates return slowly; short ones converge slowly, as at beta = inf and T passes
-    m (D* - D) <= KL(mu* || mu_1) / (eta C T). ``eta=auto`` finds the step length of every instance instead, the longest at which
-    the step satisfies the condition by which safe steps are proved to ascend:
+    where the factor is 1 at beta = inf. D never falls: a step that would lower it is not made, and
+    eta is halved until one does not. Step lengths that are safe for any data, eta <= 1/(C/beta +
+    C^2 R^2) online and 1/(C/beta + m C^2 R^2) in batch, are small. Longer steps, of which only a
+    fall of D is excluded, may drive the distributions to single outputs, from which multiplicative
+    updates return slowly; short ones converge slowly, as at beta = inf and T passes m (D* - D) <=
+    KL(mu* || mu_1) / (eta C T). ``eta=auto`` finds the step length of every instance instead, the
+    longest at which the step satisfies the condition by which safe steps are proved to ascend:
 
         C/2 ||F_i d||^2 + KL(mu' || mu)/beta <= KL(mu' || mu) / (eta C),    d = mu' - mu
 
-    The loss that is reported is its lower bound at mu. Weights of a warm start are refused: no dual point belongs to them.
+    The loss that is reported is its lower bound at mu. Weights of a warm start are refused: no dual
+    point belongs to them.
 
     Parameters
     ----------
     C, epochs, tolerance
         See `structopt.learning.options`.
     form : str
-        ``dual`` keeps the potentials of all parts of all instances; ``primal`` (batch only) keeps a second weight vector
-        instead, since potentials that begin at 0 are linear in scores and costs at all times.
+        ``dual`` keeps the potentials of all parts of all instances; ``primal`` (batch only) keeps a
+        second weight vector instead, since potentials that begin at 0 are linear in scores and
+        costs at all times.
     online : bool
         Update theta after every instance, or after all (batch).
     eta : float, from 1e-12 to 1e12, or "auto"
-        The largest step length: halved for one instance (online, where it grows back by 5 % a visit) or for all (batch)
-        when D would fall by a step. No more than beta/C is used, at which the factor of the old potentials is 0. ``auto``:
-        begins at 1/C; online that of an instance is halved where its step is not safe in the sense above, and grows by half
-        where it is.
+        The largest step length: halved for one instance (online, where it grows back by 5 % a
+        visit) or for all (batch) when D would fall by a step. No more than beta/C is used, at which
+        the factor of the old potentials is 0. ``auto``: begins at 1/C; online that of an instance
+        is halved where its step is not safe in the sense above, and grows by half where it is.
     initial : float from -1e12 to 1e12, or "smo" or "auto"
-        Potential of the parts that are not gold, that of gold parts being 0 (0 is the uniform distribution, whose D is
-        very low at beta = inf and large C); ``auto``: of 0, -1, -2, -3, -4, -6, -8 and -12 the one with the largest D, which
-        takes eight inferences an instance (0 in primal form); or ``smo``: begin with passes of factored SMO, which climbs
-        fast and slows down early (beta = inf, gamma > 0 only).
+        Potential of the parts that are not gold, that of gold parts being 0 (0 is the uniform
+        distribution, whose D is very low at beta = inf and large C); ``auto``: of 0, -1, -2, -3,
+        -4, -6, -8 and -12 the one with the largest D, which takes eight inferences an instance (0
+        in primal form); or ``smo``: begin with passes of factored SMO, which climbs fast and slows
+        down early (beta = inf, gamma > 0 only).
     smo_passes : int
         How many of the passes are SMO's where ``initial`` is smo.
     mixing : float
-        Share of the uniform distribution that is then mixed in, in (0, 1): SMO leaves zeros, which no multiplicative
-        update leaves.
+        Share of the uniform distribution that is then mixed in, in (0, 1): SMO leaves zeros, which
+        no multiplicative update leaves.
 
     Notes
     -----
-    Bartlett, Collins, Taskar and McAllester (2004), Figure 2, section 3 (primal form) and section 5 (online; after SMO).
-    beta < inf and the halving online: Collins et al. (2008). The check of eta=auto is the condition under which a proximal
-    step of the entropy ascends and its rate holds (Beck and Teboulle 2003), checked for the step that is made instead of all.
+    Bartlett, Collins, Taskar and McAllester (2004), Figure 2, section 3 (primal form) and section 5
+    (online; after SMO). beta < inf and the halving online: Collins et al. (2008). The check of
+    eta=auto is the condition under which a proximal step of the entropy ascends and its rate holds
+    (Beck and Teboulle 2003), checked for the step that is made instead of all.
     """
 
     def __init__(
@@ -102,11 +111,19 @@ class ExponentiatedGradient(Optimizer):
         self.smo_passes, self.mixing = smo_passes, mixing
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A dual of the loss; for potentials of all parts, parts at every position, and their marginals in closed form."""
-        abilities, demands, positional = Ability.MARGINALS | Ability.EXACT, DUAL, self.form == "dual"
+        """A dual of the loss; for potentials of all parts, parts at every position, and their
+        marginals in closed form.
+        """
+        abilities, demands, positional = (
+            Ability.MARGINALS | Ability.EXACT,
+            DUAL,
+            self.form == "dual",
+        )
         if self.initial == "smo":
             abilities |= Ability.MAP
-            demands += tuple(Demand(one.asks, "optimizer=eg optimizer.initial=smo") for one in MARGINS)
+            demands += tuple(
+                Demand(one.asks, "optimizer=eg optimizer.initial=smo") for one in MARGINS
+            )
         if positional and (self.initial == "smo" or not graph.traits.anchored):
             demands += (Demand(Property.CLOSED_FORMS),)
         return Needs(abilities, demands, positional)
@@ -116,32 +133,52 @@ class ExponentiatedGradient(Optimizer):
         """Passes that keep potentials of every instance."""
         return Plan(
             tolerance=self.tolerance,
-            kernel_modules=("structopt.kernels.learn.eg", "structopt.kernels.learn.smo", "structopt.kernels.features.bundles"),
+            kernel_modules=(
+                "structopt.kernels.learn.eg",
+                "structopt.kernels.learn.smo",
+                "structopt.kernels.features.bundles",
+            ),
             weights=("theta", "exponents"),
             bound="its potentials are of the outputs of the data that they were made with",
         )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
-        """The weights; potentials and, online, marginals of all parts, or in primal form weights again."""
+        """The weights; potentials and, online, marginals of all parts, or in primal form weights
+        again.
+        """
         weights, parts = sizes.weight_vector, sizes.part_vector
         if self.form == "primal":
             return Footprint({"weights": weights, "exponents": weights}, step=2 * weights)
         state = {"weights": weights, "potentials": parts}
-        state |= {"dual variables": parts, "numbers of the instances": 16 * sizes.instances} if self.online else {}
+        state |= (
+            {"dual variables": parts, "numbers of the instances": 16 * sizes.instances}
+            if self.online
+            else {}
+        )
         beside = 3 if self.initial == "auto" else 1  # a start is made beside the best so far
         vectors = "potentials", "dual variables"
-        return Footprint(state, step=2 * weights, gradients=True, mapped=vectors, mapped_step=beside * parts)
+        return Footprint(
+            state, step=2 * weights, gradients=True, mapped=vectors, mapped_step=beside * parts
+        )
 
     def init(self, problem: Objective, weights: Array) -> State:
-        """Start from the Gibbs distributions of the initial potentials, or for SMO from the gold outputs."""
+        """Start from the Gibbs distributions of the initial potentials, or for SMO from the gold
+        outputs.
+        """
         refuse_weights("eg", weights)
         state: State = {"eta": min(self._first_eta(), self._full(problem)), "epoch": 0}
         if self.initial == "smo":
-            return state | {"theta": np.zeros(problem.dimension), "residuals": gold_residuals(problem)}
+            return state | {
+                "theta": np.zeros(problem.dimension),
+                "residuals": gold_residuals(problem),
+            }
         if self.form == "primal":
             return state | self._in_primal_form(problem, np.zeros(problem.dimension), 0.0)
         if self.initial == "auto":
-            starts = (self._started(problem, state, _initial_potentials(problem, initial)) for initial in STARTS)
+            starts = (
+                self._started(problem, state, _initial_potentials(problem, initial))
+                for initial in STARTS
+            )
             return max(starts, key=lambda start: float(start["dual"]))  # the first of equals
         return self._started(problem, state, _initial_potentials(problem, float(self.initial)))
 
@@ -190,7 +227,9 @@ class ExponentiatedGradient(Optimizer):
         state["dual"] = dual_at(problem, state["theta"], total)
 
     def _climb(self, problem: Objective, state: State) -> tuple[State, str]:
-        """Batch: make the largest step, eta being halved again and again, by which D does not fall."""
+        """Batch: make the largest step, eta being halved again and again, by which D does not
+        fall.
+        """
         least = state["dual"] - ROUNDING * max(1.0, abs(state["dual"]))
         while state["eta"] > LEAST_ETA * self._first_eta():
             moved = self._moved(problem, state, state["eta"])
@@ -205,9 +244,13 @@ class ExponentiatedGradient(Optimizer):
             return self._in_dual_form(problem, state["theta"], eta, state["potentials"])
         rate = eta * self.C
         keep = 1.0 - rate * problem.loss.temperature
-        return self._in_primal_form(problem, keep * state["exponents"] + rate * state["theta"], keep * state["kappa"] + rate)
+        return self._in_primal_form(
+            problem, keep * state["exponents"] + rate * state["theta"], keep * state["kappa"] + rate
+        )
 
-    def _in_dual_form(self, problem: Objective, theta: Array, eta: float, potentials: Array) -> State:
+    def _in_dual_form(
+        self, problem: Objective, theta: Array, eta: float, potentials: Array
+    ) -> State:
         """Return the potentials after a batch step at theta, with their theta and D."""
         from structopt.kernels.learn.eg import batch_pass
 
@@ -224,8 +267,15 @@ class ExponentiatedGradient(Optimizer):
         from structopt.kernels.learn.eg import primal_pass
 
         loss, theta = problem.loss, np.zeros(problem.dimension)
-        total = problem.run(primal_pass, exponents, kappa, self.C, loss.temperature, loss.gamma, theta)
-        return {"exponents": exponents, "kappa": kappa, "theta": theta, "dual": dual_at(problem, theta, total)}
+        total = problem.run(
+            primal_pass, exponents, kappa, self.C, loss.temperature, loss.gamma, theta
+        )
+        return {
+            "exponents": exponents,
+            "kappa": kappa,
+            "theta": theta,
+            "dual": dual_at(problem, theta, total),
+        }
 
     def _started(self, problem: Objective, state: State, potentials: Array) -> State:
         """Return the state at some potentials, before any step."""
@@ -243,7 +293,9 @@ class ExponentiatedGradient(Optimizer):
 
 
 def _no_potentials(problem: Objective) -> Array:
-    """Return zeros over the parts of all instances, as one row of a matrix, which no checkpoint takes for weights."""
+    """Return zeros over the parts of all instances, as one row of a matrix, which no checkpoint
+    takes for weights.
+    """
     row: Array = problem.part_vector("potentials and marginals")[np.newaxis]
     return row
 
@@ -254,20 +306,28 @@ def _initial_potentials(problem: Objective, other: float) -> Array:
 
     potentials, t = _no_potentials(problem), TARGET.open(problem.data.target)
     potentials[:] = other
-    potentials[0, t.gold_parts + np.repeat(problem.structure.parts[:-1], np.diff(t.gold_offsets))] = 0.0
+    potentials[
+        0, t.gold_parts + np.repeat(problem.structure.parts[:-1], np.diff(t.gold_offsets))
+    ] = 0.0
     return potentials
 
 
 def _check_start(form: str, online: bool, initial: float | str, mixing: float) -> None:
-    """Refuse initial potentials that make no sense, and those that the primal form cannot represent."""
+    """Refuse initial potentials that make no sense, and those that the primal form cannot
+    represent.
+    """
     if not 0 < mixing < 1:
         raise ConfigError(f"optimizer.mixing={mixing} must be greater than 0 and less than 1.")
-    if initial not in ("smo", "auto") and not (isinstance(initial, int | float) and abs(initial) <= LARGEST):
+    if initial not in ("smo", "auto") and not (
+        isinstance(initial, int | float) and abs(initial) <= LARGEST
+    ):
         raise ConfigError(
-            f"optimizer.initial={initial} must be a finite number, or auto, or smo: from {-LARGEST:g} to {LARGEST:g}."
+            f"optimizer.initial={initial} must be a finite number, or auto, or smo: from "
+            f"{-LARGEST:g} to {LARGEST:g}."
         )
     if form == "primal" and (online or initial not in (0, "auto")):
         raise ConfigError(
-            "optimizer.form=primal has one vector for the potentials of all instances, which begin at 0 and move together. "
+            "optimizer.form=primal has one vector for the potentials of all instances, which "
+            "begin at 0 and move together. "
             "Type optimizer.online=false optimizer.initial=0, or optimizer.form=dual."
         )

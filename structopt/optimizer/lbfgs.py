@@ -1,4 +1,6 @@
-"""Limited-memory BFGS on the primal objective, with a smooth penalty or one that sets weights to 0."""
+"""Limited-memory BFGS on the primal objective, with a smooth penalty or one that sets weights to
+0.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,12 @@ from structopt.learning.orthant_ray import OrthantRay
 from structopt.learning.ray import Ray, Sizes
 
 KERNEL_MODULES = (
-    "structopt.kernels.quasi_newton.lbfgs", "structopt.kernels.waist.passes", "structopt.kernels.features.bundles",
-    "structopt.kernels.features.attributes.columns", "structopt.kernels.arrays.coordinates",
-)  # fmt: skip
+    "structopt.kernels.quasi_newton.lbfgs",
+    "structopt.kernels.waist.passes",
+    "structopt.kernels.features.bundles",
+    "structopt.kernels.features.attributes.columns",
+    "structopt.kernels.arrays.coordinates",
+)
 
 
 class LBFGS(Optimizer):
@@ -32,13 +37,14 @@ class LBFGS(Optimizer):
 
         theta <- theta - t H grad P(theta)
 
-    H is an estimate of the inverse Hessian from the last `memory` steps s and changes y of the gradient, t a step length that
-    satisfies the strong Wolfe conditions. The loss must be differentiable: loss.beta < inf. Where it is convex, and scores are
-    linear in the weights, every pass bounds its distance from the minimum, because P has at least the curvature of its ridge:
+    H is an estimate of the inverse Hessian from the last `memory` steps s and changes y of the
+    gradient, t a step length that satisfies the strong Wolfe conditions. The loss must be
+    differentiable: loss.beta < inf. Where it is convex, and scores are linear in the weights, every
+    pass bounds its distance from the minimum, because P has at least the curvature of its ridge:
     P(theta) - P* <= ||grad P(theta)||^2 / (2 lambda).
 
-    With an l1 norm in the penalty this is OWL-QN: every iteration stays within an orthant, where P is smooth, and sets weights
-    to 0 that would leave it (`structopt.learning.orthant_ray`).
+    With an l1 norm in the penalty this is OWL-QN: every iteration stays within an orthant, where P
+    is smooth, and sets weights to 0 that would leave it (`structopt.learning.orthant_ray`).
 
     Parameters
     ----------
@@ -51,18 +57,20 @@ class LBFGS(Optimizer):
     memory : int
         How many pairs (s, y) are kept, at least 1.
     gradient_tolerance : float, from 0 to 1e12
-        Stop when ||grad m P(theta)|| <= gradient_tolerance * max(1, ||theta||); with an l1 norm, the pseudo-gradient's norm.
+        Stop when ||grad m P(theta)|| <= gradient_tolerance * max(1, ||theta||); with an l1 norm,
+        the pseudo-gradient's norm.
     penalty : str
-        The regulariser: ``l2`` (lambda/2 ||theta||^2), ``l1`` (lambda ||theta||_1) or ``elastic`` (the sum of both).
+        The regulariser: ``l2`` (lambda/2 ||theta||^2), ``l1`` (lambda ||theta||_1) or ``elastic``
+        (the sum of both).
     c1, c2 : float from 0 to 1e12, or None
-        In place of C, as CRFsuite counts: m P is c1 ||theta||_1 + c2 ||theta||^2 + sum_i L_i. c1 is of ``l1`` and ``elastic``,
-        c2 of ``elastic``. None: 1/C and 1/(2 C).
+        In place of C, as CRFsuite counts: m P is c1 ||theta||_1 + c2 ||theta||^2 + sum_i L_i. c1 is
+        of ``l1`` and ``elastic``, c2 of ``elastic``. None: 1/C and 1/(2 C).
 
     Notes
     -----
-    Liu and Nocedal (1989), "On the limited memory BFGS method for large scale optimization"; Nocedal and Wright (2006),
-    Algorithms 7.4 and 3.5; Andrew and Gao (2007), "Scalable training of L1-regularized log-linear models". The bound is that of
-    `Objective.certificate`.
+    Liu and Nocedal (1989), "On the limited memory BFGS method for large scale optimization";
+    Nocedal and Wright (2006), Algorithms 7.4 and 3.5; Andrew and Gao (2007), "Scalable training of
+    L1-regularized log-linear models". The bound is that of `Objective.certificate`.
     """
 
     def __init__(
@@ -88,12 +96,18 @@ class LBFGS(Optimizer):
         self._ray: Ray | None = None
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A smooth function of any scorer, the same at every evaluation; convex, where it is to stop at a gap."""
+        """A smooth function of any scorer, the same at every evaluation; convex, where it is to
+        stop at a gap.
+        """
         because, remedy = (
             ": others have no certified gap",
             "Set it to 0; optimizer.gradient_tolerance stops at a stationary point.",
         )
-        gap = (Demand(Property.CONVEX, "optimizer.tolerance", because, remedy),) if self.tolerance > 0 else ()
+        gap = (
+            (Demand(Property.CONVEX, "optimizer.tolerance", because, remedy),)
+            if self.tolerance > 0
+            else ()
+        )
         demands = (Demand(Property.SMOOTH), *gap, Demand(Property.SAME_FUNCTION))
         if self.tolerance > 0:
             return Needs(Ability.MARGINALS | Ability.UPPER, demands, by="optimizer.tolerance")
@@ -104,18 +118,25 @@ class LBFGS(Optimizer):
         """Evaluations over all instances."""
         sparse = self.penalty.sparse
         return Plan(
-            "batch", penalty=self.penalty, tolerance=self.tolerance, weights=("theta",),
-            kernel_modules=(*KERNEL_MODULES, "structopt.kernels.quasi_newton.orthant") if sparse else KERNEL_MODULES,
+            "batch",
+            penalty=self.penalty,
+            tolerance=self.tolerance,
+            weights=("theta",),
+            kernel_modules=(*KERNEL_MODULES, "structopt.kernels.quasi_newton.orthant")
+            if sparse
+            else KERNEL_MODULES,
             imports=() if sparse else ("scipy.optimize",),
-            bound="its steps are built from changes of one objective's gradient, and other data are another objective",
-        )  # fmt: skip
+            bound="its steps are built from changes of one objective's gradient, and other data "
+            "are another objective",
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Weights, gradient and the pairs; beside them the vectors of the line search."""
         moving = sizes.moving_vector
         state = {"weights": sizes.weight_vector, "gradient": moving}
         state |= {f"{self.memory} steps and changes of the gradient": 2 * self.memory * moving}
-        vectors = 5 if self.penalty.sparse else 4  # of `Ray`; its indices of weights that move among them
+        # of `Ray`; its indices of weights that move among them
+        vectors = 5 if self.penalty.sparse else 4
         return Footprint(state, kept=sizes.weight_vector + vectors * moving, gradients=True)
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -123,7 +144,8 @@ class LBFGS(Optimizer):
         count = problem.scorer.count
         return {
             "theta": weights.copy(),
-            "gradient": np.zeros(count),  # of P without the l1 norm, over the weights that may move; as the pairs are
+            # of P without the l1 norm, over the weights that may move; as the pairs are
+            "gradient": np.zeros(count),
             "steps": np.zeros((self.memory, count)),
             "changes": np.zeros((self.memory, count)),
             "curvature": np.zeros((self.memory, 2)),
@@ -145,7 +167,13 @@ class LBFGS(Optimizer):
             finished = f"the gradient is within {self.gradient_tolerance:g} of zero"
         dual = ray.dual(state) if problem.convex else None
         evaluations = tuple(ray.seconds)
-        return state, Report(state["loss"], primal=state["objective"], dual=dual, evaluations=evaluations, finished=finished)
+        return state, Report(
+            state["loss"],
+            primal=state["objective"],
+            dual=dual,
+            evaluations=evaluations,
+            finished=finished,
+        )
 
     def weights(self, state: State) -> Array:
         """Return theta."""
@@ -160,20 +188,38 @@ class LBFGS(Optimizer):
 def _penalty(name: str, C: float, c1: float | None, c2: float | None) -> Penalty:
     """The penalty of this name, of lambda = 1/(C m) or of CRFsuite's numbers."""
     if c1 is not None and name == "l2":
-        raise ConfigError(f"optimizer.c1={c1:g} is no number of optimizer.penalty=l2. Type optimizer.penalty=l1 or elastic.")
+        raise ConfigError(
+            f"optimizer.c1={c1:g} is no number of optimizer.penalty=l2. Type "
+            "optimizer.penalty=l1 or elastic."
+        )
     if c2 is not None and name != "elastic":
-        alone = f", or optimizer.C={1 / (2 * c2):g} in place of c2" if name == "l2" and c2 > 0 else ""
-        raise ConfigError(f"optimizer.c2={c2:g} is no number of optimizer.penalty={name}. Type optimizer.penalty=elastic{alone}.")
+        alone = (
+            f", or optimizer.C={1 / (2 * c2):g} in place of c2" if name == "l2" and c2 > 0 else ""
+        )
+        raise ConfigError(
+            f"optimizer.c2={c2:g} is no number of optimizer.penalty={name}. Type "
+            f"optimizer.penalty=elastic{alone}."
+        )
     for key, value in (("c1", c1), ("c2", c2)):
         if value is not None:
             options.at_least(key, value, 0.0)
-    shares = {"l2": (0.0, 1.0), "l1": (_share(c1, C), 0.0), "elastic": (_share(c1, C), _share(c2, 2 * C))}[name]
+    shares = {
+        "l2": (0.0, 1.0),
+        "l1": (_share(c1, C), 0.0),
+        "elastic": (_share(c1, C), _share(c2, 2 * C)),
+    }[name]
     if not any(shares):
-        zeros = " and ".join(f"optimizer.{key}=0" for key, value in (("c1", c1), ("c2", c2)) if value is not None)
-        raise ConfigError(f"{zeros} would leave the weights free to grow without end. Set a number above 0.")
+        zeros = " and ".join(
+            f"optimizer.{key}=0" for key, value in (("c1", c1), ("c2", c2)) if value is not None
+        )
+        raise ConfigError(
+            f"{zeros} would leave the weights free to grow without end. Set a number above 0."
+        )
     return Penalty(*shares)
 
 
 def _share(number: float | None, unit: float) -> float:
-    """The share of lambda that a number of CRFsuite's is, given how many of these lambda is; all of it where there is none."""
+    """The share of lambda that a number of CRFsuite's is, given how many of these lambda is; all of
+    it where there is none.
+    """
     return 1.0 if number is None else number * unit

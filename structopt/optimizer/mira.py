@@ -20,12 +20,15 @@ from structopt.optimizer.dca import DualCoordinateAscent
 
 
 class Mira(DualCoordinateAscent):
-    """Online learner of margins: the smallest step after which the gold output leads the best ones by their cost, if C allows it.
+    """Online learner of margins: the smallest step after which the gold output leads the best ones
+    by their cost, if C allows it.
 
-        min_theta  1/2 ||theta - theta_t||^2 + C xi,    xi >= 0,    xi >= theta^T F(z'_j - z) + gamma * cost(z'_j),  j = 1..k
+        min_theta  1/2 ||theta - theta_t||^2 + C xi,    xi >= 0,    xi >= theta^T F(z'_j - z) +
+        gamma * cost(z'_j),  j = 1..k
 
-    For one output this is the step of dual coordinate ascent at beta = inf; for several a quadratic program, which
-    `structopt.kernels.learn.mira_program` solves by moving dual mass between pairs of outputs.
+    For one output this is the step of dual coordinate ascent at beta = inf; for several a quadratic
+    program, which `structopt.kernels.learn.mira_program` solves by moving dual mass between pairs
+    of outputs.
 
     Parameters
     ----------
@@ -34,16 +37,18 @@ class Mira(DualCoordinateAscent):
     epochs, average
         See `structopt.learning.options`.
     tolerance : float, from 0 to 1e12
-        Must be 0: after the first pass the method has no dual point, hence no certificate to stop by.
+        Must be 0: after the first pass the method has no dual point, hence no certificate to stop
+        by.
     variant : str
-        The outputs z'_j of a step are the best ones under the scores with the cost added (``max_loss``), or under the scores
-        alone (``prediction``).
+        The outputs z'_j of a step are the best ones under the scores with the cost added
+        (``max_loss``), or under the scores alone (``prediction``).
     k_best : int
         How many outputs a step takes into account, k.
 
     Notes
     -----
-    Crammer et al. (2006), section 8; McDonald et al. (2005) for k > 1; Martins et al. (2010), equations (15) and (17).
+    Crammer et al. (2006), section 8; McDonald et al. (2005) for k > 1; Martins et al. (2010),
+    equations (15) and (17).
     """
 
     def __init__(
@@ -62,19 +67,33 @@ class Mira(DualCoordinateAscent):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Margins: a maximum over outputs, with a cost; and the k best outputs."""
-        return Needs(Ability.K_BEST, (*MARGINS, *UNWEIGHTED)) if self.k_best > 1 else Needs(Ability.MAP, MARGINS)
+        return (
+            Needs(Ability.K_BEST, (*MARGINS, *UNWEIGHTED))
+            if self.k_best > 1
+            else Needs(Ability.MAP, MARGINS)
+        )
 
     @property
     def plan(self) -> Plan:
         """Passes that can be mixed."""
         plan = super().plan
-        return plan if self.k_best == 1 else replace(plan, kernel_modules=("structopt.kernels.learn.mira",))
+        return (
+            plan
+            if self.k_best == 1
+            else replace(plan, kernel_modules=("structopt.kernels.learn.mira",))
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
-        """The weights and what their mean needs; with several best outputs a gradient of their planes."""
-        return replace(super().footprint(sizes, loss), step=sizes.weight_vector if self.k_best > 1 else 0)
+        """The weights and what their mean needs; with several best outputs a gradient of their
+        planes.
+        """
+        return replace(
+            super().footprint(sizes, loss), step=sizes.weight_vector if self.k_best > 1 else 0
+        )
 
-    def _visit(self, problem: Objective, order: Array, theta: Array, lag: Array, visits: float) -> Array:
+    def _visit(
+        self, problem: Objective, order: Array, theta: Array, lag: Array, visits: float
+    ) -> Array:
         if self.k_best == 1:
             return super()._visit(problem, order, theta, lag, visits)
         from structopt.kernels.learn.mira import k_best_pass
@@ -89,9 +108,25 @@ class Mira(DualCoordinateAscent):
             return super()._planes_of_visit(problem, i, theta)
         from structopt.kernels.learn.mira import rank
 
-        lists, bundle, prediction = self._lists(problem), self._bundle(problem, self.k_best), self.variant == "prediction"
-        rows, _ = rank(problem.kernels, problem.data, problem.space, i, theta, self.C, prediction, lists, bundle)
-        return bundle.residuals[1:rows, : problem.structure.parts[i + 1] - problem.structure.parts[i]], bundle.heights[1:rows]
+        lists, bundle, prediction = (
+            self._lists(problem),
+            self._bundle(problem, self.k_best),
+            self.variant == "prediction",
+        )
+        rows, _ = rank(
+            problem.kernels,
+            problem.data,
+            problem.space,
+            i,
+            theta,
+            self.C,
+            prediction,
+            lists,
+            bundle,
+        )
+        return bundle.residuals[
+            1:rows, : problem.structure.parts[i + 1] - problem.structure.parts[i]
+        ], bundle.heights[1:rows]
 
     def _lists(self, problem: Objective) -> Any:
         from structopt.kernels.learn.mira import empty_lists

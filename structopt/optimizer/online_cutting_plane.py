@@ -22,29 +22,33 @@ from structopt.learning.plane_cache import NEEDS, PlaneCache, plane_bytes
 class OnlineCuttingPlane(Optimizer):
     """Block-coordinate ascent on the dual of structured SVMs, with a few cached planes an instance.
 
-        D = -lambda/2 ||theta||^2 + (1/(C m)) sum_ij alpha_ij b_ij,    theta = -sum_ij alpha_ij F_i r_ij
+        D = -lambda/2 ||theta||^2 + (1/(C m)) sum_ij alpha_ij b_ij,    theta = -sum_ij alpha_ij F_i
+        r_ij
 
-    with alpha_i >= 0 and sum_j alpha_ij = C, one j being the null plane. A visit adds the plane of the oracle's answer at theta
-    to those of the instance if it is above them, moves dual mass between pairs of planes a few times
-    (`structopt.kernels.learn.mira_program`), and drops the planes without mass. D never falls. A visit costs one inference
-    and O(nnz). Gold outputs that are left open are completed at each visit by the best allowed one; D is then no bound of P.
+    with alpha_i >= 0 and sum_j alpha_ij = C, one j being the null plane. A visit adds the plane of
+    the oracle's answer at theta to those of the instance if it is above them, moves dual mass
+    between pairs of planes a few times (`structopt.kernels.learn.mira_program`), and drops the
+    planes without mass. D never falls. A visit costs one inference and O(nnz). Gold outputs that
+    are left open are completed at each visit by the best allowed one; D is then no bound of P.
 
     Parameters
     ----------
     C, epochs, tolerance
         See `structopt.learning.options`.
     average : bool
-        Return the mean of all iterates (before each update) instead of the last one. The bound D is that of the last one.
+        Return the mean of all iterates (before each update) instead of the last one. The bound D is
+        that of the last one.
     steps : int
         Steps between pairs of planes at each visit.
     cache_mb : int
-        Megabytes for the planes. A cache that is full merges planes of one instance, which changes neither theta nor D;
-        with one plane left an instance, visits are Frank-Wolfe steps.
+        Megabytes for the planes. A cache that is full merges planes of one instance, which changes
+        neither theta nor D; with one plane left an instance, visits are Frank-Wolfe steps.
 
     Notes
     -----
-    Chang and Yih (2013), without their L2-loss variant. theta starts at 0, because only such theta belong to a dual point; for a
-    warm start, the oracle is called at the initial weights during the first pass.
+    Chang and Yih (2013), without their L2-loss variant. theta starts at 0, because only such theta
+    belong to a dual point; for a warm start, the oracle is called at the initial weights during the
+    first pass.
     """
 
     def __init__(
@@ -60,7 +64,12 @@ class OnlineCuttingPlane(Optimizer):
         options.check_tolerance(tolerance)
         options.at_least("steps", steps, 1)
         options.positive("cache_mb", cache_mb)
-        self.C, self.epochs, self.tolerance, self.average = float(C), epochs, float(tolerance), average
+        self.C, self.epochs, self.tolerance, self.average = (
+            float(C),
+            epochs,
+            float(tolerance),
+            average,
+        )
         self.steps, self.limit = steps, int(cache_mb * 1_000_000)
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
@@ -72,20 +81,33 @@ class OnlineCuttingPlane(Optimizer):
         """Passes that keep planes of every instance."""
         modules = ("structopt.kernels.learn.cutting_plane", "structopt.kernels.learn.plane_cache")
         bound = "its planes are bounds of the losses of the data that they were made with"
-        return Plan(tolerance=self.tolerance, kernel_modules=modules, weights=("theta", "guide", "lag"), bound=bound)
+        return Plan(
+            tolerance=self.tolerance,
+            kernel_modules=modules,
+            weights=("theta", "guide", "lag"),
+            bound=bound,
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights, their mean, and planes, at most as many as `cache_mb` allows."""
         planes = min(self.limit, plane_bytes(sizes, self.epochs + 1))
         state = weights_and_mean(sizes, self.average) | {"planes": planes}
-        return Footprint(state, step=sizes.weight_vector + planes)  # planes are copied when there are more
+        # planes are copied when there are more
+        return Footprint(state, step=sizes.weight_vector + planes)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start without planes; the oracle is first called at the initial weights."""
         guide = weights.copy() if weights.any() else np.zeros(0)
         lag = empty_mean(problem, self.average)
         planes = PlaneCache.create(problem.m, problem.C, self.limit)
-        return {"theta": np.zeros(problem.dimension), "guide": guide, "lag": lag, "visits": 0.0, "epoch": 0, **planes}
+        return {
+            "theta": np.zeros(problem.dimension),
+            "guide": guide,
+            "lag": lag,
+            "visits": 0.0,
+            "epoch": 0,
+            **planes,
+        }
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
@@ -98,7 +120,10 @@ class OnlineCuttingPlane(Optimizer):
         state["visits"] = float(totals[1])
         state["guide"] = np.zeros(0)
         state["epoch"] += 1
-        return state, Report(loss=float(totals[0]), dual=dual(problem, cache, state["theta"]) if problem.convex else None)
+        return state, Report(
+            loss=float(totals[0]),
+            dual=dual(problem, cache, state["theta"]) if problem.convex else None,
+        )
 
     def weights(self, state: State) -> Array:
         """Return theta, or the mean of the iterates; before the first pass the initial weights."""
@@ -108,13 +133,16 @@ class OnlineCuttingPlane(Optimizer):
         return mean_by_lag(state, state["visits"])
 
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
-        """Solve the problem of some instances over their planes, the others fixed, by pair steps and by a general solver.
+        """Solve the problem of some instances over their planes, the others fixed, by pair steps
+        and by a general solver.
 
         Returns the largest relative difference of the resulting weights.
         """
         from structopt.reference.mira_program import k_best_step
 
-        return block_difference(problem, self._cache(problem, state), state["theta"], instances, k_best_step)
+        return block_difference(
+            problem, self._cache(problem, state), state["theta"], instances, k_best_step
+        )
 
     def _cache(self, problem: Objective, state: State) -> PlaneCache:
         return PlaneCache(state, problem.structure.parts, self.limit)

@@ -16,37 +16,41 @@ from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.averaging import empty_mean, linear_weight, mean_by_total, weights_and_mean
 
-CAUTION = 3.0  # with delay=auto, the first step is Polyak's step at zero weights divided by this, at most
+# with delay=auto, the first step is Polyak's step at zero weights divided by this, at most
+CAUTION = 3.0
 SAMPLE = 100  # instances from whose gradients at zero weights the length of that step is computed
 
 
 class Pegasos(Optimizer):
     """Subgradient steps of size 1/(lambda (t + t_0)), projected onto a ball that holds the optimum.
 
-        theta <- theta - ( theta + (1/(lambda b)) sum_i grad L_i ) / (t + t_0)     over a batch of b = batch_size, t = 1, 2, ...
-        theta <- min( 1, R/||theta|| ) theta,    R = sqrt( P(0)/lambda ),   P(0) = (1/m) sum_i L_i(0)
+        theta <- theta - ( theta + (1/(lambda b)) sum_i grad L_i ) / (t + t_0)     over a batch of b
+        = batch_size, t = 1, 2, ... theta <- min( 1, R/||theta|| ) theta,    R = sqrt( P(0)/lambda
+        ),   P(0) = (1/m) sum_i L_i(0)
 
     The optimum is in the ball: there lambda theta* = -(1/m) sum_i grad L_i, so that convexity gives
-    P(0) >= (1/m) sum_i L_i(theta*) + lambda ||theta*||^2. (The usual radius, 1/sqrt(lambda), presumes losses of at most 1 at
-    zero weights.) With t_0 = 0 the first step multiplies the initial weights by 0, and where C is large, the steps of the first
-    passes are so long that P rises far above P(0). One pass costs one inference and O(nnz) an instance.
+    P(0) >= (1/m) sum_i L_i(theta*) + lambda ||theta*||^2. (The usual radius, 1/sqrt(lambda),
+    presumes losses of at most 1 at zero weights.) With t_0 = 0 the first step multiplies the
+    initial weights by 0, and where C is large, the steps of the first passes are so long that P
+    rises far above P(0). One pass costs one inference and O(nnz) an instance.
 
     Parameters
     ----------
     C, epochs, batch_size, certificate, tolerance
         See `structopt.learning.options`.
     average : bool
-        Return the mean of the iterates (before each update), weighted by the number t of the step, instead of the last one.
+        Return the mean of the iterates (before each update), weighted by the number t of the step,
+        instead of the last one.
     delay : float from 0 to 1e12, or "auto"
-        t_0, in steps; 0 is the method as it was published. ``auto`` makes no step longer than a third of P(0)/G^2, Polyak's
-        step at zero weights for a least loss of 0: t_0 = 3 G^2/(lambda P(0)), G^2 the mean of ||grad L_i(0)||^2 (of at
-        most 100 instances).
+        t_0, in steps; 0 is the method as it was published. ``auto`` makes no step longer than a
+        third of P(0)/G^2, Polyak's step at zero weights for a least loss of 0: t_0 = 3 G^2/(lambda
+        P(0)), G^2 the mean of ||grad L_i(0)||^2 (of at most 100 instances).
 
     Notes
     -----
-    Shalev-Shwartz, Singer and Srebro (2007), Figure 1. The weights of the mean are those of Lacoste-Julien, Schmidt and Bach
-    (2012), with which its expected excess falls as 1/t, without the log t of the plain mean. Meshi et al. (2010), section 5,
-    write C_M = m C for 1/lambda.
+    Shalev-Shwartz, Singer and Srebro (2007), Figure 1. The weights of the mean are those of
+    Lacoste-Julien, Schmidt and Bach (2012), with which its expected excess falls as 1/t, without
+    the log t of the plain mean. Meshi et al. (2010), section 5, write C_M = m C for 1/lambda.
     """
 
     def __init__(
@@ -76,9 +80,15 @@ class Pegasos(Optimizer):
         """Passes that can be mixed."""
         modules = ("structopt.kernels.learn.pegasos",)
         return Plan(
-            mixable=True, divisible=True, tolerance=self.tolerance, certificate=self.certificate, kernel_modules=modules,
-            weights=("theta", "total"), numbers=("steps", "epoch", "delay"), bound="",
-        )  # fmt: skip
+            mixable=True,
+            divisible=True,
+            tolerance=self.tolerance,
+            certificate=self.certificate,
+            kernel_modules=modules,
+            weights=("theta", "total"),
+            numbers=("steps", "epoch", "delay"),
+            bound="",
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights and what their mean needs."""
@@ -87,11 +97,18 @@ class Pegasos(Optimizer):
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights; compute the radius of the ball, and the delay."""
         ratio = self._ratio(problem)
-        point = {"theta": weights.copy(), "total": empty_mean(problem, self.average), "steps": 0.0, "epoch": 0}
+        point = {
+            "theta": weights.copy(),
+            "total": empty_mean(problem, self.average),
+            "steps": 0.0,
+            "epoch": 0,
+        }
         return point | {"radius": float(np.sqrt(ratio)), "delay": self._delay(problem, ratio)}
 
     def continued(self, problem: Objective, earlier: Earlier) -> State:
-        """Go on with the steps, in the ball of all instances seen: R^2 = P(0)/lambda is C L_i(0) summed over them."""
+        """Go on with the steps, in the ball of all instances seen: R^2 = P(0)/lambda is C L_i(0)
+        summed over them.
+        """
         of_others = earlier.state["radius"] ** 2 if problem.before else 0.0
         share = problem.m / (problem.before + problem.m)
         radius = float(np.sqrt(self._ratio(problem) * share + of_others))
@@ -118,7 +135,10 @@ class Pegasos(Optimizer):
 
         order, batch = problem.order(state["epoch"]), min(self.batch_size, problem.m)
         residuals = np.zeros(batch * problem.examples.most_parts)
-        point, sizes = (state["theta"], state["total"]), (state["steps"], state["delay"], problem.regularization)
+        point, sizes = (
+            (state["theta"], state["total"]),
+            (state["steps"], state["delay"], problem.regularization),
+        )
         losses = problem.run(pegasos_pass, order, batch, *point, *sizes, state["radius"], residuals)
         state["steps"] += float(-(-len(order) // batch))
         state["epoch"] += 1

@@ -17,7 +17,8 @@ from structopt.learning.averaging import empty_mean, mean_by_lag, weights_and_me
 
 
 class AveragedPerceptron(Optimizer):
-    """Online learner that predicts, and on a mistake adds the features of the gold output and subtracts those of its prediction.
+    """Online learner that predicts, and on a mistake adds the features of the gold output and
+    subtracts those of its prediction.
 
         y' = argmax_y s^T chi(y),    theta <- theta + F (z - chi(y'))
 
@@ -35,7 +36,9 @@ class AveragedPerceptron(Optimizer):
     Collins (2002), "Discriminative training methods for hidden Markov models".
     """
 
-    def __init__(self, C: float = 1.0, epochs: int = 10, tolerance: float = 0.0, average: bool = True) -> None:
+    def __init__(
+        self, C: float = 1.0, epochs: int = 10, tolerance: float = 0.0, average: bool = True
+    ) -> None:
         options.check(C=C, epochs=epochs)
         options.refuse_tolerance("perceptron", tolerance)
         self.C, self.epochs, self.tolerance, self.average = float(C), epochs, tolerance, average
@@ -48,9 +51,13 @@ class AveragedPerceptron(Optimizer):
     def plan(self) -> Plan:
         """Passes that can be mixed."""
         return Plan(
-            mixable=True, divisible=True, kernel_modules=("structopt.kernels.learn.perceptron",),
-            weights=("theta", "lag"), numbers=("visits", "epoch"), bound="",
-        )  # fmt: skip
+            mixable=True,
+            divisible=True,
+            kernel_modules=("structopt.kernels.learn.perceptron",),
+            weights=("theta", "lag"),
+            numbers=("visits", "epoch"),
+            bound="",
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights and what their mean needs."""
@@ -58,7 +65,12 @@ class AveragedPerceptron(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
-        return {"theta": weights.copy(), "lag": empty_mean(problem, self.average), "visits": 0.0, "epoch": 0}
+        return {
+            "theta": weights.copy(),
+            "lag": empty_mean(problem, self.average),
+            "visits": 0.0,
+            "epoch": 0,
+        }
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""

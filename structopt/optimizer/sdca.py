@@ -26,23 +26,29 @@ OTHERS = "others"
 SAME = 1e-6
 """Difference from theta, relative to its largest number, up to which dual variables are its own."""
 OTHER_INSTANCES = (
-    "warm_start.state=all: the dual variables of that state are not those of the first instances of these data. Give all "
-    "instances that it has seen, in the same order, and new ones after them; or the new ones alone, with warm_start.state=new."
+    "warm_start.state=all: the dual variables of that state are not those of the first instances "
+    "of these data. Give all "
+    "instances that it has seen, in the same order, and new ones after them; or the new ones "
+    "alone, with warm_start.state=new."
 )
 
 
 class StochasticDualCoordinateAscent(Optimizer):
-    """Exact line searches on the dual, one instance at a time: no learning rate, and a certificate after every pass.
+    """Exact line searches on the dual, one instance at a time: no learning rate, and a certificate
+    after every pass.
 
         z' = argmax (s_i + gamma p_i)^T z' + H(z')/beta,     d = z' - z_bar_i
         tau = argmax_{0 <= tau <= 1} D(.., z_bar_i + tau d, ..)
-        z_bar_i <- z_bar_i + tau d,      theta <- theta - C tau F_i d      so that theta = C sum_i F_i (z_i - z_bar_i)
+        z_bar_i <- z_bar_i + tau d,      theta <- theta - C tau F_i d      so that theta = C sum_i
+        F_i (z_i - z_bar_i)
 
-    Every theta belongs to a dual point, whose value D is a lower bound on the least objective: training can stop at a
-    `tolerance`. At beta < inf with a graph whose entropy has a closed form in its marginals (first-order chains), tau is found by
-    Newton steps (`structopt.kernels.learn.sdca`), and convergence is linear. On other graphs a number below the entropy is used
-    instead of it (slow at large C). At beta = inf this is block-coordinate Frank-Wolfe
-    (`structopt.kernels.learn.block_frank_wolfe`). A visit costs one inference and O(nnz).
+    Every theta belongs to a dual point, whose value D is a lower bound on the least objective:
+    training can stop at a `tolerance`. At beta < inf with a graph whose entropy has a closed form
+    in its marginals (first-order chains), tau is found by Newton steps
+    (`structopt.kernels.learn.sdca`), and convergence is linear. On other graphs a number below the
+    entropy is used instead of it (slow at large C). At beta = inf this is block-coordinate
+    Frank-Wolfe (`structopt.kernels.learn.block_frank_wolfe`). A visit costs one inference and
+    O(nnz).
 
     Parameters
     ----------
@@ -51,27 +57,31 @@ class StochasticDualCoordinateAscent(Optimizer):
     epochs : int
         Passes over the data, of as many visits as there are instances.
     average : bool
-        Return the mean of the iterates (after each update), weighted by the number of the visit, instead of the last one.
-        The bound is then the larger of the two. With planes=0 the objective of the mean varies less from pass to pass; else the
-        last iterate has the lower one.
+        Return the mean of the iterates (after each update), weighted by the number of the visit,
+        instead of the last one. The bound is then the larger of the two. With planes=0 the
+        objective of the mean varies less from pass to pass; else the last iterate has the lower
+        one.
     sampling : str
-        ``uniform`` (a random order of all instances), or ``gap``: after the first pass the instances of four in five visits are
-        drawn in proportion to the gap at their last visit.
+        ``uniform`` (a random order of all instances), or ``gap``: after the first pass the
+        instances of four in five visits are drawn in proportion to the gap at their last visit.
     entropy : str
-        At beta < inf: ``closed`` (the closed form, where the graph has one), or ``hypograph`` (a number below the entropy).
+        At beta < inf: ``closed`` (the closed form, where the graph has one), or ``hypograph`` (a
+        number below the entropy).
     planes : int
-        At beta = inf: answers kept for each instance, between which mass moves after the exact step without further
-        inference; 0 is plain block-coordinate Frank-Wolfe.
+        At beta = inf: answers kept for each instance, between which mass moves after the exact step
+        without further inference; 0 is plain block-coordinate Frank-Wolfe.
 
-    Training goes on from an earlier state with all its instances and more: their dual variables are kept, and the new instances
-    begin at their gold outputs, which is a dual point of the larger problem. With new instances alone, theta keeps the share of
-    the earlier ones, whose losses count as the planes that their last dual variables are: there is no certificate then.
+    Training goes on from an earlier state with all its instances and more: their dual variables are
+    kept, and the new instances begin at their gold outputs, which is a dual point of the larger
+    problem. With new instances alone, theta keeps the share of the earlier ones, whose losses count
+    as the planes that their last dual variables are: there is no certificate then.
 
     Notes
     -----
-    Shalev-Shwartz and Zhang (2013); Le Priol, Piche and Lacoste-Julien (2018) for CRFs; Lacoste-Julien et al. (2013) for
-    block-coordinate Frank-Wolfe and the weights of the average; Shah et al. (2015) for kept answers; Osokin et al. (2016) for
-    sampling by gaps and steps between two vertices. The dual is that of Martins et al. (2010), for every member of the family.
+    Shalev-Shwartz and Zhang (2013); Le Priol, Piche and Lacoste-Julien (2018) for CRFs;
+    Lacoste-Julien et al. (2013) for block-coordinate Frank-Wolfe and the weights of the average;
+    Shah et al. (2015) for kept answers; Osokin et al. (2016) for sampling by gaps and steps between
+    two vertices. The dual is that of Martins et al. (2010), for every member of the family.
     """
 
     def __init__(
@@ -89,11 +99,18 @@ class StochasticDualCoordinateAscent(Optimizer):
         options.at_least("planes", planes, 0)
         options.one_of("sampling", sampling, ("uniform", "gap"))
         options.one_of("entropy", entropy, ("closed", "hypograph"))
-        self.C, self.epochs, self.tolerance, self.average = float(C), epochs, float(tolerance), average
+        self.C, self.epochs, self.tolerance, self.average = (
+            float(C),
+            epochs,
+            float(tolerance),
+            average,
+        )
         self.sampling, self.entropy, self.planes = sampling, entropy, planes
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A dual of the loss; for line searches on an entropy in closed form, parts of their own for every factor."""
+        """A dual of the loss; for line searches on an entropy in closed form, parts of their own
+        for every factor.
+        """
         closed = loss.temperature > 0 and graph.traits.closed_forms and self.entropy == "closed"
         return Needs(Ability.CONVEX, DUAL, positional=closed)
 
@@ -101,12 +118,19 @@ class StochasticDualCoordinateAscent(Optimizer):
     def plan(self) -> Plan:
         """Passes that keep dual variables of every instance."""
         modules = (
-            "structopt.kernels.learn.sdca", "structopt.kernels.learn.block_frank_wolfe", "structopt.kernels.arrays.sampling",
-        )  # fmt: skip
+            "structopt.kernels.learn.sdca",
+            "structopt.kernels.learn.block_frank_wolfe",
+            "structopt.kernels.arrays.sampling",
+        )
         return Plan(
-            additive=True, divisible=True, tolerance=self.tolerance, kernel_modules=modules,
-            weights=("theta", "lag"), numbers=("lag_value", "visits", "epoch"), bound="",
-        )  # fmt: skip
+            additive=True,
+            divisible=True,
+            tolerance=self.tolerance,
+            kernel_modules=modules,
+            weights=("theta", "lag"),
+            numbers=("lag_value", "visits", "epoch"),
+            bound="",
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Beside the weights and their mean, dual variables of all parts and the outputs kept."""
@@ -117,15 +141,19 @@ class StochasticDualCoordinateAscent(Optimizer):
         return Footprint(state, mapped=("dual variables", "kept outputs"))
 
     def init(self, problem: Objective, weights: Array) -> State:
-        """Start from the gold outputs, a dual point whose weights are zero; refuse other weights, which have no dual point."""
+        """Start from the gold outputs, a dual point whose weights are zero; refuse other weights,
+        which have no dual point.
+        """
         if weights.any():
             raise ConfigError(
-                "optimizer=sdca starts from a dual point, and given weights have none: it cannot take up warm_start. "
-                "Leave warm_start=null, or take an optimizer that starts from weights: lbfgs, sgd, adagrad or dca."
+                "optimizer=sdca starts from a dual point, and given weights have none: it cannot "
+                "take up warm_start. "
+                "Leave warm_start=null, or take an optimizer that starts from weights: lbfgs, "
+                "sgd, adagrad or dca."
             )
         from structopt.kernels.learn.sdca import gold_pass
 
-        # arrays of two dimensions cannot be mistaken for weights, whatever the number of instances or parts
+        # two dimensions: cannot be mistaken for weights, whatever the number of instances or parts
         state: State = {
             "theta": np.zeros(problem.dimension),
             "lag": empty_mean(problem, self.average),
@@ -140,15 +168,20 @@ class StochasticDualCoordinateAscent(Optimizer):
         return state | self._kept(problem, state)
 
     def continued(self, problem: Objective, earlier: Earlier) -> State:
-        """Keep the dual variables of instances that are here again; others begin at their gold outputs.
+        """Keep the dual variables of instances that are here again; others begin at their gold
+        outputs.
 
         Raises
         ------
         ConfigError
-            If the first instances are not those whose dual variables these are, since theta does not follow from them; or if a
-            tolerance asks for a certificate that new instances alone cannot have.
+            If the first instances are not those whose dual variables these are, since theta does
+            not follow from them; or if a tolerance asks for a certificate that new instances alone
+            cannot have.
         """
-        state = {**self.init(problem, np.zeros(problem.dimension)), **super().continued(problem, earlier)}
+        state = {
+            **self.init(problem, np.zeros(problem.dimension)),
+            **super().continued(problem, earlier),
+        }
         if not earlier.kept:
             return self._beside_others(problem, state)
         gold = state["duals"].copy()
@@ -161,16 +194,20 @@ class StochasticDualCoordinateAscent(Optimizer):
             raise ConfigError(OTHER_INSTANCES)
         if self.tolerance > 0:
             raise ConfigError(
-                "optimizer.tolerance needs a certified gap, which new instances alone do not have: theta has a share of earlier "
-                "ones. Set it to 0; or give the earlier instances and the new ones, with warm_start.state=all."
+                "optimizer.tolerance needs a certified gap, which new instances alone do not "
+                "have: theta has a share of earlier "
+                "ones. Set it to 0; or give the earlier instances and the new ones, with "
+                "warm_start.state=all."
             )
         return {**state, OTHERS: True}
 
     def _grown(self, problem: Objective, state: State, image: Array) -> State:
-        """The state with theta the `image` of the dual variables, or a refusal where they are of other instances.
+        """The state with theta the `image` of the dual variables, or a refusal where they are of
+        other instances.
 
-        Weights that could not move before, of attributes that new instances show with further labels, are zero in theta and not
-        in the image, since the earlier dual variables have mass at those labels. The mean of the iterates then begins anew.
+        Weights that could not move before, of attributes that new instances show with further
+        labels, are zero in theta and not in the image, since the earlier dual variables have mass
+        at those labels. The mean of the iterates then begins anew.
         """
         theta = state["theta"]
         off = np.abs(image - theta) > SAME * max(1.0, np.abs(theta).max(initial=0.0))
@@ -179,10 +216,18 @@ class StochasticDualCoordinateAscent(Optimizer):
         if not off.any():
             return state
         grown = np.where(theta == 0.0, image, theta)
-        return {**state, "theta": grown, "lag": empty_mean(problem, self.average), "lag_value": 0.0, "visits": 0.0}
+        return {
+            **state,
+            "theta": grown,
+            "lag": empty_mean(problem, self.average),
+            "lag_value": 0.0,
+            "visits": 0.0,
+        }
 
     def _kept(self, problem: Objective, state: State) -> State:
-        """Return the arrays of kept vertices: slots for as many parts as the gold output has active, counted with repeats."""
+        """Return the arrays of kept vertices: slots for as many parts as the gold output has
+        active, counted with repeats.
+        """
         from structopt.kernels.learn.block_frank_wolfe import keep_gold_pass
         from structopt.kernels.waist.target import TARGET
 
@@ -209,10 +254,17 @@ class StochasticDualCoordinateAscent(Optimizer):
         totals, visits = np.zeros(5), state["visits"]
         point = (state["theta"], state["lag"], state["duals"][0], *state["instances"])
         draws = self._draws(problem, state)
-        if problem.loss.temperature > 0 and problem.calculus is not None and self.entropy == "closed":
+        if (
+            problem.loss.temperature > 0
+            and problem.calculus is not None
+            and self.entropy == "closed"
+        ):
             problem.run(sdca_pass, *draws, *point, self.C, visits, totals)
         else:
-            kept = (state[f"kept_{name}"][0] for name in ("parts", "values", "counts", "masses", "rooms"))
+            kept = (
+                state[f"kept_{name}"][0]
+                for name in ("parts", "values", "counts", "masses", "rooms")
+            )
             problem.run(block_frank_wolfe_pass, *draws, *point, *kept, self.C, visits, totals)
         state["visits"] += float(len(draws[0]))
         state["lag_value"] += float(totals[1])
@@ -225,26 +277,41 @@ class StochasticDualCoordinateAscent(Optimizer):
         parts, rooms = problem.structure.parts, state["kept_rooms"][0]
         K = state["kept_counts"].shape[1] // problem.m
         spans = {
-            "duals": (parts[first], parts[last]), "instances": bounds, "kept_parts": (rooms[first], rooms[last]),
-            "kept_values": (rooms[first], rooms[last]), "kept_counts": (K * first, K * last),
+            "duals": (parts[first], parts[last]),
+            "instances": bounds,
+            "kept_parts": (rooms[first], rooms[last]),
+            "kept_values": (rooms[first], rooms[last]),
+            "kept_counts": (K * first, K * last),
             "kept_masses": (K * first, K * last),
-        }  # fmt: skip
+        }
         return {name: state[name][:, a:b] for name, (a, b) in spans.items()} | {
             "kept_rooms": state["kept_rooms"][:, first : last + 1] - rooms[first]
         }
 
     def united(self, state: State, shares: Sequence[State]) -> State:
-        """Lay the dual variables of all instances side by side again; visits count as those of one shard, the mean one."""
+        """Lay the dual variables of all instances side by side again; visits count as those of one
+        shard, the mean one.
+        """
         others = len(shares) - 1
-        sides = [name for name in shares[0] if isinstance(state[name], np.ndarray) and name != "kept_rooms"]
-        return state | {name: np.concatenate([share[name] for share in shares], axis=1) for name in sides} | {
-            "visits": sum(share["visits"] for share in shares) / len(shares),
-            "lag_value": sum(share["lag_value"] for share in shares) - others * state["lag_value"],
-            "epoch": state["epoch"] + 1,
-        }  # fmt: skip
+        sides = [
+            name
+            for name in shares[0]
+            if isinstance(state[name], np.ndarray) and name != "kept_rooms"
+        ]
+        return (
+            state
+            | {name: np.concatenate([share[name] for share in shares], axis=1) for name in sides}
+            | {
+                "visits": sum(share["visits"] for share in shares) / len(shares),
+                "lag_value": sum(share["lag_value"] for share in shares)
+                - others * state["lag_value"],
+                "epoch": state["epoch"] + 1,
+            }
+        )
 
     def _draws(self, problem: Objective, state: State) -> tuple[Array, Array, Array]:
-        """Return which instances the visits of a step take: their numbers (-1: by the gaps), uniform numbers, and a sum tree.
+        """Return which instances the visits of a step take: their numbers (-1: by the gaps),
+        uniform numbers, and a sum tree.
 
         The tree has the gaps of the instances of the step alone.
         """
@@ -256,14 +323,17 @@ class StochasticDualCoordinateAscent(Optimizer):
             return instances, np.zeros(0), np.zeros(0)
         generator, count = np.random.default_rng([problem.seed, epoch, 1]), len(instances)
         instances.sort()
-        order = np.where(generator.random(count) < 0.2, instances[generator.integers(0, count, count)], -1)
+        order = np.where(
+            generator.random(count) < 0.2, instances[generator.integers(0, count, count)], -1
+        )
         tree, gaps = np.zeros(2 << max(0, m - 1).bit_length()), np.zeros(m)
         gaps[instances] = state["instances"][0, instances]
         build(tree, gaps)
         return order, generator.random(count), tree
 
     def dual(self, problem: Objective, state: State) -> float | None:
-        """Return the larger of D at the dual point and a lower bound of D at the averaged one, the entropy being concave.
+        """Return the larger of D at the dual point and a lower bound of D at the averaged one, the
+        entropy being concave.
 
         None where theta has a share of other instances, whose part of D is not known.
         """

@@ -22,20 +22,23 @@ from structopt.learning.rate import CANDIDATES, SHORTER, rate_by_trials
 class StochasticGradientDescent(Optimizer):
     """Gradient steps on one instance at a time, with a decreasing learning rate.
 
-        theta <- theta - eta_t ( grad L_t + lambda theta ),    eta_t = eta / (1 + (t-1)/m),   t = 1, 2, ... counting visits
+        theta <- theta - eta_t ( grad L_t + lambda theta ),    eta_t = eta / (1 + (t-1)/m),   t = 1,
+        2, ... counting visits
 
     Where training goes on with other data, m is the number of all instances seen, and t goes on.
 
-    With sparse features the weights are kept as a scale times a vector (`structopt.kernels.learn.scaled_weights`), so that one
-    pass costs one inference and O(nnz) an instance; with other scorers, one inference and a gradient of all weights.
+    With sparse features the weights are kept as a scale times a vector
+    (`structopt.kernels.learn.scaled_weights`), so that one pass costs one inference and O(nnz) an
+    instance; with other scorers, one inference and a gradient of all weights.
 
     Parameters
     ----------
     C, epochs, average, certificate, tolerance
         See `structopt.learning.options`.
     eta : float from 1e-12 to 1e12, or "auto"
-        The first learning rate, below 1/lambda; ``auto`` tries 0.001, 0.01, ..., 100 for a pass each and keeps the one
-        with the best dev score, or the least objective where there is no dev split.
+        The first learning rate, below 1/lambda; ``auto`` tries 0.001, 0.01, ..., 100 for a pass
+        each and keeps the one with the best dev score, or the least objective where there is no dev
+        split.
 
     Notes
     -----
@@ -66,11 +69,17 @@ class StochasticGradientDescent(Optimizer):
     def plan(self) -> Plan:
         """Passes that can be mixed, with any scorer."""
         return Plan(
-            "minibatch", mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
+            "minibatch",
+            mixable=True,
+            shortens=True,
+            tolerance=self.tolerance,
+            certificate=self.certificate,
             tried=("eta",) if self.eta == "auto" else (),
             kernel_modules=("structopt.kernels.learn.sgd", "structopt.kernels.waist.passes"),
-            weights=("theta", "total"), numbers=("visits", "epoch", "eta"), bound="",
-        )  # fmt: skip
+            weights=("theta", "total"),
+            numbers=("visits", "epoch", "eta"),
+            bound="",
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights and what their mean needs."""
@@ -88,8 +97,12 @@ class StochasticGradientDescent(Optimizer):
             losses = dense_pass(problem, state, 1, partial(self._move, problem, state))
             return state, Report(loss=losses)
         order, theta, total = problem.order(state["epoch"]), state["theta"], state["total"]
-        eta, visits = state["eta"] * (1.0 + problem.before / problem.m), state["visits"] + problem.before
-        losses = problem.run(sgd_pass, order, theta, total, visits, eta, problem.regularization)  # which divides t by m alone
+        eta, visits = (
+            state["eta"] * (1.0 + problem.before / problem.m),
+            state["visits"] + problem.before,
+        )
+        # which divides t by m alone
+        losses = problem.run(sgd_pass, order, theta, total, visits, eta, problem.regularization)
         state["visits"] += float(len(order))
         state["epoch"] += 1
         return state, Report(loss=float(losses))
@@ -118,7 +131,9 @@ class StochasticGradientDescent(Optimizer):
         return point | {"visits": 0.0, "epoch": 0, "eta": eta}
 
     def _rate(self, problem: Objective, weights: Array) -> float:
-        """Return eta, by trials for eta=auto; refuse it where a step would take theta beyond zero."""
+        """Return eta, by trials for eta=auto; refuse it where a step would take theta beyond
+        zero.
+        """
         limit = 1.0 / problem.regularization
         if self.eta != "auto":
             if self.eta >= limit:
@@ -126,12 +141,17 @@ class StochasticGradientDescent(Optimizer):
             return float(self.eta)
         rates = [eta for eta in CANDIDATES if eta < limit]
         if not rates:
-            raise ConfigError(_too_large(f"optimizer.eta=auto, which begins with {CANDIDATES[0]:g},", limit, problem))
+            raise ConfigError(
+                _too_large(
+                    f"optimizer.eta=auto, which begins with {CANDIDATES[0]:g},", limit, problem
+                )
+            )
         return rate_by_trials(self, problem, rates, partial(self._start, problem, weights))
 
 
 def _too_large(setting: str, limit: float, problem: Objective) -> str:
     return (
-        f"{setting} is too large: eta * lambda must be below 1. Here lambda = 1/(C m) with C={problem.C:g} and m={problem.m}, so "
+        f"{setting} is too large: eta * lambda must be below 1. Here lambda = 1/(C m) with "
+        f"C={problem.C:g} and m={problem.m}, so "
         f"that optimizer.eta must be below {limit:g}. Set it so, or raise optimizer.C."
     )

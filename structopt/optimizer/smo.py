@@ -17,15 +17,17 @@ from structopt.learning.part_duals import dual_at, gold_residuals, refuse_weight
 
 
 class FactoredSMO(Optimizer):
-    """Dual ascent for margins that moves mass between two outputs of one instance, on marginals over parts.
+    """Dual ascent for margins that moves mass between two outputs of one instance, on marginals
+    over parts.
 
-        y1 = argmax (s + gamma p)^T chi(y),   y0 = argmin over the outputs whose parts all have mu_r > 0
-        e = chi(y1) - chi(y0),   delta = min( (s + gamma p)^T e / (C ||F e||^2),  min_{r in y0, not in y1} mu_r )
-        mu <- mu + delta e,   theta <- theta - C delta F e;      at the start mu = z, theta = 0
+        y1 = argmax (s + gamma p)^T chi(y),   y0 = argmin over the outputs whose parts all have mu_r
+        > 0 e = chi(y1) - chi(y0),   delta = min( (s + gamma p)^T e / (C ||F e||^2),  min_{r in y0,
+        not in y1} mu_r ) mu <- mu + delta e,   theta <- theta - C delta F e;      at the start mu =
+        z, theta = 0
 
-    Every step raises D. When (s + gamma p)^T e is zero for every instance, the marginals are optimal. A pair step costs
-    two maximisations and O(nnz); the marginals take one number a part. Weights of a warm start are refused: no dual
-    point belongs to them.
+    Every step raises D. When (s + gamma p)^T e is zero for every instance, the marginals are
+    optimal. A pair step costs two maximisations and O(nnz); the marginals take one number a part.
+    Weights of a warm start are refused: no dual point belongs to them.
 
     Parameters
     ----------
@@ -36,11 +38,14 @@ class FactoredSMO(Optimizer):
 
     Notes
     -----
-    Taskar, Guestrin and Koller (2003), Max-margin Markov networks; compared with in Bartlett et al. (2004), section 5.
-    Needs locally consistent marginals to be marginals of a distribution, which is so on chains.
+    Taskar, Guestrin and Koller (2003), Max-margin Markov networks; compared with in Bartlett et al.
+    (2004), section 5. Needs locally consistent marginals to be marginals of a distribution, which
+    is so on chains.
     """
 
-    def __init__(self, C: float = 1.0, epochs: int = 30, tolerance: float = 0.0, steps: int = 1) -> None:
+    def __init__(
+        self, C: float = 1.0, epochs: int = 30, tolerance: float = 0.0, steps: int = 1
+    ) -> None:
         options.check(C=C, epochs=epochs)
         options.check_tolerance(tolerance)
         options.at_least("steps", steps, 1)
@@ -56,12 +61,16 @@ class FactoredSMO(Optimizer):
         """Passes that keep marginals of every instance."""
         modules = ("structopt.kernels.learn.smo", "structopt.kernels.features.bundles")
         bound = "its marginals are of the outputs of the data that they were made with"
-        return Plan(tolerance=self.tolerance, kernel_modules=modules, weights=("theta",), bound=bound)
+        return Plan(
+            tolerance=self.tolerance, kernel_modules=modules, weights=("theta",), bound=bound
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights, and dual variables of all parts."""
         state = {"weights": sizes.weight_vector, "dual variables": sizes.part_vector}
-        return Footprint(state, step=sizes.weight_vector, gradients=True, mapped=("dual variables",))
+        return Footprint(
+            state, step=sizes.weight_vector, gradients=True, mapped=("dual variables",)
+        )
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the gold outputs, hence from zero weights."""
@@ -85,7 +94,13 @@ def pass_over(problem: Objective, state: State, steps: int) -> Report:
     from structopt.kernels.learn.smo import smo_pass
 
     totals, order, residuals = np.zeros(3), problem.order(state["epoch"]), state["residuals"][0]
-    problem.run(smo_pass, order, state["theta"], problem.C, problem.loss.gamma, steps, residuals, totals)
+    problem.run(
+        smo_pass, order, state["theta"], problem.C, problem.loss.gamma, steps, residuals, totals
+    )
     state["theta"] = weights_at(problem, residuals)
     finished = "" if totals[2] else "no instance has two outputs to move mass between"
-    return Report(loss=float(totals[0]), dual=dual_at(problem, state["theta"], float(totals[1])), finished=finished)
+    return Report(
+        loss=float(totals[0]),
+        dual=dual_at(problem, state["theta"], float(totals[1])),
+        finished=finished,
+    )

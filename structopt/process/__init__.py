@@ -1,1 +1,3 @@
-"""The process that works: signals that end it, locks of the folders that it works in, limits of time."""
+"""The process that works: signals that end it, locks of the folders that it works in, limits of
+time.
+"""

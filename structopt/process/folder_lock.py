@@ -1,7 +1,8 @@
 """The lock of a run's or sweep's folder: one process at a time trains in it.
 
-The file ``run.lock`` says which process that is, and the operating system holds it for as long as that process lives, where the
-file system knows such locks (``flock``). So what a killed process left is known to be stale, and is taken over.
+The file ``run.lock`` says which process that is, and the operating system holds it for as long as
+that process lives, where the file system knows such locks (``flock``). So what a killed process
+left is known to be stale, and is taken over.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Holder:
     pid : int
     host : str
     started : str
-        When the process began, as its system counts; it tells apart two processes of the same number. Empty where unknown.
+        When the process began, as its system counts; it tells apart two processes of the same
+        number. Empty where unknown.
     since : str
         When it took the lock.
     command : str
@@ -57,7 +59,13 @@ class Holder:
     def current(cls) -> Holder:
         """Return this process, as it holds a lock from now on."""
         pid, command = os.getpid(), shlex.join(["structopt", *sys.argv[1:]])
-        return cls(pid, socket.gethostname(), start_of(pid) or "", datetime.now().isoformat(" ", "seconds"), command)
+        return cls(
+            pid,
+            socket.gethostname(),
+            start_of(pid) or "",
+            datetime.now().isoformat(" ", "seconds"),
+            command,
+        )
 
     @property
     def is_here(self) -> bool:
@@ -67,17 +75,25 @@ class Holder:
     @property
     def is_current(self) -> bool:
         """Whether it is this process."""
-        return self.is_here and self.pid == os.getpid() and self.started == (start_of(self.pid) or "")
+        return (
+            self.is_here and self.pid == os.getpid() and self.started == (start_of(self.pid) or "")
+        )
 
     @property
     def is_dead(self) -> bool:
-        """Whether it is known to have ended: a process of this machine of which there is nothing left."""
-        return self.is_here and (start_of(self.pid) is None or self.started not in ("", start_of(self.pid)))
+        """Whether it is known to have ended: a process of this machine of which there is nothing
+        left.
+        """
+        return self.is_here and (
+            start_of(self.pid) is None or self.started not in ("", start_of(self.pid))
+        )
 
 
 @dataclass
 class _Lock:
-    """A lock that this process holds: by which thread, how many times one within the other, and whether it made the folder."""
+    """A lock that this process holds: by which thread, how many times one within the other, and
+    whether it made the folder.
+    """
 
     path: Path
     descriptor: int
@@ -92,7 +108,8 @@ _held: dict[Path, _Lock] = {}
 
 @contextmanager
 def locked(folder: Path, wait: float = 0.0) -> Iterator[None]:
-    """Hold the lock of a folder, which is made where it is missing; within itself the same thread may hold it again.
+    """Hold the lock of a folder, which is made where it is missing; within itself the same thread
+    may hold it again.
 
     Parameters
     ----------
@@ -133,7 +150,9 @@ def release_all() -> None:
 
 
 def read_holder(folder: Path) -> Holder | None:
-    """Return who holds or held the lock of a folder; None where there is no lock, or nothing that can be read in it."""
+    """Return who holds or held the lock of a folder; None where there is no lock, or nothing that
+    can be read in it.
+    """
     try:
         return Holder(**json.loads((folder / LOCK).read_text(encoding="utf8")))
     except (OSError, ValueError, TypeError):
@@ -148,9 +167,16 @@ def announce_end(folder: Path) -> None:
 
 
 def start_of(pid: int) -> str | None:
-    """Return when a process of this machine began, as its system counts; empty where that is unknown, None if there is none."""
+    """Return when a process of this machine began, as its system counts; empty where that is
+    unknown, None if there is none.
+    """
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf8", errors="replace").rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{pid}/stat")
+            .read_text(encoding="utf8", errors="replace")
+            .rpartition(")")[2]
+            .split()
+        )
     except (FileNotFoundError, ProcessLookupError):
         return None if Path("/proc/self/stat").exists() else _start_by_ps(pid)
     except OSError:
@@ -159,13 +185,18 @@ def start_of(pid: int) -> str | None:
     state, ticks = fields[0], fields[19]
     if state in "ZX":  # a zombie has ended
         return None
-    return f"{ticks} ticks after boot {boot.read_text(encoding='utf8').strip() if boot.is_file() else ''}"
+    return (
+        f"{ticks} ticks after boot "
+        f"{boot.read_text(encoding='utf8').strip() if boot.is_file() else ''}"
+    )
 
 
 def _start_by_ps(pid: int) -> str | None:
     """The same on systems that have no /proc."""
     try:
-        shown = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        shown = subprocess.run(
+            ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+        )
     except OSError:
         return ""
     return shown.stdout.strip() or None
@@ -179,7 +210,8 @@ def _acquired(folder: Path, end: float) -> _Lock:
             try:
                 folder.mkdir(parents=True)
             except FileExistsError:
-                if folder.is_file():  # exist_ok would refuse what is no folder, also a folder that is gone by now
+                # exist_ok would refuse what is no folder, also a folder that is gone by now
+                if folder.is_file():
                     raise
             if lock := _attempt(folder):
                 lock.made_folder = is_new
@@ -193,7 +225,8 @@ def _acquired(folder: Path, end: float) -> _Lock:
 
 
 def _attempt(folder: Path) -> _Lock | None:
-    """Take the lock of a folder now; None where its file or the folder was deleted meanwhile, so that it is to be tried again.
+    """Take the lock of a folder now; None where its file or the folder was deleted meanwhile, so
+    that it is to be tried again.
 
     Raises
     ------
@@ -203,7 +236,8 @@ def _attempt(folder: Path) -> _Lock | None:
     path = folder / LOCK
     try:
         descriptor, is_new = _open(path)
-    except FileNotFoundError:  # the process that made the folder has just released it, and deleted the folder
+    except FileNotFoundError:
+        # the process that made the folder has just released it, and deleted the folder
         return None
     try:
         if _is_ours(descriptor, is_new, folder):
@@ -218,7 +252,9 @@ def _attempt(folder: Path) -> _Lock | None:
 
 
 def _is_ours(descriptor: int, is_new: bool, folder: Path) -> bool:
-    """Whether the file that was opened is the folder's lock now, and this process has it; FolderInUseError where another has."""
+    """Whether the file that was opened is the folder's lock now, and this process has it;
+    FolderInUseError where another has.
+    """
     path, locks = folder / LOCK, _system_lock(descriptor)
     if locks is False:
         raise _refusal(folder, read_holder(folder))
@@ -250,7 +286,9 @@ def _open(path: Path) -> tuple[int, bool]:
 
 
 def _system_lock(descriptor: int) -> bool | None:
-    """Have the system lock a file; False where another process has it, None where there are no such locks."""
+    """Have the system lock a file; False where another process has it, None where there are no such
+    locks.
+    """
     try:
         import fcntl
     except ImportError:
@@ -267,12 +305,22 @@ def _system_lock(descriptor: int) -> bool | None:
 def _refusal(folder: Path, holder: Holder | None) -> FolderInUseError:
     """The error that says who is training in a folder, and what to do."""
     if holder is None:
-        return FolderInUseError(f"{folder}: another process is training here. Wait until it ends, or name another folder.")
-    who = f"process {holder.pid} on {holder.host} is training here, since {holder.since} ({holder.command})"
+        return FolderInUseError(
+            f"{folder}: another process is training here. Wait until it ends, or name another "
+            "folder."
+        )
+    who = (
+        f"process {holder.pid} on {holder.host} is training here, since {holder.since} "
+        f"({holder.command})"
+    )
     if holder.is_here and holder.started:
-        return FolderInUseError(f"{folder}: {who}. Wait until it ends, stop it (kill {holder.pid}), or name another folder.")
+        return FolderInUseError(
+            f"{folder}: {who}. Wait until it ends, stop it (kill {holder.pid}), or name another "
+            "folder."
+        )
     return FolderInUseError(
-        f"{folder}: {who}. Wait until it ends. If it is known to be dead, delete {folder / LOCK} and type this again."
+        f"{folder}: {who}. Wait until it ends. If it is known to be dead, delete {folder / LOCK} "
+        "and type this again."
     )
 
 

@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 NEW = 200_000
-"""Objects that come before Python looks through them; its own 700 fit programs that make few which stay."""
+"""Objects that come before Python looks through them; its own 700 fit programs that make few which
+stay.
+"""
 
 
 @contextmanager
 def rarely_collected() -> Iterator[None]:
     """While this lasts, let Python look for cycles of objects seldom.
 
-    What a command makes at its start stays: modules, kernels, configs. Looking through it again and again takes a fifteenth of a
-    short command. Objects that no cycle holds are freed at once, as ever.
+    What a command makes at its start stays: modules, kernels, configs. Looking through it again and
+    again takes a fifteenth of a short command. Objects that no cycle holds are freed at once, as
+    ever.
     """
     before = gc.get_threshold()
     gc.set_threshold(NEW, *before[1:])

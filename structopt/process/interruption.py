@@ -1,7 +1,9 @@
-"""Signals that end a run, all in the same way: Ctrl-C, a request to terminate, a terminal that was closed. None is lost.
+"""Signals that end a run, all in the same way: Ctrl-C, a request to terminate, a terminal that was
+closed. None is lost.
 
-Python drops the exception of a signal that comes while a finaliser or a callback runs: it prints such an exception at most, and
-goes on. So the signal is also noted, and `obey` raises it where work can end cleanly.
+Python drops the exception of a signal that comes while a finaliser or a callback runs: it prints
+such an exception at most, and goes on. So the signal is also noted, and `obey` raises it where work
+can end cleanly.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from typing import Any
 from structopt.kernels.waist import compiling
 from structopt.process import folder_lock
 
-DEFAULTS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+DEFAULTS: dict[int, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+}
 """The signals that end a run, and the handlers of them that are replaced."""
 HANGUP = getattr(signal, "SIGHUP", None)  # Windows has none
 if HANGUP is not None:
@@ -56,10 +61,16 @@ class Signals:
     @property
     def name(self) -> str:
         """How the run was ended, in a word or two."""
-        return f"interrupted by {signal.Signals(self.number).name}" if self.number not in (None, signal.SIGINT) else "interrupted"
+        return (
+            f"interrupted by {signal.Signals(self.number).name}"
+            if self.number not in (None, signal.SIGINT)
+            else "interrupted"
+        )
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Note a signal and raise KeyboardInterrupt; at a second one of an impatient user, end the process at once."""
+        """Note a signal and raise KeyboardInterrupt; at a second one of an impatient user, end the
+        process at once.
+        """
         if self.number is None:
             self.number, self._came = number, time.monotonic()
             silence_closed_terminal()
@@ -78,15 +89,18 @@ _signals: Signals | None = None
 def noted() -> Iterator[Signals]:
     """Note the signals that end a run while this lasts, beside raising them as KeyboardInterrupt.
 
-    Only Python's own handlers are replaced, not those of the program that calls us, nor those of signals that are ignored, as
-    ``nohup`` does, and shells for background jobs. Within itself it changes nothing.
+    Only Python's own handlers are replaced, not those of the program that calls us, nor those of
+    signals that are ignored, as ``nohup`` does, and shells for background jobs. Within itself it
+    changes nothing.
     """
     global _signals
     if _signals is not None or threading.current_thread() is not threading.main_thread():
         yield _signals or Signals()
         return
     _signals = Signals()
-    replaced = [number for number, default in DEFAULTS.items() if signal.getsignal(number) is default]
+    replaced = [
+        number for number, default in DEFAULTS.items() if signal.getsignal(number) is default
+    ]
     for number in replaced:
         signal.signal(number, _signals.handle)
     unraisable = sys.unraisablehook
@@ -116,7 +130,9 @@ def obey() -> None:
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """Let the closing work of a run come to its end: a first signal is noted only, a second one ends the process at once."""
+    """Let the closing work of a run come to its end: a first signal is noted only, a second one
+    ends the process at once.
+    """
     silence_closed_terminal()
     signals = _signals or Signals()
     signals.put_off += 1
@@ -129,7 +145,8 @@ def put_off() -> Iterator[None]:
 
 @contextmanager
 def before_errors() -> Iterator[None]:
-    """Let an interrupt come before an error that it led to: an import or a library that was interrupted midway may raise its own.
+    """Let an interrupt come before an error that it led to: an import or a library that was
+    interrupted midway may raise its own.
 
     Errors of closing work, such as a full disk, are raised as they are.
     """
@@ -153,12 +170,15 @@ def prepared(prepare: Callable[[], None]) -> Iterator[None]:
 
 
 def request() -> None:
-    """End the work of this process as a signal would, from any of its threads; nothing where one came before."""
+    """End the work of this process as a signal would, from any of its threads; nothing where one
+    came before.
+    """
     if _signals is None or _signals.number is not None:
         return
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) == _signals.handle:
-            if hasattr(signal, "pthread_kill"):  # which also ends a system call of the main thread that waits
+            # which also ends a system call of the main thread that waits
+            if hasattr(signal, "pthread_kill"):
                 signal.pthread_kill(threading.main_thread().ident or 0, number)
             else:
                 _thread.interrupt_main(number)
@@ -176,7 +196,8 @@ def end_at_once(code: int) -> None:
 
 
 def silence_closed_terminal() -> None:
-    """Where the terminal of stdout or stderr was closed, send what is written there nowhere, so that no run fails by it.
+    """Where the terminal of stdout or stderr was closed, send what is written there nowhere, so
+    that no run fails by it.
 
     Who ignores SIGHUP, as ``nohup`` does, is not told that it was closed.
     """
@@ -195,10 +216,16 @@ def silence_closed_terminal() -> None:
 
 
 def _all_but_interrupts(hook: Callable[[Any], Any]) -> Callable[[Any], None]:
-    """The hook for exceptions that Python drops, which is not called for interrupts: they are noted, and raised later."""
+    """The hook for exceptions that Python drops, which is not called for interrupts: they are
+    noted, and raised later.
+    """
 
     def call(dropped: Any) -> None:
-        if not (_signals is not None and _signals.number is not None and issubclass(dropped.exc_type, KeyboardInterrupt)):
+        if not (
+            _signals is not None
+            and _signals.number is not None
+            and issubclass(dropped.exc_type, KeyboardInterrupt)
+        ):
             hook(dropped)
 
     return call

@@ -1,4 +1,6 @@
-"""A limit on the time of work that nobody needs to wait for, such as the evaluation of a run that was interrupted."""
+"""A limit on the time of work that nobody needs to wait for, such as the evaluation of a run that
+was interrupted.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from types import FrameType
 from typing import Any, NoReturn
 
 
-class TimeIsUp(BaseException):  # no Exception: no handler of errors on the way shall take it for one
+# no Exception: no handler of errors on the way shall take it for one
+class TimeIsUp(BaseException):
     """The time is up."""
 
 
@@ -20,7 +23,10 @@ def at_most(seconds: float) -> Iterator[None]:
 
     In other threads than the main one, and on systems without timers, it is raised at once.
     """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    if (
+        not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
         raise TimeIsUp
     with alarm(seconds, _raise):
         yield
@@ -28,7 +34,9 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def alarm(seconds: float, handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
-    """Have a handler called once so many seconds have passed, unless the work within has ended; in the main thread."""
+    """Have a handler called once so many seconds have passed, unless the work within has ended; in
+    the main thread.
+    """
     before = signal.signal(signal.SIGALRM, handler)
     timer = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:

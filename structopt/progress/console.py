@@ -1,4 +1,5 @@
-"""What reaches the terminal beside results: the messages of structopt and its plugins, and none of the libraries they stand on.
+"""What reaches the terminal beside results: the messages of structopt and its plugins, and none of
+the libraries they stand on.
 
 Warnings of libraries go to the log of the run, where there is one.
 """
@@ -22,11 +23,15 @@ _tidied: list[bool] = []
 
 
 class Ours(logging.Filter):
-    """Lets messages of structopt and its plugins through; of these, with ``quiet=true``, errors alone."""
+    """Lets messages of structopt and its plugins through; of these, with ``quiet=true``, errors
+    alone.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a record is shown; the line of the display makes room for it."""
-        passes = record.name.partition(".")[0] in packages() and (not is_quiet() or record.levelno >= logging.ERROR)
+        passes = record.name.partition(".")[0] in packages() and (
+            not is_quiet() or record.levelno >= logging.ERROR
+        )
         if passes:
             display.clear()
         return passes
@@ -36,14 +41,20 @@ class Ours(logging.Filter):
 def packages() -> frozenset[str]:
     """The packages of all installed components."""
     groups = entry_points()
-    ours = {point.value.partition(".")[0].partition(":")[0] for name in groups.groups if name.startswith("structopt.")
-            for point in groups.select(group=name)}  # fmt: skip
+    ours = {
+        point.value.partition(".")[0].partition(":")[0]
+        for name in groups.groups
+        if name.startswith("structopt.")
+        for point in groups.select(group=name)
+    }
     return frozenset(ours | {"structopt", "__main__"})
 
 
 @contextmanager
 def tidy() -> Iterator[None]:
-    """Keep warnings of libraries from the terminal while this lasts, unless Python was started with options about warnings."""
+    """Keep warnings of libraries from the terminal while this lasts, unless Python was started with
+    options about warnings.
+    """
     if _tidied:
         yield
         return
@@ -61,7 +72,9 @@ def tidy() -> Iterator[None]:
 
 @contextmanager
 def tidy_fallback() -> Iterator[None]:
-    """Filter what Python shows on stderr in programs that have set up no logging, while this lasts."""
+    """Filter what Python shows on stderr in programs that have set up no logging, while this
+    lasts.
+    """
     filtered, last_resort = Ours(), logging.lastResort
     if last_resort is not None:
         last_resort.addFilter(filtered)
@@ -89,7 +102,9 @@ class _Once(logging.Filter):
 
 @contextmanager
 def said_once() -> Iterator[None]:
-    """Show messages that differ in their numbers only, or in the places that they are about, once while this lasts."""
+    """Show messages that differ in their numbers only, or in the places that they are about, once
+    while this lasts.
+    """
     once, last_resort = _Once(), logging.lastResort
     handlers = [*logging.getLogger().handlers, *([last_resort] if last_resort is not None else [])]
     for handler in handlers:
@@ -113,18 +128,28 @@ def say(text: str, error: bool = False) -> None:
 
 def log_file() -> Path | None:
     """Return the file that messages go to, where there is one."""
-    files = [one.baseFilename for one in logging.getLogger().handlers if isinstance(one, logging.FileHandler)]
+    files = [
+        one.baseFilename
+        for one in logging.getLogger().handlers
+        if isinstance(one, logging.FileHandler)
+    ]
     return Path(files[0]) if files else None
 
 
 @contextmanager
 def logged_in(folder: Path) -> Iterator[None]:
-    """Log into a run's folder, and warnings on stderr too, where nobody has set up logging: as Hydra does for new runs."""
+    """Log into a run's folder, and warnings on stderr too, where nobody has set up logging: as
+    Hydra does for new runs.
+    """
     root = logging.getLogger()
     if root.handlers:
         yield
         return
-    level, stream, file = root.level, logging.StreamHandler(sys.stderr), logging.FileHandler(folder / LOG, encoding="utf8")
+    level, stream, file = (
+        root.level,
+        logging.StreamHandler(sys.stderr),
+        logging.FileHandler(folder / LOG, encoding="utf8"),
+    )
     stream.setLevel(logging.WARNING)
     stream.addFilter(Ours())
     file.setFormatter(logging.Formatter("[%(asctime)s][%(name)s][%(levelname)s] - %(message)s"))

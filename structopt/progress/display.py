@@ -1,7 +1,8 @@
 """Phases as people see them on stderr.
 
-On a terminal there is one line, which is written over. Where a phase took a second or more, a line of it stays. Elsewhere (a
-file, a pipe, the log of a batch system) nothing is said of short commands, and then a line every ten seconds of work.
+On a terminal there is one line, which is written over. Where a phase took a second or more, a line
+of it stays. Elsewhere (a file, a pipe, the log of a batch system) nothing is said of short
+commands, and then a line every ten seconds of work.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Display:
     Attributes
     ----------
     silent : bool
-        Whether to show nothing, as in jobs beside others; with ``quiet=true`` nothing is shown either.
+        Whether to show nothing, as in jobs beside others; with ``quiet=true`` nothing is shown
+        either.
     log : Path or None
         The log of the run, which lines name.
     """
@@ -53,10 +55,16 @@ class Display:
         """Leave a line of a long phase on a terminal."""
         if self.silent or is_quiet() or not _is_terminal():
             return
-        kernels, seconds = compiling.STATE.compiled - phase.compiled, compiling.STATE.seconds - phase.compiling_seconds
+        kernels, seconds = (
+            compiling.STATE.compiled - phase.compiled,
+            compiling.STATE.seconds - phase.compiling_seconds,
+        )
         nested = bool(phases.under_way())
         if kernels and seconds >= WORTH_A_LINE and not nested:
-            self._leave(f"compiled {kernels} kernels in {seconds:.1f} s, once: the next runs read them from the disk")
+            self._leave(
+                f"compiled {kernels} kernels in {seconds:.1f} s, once: the next runs read them "
+                "from the disk"
+            )
         if phase.lasting and phase.clock.seconds >= WORTH_A_LINE:
             self._leave(f"{phase.title}: {phase.clock.seconds:.1f} s")
         self.clear()
@@ -117,7 +125,9 @@ class Display:
 
 
 def terminal_line() -> str:
-    """The phases under way as a line of a terminal: the innermost that has a line of its own, or else all of them."""
+    """The phases under way as a line of a terminal: the innermost that has a line of its own, or
+    else all of them.
+    """
     if text := compiling_text():
         return text
     entered = phases.under_way()
@@ -130,7 +140,9 @@ def terminal_line() -> str:
 
 
 def plain_line() -> str:
-    """The phases under way, from the outermost to the innermost, in words; empty where there is none."""
+    """The phases under way, from the outermost to the innermost, in words; empty where there is
+    none.
+    """
     return compiling_text() or ": ".join(_text(one) for one in phases.under_way())
 
 
@@ -140,7 +152,10 @@ def compiling_text() -> str:
     present = now - state.since if state.kernel else 0.0
     if not state.kernel or (present < NOTICED and not state.compiled):
         return ""
-    return f"compiling kernels, once, which takes about a minute: {state.compiled} so far, {clock(state.seconds + present)}"
+    return (
+        f"compiling kernels, once, which takes about a minute: {state.compiled} so far, "
+        f"{clock(state.seconds + present)}"
+    )
 
 
 def clock(seconds: float) -> str:

@@ -1,7 +1,9 @@
-"""The phases of a command: what it is doing, since when, and how far it has come. They know no terminal.
+"""The phases of a command: what it is doing, since when, and how far it has come. They know no
+terminal.
 
-Reading, featurising, training, evaluating and recording are entered one after the other, perhaps one within another, by those
-who do the work. A display (`structopt.progress.display`) looks at them now and then from a thread of its own.
+Reading, featurising, training, evaluating and recording are entered one after the other, perhaps
+one within another, by those who do the work. A display (`structopt.progress.display`) looks at them
+now and then from a thread of its own.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ class Phase:
     @property
     def share(self) -> float | None:
         """How much of its visits is made, from 0 to 1; None where nobody knows."""
-        return min(1.0, (halting.visits() - self.first_visit) / self.visits) if self.visits else None
+        return (
+            min(1.0, (halting.visits() - self.first_visit) / self.visits) if self.visits else None
+        )
 
 
 class Listener(Protocol):
@@ -77,7 +81,9 @@ def phase(
     remark: Callable[[], str] | None = None,
     lasting: bool = True,
 ) -> Iterator[None]:
-    """Enter a phase, and leave it however the work ends; parameters as of `Phase`. Of other threads than the main one none is."""
+    """Enter a phase, and leave it however the work ends; parameters as of `Phase`. Of other threads
+    than the main one none is.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

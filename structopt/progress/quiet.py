@@ -20,7 +20,9 @@ def be_quiet(quiet: bool) -> None:
 
 @contextmanager
 def quietly(quiet: bool = False) -> Iterator[None]:
-    """Show errors alone while this lasts, if `quiet`; whatever is asked for meanwhile is forgotten at its end."""
+    """Show errors alone while this lasts, if `quiet`; whatever is asked for meanwhile is forgotten
+    at its end.
+    """
     before = list(_asked)
     be_quiet(quiet)
     try:

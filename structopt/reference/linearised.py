@@ -15,8 +15,8 @@ cp: Any = cvxpy  # its type hints are incomplete
 def linearised_step(theta: Array, loss: float, gradient: Array, C: float) -> Array:
     """Minimise 1/(2C) ||theta' - theta||^2 + max(0, L + (theta' - theta)^T grad L) over theta'.
 
-    Problem (13) of Martins et al. (2010), where C = 1/(lambda m): the loss is replaced by its tangent at theta, and by 0
-    where the tangent is negative.
+    Problem (13) of Martins et al. (2010), where C = 1/(lambda m): the loss is replaced by its
+    tangent at theta, and by 0 where the tangent is negative.
     """
     move, slack = cp.Variable(len(theta)), cp.Variable()
     objective = cp.sum_squares(move) / 2 + C * slack

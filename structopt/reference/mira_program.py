@@ -18,7 +18,8 @@ cp: Any = cvxpy  # its type hints are incomplete
 
 
 def k_best_step(theta: Array, rows: Array, offsets: Array, C: float) -> Array:
-    """Minimise 1/2 ||theta' - theta||^2 + C xi  over theta' and xi >= 0, with xi >= rows theta' + offsets.
+    """Minimise 1/2 ||theta' - theta||^2 + C xi  over theta' and xi >= 0, with xi >= rows theta' +
+    offsets.
 
     Parameters
     ----------
@@ -31,8 +32,8 @@ def k_best_step(theta: Array, rows: Array, offsets: Array, C: float) -> Array:
 
     Notes
     -----
-    Problem (17) of Martins et al. (2010) with finitely many half-spaces, here called planes. The step is in the span of the
-    rows, and is computed in an orthonormal basis of that span.
+    Problem (17) of Martins et al. (2010) with finitely many half-spaces, here called planes. The
+    step is in the span of the rows, and is computed in an orthonormal basis of that span.
     """
     if not rows.any():
         return theta.copy()
@@ -43,11 +44,12 @@ def k_best_step(theta: Array, rows: Array, offsets: Array, C: float) -> Array:
 def solve_step(coordinates: Array, heights: Array, C: float) -> Array:
     """Minimise 1/2 ||x||^2 + C max(0, max_j x^T coordinates[:, j] + heights[j]).
 
-    The solver guesses the active set and solves for it. An interior-point method is less accurate where a plane is only just
-    active.
+    The solver guesses the active set and solves for it. An interior-point method is less accurate
+    where a plane is only just active.
     """
     problem, move, parameters = _program(*coordinates.shape)
-    scale = max(1.0, float(np.abs(coordinates).max()))  # x = y / scale keeps the solver's numbers near 1
+    # x = y / scale keeps the solver's numbers near 1
+    scale = max(1.0, float(np.abs(coordinates).max()))
     values = coordinates / scale, heights, np.array(C * scale * scale)
     for parameter, value in zip(parameters, values, strict=True):
         parameter.value = value
@@ -59,15 +61,30 @@ def solve_step(coordinates: Array, heights: Array, C: float) -> Array:
 def _program(size: int, planes: int) -> tuple[Any, Any, tuple[Any, Any, Any]]:
     """Compile the program, once for all programs of the same sizes."""
     move, slack = cp.Variable(size), cp.Variable(nonneg=True)
-    coordinates, heights, C = cp.Parameter((size, planes)), cp.Parameter(planes), cp.Parameter(nonneg=True)
+    coordinates, heights, C = (
+        cp.Parameter((size, planes)),
+        cp.Parameter(planes),
+        cp.Parameter(nonneg=True),
+    )
     objective = cp.Minimize(cp.sum_squares(move) / 2 + C * slack)
-    return cp.Problem(objective, [coordinates.T @ move + heights <= slack]), move, (coordinates, heights, C)
+    return (
+        cp.Problem(objective, [coordinates.T @ move + heights <= slack]),
+        move,
+        (coordinates, heights, C),
+    )
 
 
 def step_difference(
-    problem: Objective, i: int, before: Array, after: Array, residuals: Array, heights: Array, C: float
+    problem: Objective,
+    i: int,
+    before: Array,
+    after: Array,
+    residuals: Array,
+    heights: Array,
+    C: float,
 ) -> float:
-    """Compare a step of instance i with the solution of its program, on the weights that its planes read.
+    """Compare a step of instance i with the solution of its program, on the weights that its planes
+    read.
 
     Parameters
     ----------
@@ -93,9 +110,13 @@ def step_difference(
 
 
 def planes_over_weights(problem: Objective, i: int, residuals: Array) -> tuple[Array, Array]:
-    """Return the indices of the weights that some planes of instance i read, and a_j = F r_j on them, one row a plane."""
+    """Return the indices of the weights that some planes of instance i read, and a_j = F r_j on
+    them, one row a plane.
+    """
     gradients = [_gradient(problem, i, r) for r in residuals]
-    touched = np.unique(np.concatenate([np.zeros(0, np.int64), *(indices for indices, _ in gradients)]))
+    touched = np.unique(
+        np.concatenate([np.zeros(0, np.int64), *(indices for indices, _ in gradients)])
+    )
     rows = np.zeros((len(gradients), len(touched)))
     for row, (indices, values) in zip(rows, gradients, strict=True):
         row[np.searchsorted(touched, indices)] = values

@@ -37,11 +37,14 @@ class Optimum(NamedTuple):
     value: float
 
 
-def minimum(instances: Sequence[Listed], C: float, beta: float, gamma: float, penalty: Penalty = L2) -> Optimum:
-    """Minimise P(theta) = R(theta) + (1/m) sum_i L_i(theta), with lambda = 1/(C m) before the terms of the penalty R.
+def minimum(
+    instances: Sequence[Listed], C: float, beta: float, gamma: float, penalty: Penalty = L2
+) -> Optimum:
+    """Minimise P(theta) = R(theta) + (1/m) sum_i L_i(theta), with lambda = 1/(C m) before the terms
+    of the penalty R.
 
-    L is a log-sum-exp over the outputs, or a maximum where beta = inf; Martins et al. (2010), equations (2), (3) and (8).
-    Solved as m C P(theta), a sum of terms of like size.
+    L is a log-sum-exp over the outputs, or a maximum where beta = inf; Martins et al. (2010),
+    equations (2), (3) and (8). Solved as m C P(theta), a sum of terms of like size.
     """
     theta = cp.Variable(instances[0].differences.shape[1])
     losses = [_loss(theta, instance, beta, gamma) for instance in instances]

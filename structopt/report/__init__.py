@@ -1,1 +1,3 @@
-"""Several runs side by side: a table, learning curves, and whether they differ by more than chance."""
+"""Several runs side by side: a table, learning curves, and whether they differ by more than
+chance.
+"""

@@ -1,4 +1,6 @@
-"""Paired bootstrap over the instances of a corpus: whether the difference of two systems is more than chance."""
+"""Paired bootstrap over the instances of a corpus: whether the difference of two systems is more
+than chance.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,15 @@ class Difference:
 def resampled(outcomes: Any, metric: str, samples: int, seed: int) -> Array:
     """Compute a metric on corpora of as many instances, drawn from this one with replacement.
 
-    The metric is computed from the counts of all drawn instances together, as it is of a corpus, and is not a mean over
-    instances. The same seed draws the same instances of every system with as many instances: that is the pairing.
+    The metric is computed from the counts of all drawn instances together, as it is of a corpus,
+    and is not a mean over instances. The same seed draws the same instances of every system with as
+    many instances: that is the pairing.
 
     Parameters
     ----------
     outcomes : Outcomes
-        As a task's ``outcomes`` returns them: an object with a length, and ``scores(times)`` of the corpus in which instance i
-        is repeated ``times[i]`` times.
+        As a task's ``outcomes`` returns them: an object with a length, and ``scores(times)`` of the
+        corpus in which instance i is repeated ``times[i]`` times.
     metric : str
     samples : int
     seed : int
@@ -52,7 +55,8 @@ def resampled(outcomes: Any, metric: str, samples: int, seed: int) -> Array:
     Returns
     -------
     float64, shape (samples,)
-        NaN where the drawn instances do not have the metric, such as the F1 of a type that none of them has.
+        NaN where the drawn instances do not have the metric, such as the F1 of a type that none of
+        them has.
     """
     generator, m = np.random.default_rng(seed), len(outcomes)
     values = np.empty(samples)
@@ -63,12 +67,14 @@ def resampled(outcomes: Any, metric: str, samples: int, seed: int) -> Array:
 
 
 def difference(value: float, resamples: Array) -> Difference:
-    r"""Compute the interval and the p-value of a difference d, from the differences d*_b on resamples.
+    r"""Compute the interval and the p-value of a difference d, from the differences d*_b on
+    resamples.
 
         p = (1 + #{b : |d*_b - d| >= |d|}) / (B + 1)
 
-    The differences on resamples lie around d as d lies around the true difference; moved to lie around 0 they show what
-    differences chance alone makes, of either sign. The ones count the corpus itself among its resamples: p is never 0.
+    The differences on resamples lie around d as d lies around the true difference; moved to lie
+    around 0 they show what differences chance alone makes, of either sign. The ones count the
+    corpus itself among its resamples: p is never 0.
 
     Parameters
     ----------
@@ -79,22 +85,26 @@ def difference(value: float, resamples: Array) -> Difference:
 
     Notes
     -----
-    Efron and Tibshirani, *An Introduction to the Bootstrap* (1993), ch. 13 (percentile interval) and 16 (tests by moving to the
-    null hypothesis); for F1 and BLEU of sentences Koehn, *Statistical significance tests for machine translation evaluation*
-    (2004), who counts how often d*_b has the sign of d, on one side.
+    Efron and Tibshirani, *An Introduction to the Bootstrap* (1993), ch. 13 (percentile interval)
+    and 16 (tests by moving to the null hypothesis); for F1 and BLEU of sentences Koehn,
+    *Statistical significance tests for machine translation evaluation* (2004), who counts how often
+    d*_b has the sign of d, on one side.
     """
     known = resamples[np.isfinite(resamples)]
     if not len(known):
         return Difference(value, np.nan, np.nan, 1.0)
-    extreme = np.abs(known - value) >= abs(value) - 1e-12  # a sum in another order is not another value
+    # a sum in another order is not another value
+    extreme = np.abs(known - value) >= abs(value) - 1e-12
     low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Difference(value, float(low), float(high), float((1 + extreme.sum()) / (1 + len(known))))
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Correct the p-values of several comparisons, so that the chance of any false alarm among them is below the level.
+    """Correct the p-values of several comparisons, so that the chance of any false alarm among them
+    is below the level.
 
-    The i-th smallest of k is multiplied by k - i + 1; none becomes smaller than one before it, or more than 1.
+    The i-th smallest of k is multiplied by k - i + 1; none becomes smaller than one before it, or
+    more than 1.
 
     Notes
     -----

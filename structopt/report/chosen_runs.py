@@ -1,4 +1,6 @@
-"""The runs to compare: found by folders of runs and sweeps, ids of MLflow runs, and names of MLflow experiments."""
+"""The runs to compare: found by folders of runs and sweeps, ids of MLflow runs, and names of MLflow
+experiments.
+"""
 
 from __future__ import annotations
 
@@ -64,17 +66,24 @@ def _named(word: str, store: Store, downloads: Path) -> list[Candidate]:
         return [Candidate(record, *_tracked(record.folder)) for record in _of_folder(folder)]
     if word.startswith(ADDRESS) or _RUN_ID.fullmatch(word):
         return [_fetched(word.removeprefix(ADDRESS).partition("/")[0], store, downloads)]
-    raise ConfigError(f"{word}: there is no such folder. Name the folder of a run or of a sweep, or an MLflow run (runs:/ID).")
+    raise ConfigError(
+        f"{word}: there is no such folder. Name the folder of a run or of a sweep, or an MLflow "
+        "run (runs:/ID)."
+    )
 
 
 def _of_folder(folder: Path) -> list[RunRecord]:
     if (folder / JOB).is_file() or (folder / ".hydra").is_dir():
         return [read_run(folder)]
-    jobs = sorted((path.parent.parent for path in folder.glob("*/.hydra/config.yaml")), key=lambda job: (len(job.name), job.name))
+    jobs = sorted(
+        (path.parent.parent for path in folder.glob("*/.hydra/config.yaml")),
+        key=lambda job: (len(job.name), job.name),
+    )
     records = read_sweep(folder) or [read_run(job) for job in jobs]
     if not records:
         raise ConfigError(
-            f"{folder}: this is not the folder of a run (it has no .hydra/config.yaml), nor of a sweep (its folders have none)."
+            f"{folder}: this is not the folder of a run (it has no .hydra/config.yaml), nor of a "
+            "sweep (its folders have none)."
         )
     return records
 
@@ -86,7 +95,9 @@ def _tracked(folder: Path) -> tuple[str, str]:
 
 
 def _fetched(run_id: str, store: Store, downloads: Path) -> Candidate:
-    """Return a run of MLflow, read from its folder where that still exists, else from the files that it logged."""
+    """Return a run of MLflow, read from its folder where that still exists, else from the files
+    that it logged.
+    """
     folder = store.folder_of(run_id)
     if folder is None or not (folder / "metrics.json").is_file():
         folder = store.download(run_id, downloads / run_id)

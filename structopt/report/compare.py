@@ -1,4 +1,6 @@
-"""Several runs compared: found, sorted, held against a baseline, and the comparison written and recorded."""
+"""Several runs compared: found, sorted, held against a baseline, and the comparison written and
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from typing import Any
 
 from structopt.errors import ConfigError, StructoptError, did_you_mean
 from structopt.formats.durable_files import write_bytes
-from structopt.report import chosen_runs, comparison_tables, differences, learning_curves, significance
+from structopt.report import (
+    chosen_runs,
+    comparison_tables,
+    differences,
+    learning_curves,
+    significance,
+)
 from structopt.report.chosen_runs import Candidate
 from structopt.report.mlflow_recording import record
 from structopt.report.mlflow_store import Store
@@ -49,7 +57,11 @@ class Chosen:
     def metrics(self) -> list[str]:
         """Columns of the table."""
         names = [f"{split}.{self.main}" for split in ("dev", "test")]
-        shown = [name for name in names if any(record.metric(name) is not None for record in self.records)]
+        shown = [
+            name
+            for name in names
+            if any(record.metric(name) is not None for record in self.records)
+        ]
         facts = comparison_tables.FACTS.values()
         return shown if self.metric in (*shown, *facts) else [self.metric, *shown]
 
@@ -78,9 +90,15 @@ class Comparison:
         return "\n\n".join(table.markdown() for table in self.tables.values())
 
     def record(self, sweep: Path | None, uri: str) -> None:
-        """Record the comparison beside runs that are tracked; see `structopt.report.mlflow_recording.record`."""
+        """Record the comparison beside runs that are tracked; see
+        `structopt.report.mlflow_recording.record`.
+        """
         titles = self.chosen.titles
-        facts = {"metric": self.chosen.metric, "baseline": titles[self.baseline], "runs": ", ".join(titles)}
+        facts = {
+            "metric": self.chosen.metric,
+            "baseline": titles[self.baseline],
+            "runs": ", ".join(titles),
+        }
         record(self.chosen.runs, facts, sweep, self.folder, uri)
 
 
@@ -92,8 +110,8 @@ def compare(words: Sequence[str], options: Mapping[str, Any]) -> Comparison:
     words : sequence of str
         See `structopt.report.chosen_runs.find`.
     options : mapping
-        ``experiment``, ``uri``, ``metric``, ``baseline``, ``output`` (empty where not typed), ``samples``, ``seed``,
-        ``significance``.
+        ``experiment``, ``uri``, ``metric``, ``baseline``, ``output`` (empty where not typed),
+        ``samples``, ``seed``, ``significance``.
 
     Raises
     ------
@@ -101,9 +119,14 @@ def compare(words: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         If a run is missing, or runs cannot be compared.
     """
     store = Store(options["uri"])
-    output = Path(options["output"] or Path("outputs", "compare", datetime.now().strftime("%Y-%m-%d_%H-%M-%S")))
+    output = Path(
+        options["output"]
+        or Path("outputs", "compare", datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
+    )
     if output.exists() and not output.is_dir():
-        raise ConfigError(f"output={output}: this is a file. Name a folder; it is made where it is missing.")
+        raise ConfigError(
+            f"output={output}: this is a file. Name a folder; it is made where it is missing."
+        )
     candidates = chosen_runs.find(words, options["experiment"], store, output / "runs")
     chosen = _sorted(_finished(candidates), options["metric"])
     baseline = _baseline(chosen, options["baseline"])
@@ -113,9 +136,15 @@ def compare(words: Sequence[str], options: Mapping[str, Any]) -> Comparison:
     return comparison
 
 
-def _tables(chosen: Chosen, baseline: int, options: Mapping[str, Any], store: Store) -> dict[str, comparison_tables.Table]:
-    """Make the tables by name: of the runs, of means over seeds, and of differences to the baseline, as far as there are any."""
-    tables = {"table": comparison_tables.runs_table(chosen.records, chosen.titles, chosen.metrics, 0)}
+def _tables(
+    chosen: Chosen, baseline: int, options: Mapping[str, Any], store: Store
+) -> dict[str, comparison_tables.Table]:
+    """Make the tables by name: of the runs, of means over seeds, and of differences to the
+    baseline, as far as there are any.
+    """
+    tables = {
+        "table": comparison_tables.runs_table(chosen.records, chosen.titles, chosen.metrics, 0)
+    }
     if groups := differences.seed_groups(chosen.records):
         tables["seeds"] = comparison_tables.seeds_table(chosen.records, groups, chosen.metrics)
     if options["significance"] and (tested := _tested(chosen, baseline, options, store)):
@@ -131,10 +160,16 @@ def _finished(candidates: Sequence[Candidate]) -> list[Candidate]:
             log.warning("%s: %s%s, left out.", run.record.folder, run.record.status, why)
     finished = [run for run in candidates if run.record.status == FINISHED and run.record.metrics]
     if not finished:
-        raise ConfigError("None of these runs has finished. A run that was interrupted goes on with: structopt resume=RUN_FOLDER")
+        raise ConfigError(
+            "None of these runs has finished. A run that was interrupted goes on with: structopt "
+            "resume=RUN_FOLDER"
+        )
     tasks = sorted({str(run.record.setting("task.name")) for run in finished})
     if len(tasks) > 1:
-        raise ConfigError(f"These runs are of different tasks ({', '.join(tasks)}), whose scores mean different things.")
+        raise ConfigError(
+            f"These runs are of different tasks ({', '.join(tasks)}), whose scores mean "
+            "different things."
+        )
     return finished
 
 
@@ -154,23 +189,39 @@ def _sorted(runs: Sequence[Candidate], asked: str) -> Chosen:
 
 
 def _main_metric(runs: Sequence[Candidate]) -> str:
-    """Return the task's main metric; where runs have none of that name (plain labels have no F1), the first that they have."""
+    """Return the task's main metric; where runs have none of that name (plain labels have no F1),
+    the first that they have.
+    """
     metrics = [run.record.metrics for run in runs]
-    scores = next((dict(one[split]) for one in metrics for split in ("test", "dev") if split in one), {})
+    scores = next(
+        (dict(one[split]) for one in metrics for split in ("test", "dev") if split in one), {}
+    )
     name = task_of(runs[0].record).main_metric
     return name if name in scores or not scores else next(iter(scores))
 
 
 def _metric(runs: Sequence[Candidate], asked: str, main: str) -> str:
     """Return the dotted name of the metric to compare by."""
-    pairs = [(split, name) for run in runs for split, scores in run.record.metrics.items() for name in scores]
+    pairs = [
+        (split, name)
+        for run in runs
+        for split, scores in run.record.metrics.items()
+        for name in scores
+    ]
     known = list(dict.fromkeys(f"{split}.{name}" for split, name in pairs))
     wanted = [asked] if "." in asked else [f"{split}.{asked or main}" for split in ("test", "dev")]
-    everywhere = [name for name in wanted if all(run.record.metric(name) is not None for run in runs)]
+    everywhere = [
+        name for name in wanted if all(run.record.metric(name) is not None for run in runs)
+    ]
     available = everywhere or [name for name in wanted if name in known]
     if asked and not available:
-        candidates = known if "." in asked else list(dict.fromkeys(name.partition(".")[2] for name in known))
-        raise ConfigError(f"metric={asked}: no run has it.{did_you_mean(asked, candidates)} Metrics: {', '.join(known)}.")
+        candidates = (
+            known if "." in asked else list(dict.fromkeys(name.partition(".")[2] for name in known))
+        )
+        raise ConfigError(
+            f"metric={asked}: no run has it.{did_you_mean(asked, candidates)} Metrics: "
+            f"{', '.join(known)}."
+        )
     return available[0] if available else comparison_tables.FACTS["objective"]
 
 
@@ -184,11 +235,18 @@ def _baseline(chosen: Chosen, word: str) -> int:
         if word in names or Path(word).resolve() == folder.resolve():
             return number
     known = "; ".join(chosen.titles)
-    raise ConfigError(f"baseline={word} is none of the compared runs.{did_you_mean(word, chosen.titles)} Runs: {known}.")
+    raise ConfigError(
+        f"baseline={word} is none of the compared runs.{did_you_mean(word, chosen.titles)} Runs: "
+        f"{known}."
+    )
 
 
-def _tested(chosen: Chosen, baseline: int, options: Mapping[str, Any], store: Store) -> comparison_tables.Table | None:
-    """Return the table of differences to the baseline; None, with a warning, where they cannot be tested."""
+def _tested(
+    chosen: Chosen, baseline: int, options: Mapping[str, Any], store: Store
+) -> comparison_tables.Table | None:
+    """Return the table of differences to the baseline; None, with a warning, where they cannot be
+    tested.
+    """
     if len(chosen.runs) < 2 or not comparison_tables.is_fraction(chosen.metric):
         return None
     test = Test(chosen.metric, baseline, options["samples"], options["seed"])
@@ -198,16 +256,23 @@ def _tested(chosen: Chosen, baseline: int, options: Mapping[str, Any], store: St
         log.warning("no significance: %s", error)
         return None
     caption = (
-        f"Differences in {chosen.metric} to {chosen.titles[baseline]}, in points; paired bootstrap over the same "
-        f"{test.split} instances, {test.samples} resamples; two-sided p, and corrected by Holm for {len(tested)} comparisons."
+        f"Differences in {chosen.metric} to {chosen.titles[baseline]}, in points; paired "
+        "bootstrap over the same "
+        f"{test.split} instances, {test.samples} resamples; two-sided p, and corrected by Holm "
+        f"for {len(tested)} comparisons."
     )
-    return comparison_tables.significance_table({chosen.titles[number]: result for number, result in tested.items()}, caption)
+    return comparison_tables.significance_table(
+        {chosen.titles[number]: result for number, result in tested.items()}, caption
+    )
 
 
 def _write(comparison: Comparison) -> None:
     """Write all tables into table.md, each as CSV, and the learning curves."""
     folder, chosen = comparison.folder, comparison.chosen
-    write_bytes(folder / "table.md", f"{comparison.markdown()}\n\n![learning curves](learning_curves.png)\n".encode())
+    write_bytes(
+        folder / "table.md",
+        f"{comparison.markdown()}\n\n![learning curves](learning_curves.png)\n".encode(),
+    )
     for name, table in comparison.tables.items():
         write_bytes(folder / f"{name}.csv", table.csv().encode())
     metric = chosen.metric if chosen.metric.startswith("dev.") else f"dev.{chosen.main}"

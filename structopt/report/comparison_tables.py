@@ -13,7 +13,12 @@ from structopt.run.plots import LOWER_IS_BETTER
 from structopt.run.records import RunRecord
 
 Cell = str | float | int | None
-FACTS = {"objective": "train.objective", "gap": "train.gap", "seconds": "train.seconds", "passes": "train.epochs"}
+FACTS = {
+    "objective": "train.objective",
+    "gap": "train.gap",
+    "seconds": "train.seconds",
+    "passes": "train.epochs",
+}
 """Columns after those of the metrics, and the metrics of a run that they show."""
 _FORMS = {"objective": ".6g", "gap": ".2g", "seconds": ".2f", "passes": ".0f"}
 
@@ -44,8 +49,12 @@ class Table:
     def csv(self) -> str:
         """Return the table as CSV, with all digits."""
         keys = list(dict.fromkeys(key for row in self.rows for key in row))
-        columns = [key for key in self.columns if key in keys] + [key for key in keys if key not in self.columns]
-        return tables.comma_separated([columns, *([row.get(key) for key in columns] for row in self.rows)])
+        columns = [key for key in self.columns if key in keys] + [
+            key for key in keys if key not in self.columns
+        ]
+        return tables.comma_separated(
+            [columns, *([row.get(key) for key in columns] for row in self.rows)]
+        )
 
 
 def is_lower_better(metric: str) -> bool:
@@ -65,8 +74,11 @@ def shown(metric: str, value: float | None) -> str:
     return f"{100 * value:.2f}" if is_fraction(metric) else f"{value:.6g}"
 
 
-def runs_table(records: Sequence[RunRecord], titles: Sequence[str], metrics: Sequence[str], best: int) -> Table:
-    """One row a run: its name, the settings in which runs differ, metrics, objective, gap, seconds, passes.
+def runs_table(
+    records: Sequence[RunRecord], titles: Sequence[str], metrics: Sequence[str], best: int
+) -> Table:
+    """One row a run: its name, the settings in which runs differ, metrics, objective, gap, seconds,
+    passes.
 
     Settings that a run's components do not have are left empty. The best run's name is bold.
     """
@@ -80,19 +92,34 @@ def runs_table(records: Sequence[RunRecord], titles: Sequence[str], metrics: Seq
         facts = {name: record.metric(key) for name, key in FACTS.items()}
         rows.append({"name": title, **named, **measured, **facts, "folder": str(record.folder)})
         written = {metric: shown(metric, value) for metric, value in measured.items()}
-        written |= {name: "" if value is None else format(value, _FORMS[name]) for name, value in facts.items()}
+        written |= {
+            name: "" if value is None else format(value, _FORMS[name])
+            for name, value in facts.items()
+        }
         texts.append({"name": f"**{title}**" if number == best else title, **named, **written})
     return Table(("name", *keys, *metrics, *FACTS), rows, texts, _units(metrics))
 
 
 def _units(metrics: Sequence[str]) -> str:
-    return "Metrics of dev and test in per cent; the best run is bold." if any(map(is_fraction, metrics)) else ""
+    return (
+        "Metrics of dev and test in per cent; the best run is bold."
+        if any(map(is_fraction, metrics))
+        else ""
+    )
 
 
-def seeds_table(records: Sequence[RunRecord], groups: Sequence[Sequence[int]], metrics: Sequence[str]) -> Table:
-    """One row for every group of runs that differ in the seed only: means and standard deviations (of n - 1)."""
+def seeds_table(
+    records: Sequence[RunRecord], groups: Sequence[Sequence[int]], metrics: Sequence[str]
+) -> Table:
+    """One row for every group of runs that differ in the seed only: means and standard deviations
+    (of n - 1).
+    """
     keys = [key for key in varying(records) if key != "seed"]
-    measures = {**{metric: metric for metric in metrics}, "objective": FACTS["objective"], "seconds": FACTS["seconds"]}
+    measures = {
+        **{metric: metric for metric in metrics},
+        "objective": FACTS["objective"],
+        "seconds": FACTS["seconds"],
+    }
     rows: list[dict[str, Cell]] = []
     texts = []
     for group in groups:
@@ -120,17 +147,29 @@ def _spread(name: str, key: str, values: Sequence[float]) -> str:
 
 
 def significance_table(differences: Mapping[str, tuple[Difference, float]], caption: str) -> Table:
-    """One row for every run that was compared with the baseline: difference in points, interval, p-values."""
+    """One row for every run that was compared with the baseline: difference in points, interval,
+    p-values.
+    """
     rows: list[dict[str, Cell]] = []
     texts = []
     for title, (difference, corrected) in differences.items():
-        rows.append({
-            "name": title, "difference": difference.value, "low": difference.low, "high": difference.high,
-            "p": difference.p, "p (Holm)": corrected,
-        })  # fmt: skip
-        texts.append({
-            "name": title, "difference": f"{100 * difference.value:+.2f}",
-            "95 % interval": f"{100 * difference.low:+.2f} to {100 * difference.high:+.2f}",
-            "p": f"{difference.p:.3f}", "p (Holm)": f"{corrected:.3f}",
-        })  # fmt: skip
+        rows.append(
+            {
+                "name": title,
+                "difference": difference.value,
+                "low": difference.low,
+                "high": difference.high,
+                "p": difference.p,
+                "p (Holm)": corrected,
+            }
+        )
+        texts.append(
+            {
+                "name": title,
+                "difference": f"{100 * difference.value:+.2f}",
+                "95 % interval": f"{100 * difference.low:+.2f} to {100 * difference.high:+.2f}",
+                "p": f"{difference.p:.3f}",
+                "p (Holm)": f"{corrected:.3f}",
+            }
+        )
     return Table(("name", "difference", "95 % interval", "p", "p (Holm)"), rows, texts, caption)

@@ -20,7 +20,8 @@ def settings(record: RunRecord) -> Settings:
 def varying(records: Sequence[RunRecord]) -> list[str]:
     """Return the keys in which runs differ, in the order of the config, the seed last.
 
-    Of components of different names, such as two optimizers, only parameters that both have are compared.
+    Of components of different names, such as two optimizers, only parameters that both have are
+    compared.
     """
     runs = [settings(record) for record in records]
     keys = sorted(dict.fromkeys(key for run in runs for key in run), key=lambda key: key == "seed")
@@ -29,20 +30,29 @@ def varying(records: Sequence[RunRecord]) -> list[str]:
 
 def _differs(key: str, runs: Sequence[Settings]) -> bool:
     component = f"{key.partition('.')[0]}.name"
-    of_other_components = len({_hashable(run.get(component)) for run in runs}) > 1 and key != component
+    of_other_components = (
+        len({_hashable(run.get(component)) for run in runs}) > 1 and key != component
+    )
     values = {_hashable(run.get(key)) for run in runs if not of_other_components or key in run}
     return len(values) > 1
 
 
 def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """Return keys without their component where that is not ambiguous, and the name of a component as its kind."""
-    ends = {key: key.removesuffix(".name") if key.endswith(".name") else key.rpartition(".")[2] for key in keys}
+    """Return keys without their component where that is not ambiguous, and the name of a component
+    as its kind.
+    """
+    ends = {
+        key: key.removesuffix(".name") if key.endswith(".name") else key.rpartition(".")[2]
+        for key in keys
+    }
     counts = Counter(ends.values())
     return {key: end if counts[end] == 1 else key for key, end in ends.items()}
 
 
 def titles(records: Sequence[RunRecord]) -> list[str]:
-    """Return a different name for every run: its label, else the settings in which it differs, else its folder."""
+    """Return a different name for every run: its label, else the settings in which it differs, else
+    its folder.
+    """
     keys = varying(records)
     short = short_names(keys)
     labels = Counter(record.config.get("label") for record in records)
@@ -50,32 +60,50 @@ def titles(records: Sequence[RunRecord]) -> list[str]:
     for record in records:
         values, label = settings(record), record.config.get("label")
         differing = ", ".join(f"{short[key]}={text(values[key])}" for key in keys if key in values)
-        names.append(str(label if label and labels[label] == 1 else differing or record.folder.name))
+        names.append(
+            str(label if label and labels[label] == 1 else differing or record.folder.name)
+        )
     counts = Counter(names)
-    return [name if counts[name] == 1 else f"{name} ({_folders(record)})" for name, record in zip(names, records, strict=True)]
+    return [
+        name if counts[name] == 1 else f"{name} ({_folders(record)})"
+        for name, record in zip(names, records, strict=True)
+    ]
 
 
 def _folders(record: RunRecord) -> str:
-    """Return the names of the run's folder and its parent: a number of a job or a time of day alone may be another run's."""
+    """Return the names of the run's folder and its parent: a number of a job or a time of day alone
+    may be another run's.
+    """
     return "/".join(record.folder.parts[-2:])
 
 
 def setting_groups(records: Sequence[RunRecord]) -> list[list[int]]:
-    """Group runs that differ in nothing but the seed; a group is the runs' numbers by seed, groups in the order of the runs."""
+    """Group runs that differ in nothing but the seed; a group is the runs' numbers by seed, groups
+    in the order of the runs.
+    """
     groups: dict[Hashable, list[int]] = {}
     for number, record in enumerate(records):
         groups.setdefault(_hashable(_without_seed(record)), []).append(number)
-    return [sorted(group, key=lambda number: records[number].config.get("seed", 0)) for group in groups.values()]
+    return [
+        sorted(group, key=lambda number: records[number].config.get("seed", 0))
+        for group in groups.values()
+    ]
 
 
 def seed_groups(records: Sequence[RunRecord]) -> list[list[int]]:
     """Return the groups of runs that differ in nothing but the seed, and do differ in it."""
     groups = setting_groups(records)
-    return [group for group in groups if len({records[number].config.get("seed") for number in group}) > 1]
+    return [
+        group
+        for group in groups
+        if len({records[number].config.get("seed") for number in group}) > 1
+    ]
 
 
 def setting_titles(records: Sequence[RunRecord], groups: Sequence[Sequence[int]]) -> list[str]:
-    """Return a name for every group of runs: that of its only run, else what its runs have in common and how many they are."""
+    """Return a name for every group of runs: that of its only run, else what its runs have in
+    common and how many they are.
+    """
     keys, names = [key for key in varying(records) if key != "seed"], titles(records)
     short = short_names(keys)
     shown = []
@@ -83,7 +111,9 @@ def setting_titles(records: Sequence[RunRecord], groups: Sequence[Sequence[int]]
         values = settings(records[group[0]])
         common = ", ".join(f"{short[key]}={text(values[key])}" for key in keys if key in values)
         several = f"{len(group)} seeds"
-        shown.append(names[group[0]] if len(group) == 1 else f"{common} ({several})" if common else several)
+        shown.append(
+            names[group[0]] if len(group) == 1 else f"{common} ({several})" if common else several
+        )
     return shown
 
 

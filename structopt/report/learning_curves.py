@@ -1,4 +1,5 @@
-"""The learning curves of several runs: a metric, and objectives, those of different losses in panels of their own.
+"""The learning curves of several runs: a metric, and objectives, those of different losses in
+panels of their own.
 
 A setting has one colour; its seeds are thin lines around their mean.
 """
@@ -17,7 +18,9 @@ from structopt.run.plots import AXES
 from structopt.run.records import RunRecord, mean_curve
 
 _BESIDE = 3
-"""Up to as many losses have panels against passes and seconds; more have one panel each, against passes, three in a row."""
+"""Up to as many losses have panels against passes and seconds; more have one panel each, against
+passes, three in a row.
+"""
 _SHADE, _THIN, _THICK = 0.4, 0.8, 1.8
 _LEGEND_CHARACTERS = 110
 """Of all labels in a row of the legend."""
@@ -44,9 +47,17 @@ class Setting:
         """What its objective sums over the instances: the loss and its cost, in words."""
         return loss_of(self.runs[0])
 
-    def curves(self, key: str, against: str, times: float = 1.0) -> list[tuple[list[float], list[float]]]:
-        """Return the curves of a column: that of every run, and their mean at the end where there are several."""
-        each = [curve for run in self.runs if (curve := plots.points(run.history, key, against, times))[0]]
+    def curves(
+        self, key: str, against: str, times: float = 1.0
+    ) -> list[tuple[list[float], list[float]]]:
+        """Return the curves of a column: that of every run, and their mean at the end where there
+        are several.
+        """
+        each = [
+            curve
+            for run in self.runs
+            if (curve := plots.points(run.history, key, against, times))[0]
+        ]
         return [*each, mean_curve(self.runs, key, against, times)] if len(each) > 1 else each
 
 
@@ -61,15 +72,23 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
 
 
 def loss_of(record: RunRecord) -> tuple[str, str]:
-    """Return what tells the loss of a run from others, in words: its numbers, and its cost where that counts.
+    """Return what tells the loss of a run from others, in words: its numbers, and its cost where
+    that counts.
 
-    The name of a member of the family says no more than its numbers: ``loss=crf`` is ``loss=family loss.beta=1 loss.gamma=0``.
+    The name of a member of the family says no more than its numbers: ``loss=crf`` is ``loss=family
+    loss.beta=1 loss.gamma=0``.
     """
     node = record.config.get("loss") or {}
     beta, gamma = node.get("beta"), node.get("gamma") or 0.0
     name = f"{node['name']}, " if node.get("name") in ("ramp", "risk") else ""
-    numbers = f"β = {_number(beta)}, γ = {_number(gamma)}" if beta is not None else str(node.get("name", "loss"))
-    weights = ", ".join(f"{key} {text(value)}" for key, value in (node.get("cost_weights") or {}).items())
+    numbers = (
+        f"β = {_number(beta)}, γ = {_number(gamma)}"
+        if beta is not None
+        else str(node.get("name", "loss"))
+    )
+    weights = ", ".join(
+        f"{key} {text(value)}" for key, value in (node.get("cost_weights") or {}).items()
+    )
     cost = f"{node.get('cost', 'cost')}{f' ({weights})' if weights else ''}" if gamma else ""
     return name + numbers, cost
 
@@ -80,7 +99,8 @@ def draw(records: Sequence[RunRecord], target: Path, metric: str) -> None:
 
 
 def figure_of(settings: Sequence[Setting], metric: str) -> Any:
-    """Draw a metric of the dev split, and below it objectives, a panel a loss, against passes and seconds of training.
+    """Draw a metric of the dev split, and below it objectives, a panel a loss, against passes and
+    seconds of training.
 
     Parameters
     ----------
@@ -95,7 +115,9 @@ def figure_of(settings: Sequence[Setting], metric: str) -> Any:
     """
     scored = any(setting.curves(metric, "epoch") for setting in settings)
     key = "primal" if any(setting.curves("primal", "epoch") for setting in settings) else "loss"
-    losses = list(dict.fromkeys(setting.loss for setting in settings if setting.curves(key, "epoch")))
+    losses = list(
+        dict.fromkeys(setting.loss for setting in settings if setting.curves(key, "epoch"))
+    )
     grid = len(losses) > _BESIDE
     rows = (1 if scored else 0) + (-(-len(losses) // 3) if grid else len(losses))
     figure = plots.new_figure(11.0, 3.2 * max(rows, 1) + 0.22 * _legend_rows(settings) + 0.3)
@@ -108,7 +130,13 @@ def figure_of(settings: Sequence[Setting], metric: str) -> Any:
         title = _title(loss, chosen, several_costs)
         if grid:
             row, column = divmod(number, 3)
-            _panel(figure.add_subplot(cells[row + scored, 2 * column : 2 * column + 2]), chosen, key, "epoch", title)
+            _panel(
+                figure.add_subplot(cells[row + scored, 2 * column : 2 * column + 2]),
+                chosen,
+                key,
+                "epoch",
+                title,
+            )
         else:
             _pair(figure, cells, number + scored, chosen, key, title)
     _legend(figure, settings)
@@ -116,13 +144,17 @@ def figure_of(settings: Sequence[Setting], metric: str) -> Any:
 
 
 def _title(loss: tuple[str, str], settings: Sequence[Setting], with_cost: bool) -> str:
-    """Name the loss of a panel, and say where its objectives are of several C, and so weigh it differently."""
+    """Name the loss of a panel, and say where its objectives are of several C, and so weigh it
+    differently.
+    """
     several = len({setting.runs[0].setting("optimizer.C") for setting in settings}) > 1
     title = ", ".join(word for word in loss if word) if with_cost else loss[0]
     return f"{title} (several C)" if several else title
 
 
-def _pair(figure: Any, cells: Any, row: int, settings: Sequence[Setting], key: str, title: str) -> None:
+def _pair(
+    figure: Any, cells: Any, row: int, settings: Sequence[Setting], key: str, title: str
+) -> None:
     """Draw a column against passes (left) and seconds (right)."""
     left = figure.add_subplot(cells[row, :3])
     right = figure.add_subplot(cells[row, 3:], sharey=left)
@@ -136,12 +168,16 @@ def _panel(axes: Any, settings: Sequence[Setting], key: str, against: str, title
     objective = key in ("primal", "loss")
     values: list[float] = []
     for number, setting in enumerate(settings):
-        for index, curve in enumerate(curves := setting.curves(key, against, 1.0 if objective else 100.0)):
+        for index, curve in enumerate(
+            curves := setting.curves(key, against, 1.0 if objective else 100.0)
+        ):
             mean = index == len(curves) - 1
             shade = {"linewidth": _THICK} if mean else {"linewidth": _THIN, "alpha": _SHADE}
             axes.plot(*curve, **{**setting.style, "zorder": 3 - number / 100}, **shade)
             values += [value for value in curve[1] if isfinite(value)]
-    name = {"primal": "objective", "loss": "loss summed over the pass"}.get(key) or plots.metric_label(key)
+    name = {"primal": "objective", "loss": "loss summed over the pass"}.get(
+        key
+    ) or plots.metric_label(key)
     plots.dress(axes, name, title, AXES[against], whole=against == "epoch")
     if objective:
         plots.scale_values(axes, values)
@@ -160,8 +196,17 @@ def _legend(figure: Any, settings: Sequence[Setting]) -> None:
     """Name every setting once, below all panels."""
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], linewidth=_THICK, label=setting.title, **setting.style) for setting in settings]
-    figure.legend(handles=handles, loc="outside lower center", ncols=_columns(settings), frameon=False, fontsize=9)
+    handles = [
+        Line2D([], [], linewidth=_THICK, label=setting.title, **setting.style)
+        for setting in settings
+    ]
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=_columns(settings),
+        frameon=False,
+        fontsize=9,
+    )
 
 
 def _number(value: float) -> str:

@@ -1,4 +1,6 @@
-"""A comparison recorded in MLflow, on the sweep's parent run or as a run of its own, with links to the compared runs."""
+"""A comparison recorded in MLflow, on the sweep's parent run or as a run of its own, with links to
+the compared runs.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,11 @@ log = logging.getLogger(__name__)
 _NOTE_LIMIT = 5000
 
 
-def record(runs: Sequence[Candidate], facts: Mapping[str, str], sweep: Path | None, output: Path, uri: str) -> None:
-    """Log the files of a comparison where its runs are tracked; a store that cannot be reached costs a warning.
+def record(
+    runs: Sequence[Candidate], facts: Mapping[str, str], sweep: Path | None, output: Path, uri: str
+) -> None:
+    """Log the files of a comparison where its runs are tracked; a store that cannot be reached
+    costs a warning.
 
     Parameters
     ----------
@@ -35,12 +40,19 @@ def record(runs: Sequence[Candidate], facts: Mapping[str, str], sweep: Path | No
     try:
         _record(tracked, facts, sweep, output, uri)
     except Exception as error:  # MLflow raises many kinds; the comparison is written all the same
-        log.warning("the comparison is not in MLflow: %s", (str(error).strip() or type(error).__name__).splitlines()[0])
+        log.warning(
+            "the comparison is not in MLflow: %s",
+            (str(error).strip() or type(error).__name__).splitlines()[0],
+        )
 
 
-def _record(runs: Sequence[Candidate], facts: Mapping[str, str], sweep: Path | None, output: Path, uri: str) -> None:
+def _record(
+    runs: Sequence[Candidate], facts: Mapping[str, str], sweep: Path | None, output: Path, uri: str
+) -> None:
     store, tags = Store(uri or runs[0].uri), {"compared_runs": ",".join(run.run_id for run in runs)}
-    tags[DESCRIPTION] = (output / "table.md").read_text(encoding="utf8").partition("![")[0][:_NOTE_LIMIT]
+    tags[DESCRIPTION] = (
+        (output / "table.md").read_text(encoding="utf8").partition("![")[0][:_NOTE_LIMIT]
+    )
     if parent := _parent(sweep):
         store.add(parent, _files(output), tags)
     else:

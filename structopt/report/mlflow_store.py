@@ -1,4 +1,6 @@
-"""The MLflow store of a comparison: runs are looked up and fetched, and the comparison is recorded."""
+"""The MLflow store of a comparison: runs are looked up and fetched, and the comparison is
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from typing import Any
 
 from structopt.errors import ConfigError, did_you_mean
 from structopt.tracker import stores
-from structopt.tracker.stores import RUN_FOLDER, SQLITE, asked_at, import_mlflow, prepare_environment, store_address
+from structopt.tracker.stores import (
+    RUN_FOLDER,
+    SQLITE,
+    asked_at,
+    import_mlflow,
+    prepare_environment,
+    store_address,
+)
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +40,8 @@ class Store:
     Parameters
     ----------
     uri : str
-        Its address; empty for MLFLOW_TRACKING_URI, else the sqlite store ``outputs/mlflow.db`` under the current folder.
+        Its address; empty for MLFLOW_TRACKING_URI, else the sqlite store ``outputs/mlflow.db``
+        under the current folder.
     """
 
     def __init__(self, uri: str = "") -> None:
@@ -45,17 +55,29 @@ class Store:
         return folder if folder.is_dir() else None
 
     def runs_of(self, experiment: str) -> list[str]:
-        """Return the ids of an experiment's finished training runs, the oldest first; warn of how many have not finished."""
+        """Return the ids of an experiment's finished training runs, the oldest first; warn of how
+        many have not finished.
+        """
         with self._asked(f"experiment '{experiment}'"):
             stored = self._client.get_experiment_by_name(experiment)
-            known = [one.name for one in self._client.search_experiments()] if stored is None else []
+            known = (
+                [one.name for one in self._client.search_experiments()] if stored is None else []
+            )
         if stored is None:
-            raise ConfigError(f"experiment={experiment}: {self.uri} has none.{did_you_mean(experiment, known)} It has: {known}.")
+            raise ConfigError(
+                f"experiment={experiment}: {self.uri} has none.{did_you_mean(experiment, known)} "
+                f"It has: {known}."
+            )
         runs = self._all_runs(stored.experiment_id)
-        trained = [run.info for run in runs if RUN_FOLDER in run.data.tags]  # sweeps and comparisons are not
+        # sweeps and comparisons are not
+        trained = [run.info for run in runs if RUN_FOLDER in run.data.tags]
         finished = [info.run_id for info in trained if info.status == "FINISHED"]
         if len(finished) < len(trained):
-            log.warning("experiment '%s': %d runs have not finished and are left out.", experiment, len(trained) - len(finished))
+            log.warning(
+                "experiment '%s': %d runs have not finished and are left out.",
+                experiment,
+                len(trained) - len(finished),
+            )
         return finished
 
     def download(self, run_id: str, target: Path) -> Path:
@@ -72,23 +94,40 @@ class Store:
         import mlflow
 
         target.mkdir(parents=True, exist_ok=True)
-        with self._asked(f"the model of run '{run_id}'"), asked_at(self.uri):  # looking up a logged model takes no address
-            mlflow.artifacts.download_artifacts(f"{ADDRESS}{run_id}/model", dst_path=str(target), tracking_uri=self.uri)
+        # looking up a logged model takes no address
+        with self._asked(f"the model of run '{run_id}'"), asked_at(self.uri):
+            mlflow.artifacts.download_artifacts(
+                f"{ADDRESS}{run_id}/model", dst_path=str(target), tracking_uri=self.uri
+            )
         for manifest in sorted(target.rglob("manifest.json")):
             return manifest.parent
         raise ConfigError(f"runs:/{run_id}/model was not saved by structopt.")
 
-    def add(self, run_id: str, files: Sequence[Path], tags: Mapping[str, str], folder: str | None = COMPARISON) -> None:
+    def add(
+        self,
+        run_id: str,
+        files: Sequence[Path],
+        tags: Mapping[str, str],
+        folder: str | None = COMPARISON,
+    ) -> None:
         """Log files and tags on a run; the tag `DESCRIPTION` is shown as its description."""
         for file in files:
             self._client.log_artifact(run_id, str(file), folder)
         for key, value in tags.items():
             self._client.set_tag(run_id, key, value)
 
-    def record(self, beside: str, files: Sequence[Path], tags: Mapping[str, str], params: Mapping[str, str]) -> str:
-        """Make a run for a comparison, with its files, in the experiment of another run; return its id."""
+    def record(
+        self, beside: str, files: Sequence[Path], tags: Mapping[str, str], params: Mapping[str, str]
+    ) -> str:
+        """Make a run for a comparison, with its files, in the experiment of another run; return its
+        id.
+        """
         experiment = self._client.get_run(beside).info.experiment_id
-        run_id = str(self._client.create_run(experiment, run_name=COMPARISON, tags={KIND: COMPARISON}).info.run_id)
+        run_id = str(
+            self._client.create_run(
+                experiment, run_name=COMPARISON, tags={KIND: COMPARISON}
+            ).info.run_id
+        )
         for key, value in params.items():
             self._client.log_param(run_id, key, value[:500])
         self.add(run_id, files, tags, None)
@@ -99,7 +138,9 @@ class Store:
     def _client(self) -> Any:
         store = self.uri.removeprefix(SQLITE)
         if store != self.uri and not Path(store).is_file():
-            raise ConfigError(f"{self.uri}: there is no such store. Give uri=..., or set MLFLOW_TRACKING_URI.")
+            raise ConfigError(
+                f"{self.uri}: there is no such store. Give uri=..., or set MLFLOW_TRACKING_URI."
+            )
         prepare_environment(_PATIENCE)
         import_mlflow()
         from mlflow import MlflowClient
@@ -112,7 +153,9 @@ class Store:
         token: str | None = ""
         while token is not None:
             order = ["attributes.start_time"]
-            page = self._client.search_runs([experiment_id], order_by=order, page_token=token or None)
+            page = self._client.search_runs(
+                [experiment_id], order_by=order, page_token=token or None
+            )
             runs += page
             token = page.token or None
         return runs

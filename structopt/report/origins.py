@@ -1,4 +1,6 @@
-"""The origins of runs: their task, the files that it read, and the folder in which they were started."""
+"""The origins of runs: their task, the files that it read, and the folder in which they were
+started.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +27,31 @@ def check_same_file(records: Sequence[RunRecord], split: str) -> None:
     """
     files = {_identity(record, file_of(record, split)): record for record in records}
     if len(files) > 1:
-        first, second = [f"{record.name}: {file_of(record, split)}" for record in list(files.values())[:2]]
-        raise ConfigError(f"the {split} files differ ({first}; {second}); scores on different sentences cannot be paired.")
+        first, second = [
+            f"{record.name}: {file_of(record, split)}" for record in list(files.values())[:2]
+        ]
+        raise ConfigError(
+            f"the {split} files differ ({first}; {second}); scores on different sentences cannot "
+            "be paired."
+        )
 
 
 def _identity(record: RunRecord, file: DataPath) -> str:
-    """Return a text that is the same for equal data: the file's digest; of a drawn or generated split also its parameters."""
+    """Return a text that is the same for equal data: the file's digest; of a drawn or generated
+    split also its parameters.
+    """
     if not isinstance(file, SplitPath):
         return digest(file)
     drawn = relevant(_task_node(record), Purpose.DRAWING, "task")
-    return f"{file.split} {digest(file.source) if file.source else ''} {sorted(drawn.items(), key=str)}"
+    return (
+        f"{file.split} {digest(file.source) if file.source else ''} "
+        f"{sorted(drawn.items(), key=str)}"
+    )
 
 
 def file_of(record: RunRecord, split: str) -> DataPath:
-    """Return the file that a run's config names for a split: a path, or a split that is no file of its own.
+    """Return the file that a run's config names for a split: a path, or a split that is no file of
+    its own.
 
     Raises
     ------
@@ -51,7 +64,8 @@ def file_of(record: RunRecord, split: str) -> DataPath:
         raise ConfigError(f"{record.name} has no {split} split.")
     if split == "dev" and record.config.get("tail") is not None:
         raise ConfigError(
-            f"{record.name}: its dev split is the end of its training file (tail), and no file of its own. Type metric=test.NAME."
+            f"{record.name}: its dev split is the end of its training file (tail), and no file "
+            "of its own. Type metric=test.NAME."
         )
     file: DataPath = files[split]
     if not file.is_file():
@@ -60,11 +74,17 @@ def file_of(record: RunRecord, split: str) -> DataPath:
 
 
 def task_of(record: RunRecord) -> Task:
-    """Make the task of a run, not fitted; files that are named relative to the folder where the run started are found there."""
+    """Make the task of a run, not fitted; files that are named relative to the folder where the run
+    started are found there.
+    """
     node, start = _task_node(record), start_folder(record)
     for split in SPLITS:
         path = node.get(split)
-        if isinstance(path, str) and not Path(path).is_absolute() and data_path(start / path).is_file():
+        if (
+            isinstance(path, str)
+            and not Path(path).is_absolute()
+            and data_path(start / path).is_file()
+        ):
             node[split] = str(start / path)
     task: Task = feature_keys.task_of(record.config, node)
     return task

@@ -1,4 +1,6 @@
-"""Significance of differences between runs: their saved models predict the same file again, and its instances are resampled."""
+"""Significance of differences between runs: their saved models predict the same file again, and its
+instances are resampled.
+"""
 
 from __future__ import annotations
 
@@ -50,15 +52,19 @@ class Test:
         return self.metric.partition(".")[2]
 
 
-def differences(runs: Sequence[Candidate], test: Test, store: Store) -> dict[int, tuple[Difference, float]]:
-    """Return every run's difference to the baseline, and its p-value after Holm's correction, by the run's number.
+def differences(
+    runs: Sequence[Candidate], test: Test, store: Store
+) -> dict[int, tuple[Difference, float]]:
+    """Return every run's difference to the baseline, and its p-value after Holm's correction, by
+    the run's number.
 
     A run whose file or model is gone is left out with a warning.
 
     Raises
     ------
     ConfigError
-        If nothing can be tested: runs are of different files, or the baseline's file or model is gone.
+        If nothing can be tested: runs are of different files, or the baseline's file or model is
+        gone.
     """
     base = runs[test.baseline]
     check_same_file([run.record for run in runs], test.split)
@@ -71,10 +77,13 @@ def differences(runs: Sequence[Candidate], test: Test, store: Store) -> dict[int
                 log.warning("%s: left out of the significance tests: %s", run.record.name, error)
     base_value, base_resamples = scores.pop(test.baseline)
     tested = {
-        number: difference(value - base_value, resamples - base_resamples) for number, (value, resamples) in scores.items()
+        number: difference(value - base_value, resamples - base_resamples)
+        for number, (value, resamples) in scores.items()
     }
     corrected = holm([result.p for result in tested.values()])
-    return {number: (result, p) for (number, result), p in zip(tested.items(), corrected, strict=True)}
+    return {
+        number: (result, p) for (number, result), p in zip(tested.items(), corrected, strict=True)
+    }
 
 
 def _resamples(run: Candidate, test: Test, store: Store) -> tuple[float, Any]:
@@ -83,13 +92,18 @@ def _resamples(run: Candidate, test: Test, store: Store) -> tuple[float, Any]:
     value = outcomes.scores().get(test.name)
     if value is None:
         known = ", ".join(outcomes.scores())
-        raise ConfigError(f"{test.metric} is no score of predictions and cannot be tested. Scores: {known}.")
+        raise ConfigError(
+            f"{test.metric} is no score of predictions and cannot be tested. Scores: {known}."
+        )
     recorded = run.record.metric(test.metric)
     if recorded is not None and abs(recorded - value) > 1e-9:
         log.warning(
             "%s: its model now scores %s %.6f instead of %.6f: file or model has changed since.",
-            run.record.name, test.metric, value, recorded,
-        )  # fmt: skip
+            run.record.name,
+            test.metric,
+            value,
+            recorded,
+        )
     return value, resampled(outcomes, test.name, test.samples, test.seed)
 
 

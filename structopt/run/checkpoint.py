@@ -1,4 +1,6 @@
-"""The checkpoint of a run: the state after a pass, with a fingerprint of the data, so that other data are refused."""
+"""The checkpoint of a run: the state after a pass, with a fingerprint of the data, so that other
+data are refused.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Checkpoint:
     def __init__(self, path: Path, scorer: Scorer, fingerprint: Fingerprint | None = None) -> None:
         self.path, self.scorer, self.fingerprint = path, scorer, fingerprint
 
-    def write(self, arrays: Mapping[str, Array], notes: Mapping[str, Any], over_weights: Collection[str]) -> None:
+    def write(
+        self, arrays: Mapping[str, Array], notes: Mapping[str, Any], over_weights: Collection[str]
+    ) -> None:
         """Write arrays, and notes as JSON; a reader sees the old file or the new one.
 
         Parameters
@@ -49,13 +53,24 @@ class Checkpoint:
             Which of the arrays are over the weights (`structopt.core.optimizer.Plan.weights`).
         """
         assert self.fingerprint is not None
-        weights = [name for name in arrays if name in over_weights and self.scorer.covers(arrays[name])]
-        packed = {name: self.scorer.compress(array) if name in weights else array for name, array in arrays.items()}
+        weights = [
+            name for name in arrays if name in over_weights and self.scorer.covers(arrays[name])
+        ]
+        packed = {
+            name: self.scorer.compress(array) if name in weights else array
+            for name, array in arrays.items()
+        }
         layout = {name: _layout(array) for name, array in packed.items()}
         checksums = {name: _checksum(array) for name, array in packed.items()}
         data = {"digest": self.fingerprint.digest, "layout": self.fingerprint.layout}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        notes = {**notes, "weights": weights, "arrays": layout, "checksums": checksums, "data": data}
+        notes = {
+            **notes,
+            "weights": weights,
+            "arrays": layout,
+            "checksums": checksums,
+            "data": data,
+        }
         durable_files.write_arrays(self.path, packed, {**notes, CHECKSUM: _checksum_of(notes)})
 
     def read(self) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -64,7 +79,8 @@ class Checkpoint:
         Raises
         ------
         ModelError
-            If the file is truncated, was written by an earlier version, for other data, or changed since.
+            If the file is truncated, was written by an earlier version, for other data, or changed
+            since.
         """
         packed, notes = durable_files.read_arrays(self.path)
         self._compare(notes.get("data"))
@@ -72,7 +88,10 @@ class Checkpoint:
             raise self.refusal("its arrays are not those that were written")
         self._compare_checksums(packed, notes)
         weights = set(notes["weights"])
-        arrays = {name: self.scorer.expand(array) if name in weights else array for name, array in packed.items()}
+        arrays = {
+            name: self.scorer.expand(array) if name in weights else array
+            for name, array in packed.items()
+        }
         if not all(self.scorer.covers(arrays[name]) for name in weights):
             raise self.refusal("its weights are not as many as the model's")
         return arrays, notes
@@ -88,13 +107,19 @@ class Checkpoint:
     def refusal(self, reason: str) -> ModelError:
         """The error that says why no run can go on from this file."""
         of_this_run = self.fingerprint is not None
-        what, remedy = ("checkpoint of this run", REMEDY) if of_this_run else ("state to go on from", ANOTHER_RUN)
+        what, remedy = (
+            ("checkpoint of this run", REMEDY)
+            if of_this_run
+            else ("state to go on from", ANOTHER_RUN)
+        )
         return ModelError(f"{self.path}: not a {what}: {reason}. {remedy}")
 
     def _compare(self, data: Any) -> None:
         """Refuse a checkpoint of other data than the run's."""
         if not isinstance(data, Mapping):
-            raise self.refusal("it does not say of which data it is, as those of earlier versions do not")
+            raise self.refusal(
+                "it does not say of which data it is, as those of earlier versions do not"
+            )
         layout = data.get("layout") or {}
         if not isinstance(layout, Mapping):
             raise self.refusal("it does not say how large its data are")
@@ -102,7 +127,9 @@ class Checkpoint:
             return
         saved = Fingerprint(str(data.get("digest")), layout)
         if difference := saved.difference(self.fingerprint):
-            raise self.refusal(f"the training data, or how they are encoded, changed since ({difference})")
+            raise self.refusal(
+                f"the training data, or how they are encoded, changed since ({difference})"
+            )
 
 
 def _checksum(array: Array) -> int:

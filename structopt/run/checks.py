@@ -17,8 +17,11 @@ MOST_OUTPUTS = 20_000
 STEP = 1e-5  # of the finite differences, in nats
 
 
-def check_inference(problem: Problem, weights: Array, seed: int, sample: int = 8, tolerance: float = 1e-6) -> str:
-    """Compare value and marginals with a listing of all outputs, or with finite differences where there are too many.
+def check_inference(
+    problem: Problem, weights: Array, seed: int, sample: int = 8, tolerance: float = 1e-6
+) -> str:
+    """Compare value and marginals with a listing of all outputs, or with finite differences where
+    there are too many.
 
     Parameters
     ----------
@@ -54,18 +57,31 @@ def check_inference(problem: Problem, weights: Array, seed: int, sample: int = 8
             difference = _from_listing(problem, reference, i, s)
         if not difference <= tolerance:
             raise StructoptError(
-                f"inference does not agree with the reference: on training instance {i + 1} they differ by {difference:.2g} "
-                f"(allowed: {tolerance:g}). Use another inference, or leave out check=true if this one is approximate."
+                f"inference does not agree with the reference: on training instance {i + 1} they "
+                f"differ by {difference:.2g} "
+                f"(allowed: {tolerance:g}). Use another inference, or leave out check=true if "
+                "this one is approximate."
             )
         largest = max(largest, difference)
-    rest = "" if listed == len(chosen) else f", {len(chosen) - listed} of them by finite differences"
-    return f"inference agrees with the reference on {len(chosen)} instances{rest} (largest difference {largest:.0e})"
+    rest = (
+        "" if listed == len(chosen) else f", {len(chosen) - listed} of them by finite differences"
+    )
+    return (
+        f"inference agrees with the reference on {len(chosen)} instances{rest} (largest "
+        f"difference {largest:.0e})"
+    )
 
 
 def check_steps(
-    problem: Problem, optimizer: Optimizer, state: State, seed: int, sample: int = 32, tolerance: float = 1e-4
+    problem: Problem,
+    optimizer: Optimizer,
+    state: State,
+    seed: int,
+    sample: int = 32,
+    tolerance: float = 1e-4,
 ) -> str:
-    """Compare steps of an optimizer that solves quadratic programs with cvxpy's solutions of the same programs.
+    """Compare steps of an optimizer that solves quadratic programs with cvxpy's solutions of the
+    same programs.
 
     Parameters
     ----------
@@ -97,10 +113,15 @@ def check_steps(
         return ""
     if not difference <= tolerance:
         raise StructoptError(
-            f"the optimizer's steps do not agree with the reference: on {len(chosen)} instances they differ by {difference:.2g} "
-            f"(allowed: {tolerance:g}). This is a defect, or data of extreme scale; the model of the run is kept."
+            f"the optimizer's steps do not agree with the reference: on {len(chosen)} instances "
+            f"they differ by {difference:.2g} "
+            f"(allowed: {tolerance:g}). This is a defect, or data of extreme scale; the model of "
+            "the run is kept."
         )
-    return f"steps agree with the reference on {len(chosen)} instances (largest difference {difference:.0e})"
+    return (
+        f"steps agree with the reference on {len(chosen)} instances (largest difference "
+        f"{difference:.0e})"
+    )
 
 
 def _sample(problem: Problem, generator: np.random.Generator, size: int) -> list[int]:
@@ -121,7 +142,9 @@ def _scores(problem: Problem, weights: Array, i: int) -> Array:
 
 
 def _listing(problem: Problem, i: int) -> Any:
-    """Return the listing's kernel; None where there are too many outputs, or they cannot be listed."""
+    """Return the listing's kernel; None where there are too many outputs, or they cannot be
+    listed.
+    """
     structure = problem.structure
     if structure.kind.vertices is None:
         return None
@@ -136,11 +159,15 @@ def _solve(problem: Problem, solve: Any, i: int, s: Array) -> tuple[float, Array
     structure, z = problem.structure, np.zeros(len(s))
     memory = np.zeros(int(structure.memory[i + 1] - structure.memory[i]))
     temperature = float(problem.data.parameters[0])
-    return float(solve(structure.record, i, s.copy(), temperature, z, memory, problem.space.work)), z
+    return float(
+        solve(structure.record, i, s.copy(), temperature, z, memory, problem.space.work)
+    ), z
 
 
 def _from_listing(problem: Problem, reference: Any, i: int, s: Array) -> float:
-    """Difference of the values, and of the marginals (at temperature 0: of the score of the maximiser)."""
+    """Difference of the values, and of the marginals (at temperature 0: of the score of the
+    maximiser).
+    """
     value, z = _solve(problem, problem.kernels.solve, i, s)
     expected, marginals = _solve(problem, reference, i, s)
     scale = max(1.0, abs(expected))
@@ -150,7 +177,9 @@ def _from_listing(problem: Problem, reference: Any, i: int, s: Array) -> float:
 
 
 def _from_differences(problem: Problem, i: int, s: Array, generator: np.random.Generator) -> float:
-    """Difference of the marginals' slope and the value's, along a random direction; ties at temperature 0 have none."""
+    """Difference of the marginals' slope and the value's, along a random direction; ties at
+    temperature 0 have none.
+    """
     direction = generator.normal(size=len(s))
     direction /= np.linalg.norm(direction)
     solve = problem.kernels.solve

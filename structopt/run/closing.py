@@ -1,6 +1,8 @@
-"""The end of a run: its weights evaluated, ``metrics.json`` written, the learning curve drawn, and how it went in words.
+"""The end of a run: its weights evaluated, ``metrics.json`` written, the learning curve drawn, and
+how it went in words.
 
-A first interrupt during all this ends what takes long, and nothing is lost: the metrics are then those of the last pass.
+A first interrupt during all this ends what takes long, and nothing is lost: the metrics are then
+those of the last pass.
 """
 
 from __future__ import annotations
@@ -63,10 +65,13 @@ class Closing:
     is_job: bool
     pictures: bool = True
 
-    def measured(self, weights: Array, interrupt: KeyboardInterrupt | None) -> tuple[Metrics, KeyboardInterrupt | None]:
+    def measured(
+        self, weights: Array, interrupt: KeyboardInterrupt | None
+    ) -> tuple[Metrics, KeyboardInterrupt | None]:
         """Metrics of the weights, and the interrupt of the run, if one came before or now.
 
-        Of an interrupted run they are those that its last pass left, where an evaluation takes long.
+        Of an interrupted run they are those that its last pass left, where an evaluation takes
+        long.
         """
         measure = self.config, self.components, self.data, self.trainer, weights, self.shards
         try:

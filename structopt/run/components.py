@@ -1,4 +1,6 @@
-"""The components of a run, created from its config and compared with each other before any data is read."""
+"""The components of a run, created from its config and compared with each other before any data is
+read.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Components:
     memory: Mapping[str, InMemory] = field(default_factory=dict)
     """The splits in memory, which stand in the place of the task's files."""
     tail: float | None = None
-    """The share of the training data that is the dev split (`structopt.core.data.splits.with_tail`)."""
+    """The share of the training data that is the dev split
+    (`structopt.core.data.splits.with_tail`).
+    """
 
     @property
     def composed(self) -> Composed:
@@ -50,11 +54,19 @@ class Components:
 
     @property
     def files(self) -> Mapping[str, DataPath]:
-        """The data by split: the task's files; where there are splits in memory, those alone, under a name for messages."""
-        return dict.fromkeys(self.memory, NAME) if self.memory else with_tail(self.task.files, self.tail)
+        """The data by split: the task's files; where there are splits in memory, those alone, under
+        a name for messages.
+        """
+        return (
+            dict.fromkeys(self.memory, NAME)
+            if self.memory
+            else with_tail(self.task.files, self.tail)
+        )
 
     def read(self, split: str) -> Any:
-        """The corpus of a split; of training files as many instances as the task's limit says, those of the tail left out."""
+        """The corpus of a split; of training files as many instances as the task's limit says,
+        those of the tail left out.
+        """
         if self.memory:
             return self.task.labelled(self.memory[split].instances, self.memory[split].outputs)
         if self.tail is not None and split != "test":
@@ -63,7 +75,9 @@ class Components:
         return self.task.read(path, self.task.limit) if split == "train" else self.task.read(path)
 
     def _of_training_file(self, split: str, tail: float) -> Any:
-        """The training split before the tail, which is read alone, so that nothing of the tail is learnt; or the tail."""
+        """The training split before the tail, which is read alone, so that nothing of the tail is
+        learnt; or the tail.
+        """
         task, path = self.task, self.task.files["train"]
         whole = task.read(path)
         first = divided(len(whole), tail)
@@ -78,13 +92,16 @@ class Components:
             return encoded
         if len(weights) != len(encoded):
             raise ConfigError(
-                f"There are {len(weights)} weights of instances, of which the task keeps {len(encoded)}. "
+                f"There are {len(weights)} weights of instances, of which the task keeps "
+                f"{len(encoded)}. "
                 "Leave out the setting of the task by which it leaves some out, or the weights."
             )
         return replace(encoded, instance_weights=weights)
 
 
-def make_components(config: Mapping[str, Any], memory: Mapping[str, InMemory] | None = None) -> Components:
+def make_components(
+    config: Mapping[str, Any], memory: Mapping[str, InMemory] | None = None
+) -> Components:
     """Create every component of a config.
 
     Parameters
@@ -96,11 +113,13 @@ def make_components(config: Mapping[str, Any], memory: Mapping[str, InMemory] | 
     Raises
     ------
     StructoptError
-        For an unknown or ill-typed parameter, components that do not fit together, or a data file that does not exist.
+        For an unknown or ill-typed parameter, components that do not fit together, or a data file
+        that does not exist.
     """
     common = {key: config[key] for key in ("seed", "threads") if key in config}
     graph, inference, loss, optimizer = (
-        registry.create(kind, config[kind], **common) for kind in ("factor_graph", "inference", "loss", "optimizer")
+        registry.create(kind, config[kind], **common)
+        for kind in ("factor_graph", "inference", "loss", "optimizer")
     )
     task, scorer = feature_keys.task_of(config), feature_keys.scorer_of(config)
     compatibility.check_task(task, graph, config["task"]["name"])
@@ -117,11 +136,18 @@ def make_components(config: Mapping[str, Any], memory: Mapping[str, InMemory] | 
         check_exists(path)
     tail = config.get("tail")
     if tail is not None and splits:
-        raise ConfigError(f"tail={tail:g} divides training files, and the data are in memory. Give dev data, and leave out tail.")
+        raise ConfigError(
+            f"tail={tail:g} divides training files, and the data are in memory. Give dev data, "
+            "and leave out tail."
+        )
     tracker = registry.create("tracker", config["tracker"])
-    components = Components(task, scorer, graph, inference, loss, optimizer, tracker, executor, splits, tail)
+    components = Components(
+        task, scorer, graph, inference, loss, optimizer, tracker, executor, splits, tail
+    )
     if "test" in components.files and tail is not None and {"dev", "test"} <= set(task.files):
-        log.warning("tail=%g: %s is not used, since there is a test split.", tail, task.files["dev"])
+        log.warning(
+            "tail=%g: %s is not used, since there is a test split.", tail, task.files["dev"]
+        )
     return components
 
 
@@ -129,5 +155,7 @@ def _executor(config: Mapping[str, Any]) -> Executor:
     """The executor; ``threads=N`` makes threads of one that would work in one."""
     executor: Executor = registry.create("executor", config["executor"])
     if executor.workers == 1 and not executor.remote and config["threads"] > 1:
-        executor = registry.create("executor", config["executor"] | {"name": "threads", "workers": config["threads"]})
+        executor = registry.create(
+            "executor", config["executor"] | {"name": "threads", "workers": config["threads"]}
+        )
     return executor

@@ -24,9 +24,13 @@ Metrics = dict[str, dict[str, Any]]
 
 
 def evaluate(
-    config: Mapping[str, Any], components: Components, data: TrainingData, trainer: Trainer, weights: Array,
+    config: Mapping[str, Any],
+    components: Components,
+    data: TrainingData,
+    trainer: Trainer,
+    weights: Array,
     shards: int,
-) -> Metrics:  # fmt: skip
+) -> Metrics:
     """Metrics of training, and of the weights on the dev and test splits.
 
     Parameters
@@ -46,26 +50,42 @@ def evaluate(
     with phases.phase("evaluating", "the training split", data.problem.m):
         objective = data.problem.objective(weights)
     if not isfinite(objective):
-        raise NumericalError(f"The objective of the trained weights came out as {objective:g}. {trainer.advice}")
+        raise NumericalError(
+            f"The objective of the trained weights came out as {objective:g}. {trainer.advice}"
+        )
     training = _training_metrics(components, data, trainer, objective, shards)
     if config.get("time_decoding"):
         with phases.phase("timing", "predictions of the training split", 3 * data.problem.m):
             training["decoding_seconds"] = _decoding_seconds(components, data, weights)
     _warn_of_zeros(components, trainer, weights, objective)
-    metrics: Metrics = {"train": training} | {split: _scores(data, split, weights) for split in data.held_out.splits}
+    metrics: Metrics = {"train": training} | {
+        split: _scores(data, split, weights) for split in data.held_out.splits
+    }
     return _with_pruner(metrics, data)
 
 
-def known(components: Components, data: TrainingData, trainer: Trainer, row: Mapping[str, Any], shards: int) -> Metrics:
-    """Metrics that need no evaluation: those of a pass, whose row of the history they are taken from."""
-    dev = {name.removeprefix("dev."): value for name, value in row.items() if name.startswith("dev.")}
+def known(
+    components: Components,
+    data: TrainingData,
+    trainer: Trainer,
+    row: Mapping[str, Any],
+    shards: int,
+) -> Metrics:
+    """Metrics that need no evaluation: those of a pass, whose row of the history they are taken
+    from.
+    """
+    dev = {
+        name.removeprefix("dev."): value for name, value in row.items() if name.startswith("dev.")
+    }
     training = _training_metrics(components, data, trainer, row.get("primal"), shards)
     return _with_pruner({"train": training, **({"dev": dev} if dev else {})}, data)
 
 
 def _with_pruner(metrics: Metrics, data: TrainingData) -> Metrics:
     """Metrics with those of the pruner."""
-    return {split: {**values, **data.pruned.metrics.get(split, {})} for split, values in metrics.items()}
+    return {
+        split: {**values, **data.pruned.metrics.get(split, {})} for split, values in metrics.items()
+    }
 
 
 def _scores(data: TrainingData, split: str, weights: Array) -> dict[str, Any]:
@@ -75,8 +95,12 @@ def _scores(data: TrainingData, split: str, weights: Array) -> dict[str, Any]:
 
 
 def _training_metrics(
-    components: Components, data: TrainingData, trainer: Trainer, objective: float | None, shards: int
-) -> dict[str, Any]:  # fmt: skip
+    components: Components,
+    data: TrainingData,
+    trainer: Trainer,
+    objective: float | None,
+    shards: int,
+) -> dict[str, Any]:
     progress, problem = trainer.progress, data.problem
     beside = sum(progress.passes) - sum(progress.evaluations)
     return {
@@ -86,7 +110,9 @@ def _training_metrics(
         "epochs": progress.epoch,
         "seconds": progress.seconds,
         "seconds_per_epoch": float(np.median(progress.passes)) if progress.passes else None,
-        "seconds_per_evaluation": float(np.median(progress.evaluations)) if progress.evaluations else None,
+        "seconds_per_evaluation": float(np.median(progress.evaluations))
+        if progress.evaluations
+        else None,
         "overhead_per_epoch": beside / progress.epoch if progress.evaluations else None,
         "instances": problem.m,
         **({"instances_seen": problem.m + int(problem.before)} if problem.before else {}),
@@ -96,20 +122,28 @@ def _training_metrics(
         **({"impossible_duals": progress.impossible_duals} if progress.impossible_duals else {}),
         **({"convex_passes": min(data.beginning.passes, progress.epoch)} if data.beginning else {}),
         **({"repeated_passes": progress.repeated} if progress.repeated else {}),
-        **({"dual_shards" if trainer.optimizer.plan.additive else "mixed_shards": shards} if shards else {}),
+        **(
+            {"dual_shards" if trainer.optimizer.plan.additive else "mixed_shards": shards}
+            if shards
+            else {}
+        ),
         **components.inference.diagnostics(problem.messages),
     }
 
 
-def _warn_of_zeros(components: Components, trainer: Trainer, weights: Array, objective: float) -> None:
+def _warn_of_zeros(
+    components: Components, trainer: Trainer, weights: Array, objective: float
+) -> None:
     """Warn where training changed nothing, and say why."""
     if not trainer.progress.epoch or weights.any():
         return
     log.warning(
-        "Every weight is still zero: %s %s.", components.loss.member,
-        f"has a loss there, but no step changed it. {trainer.advice}".rstrip(".") if objective > 0
+        "Every weight is still zero: %s %s.",
+        components.loss.member,
+        f"has a loss there, but no step changed it. {trainer.advice}".rstrip(".")
+        if objective > 0
         else "has no loss there to step by. Set loss.gamma=1, or type warm_start=MODEL",
-    )  # fmt: skip
+    )
 
 
 def _decoding_seconds(components: Components, data: TrainingData, weights: Array) -> float:

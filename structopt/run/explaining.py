@@ -1,4 +1,6 @@
-"""``structopt explain``: a model is loaded, its run's training file found, and the explanation written."""
+"""``structopt explain``: a model is loaded, its run's training file found, and the explanation
+written.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,15 @@ from structopt.progress import phases
 
 
 def explain(options: Mapping[str, Any]) -> str:
-    """Return the explanation that options ask for, in their format; with ``output`` it is written to that file.
+    """Return the explanation that options ask for, in their format; with ``output`` it is written
+    to that file.
 
     Parameters
     ----------
     options : mapping
-        ``model``, ``input``, ``sentence``, ``top``, ``against``, ``names``, ``format``, ``output``, and those of all commands
-        that apply a model (`structopt.model.prediction`); empty texts where there is none.
+        ``model``, ``input``, ``sentence``, ``top``, ``against``, ``names``, ``format``, ``output``,
+        and those of all commands that apply a model (`structopt.model.prediction`); empty texts
+        where there is none.
 
     Raises
     ------
@@ -34,9 +38,13 @@ def explain(options: Mapping[str, Any]) -> str:
     names = options["names"] or ("" if options["input"] else training_file(model, options["model"]))
     with phases.phase("explaining", Path(options["input"] or options["model"]).name):
         explanation = model.explain(
-            options["input"] or None, sentence=options["sentence"], top=options["top"], against=options["against"],
-            names=names or None, executor=executor,
-        )  # fmt: skip
+            options["input"] or None,
+            sentence=options["sentence"],
+            top=options["top"],
+            against=options["against"],
+            names=names or None,
+            executor=executor,
+        )
         text = explanation.written(options["format"])
     if options["output"]:
         write_text(options["output"], text)
@@ -44,7 +52,9 @@ def explain(options: Mapping[str, Any]) -> str:
 
 
 def training_file(model: Model, address: str) -> str:
-    """The file that a run folder was trained on, where weights have no names but those of its features; else nothing."""
+    """The file that a run folder was trained on, where weights have no names but those of its
+    features; else nothing.
+    """
     folder = Path(address)
     scorer = model.scorer
     if not isinstance(scorer, SparseFeatures) or scorer.tables_of(model.weights) is not None:

@@ -1,4 +1,6 @@
-"""The training split in files: featurised once, kept under the digests of data and settings, opened by every run with these."""
+"""The training split in files: featurised once, kept under the digests of data and settings, opened
+by every run with these.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,11 @@ def in_files(config: Mapping[str, Any]) -> bool:
     return (config.get("storage") or {}).get("name") == "disk"
 
 
-def featurised(config: Mapping[str, Any], components: Components, warm_start: WarmStart | None = None) -> Encoded:
-    """Map the training split, which is featurised where no folder has it yet; the task is then fitted.
+def featurised(
+    config: Mapping[str, Any], components: Components, warm_start: WarmStart | None = None
+) -> Encoded:
+    """Map the training split, which is featurised where no folder has it yet; the task is then
+    fitted.
 
     Parameters
     ----------
@@ -71,8 +76,12 @@ def _open(folder: Path, key: Mapping[str, Any], components: Components) -> Encod
     return encoded
 
 
-def _make(folder: Path, key: Mapping[str, Any], components: Components, earlier: Task | None) -> None:
-    """Read the data, once or twice to learn of them and once to write them: here, or in stretches where workers are elsewhere."""
+def _make(
+    folder: Path, key: Mapping[str, Any], components: Components, earlier: Task | None
+) -> None:
+    """Read the data, once or twice to learn of them and once to write them: here, or in stretches
+    where workers are elsewhere.
+    """
     task, executor = components.task, components.executor
     path = task.files["train"]
 
@@ -90,7 +99,9 @@ def _make(folder: Path, key: Mapping[str, Any], components: Components, earlier:
 
 
 def _key(config: Mapping[str, Any], components: Components, earlier: Task | None) -> dict[str, Any]:
-    """What decides the files: data, settings of task and features, word lists, and an earlier vocabulary that is kept."""
+    """What decides the files: data, settings of task and features, word lists, and an earlier
+    vocabulary that is kept.
+    """
     path, lists = components.task.files["train"], (config["features"].get("lists") or {}).values()
     task = {name: value for name, value in config["task"].items() if name not in APART}
     features = {name: value for name, value in config["features"].items() if name != "support"}
@@ -99,7 +110,9 @@ def _key(config: Mapping[str, Any], components: Components, earlier: Task | None
     if earlier is None:
         return key
     values, arrays = earlier.state()
-    return key | {"vocabulary": digest_of(list(arrays.values()), {"values": values, "arrays": list(arrays)})}
+    return key | {
+        "vocabulary": digest_of(list(arrays.values()), {"values": values, "arrays": list(arrays)})
+    }
 
 
 def _refuse(config: Mapping[str, Any], components: Components) -> None:
@@ -107,23 +120,31 @@ def _refuse(config: Mapping[str, Any], components: Components) -> None:
     of = components
     if "://" in str(config["storage"]["folder"] or ""):
         raise ConfigError(
-            f"storage.folder={config['storage']['folder']} is a URL, and files are mapped from a path. Name a folder of a "
+            f"storage.folder={config['storage']['folder']} is a URL, and files are mapped from a "
+            "path. Name a folder of a "
             "file system that all machines see."
         )
     if not of.task.reads_blocks:
         raise ConfigError(
-            f"storage=disk reads training data in blocks, and task={config['task']['name']} reads them as a whole. Type "
-            "storage=memory. Tasks that read in blocks: those on columns of tokens (ner, chunking, tagging), and task=attributes."
+            f"storage=disk reads training data in blocks, and task={config['task']['name']} "
+            "reads them as a whole. Type "
+            "storage=memory. Tasks that read in blocks: those on columns of tokens (ner, "
+            "chunking, tagging), and task=attributes."
         )
     reasons = {
         "these are in memory": bool(of.memory),
         "tail takes a part of them apart": of.tail is not None,
         "task.partial=true makes sets of labels": of.task.partial,
-        f"features={config['features']['name']} reads other data": not isinstance(of.scorer, SparseFeatures),
+        f"features={config['features']['name']} reads other data": not isinstance(
+            of.scorer, SparseFeatures
+        ),
         "factor_graph.pruner marks the candidates of every instance": of.graph.pruning is not None,
         "task.tagger gives the training data a column": of.task.annotates,
     }
     for reason, applies in reasons.items():
         if applies:
-            message = f"storage=disk keeps sparse attributes and known labels in files, and {reason}. Type storage=memory."
+            message = (
+                f"storage=disk keeps sparse attributes and known labels in files, and {reason}. "
+                "Type storage=memory."
+            )
             raise ConfigError(message)

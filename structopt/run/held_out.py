@@ -48,7 +48,11 @@ class HeldOut:
 
     def read(self, scorer: Scorer, pruned: PrunedSplits) -> None:
         """Read and encode the splits that the task has, for the fitted scorer."""
-        task, graph, decoder = self.components.task, self.components.graph, self.components.inference.decoder()
+        task, graph, decoder = (
+            self.components.task,
+            self.components.graph,
+            self.components.inference.decoder(),
+        )
         self.kernels = predicting(scorer, graph, decoder)
         for split in ("dev", "test"):
             if split in self.components.files:
@@ -56,23 +60,33 @@ class HeldOut:
                 with phases.phase("reading", name):
                     corpus = self.components.read(split)
                 with phases.phase("featurising", name):
-                    with_columns = self.annotator.annotated(task, corpus) if self.annotator else corpus
+                    with_columns = (
+                        self.annotator.annotated(task, corpus) if self.annotator else corpus
+                    )
                     encoded = task.encode(with_columns)
                     self._warn_unseen(split, encoded)
-                    self.splits[split] = corpus, Examples.build(pruned.prune(split, encoded), graph, scorer, decoder)
+                    self.splits[split] = (
+                        corpus,
+                        Examples.build(pruned.prune(split, encoded), graph, scorer, decoder),
+                    )
 
     def scores(self, split: str, weights: Array) -> dict[str, float]:
-        """Metrics of the predictions on a split; where instances may have no output, also how many had none."""
+        """Metrics of the predictions on a split; where instances may have no output, also how many
+        had none.
+        """
         (corpus, examples), of = self.splits[split], self.components
         decoder, temperature = of.inference.decoder(), of.loss.temperature
-        outputs = predicted_outputs(examples, of.task, decoder, self.kernels, weights, of.executor, temperature)
+        outputs = predicted_outputs(
+            examples, of.task, decoder, self.kernels, weights, of.executor, temperature
+        )
         metrics = of.task.evaluate(corpus, decoded(of.task, of.graph, examples, outputs))
         if examples.structure.kind.incomplete:
             metrics["fallbacks"] = float(np.count_nonzero(np.diff(outputs.offsets) == 0))
         return metrics
 
     def limits(self, split: str) -> dict[str, float]:
-        """What the graphs of a split allow at best: the main metric of the outputs nearest to gold, and the share that gold is.
+        """What the graphs of a split allow at best: the main metric of the outputs nearest to gold,
+        and the share that gold is.
 
         Empty where the graph does not say (`FactorGraph.nearest`).
         """
@@ -81,7 +95,10 @@ class HeldOut:
         if nearest is None:
             return {}
         outputs = best_at_scores(examples, nearest.scores, of.inference.decoder(), of.executor)
-        metrics, name = of.task.evaluate(corpus, decoded(of.task, of.graph, examples, outputs)), of.task.main_metric
+        metrics, name = (
+            of.task.evaluate(corpus, decoded(of.task, of.graph, examples, outputs)),
+            of.task.main_metric,
+        )
         return {f"oracle_{name}": metrics[name], "reachable": float(np.mean(nearest.allowed))}
 
     def dev_score(self, weights: Array) -> float:
@@ -96,5 +113,7 @@ class HeldOut:
         if unseen := int((encoded.gold < 0).sum()):
             log.warning(
                 "%s: %d %s have a label that the training split never shows; they count as errors.",
-                self.components.files[split], unseen, task.unit,
-            )  # fmt: skip
+                self.components.files[split],
+                unseen,
+                task.unit,
+            )

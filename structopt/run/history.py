@@ -20,9 +20,9 @@ Value = float | int | None
 class History:
     """Appends one row a pass to a CSV file; each row is on the disk before `append` returns.
 
-    The first row's keys are the header. A key that appears later adds a column; a key that is missing, or whose value is
-    None, leaves its cell empty. Opening an existing file goes on behind its last whole row. Numbers are written so that
-    they read back bit for bit.
+    The first row's keys are the header. A key that appears later adds a column; a key that is
+    missing, or whose value is None, leaves its cell empty. Opening an existing file goes on behind
+    its last whole row. Numbers are written so that they read back bit for bit.
 
     Parameters
     ----------
@@ -47,7 +47,9 @@ class History:
             _sync(stream)
 
     def rewind(self, epoch: int) -> None:
-        """Forget the passes after `epoch`, as a resumed run does; `rewind(0)` empties the history."""
+        """Forget the passes after `epoch`, as a resumed run does; `rewind(0)` empties the
+        history.
+        """
         kept = [row for row in read(self.path) if int(row["epoch"] or 0) <= epoch]
         self._rewrite(kept, self._header if kept else [])
 
@@ -59,9 +61,11 @@ class History:
 
 
 def read(path: str | Path) -> list[dict[str, Value]]:
-    """Read a history: one dict a pass; ``epoch`` is an int, other cells are floats, empty cells None.
+    """Read a history: one dict a pass; ``epoch`` is an int, other cells are floats, empty cells
+    None.
 
-    A last line without its newline (a run killed as it wrote) is left out; a missing file is an empty history.
+    A last line without its newline (a run killed as it wrote) is left out; a missing file is an
+    empty history.
 
     Raises
     ------
@@ -80,7 +84,11 @@ def read(path: str | Path) -> list[dict[str, Value]]:
 
 
 def _damaged(path: str | Path, line: int | None) -> DataError:
-    return DataError(path, line, f"this is no row of a history: the epoch, and a number or nothing in each column. {REMEDY}")
+    return DataError(
+        path,
+        line,
+        f"this is no row of a history: the epoch, and a number or nothing in each column. {REMEDY}",
+    )
 
 
 def _whole_lines(path: Path) -> str:

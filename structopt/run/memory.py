@@ -1,4 +1,6 @@
-"""How much memory a training run takes: said in the log, and refused where it exceeds what is free."""
+"""How much memory a training run takes: said in the log, and refused where it exceeds what is
+free.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,13 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from structopt.core.memory import Footprint, ProblemSizes, in_words, refuse_what_does_not_fit, refuse_what_the_disk_lacks
+from structopt.core.memory import (
+    Footprint,
+    ProblemSizes,
+    in_words,
+    refuse_what_does_not_fit,
+    refuse_what_the_disk_lacks,
+)
 from structopt.core.optimizer import Optimizer
 from structopt.objective.memory import gradient_bytes, scratch_bytes, sizes_of
 from structopt.objective.problem import Problem
@@ -28,7 +36,12 @@ REMEDIES = {
 }
 """What to type for less memory, by the setting that a run must have for it."""
 FRUGAL = "dca"
-LEAST = {"factor_graph.order": 1, "features.min_count": -1, "threads": 1, "optimizer.average": False}
+LEAST = {
+    "factor_graph.order": 1,
+    "features.min_count": -1,
+    "threads": 1,
+    "optimizer.average": False,
+}
 """Values of these settings from which nothing can be saved."""
 
 
@@ -45,15 +58,23 @@ def check(config: Mapping[str, Any], problem: Problem, optimizer: Optimizer) -> 
     check_disk(problem, footprint)
     items = amounts(problem, footprint, sizes, config.get("patience") is not None)
     largest = sorted((one for one in items.items() if one[1] > 0), key=lambda one: -one[1])
-    total, listed = sum(items.values()), ", ".join(f"{what} {in_words(size)}" for what, size in largest)
+    total, listed = (
+        sum(items.values()),
+        ", ".join(f"{what} {in_words(size)}" for what, size in largest),
+    )
     log.info("memory: training takes up to %s with optimizer=%s: %s", in_words(total), name, listed)
     refuse_what_does_not_fit(
-        total, f"{sizes.weights:,} weights ({in_words(sizes.weight_vector)} a copy) and {sizes.instances:,} instances with "
-        f"optimizer={name} ({listed})", advice(config),
-    )  # fmt: skip
+        total,
+        f"{sizes.weights:,} weights ({in_words(sizes.weight_vector)} a copy) and "
+        f"{sizes.instances:,} instances with "
+        f"optimizer={name} ({listed})",
+        advice(config),
+    )
 
 
-def amounts(problem: Problem, footprint: Footprint, sizes: ProblemSizes, best: bool) -> dict[str, int]:
+def amounts(
+    problem: Problem, footprint: Footprint, sizes: ProblemSizes, best: bool
+) -> dict[str, int]:
     """Bytes that training takes beside what is read already, by what they are.
 
     Parameters
@@ -69,7 +90,8 @@ def amounts(problem: Problem, footprint: Footprint, sizes: ProblemSizes, best: b
     state = {name: size for name, size in footprint.state.items() if name not in mapped}
     state |= {"best weights so far": sizes.weight_vector} if best else {}
     step = footprint.step + (0 if problem.storage.in_files else footprint.mapped_step)
-    shown = 2 * sizes.weight_vector if len(footprint.state) > 1 else 0  # the mean of the iterates, and its computation
+    # the mean of the iterates, and its computation
+    shown = 2 * sizes.weight_vector if len(footprint.state) > 1 else 0
     return state | {
         "vectors of the optimizer": footprint.kept,
         "a pass, or its checkpoint": max(step, shown, checkpoint_bytes(state, sizes)),
@@ -79,21 +101,30 @@ def amounts(problem: Problem, footprint: Footprint, sizes: ProblemSizes, best: b
 
 
 def check_disk(problem: Problem, footprint: Footprint) -> None:
-    """Refuse vectors of all parts or instances for which the disk has no room, where they are to be files."""
+    """Refuse vectors of all parts or instances for which the disk has no room, where they are to be
+    files.
+    """
     storage = problem.storage
     if storage.folder is None:
         return
     size = footprint.mapped_step + sum(footprint.state.get(name, 0) for name in footprint.mapped)
     log.info("storage: the optimizer maps %s of files in %s", in_words(size), storage.folder)
     refuse_what_the_disk_lacks(
-        2 * size, storage.folder, f"{', '.join(footprint.mapped)} of all {problem.m:,} instances, and their checkpoint,",
-        f"Set storage.folder to a folder of another disk, task.limit, or take optimizer={FRUGAL}, which keeps none.",
-    )  # fmt: skip
+        2 * size,
+        storage.folder,
+        f"{', '.join(footprint.mapped)} of all {problem.m:,} instances, and their checkpoint,",
+        "Set storage.folder to a folder of another disk, task.limit, or take "
+        f"optimizer={FRUGAL}, which keeps none.",
+    )
 
 
 def checkpoint_bytes(state: Mapping[str, int], sizes: ProblemSizes) -> int:
-    """Bytes of a checkpoint while it is made: the content of the file, and before that a copy of the weights that may move."""
-    packed = [min(size, sizes.moving_vector) for size in state.values() if size == sizes.weight_vector]
+    """Bytes of a checkpoint while it is made: the content of the file, and before that a copy of
+    the weights that may move.
+    """
+    packed = [
+        min(size, sizes.moving_vector) for size in state.values() if size == sizes.weight_vector
+    ]
     others = [size for size in state.values() if size != sizes.weight_vector]
     return (2 if sizes.moving < sizes.weights else 1) * sum(packed) + sum(others)
 

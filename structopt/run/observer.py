@@ -14,7 +14,9 @@ from structopt.kernels.waist.record import Array
 from structopt.objective.problem import Problem
 
 Row = dict[str, float | int | None]
-"""Numbers of one pass by the names of the history's columns; None where a method has no such number."""
+"""Numbers of one pass by the names of the history's columns; None where a method has no such
+number.
+"""
 
 
 @dataclass
@@ -98,12 +100,15 @@ class Training(Protocol):
 class Observer:
     """Follows a training run. Every method does nothing unless it is overridden.
 
-    The order of events: `begin`; for every pass `measured`, then the checkpoint is written, then `passed`; `close`, however
-    the passes ended; and, where no interrupt ended them, `end`, after the model was saved.
+    The order of events: `begin`; for every pass `measured`, then the checkpoint is written, then
+    `passed`; `close`, however the passes ended; and, where no interrupt ended them, `end`, after
+    the model was saved.
     """
 
     def begin(self, training: Training) -> None:
-        """Before the first pass of this process; `training.progress` tells whether there were earlier ones."""
+        """Before the first pass of this process; `training.progress` tells whether there were
+        earlier ones.
+        """
 
     def measured(self, training: Training, row: Row) -> None:
         """After a pass, before its checkpoint: what is written here is what a resumed run finds."""

@@ -1,4 +1,6 @@
-"""The observers of a training run: interrupts, the progress line, the log, the history file, the tracker, checks."""
+"""The observers of a training run: interrupts, the progress line, the log, the history file, the
+tracker, checks.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ class HistoryFile(Observer):
 
 
 class PassProgress(Observer):
-    """Says how far training has come: which pass, how much of it, loss, gap and dev score of the pass before.
+    """Says how far training has come: which pass, how much of it, loss, gap and dev score of the
+    pass before.
 
     Parameters
     ----------
@@ -73,10 +76,14 @@ class PassProgress(Observer):
         self._training, self._row, self._clock = training, {}, Stopwatch()
         self._first_visit, self._done_before = halting.visits(), training.progress.epoch
         self._usual = training.problem.m
-        self._entered.enter_context(phases.phase("training", line=self.line, remark=self.remark, lasting=False))
+        self._entered.enter_context(
+            phases.phase("training", line=self.line, remark=self.remark, lasting=False)
+        )
 
     def passed(self, training: Training, row: Row) -> None:
-        """Note the numbers of a pass, and how many visits it made: those of measuring too, and of all trials of its steps."""
+        """Note the numbers of a pass, and how many visits it made: those of measuring too, and of
+        all trials of its steps.
+        """
         self._usual = max(1, halting.visits() - self._first_visit)
         self._row, self._first_visit = row, halting.visits()
 
@@ -89,11 +96,20 @@ class PassProgress(Observer):
         from tqdm import tqdm
 
         assert self._training is not None
-        done, total, remark = self._training.progress.epoch, self._training.optimizer.epochs, ", ".join(self._numbers())
+        done, total, remark = (
+            self._training.progress.epoch,
+            self._training.optimizer.epochs,
+            ", ".join(self._numbers()),
+        )
         meter = tqdm.format_meter(
-            min(done + self._share, total), total, self._clock.seconds, initial=self._done_before, postfix=remark,
-            prefix=f"pass {min(done + 1, total)}/{total}", bar_format="{desc} |{bar:24}| {elapsed}<{remaining}{postfix}",
-        )  # fmt: skip
+            min(done + self._share, total),
+            total,
+            self._clock.seconds,
+            initial=self._done_before,
+            postfix=remark,
+            prefix=f"pass {min(done + 1, total)}/{total}",
+            bar_format="{desc} |{bar:24}| {elapsed}<{remaining}{postfix}",
+        )
         return str(meter)
 
     def remark(self) -> str:
@@ -106,13 +122,17 @@ class PassProgress(Observer):
 
     @property
     def _share(self) -> float:
-        """How much of the pass is done, judged by the visits of the one before; of the first pass, by the instances."""
+        """How much of the pass is done, judged by the visits of the one before; of the first pass,
+        by the instances.
+        """
         return min(0.99, (halting.visits() - self._first_visit) / max(1, self._usual))
 
     def _numbers(self) -> list[str]:
         """Numbers of the last pass; the gap relative to the objective."""
         row = self._row
-        score, gap, primal, loss = (row.get(name) for name in (f"dev.{self.metric}", "gap", "primal", "loss"))
+        score, gap, primal, loss = (
+            row.get(name) for name in (f"dev.{self.metric}", "gap", "primal", "loss")
+        )
         known = [f"loss {loss:.6g}"] if loss is not None else []
         known += [f"gap {gap / abs(primal):.1e}"] if gap is not None and primal else []
         return known + ([f"dev {self.metric} {score:.4f}"] if score is not None else [])
@@ -139,8 +159,10 @@ class PassLog(Observer):
         if self.beginning:
             log.warning(
                 "%s is not convex: %d passes of %s come first (loss.convex_passes).",
-                self.member, self.beginning.passes, self.beginning.loss.member,
-            )  # fmt: skip
+                self.member,
+                self.beginning.passes,
+                self.beginning.loss.member,
+            )
         self._log_rate(training)
 
     def passed(self, training: Training, row: Row) -> None:
@@ -149,10 +171,18 @@ class PassLog(Observer):
             self._log_rate(training)
         if training.progress.repeated > self._repeated:
             times = training.progress.repeated - self._repeated
-            log.info("pass %d raised the objective; repeated with shorter steps, %d times", row["epoch"], times)
+            log.info(
+                "pass %d raised the objective; repeated with shorter steps, %d times",
+                row["epoch"],
+                times,
+            )
             self._repeated = training.progress.repeated
         shown = {name for name in row if "_" not in name or name.partition(".")[2] in SHOWN}
-        known = [f"{name} {value:.6g}" for name, value in row.items() if value is not None and name in shown]
+        known = [
+            f"{name} {value:.6g}"
+            for name, value in row.items()
+            if value is not None and name in shown
+        ]
         log.info("pass %s", "  ".join(known))
 
     def _log_rate(self, training: Training) -> None:
@@ -214,11 +244,26 @@ class Checks(Observer):
 
 
 def epoch_metrics(row: Mapping[str, float | int], main: str) -> dict[str, float]:
-    """History cells under their dotted names in MLflow: the main metric first, scores of single labels not at all.
+    """History cells under their dotted names in MLflow: the main metric first, scores of single
+    labels not at all.
 
     A server draws a chart for each, and opens its page of comparisons at the first.
     """
     train = {"loss", "primal", "dual", "gap", "seconds", "inference_seconds", *COSTS}
-    shown = [main, *(name for name in row if name in train or name.partition(".")[2] in SHOWN and name != main)]
-    named = {f"train.{name}" if name in train else name: float(row[name]) for name in shown if name in row}
-    return {("train.objective" if name == "train.primal" else name): value for name, value in named.items()}
+    shown = [
+        main,
+        *(
+            name
+            for name in row
+            if name in train or name.partition(".")[2] in SHOWN and name != main
+        ),
+    ]
+    named = {
+        f"train.{name}" if name in train else name: float(row[name])
+        for name in shown
+        if name in row
+    }
+    return {
+        ("train.objective" if name == "train.primal" else name): value
+        for name, value in named.items()
+    }

@@ -26,12 +26,19 @@ LOWER_IS_BETTER = ("loss", "error")
 
 def line_style(number: int) -> dict[str, Any]:
     """Return colour and line of the curves of setting `number`; the first 32 differ."""
-    return {"color": COLOURS[number % len(COLOURS)], "linestyle": _LINES[number // len(COLOURS) % len(_LINES)]}
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": _LINES[number // len(COLOURS) % len(_LINES)],
+    }
 
 
 def import_early() -> None:
-    """Import in the background what figures need, while compiled passes leave Python's lock free."""
-    threading.Thread(target=lambda: new_figure(1.0, 1.0), name="structopt-plots", daemon=True).start()
+    """Import in the background what figures need, while compiled passes leave Python's lock
+    free.
+    """
+    threading.Thread(
+        target=lambda: new_figure(1.0, 1.0), name="structopt-plots", daemon=True
+    ).start()
 
 
 def new_figure(width: float, height: float, dpi: int = 150) -> Any:
@@ -51,12 +58,23 @@ def draw_grid(axes: Any) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(axes: Any, handles: Sequence[Any] | None = None, columns: int = 3, lines: int = 1) -> None:
-    """Put the legend of some axes below them and below the labels of the ticks, which have so many lines."""
+def legend_below(
+    axes: Any, handles: Sequence[Any] | None = None, columns: int = 3, lines: int = 1
+) -> None:
+    """Put the legend of some axes below them and below the labels of the ticks, which have so many
+    lines.
+    """
     shown = axes.get_legend_handles_labels()[0] if handles is None else handles
     if shown:
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.06 - 0.11 * lines)}
-        axes.legend(handles=shown, ncols=min(columns, len(shown)), frameon=False, fontsize=9, borderaxespad=0.0, **place)
+        axes.legend(
+            handles=shown,
+            ncols=min(columns, len(shown)),
+            frameon=False,
+            fontsize=9,
+            borderaxespad=0.0,
+            **place,
+        )
 
 
 def scale_values(axes: Any, values: Sequence[float]) -> None:
@@ -75,7 +93,9 @@ def label_decades(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def dress(axes: Any, ylabel: str, title: str, xlabel: str = AXES["epoch"], whole: bool = True) -> None:
+def dress(
+    axes: Any, ylabel: str, title: str, xlabel: str = AXES["epoch"], whole: bool = True
+) -> None:
     """Set labels, title, grid and whole-numbered passes."""
     from matplotlib.ticker import MaxNLocator
 
@@ -86,13 +106,17 @@ def dress(axes: Any, ylabel: str, title: str, xlabel: str = AXES["epoch"], whole
 
 
 def metric_label(metric: str) -> str:
-    """Return the label of the axis of a metric, a fraction that is drawn in per cent: ``f1 on dev, %`` of ``dev.f1``."""
+    """Return the label of the axis of a metric, a fraction that is drawn in per cent: ``f1 on dev,
+    %`` of ``dev.f1``.
+    """
     split, _, name = metric.rpartition(".")
     return f"{name} on {split}, %" if split else f"{metric}, %"
 
 
 def points(history: Sequence[Row], key: str, against: str = "epoch", times: float = 1.0) -> Points:
-    """Return passes (or seconds) and values of one column times a factor, without empty and non-finite cells."""
+    """Return passes (or seconds) and values of one column times a factor, without empty and
+    non-finite cells.
+    """
     pairs = [(row.get(against) or 0, row.get(key)) for row in history]
     known = [(x, times * value) for x, value in pairs if value is not None and isfinite(value)]
     return [x for x, _ in known], [value for _, value in known]
@@ -104,11 +128,13 @@ def learning_curve(history: Sequence[Row], target: str | Path, metric: str) -> N
     Parameters
     ----------
     history : sequence of mapping
-        One row a pass, as `structopt.run.history.read` gives them. Columns without a finite value are left out.
+        One row a pass, as `structopt.run.history.read` gives them. Columns without a finite value
+        are left out.
     target : Path
         The PNG file; its folder is made where it is missing.
     metric : str
-        The column drawn on the right, such as ``dev.f1``; the right half is left out where no row has it.
+        The column drawn on the right, such as ``dev.f1``; the right half is left out where no row
+        has it.
     """
     scores = points(history, metric, times=100.0)
     figure = new_figure(10.0 if scores[0] else 5.5, 3.8)
@@ -128,9 +154,14 @@ def save(figure: Any, target: str | Path) -> None:
 
 
 def draw_objective(axes: Any, history: Sequence[Row]) -> None:
-    """Draw primal and dual, and the loss on a scale of its own (it is a sum over instances, the primal a mean)."""
+    """Draw primal and dual, and the loss on a scale of its own (it is a sum over instances, the
+    primal a mean).
+    """
     primal, dual, loss = (points(history, key) for key in ("primal", "dual", "loss"))
-    lines = [_line(axes, primal, _PRIMAL, "primal objective"), _line(axes, dual, _DUAL, "dual objective")]
+    lines = [
+        _line(axes, primal, _PRIMAL, "primal objective"),
+        _line(axes, dual, _DUAL, "dual objective"),
+    ]
     dress(axes, "objective" if primal[0] or dual[0] else "loss summed over the pass", "Training")
     if loss[0]:
         right = axes.twinx() if primal[0] or dual[0] else axes
@@ -147,7 +178,9 @@ def draw_objective(axes: Any, history: Sequence[Row]) -> None:
 
 
 def _bound_below(axes: Any, primal: Sequence[float], lowest: float) -> None:
-    """Keep a dual that begins far below the objective from flattening the curve of the objective."""
+    """Keep a dual that begins far below the objective from flattening the curve of the
+    objective.
+    """
     least, most = min(primal), max(primal)
     room = least / _DECADE if axes.get_yscale() == "log" else least - (most - least)
     if lowest < room < least:
@@ -158,14 +191,28 @@ def _draw_metric(axes: Any, scores: Points, metric: str) -> None:
     """Draw the metric and mark its best pass."""
     _line(axes, scores, _METRIC, metric)
     dress(axes, metric_label(metric), "Development set" if metric.startswith("dev.") else metric)
-    epoch, value = (min if metric.endswith(LOWER_IS_BETTER) else max)(zip(*scores, strict=True), key=lambda point: point[1])
-    axes.plot([epoch], [value], marker="o", markersize=9, markerfacecolor="none", markeredgecolor=_METRIC, clip_on=False)
+    epoch, value = (min if metric.endswith(LOWER_IS_BETTER) else max)(
+        zip(*scores, strict=True), key=lambda point: point[1]
+    )
+    axes.plot(
+        [epoch],
+        [value],
+        marker="o",
+        markersize=9,
+        markerfacecolor="none",
+        markeredgecolor=_METRIC,
+        clip_on=False,
+    )
     axes.set_title(f"best {value:.2f} % at pass {epoch}", loc="right", fontsize=9, color=_METRIC)
 
 
 def _line(axes: Any, curve: Points, colour: str, label: str, **style: Any) -> Any:
-    """Draw one curve, with markers where the passes are few; return None where there is nothing to draw."""
+    """Draw one curve, with markers where the passes are few; return None where there is nothing to
+    draw.
+    """
     if not curve[0]:
         return None
     marker = "o" if len(curve[0]) <= 30 else ""
-    return axes.plot(*curve, color=colour, label=label, marker=marker, markersize=3.5, linewidth=1.6, **style)[0]
+    return axes.plot(
+        *curve, color=colour, label=label, marker=marker, markersize=3.5, linewidth=1.6, **style
+    )[0]

@@ -44,7 +44,9 @@ class PrunedSplits:
         if request is None:
             return
         if request.model is not None:
-            self.pruner = Pruner.of_model(Model.load(find_model(request.model)), self.components.task, request)
+            self.pruner = Pruner.of_model(
+                Model.load(find_model(request.model)), self.components.task, request
+            )
             return
         watch = Stopwatch()
         with phases.phase("training", "the pruner"):
@@ -52,7 +54,8 @@ class PrunedSplits:
             scorer = feature_keys.scorer_of(asked, request.features_left_out)
             if not isinstance(scorer, SparseFeatures):
                 raise ConfigError(
-                    f"features={asked['features']['name']}: a pruner is trained with features that are linear in the weights. "
+                    f"features={asked['features']['name']}: a pruner is trained with features "
+                    "that are linear in the weights. "
                     "Train one in a run of its own, and type factor_graph.pruner=RUN."
                 )
             self.pruner = Pruner.train(encoded, request, scorer, config["seed"])
@@ -63,7 +66,9 @@ class PrunedSplits:
         if self.pruner is None:
             return encoded
         with phases.phase("pruning", split, visits=len(encoded)):
-            encoded, self.metrics[split], summary = self.pruner.prune(encoded, split == "train", self.components.executor)
+            encoded, self.metrics[split], summary = self.pruner.prune(
+                encoded, split == "train", self.components.executor
+            )
         self.summaries.append(f"{summary} on {split}")
         log.info("pruner: %s", self.summaries[-1])
         return encoded

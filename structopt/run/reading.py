@@ -1,4 +1,6 @@
-"""The stage that reads: from files to a training problem, its first weights, and the splits to evaluate on."""
+"""The stage that reads: from files to a training problem, its first weights, and the splits to
+evaluate on.
+"""
 
 from __future__ import annotations
 
@@ -66,8 +68,15 @@ class _Weights:
 
     initial: Array
 
-    def __init__(self, components: Components, warm_start: WarmStart | None, from_counts: bool, seed: int) -> None:
-        self.components, self.warm_start, self.from_counts, self.seed = components, warm_start, from_counts, seed
+    def __init__(
+        self, components: Components, warm_start: WarmStart | None, from_counts: bool, seed: int
+    ) -> None:
+        self.components, self.warm_start, self.from_counts, self.seed = (
+            components,
+            warm_start,
+            from_counts,
+            seed,
+        )
 
     def lay_out(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> Scorer:
         """Fit the scorer; `initial` are then the first weights."""
@@ -76,17 +85,26 @@ class _Weights:
             log.info("features: %s", scorer.note)
         if self.from_counts:
             of = self.components
-            self.initial = unlearned_weights.weights(of.task, scorer, encoded, structure, gold, of.graph)
+            self.initial = unlearned_weights.weights(
+                of.task, scorer, encoded, structure, gold, of.graph
+            )
             return scorer
         if self.warm_start is None:
             self.initial = scorer.initial(self.seed)
             return scorer
-        widened, self.initial = self.warm_start.transfer(self.components.task, self.components.graph, scorer)
+        widened, self.initial = self.warm_start.transfer(
+            self.components.task, self.components.graph, scorer
+        )
         log.warning("warm start: %s", self.warm_start.counts)
         return widened
 
 
-def read(config: Mapping[str, Any], components: Components, model: Model | None = None, alone: bool = True) -> TrainingData:
+def read(
+    config: Mapping[str, Any],
+    components: Components,
+    model: Model | None = None,
+    alone: bool = True,
+) -> TrainingData:
     """Read and encode the training split, build the problem, then read the dev and test splits.
 
     Parameters
@@ -105,31 +123,52 @@ def read(config: Mapping[str, Any], components: Components, model: Model | None 
     warm_start = WarmStart.of(node, None if run is None else run.model)
     with kernels_beside.compiling(config, components.composed, alone):
         in_files = featurised.in_files(config)
-        encoded = featurised.featurised(config, components, warm_start) if in_files else _encoded(components, warm_start)
+        encoded = (
+            featurised.featurised(config, components, warm_start)
+            if in_files
+            else _encoded(components, warm_start)
+        )
     pruned, held_out = PrunedSplits(components), HeldOut(components)
     with phases.phase("featurising", name):
-        components.graph.fit(encoded, *([] if warm_start is None else warm_start.kept_graph(components.graph)))
+        components.graph.fit(
+            encoded, *([] if warm_start is None else warm_start.kept_graph(components.graph))
+        )
         pruned.fit(config, encoded)
         weights = _Weights(components, warm_start, asks_for_counts(node), config["seed"])
         judge = held_out.dev_score if "dev" in components.files else None
         before = 0 if run is None else run.before
-        problem = _problem(config, components, pruned.prune("train", encoded), weights, judge, before)
+        problem = _problem(
+            config, components, pruned.prune("train", encoded), weights, judge, before
+        )
     seconds = watch.seconds
     held_out.read(problem.scorer, pruned)
     log.info(
-        "%s: %d instances, %d weights; %s; C = %g, read in %.1f s", name, problem.m,
-        problem.scorer.count, components.loss.member, components.optimizer.C, seconds,
-    )  # fmt: skip
+        "%s: %d instances, %d weights; %s; C = %g, read in %.1f s",
+        name,
+        problem.m,
+        problem.scorer.count,
+        components.loss.member,
+        components.optimizer.C,
+        seconds,
+    )
     beginning = components.loss.begins_with(warm_start is not None)
-    earlier = None if run is None or warm_start is None else _earlier(run, problem, components, warm_start)
+    earlier = (
+        None
+        if run is None or warm_start is None
+        else _earlier(run, problem, components, warm_start)
+    )
     return TrainingData(problem, weights.initial, earlier, beginning, held_out, pruned, seconds)
 
 
-def _earlier(run: EarlierRun, problem: Problem, components: Components, warm_start: WarmStart) -> Earlier:
+def _earlier(
+    run: EarlierRun, problem: Problem, components: Components, warm_start: WarmStart
+) -> Earlier:
     """The state that training goes on from."""
     run.check_size(problem.m)
     of = components
-    return run.state(problem, of.optimizer, warm_start, of.optimizer.needs(of.loss, of.graph).positional)
+    return run.state(
+        problem, of.optimizer, warm_start, of.optimizer.needs(of.loss, of.graph).positional
+    )
 
 
 def _encoded(components: Components, warm_start: WarmStart | None) -> Encoded:
@@ -151,33 +190,59 @@ def _admitted(components: Components, encoded: Encoded) -> Encoded:
 
 
 def visit_order(config: Mapping[str, Any]) -> VisitOrder:
-    """The order of the instances in a pass that a config asks for; shuffled, in configs of earlier versions."""
+    """The order of the instances in a pass that a config asks for; shuffled, in configs of earlier
+    versions.
+    """
     storage = config.get("storage") or {}
-    blocks = (config.get("order") or ("blocks" if storage.get("name") == "disk" else "shuffled")) == "blocks"
-    return VisitOrder(blocks, *(storage[key] for key in ("block", "window"))) if blocks else VisitOrder()
+    blocks = (
+        config.get("order") or ("blocks" if storage.get("name") == "disk" else "shuffled")
+    ) == "blocks"
+    return (
+        VisitOrder(blocks, *(storage[key] for key in ("block", "window")))
+        if blocks
+        else VisitOrder()
+    )
 
 
 def _settings(config: Mapping[str, Any], components: Components, before: int) -> Settings:
-    """Of the problem; passes that another optimizer is wrapped around, which counts them, are not divided."""
+    """Of the problem; passes that another optimizer is wrapped around, which counts them, are not
+    divided.
+    """
     of = components
     wrapped = mixing.shards_of(of.executor, of.optimizer) or of.loss.begins_with(False)
-    return Settings.of(of.optimizer, config["seed"], before, visit_order(config), divided=not wrapped)
+    return Settings.of(
+        of.optimizer, config["seed"], before, visit_order(config), divided=not wrapped
+    )
 
 
 def _problem(
-    config: Mapping[str, Any], components: Components, encoded: Encoded, weights: _Weights, judge: Any, before: int
+    config: Mapping[str, Any],
+    components: Components,
+    encoded: Encoded,
+    weights: _Weights,
+    judge: Any,
+    before: int,
 ) -> Problem:
     of = components
     positional = of.optimizer.needs(of.loss, of.graph).positional
     problem = Problem.of(
-        encoded, of.graph, of.loss, of.inference, weights.lay_out, _settings(config, of, before),
-        positional, of.executor, judge,
-    )  # fmt: skip
+        encoded,
+        of.graph,
+        of.loss,
+        of.inference,
+        weights.lay_out,
+        _settings(config, of, before),
+        positional,
+        of.executor,
+        judge,
+    )
     read = problem.scorer.dense_groups(problem.structure)
     if any(tables and name not in read for name, tables in encoded.dense.items()):
         name = config["features"]["name"]
         raise ConfigError(
-            f"features.vectors and features.dense are not read by features={name} with this factor graph. Leave them out, or "
-            "take features that read them: attribute_rows, for labels of tokens; networks of a plugin, such as structopt-torch's."
+            f"features.vectors and features.dense are not read by features={name} with this "
+            "factor graph. Leave them out, or "
+            "take features that read them: attribute_rows, for labels of tokens; networks of a "
+            "plugin, such as structopt-torch's."
         )
     return problem

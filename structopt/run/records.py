@@ -22,11 +22,20 @@ REMEDY = "Restore the file, or delete it."
 SCORES = Mapping[str, float | None]
 TYPES: Mapping[str, Mapping[str, Any]] = {
     JOB: {
-        "number": int, "overrides": Sequence[str], "status": str, "metric": str | None, "seconds": float | None, "error": str,
-        "mendable": bool, "config": Mapping[str, Any], "files": Mapping[str, str], "score": float | None, "run_id": str,
+        "number": int,
+        "overrides": Sequence[str],
+        "status": str,
+        "metric": str | None,
+        "seconds": float | None,
+        "error": str,
+        "mendable": bool,
+        "config": Mapping[str, Any],
+        "files": Mapping[str, str],
+        "score": float | None,
+        "run_id": str,
     },
     SWEEP: {"parent": str, "common": Sequence[str], "command": Sequence[str], "tracked": bool},
-}  # fmt: skip
+}
 """What the entries of files must be; of metrics.json, all are numbers by name."""
 REQUIRED: Mapping[str, tuple[str, ...]] = {JOB: ("number", "overrides", "status", "config")}
 FINISHED, FAILED, KILLED, PRUNED = "FINISHED", "FAILED", "KILLED", "PRUNED"
@@ -74,7 +83,9 @@ class RunRecord:
         return self.metrics.get(split, {}).get(name)
 
     def setting(self, key: str) -> Any:
-        """Return a value of the config by its dotted key, such as ``loss.beta``; None where there is none."""
+        """Return a value of the config by its dotted key, such as ``loss.beta``; None where there
+        is none.
+        """
         node: Any = self.config
         for name in key.split("."):
             node = node.get(name) if isinstance(node, Mapping) else None
@@ -90,7 +101,9 @@ class RunRecord:
 def mean_curve(
     runs: Sequence[RunRecord], key: str, against: str = "epoch", times: float = 1.0
 ) -> tuple[list[float], list[float]]:
-    """Return two columns of the history, averaged over runs, up to the last pass that all of them have."""
+    """Return two columns of the history, averaged over runs, up to the last pass that all of them
+    have.
+    """
     curves = [run.curve(key, against) for run in runs]
     xs = [fmean(column) for column in zip(*(x for x, _ in curves), strict=False)]
     ys = [times * fmean(column) for column in zip(*(y for _, y in curves), strict=False)]
@@ -108,19 +121,33 @@ def read_run(folder: Path) -> RunRecord:
     job, metrics = read_json(folder / JOB), folder / METRICS
     config = job.get("config") or _yaml(folder / ".hydra" / "config.yaml")
     if not config or not isinstance(config, Mapping):
-        raise ConfigError(f"{folder}: this is not the folder of a run; it has no .hydra/config.yaml.")
+        raise ConfigError(
+            f"{folder}: this is not the folder of a run; it has no .hydra/config.yaml."
+        )
     overrides = job.get("overrides") or _yaml(folder / ".hydra" / "overrides.yaml") or ()
     if not isinstance(overrides, Sequence) or not all(isinstance(word, str) for word in overrides):
-        raise ConfigError(f"{folder / '.hydra' / 'overrides.yaml'}: this is no list of overrides. {REMEDY}")
+        raise ConfigError(
+            f"{folder / '.hydra' / 'overrides.yaml'}: this is no list of overrides. {REMEDY}"
+        )
     name = config.get("label") or ",".join(overrides) or folder.name
     status = job.get("status") or (FINISHED if metrics.is_file() else KILLED)
-    return RunRecord(folder, str(name), tuple(overrides), config, read_json(metrics), status, job.get("error", ""))
+    return RunRecord(
+        folder,
+        str(name),
+        tuple(overrides),
+        config,
+        read_json(metrics),
+        status,
+        job.get("error", ""),
+    )
 
 
 def read_sweep(folder: Path) -> list[RunRecord]:
     """Read the runs of a sweep's folder in the order of their numbers."""
     folders = [path.parent for path in folder.glob(f"*/{JOB}")]
-    return [read_run(path) for path in sorted(folders, key=lambda path: (len(path.name), path.name))]
+    return [
+        read_run(path) for path in sorted(folders, key=lambda path: (len(path.name), path.name))
+    ]
 
 
 def _yaml(path: Path) -> Any:
@@ -130,7 +157,14 @@ def _yaml(path: Path) -> Any:
 
     try:
         return OmegaConf.to_container(OmegaConf.load(path)) if path.is_file() else None
-    except (YAMLError, OmegaConfBaseException, OSError, ValueError, TypeError, RecursionError) as error:
+    except (
+        YAMLError,
+        OmegaConfBaseException,
+        OSError,
+        ValueError,
+        TypeError,
+        RecursionError,
+    ) as error:
         raise ConfigError(f"{path}: this is not YAML ({' '.join(str(error).split())}).") from None
 
 
@@ -164,4 +198,6 @@ def _check_entries(path: Path, values: Mapping[str, Any]) -> None:
         try:
             coerce(key, value, SCORES if path.name == METRICS else types.get(key, Any))
         except ConfigError as error:
-            raise ConfigError(f"{path}: the entry {key} is not of the type that a run writes. {REMEDY}") from error
+            raise ConfigError(
+                f"{path}: the entry {key} is not of the type that a run writes. {REMEDY}"
+            ) from error

@@ -14,12 +14,41 @@ from structopt.formats.durable_files import naming
 from structopt.run.observer import Progress
 
 SHOWN = (
-    "f1", "precision", "recall", "accuracy", "micro_f1", "macro_f1", "hamming_loss", "subset_accuracy",
-    "uas", "las", "las_universal", "uas_nopunct", "las_nopunct", "las_universal_nopunct",
-    "bracket_f1", "bracket_precision", "bracket_recall", "bracket_f1_40", "complete_match", "tag_accuracy", "oracle_bracket_f1",
-    "reachable", "conll", "muc_f1", "b3_f1", "ceafe_f1", "conll_no_singletons",
-    "rouge1_recall", "rouge2_recall", "rougeL_recall", "rouge1_f1", "rouge2_f1", "rougeL_f1", "oracle_rouge2_recall",
-)  # fmt: skip
+    "f1",
+    "precision",
+    "recall",
+    "accuracy",
+    "micro_f1",
+    "macro_f1",
+    "hamming_loss",
+    "subset_accuracy",
+    "uas",
+    "las",
+    "las_universal",
+    "uas_nopunct",
+    "las_nopunct",
+    "las_universal_nopunct",
+    "bracket_f1",
+    "bracket_precision",
+    "bracket_recall",
+    "bracket_f1_40",
+    "complete_match",
+    "tag_accuracy",
+    "oracle_bracket_f1",
+    "reachable",
+    "conll",
+    "muc_f1",
+    "b3_f1",
+    "ceafe_f1",
+    "conll_no_singletons",
+    "rouge1_recall",
+    "rouge2_recall",
+    "rougeL_recall",
+    "rouge1_f1",
+    "rouge2_f1",
+    "rougeL_f1",
+    "oracle_rouge2_recall",
+)
 """The scores of the closing table, and those that a tracker gets after every pass."""
 
 _LONGEST_TRACEBACK = 4000
@@ -50,9 +79,14 @@ def ending_note(folder: Path, cause: str, of_sweep: bool) -> str:
     of_sweep : bool
         Whether it is a job of a sweep.
     """
-    again = "the command of the sweep, with `sweep.resume=true`" if of_sweep else f"`structopt resume={folder}`"
+    again = (
+        "the command of the sweep, with `sweep.resume=true`"
+        if of_sweep
+        else f"`structopt resume={folder}`"
+    )
     logs = ", ".join(f"`{path}`" for path in sorted(folder.glob("*.log")))
-    code = f"```text\n{cause}\n```" if "\n" in cause else f"`` {cause} ``"  # only what stands within a line is wrapped
+    # only what stands within a line is wrapped
+    code = f"```text\n{cause}\n```" if "\n" in cause else f"`` {cause} ``"
     lines = ["**Failed**", code] if cause else ["**Interrupted.**"]
     lines += [f"Log: {logs}"] if logs else []
     if not cause or (folder / "checkpoint").is_dir():
@@ -61,7 +95,9 @@ def ending_note(folder: Path, cause: str, of_sweep: bool) -> str:
 
 
 def cause_of(error: Exception | None) -> str:
-    """The message of an error that the user can mend; of any other the end of its traceback; empty where there is none."""
+    """The message of an error that the user can mend; of any other the end of its traceback; empty
+    where there is none.
+    """
     if error is None:
         return ""
     if isinstance(error, StructoptError):
@@ -70,9 +106,14 @@ def cause_of(error: Exception | None) -> str:
 
 
 def closing_text(
-    label: str, member: str, metrics: Mapping[str, Mapping[str, Any]], progress: Progress,
-    beginning: Beginning | None, pruner: str, folder: Path,
-) -> str:  # fmt: skip
+    label: str,
+    member: str,
+    metrics: Mapping[str, Mapping[str, Any]],
+    progress: Progress,
+    beginning: Beginning | None,
+    pruner: str,
+    folder: Path,
+) -> str:
     """What a run says at its end.
 
     Parameters
@@ -91,7 +132,10 @@ def closing_text(
     """
     train = metrics["train"]
     table = closing_table(metrics, SHOWN)
-    lines = [f"{label}: {train['instances']} instances, {train['features']} weights, {member}", _passes(train, progress)]
+    lines = [
+        f"{label}: {train['instances']} instances, {train['features']} weights, {member}",
+        _passes(train, progress),
+    ]
     lines += _remarks(train, progress, beginning, pruner)
     return "\n".join([*lines, *([table] if table else []), f"model: {folder / 'model'}"])
 
@@ -99,7 +143,10 @@ def closing_text(
 def _passes(train: Mapping[str, Any], progress: Progress) -> str:
     each = f", {train['seconds_per_epoch']:.3f} s a pass" if progress.passes else ""
     objective = "not evaluated" if train["objective"] is None else f"{train['objective']:.6g}"
-    return f"{progress.epoch} passes in {progress.seconds:.2f} s{each}; objective {objective}{_certified(train)}"
+    return (
+        f"{progress.epoch} passes in {progress.seconds:.2f} s{each}; objective "
+        f"{objective}{_certified(train)}"
+    )
 
 
 def _certified(train: Mapping[str, Any]) -> str:
@@ -107,34 +154,53 @@ def _certified(train: Mapping[str, Any]) -> str:
     if train["gap"] is not None:
         return f", at most {train['gap']:.2g} above the minimum"
     if "impossible_duals" in train:
-        return f"; of its minimum nothing is known: in {train['impossible_duals']} passes the dual came out above the objective"
+        return (
+            f"; of its minimum nothing is known: in {train['impossible_duals']} passes the dual "
+            "came out above the objective"
+        )
     return ""
 
 
-def _remarks(train: Mapping[str, Any], progress: Progress, beginning: Beginning | None, pruner: str) -> list[str]:
+def _remarks(
+    train: Mapping[str, Any], progress: Progress, beginning: Beginning | None, pruner: str
+) -> list[str]:
     """What else happened in training, a line each."""
     lines = []
     if progress.evaluations:
         lines.append(
-            f"{len(progress.evaluations)} evaluations, {train['seconds_per_evaluation']:.3f} s each; "
+            f"{len(progress.evaluations)} evaluations, {train['seconds_per_evaluation']:.3f} s "
+            "each; "
             f"{train['overhead_per_epoch']:.4f} s a pass beside them"
         )
     if "mixed_shards" in train:
         lines.append(
-            f"parameters of {train['mixed_shards']} shards mixed after every pass but the first (McDonald et al., 2010)"
-        )  # fmt: skip
+            f"parameters of {train['mixed_shards']} shards mixed after every pass but the first "
+            "(McDonald et al., 2010)"
+        )
     if "dual_shards" in train:
-        lines.append(f"dual steps of {train['dual_shards']} shards added up after every pass, with momentum (CoCoA+)")
+        lines.append(
+            f"dual steps of {train['dual_shards']} shards added up after every pass, with "
+            "momentum (CoCoA+)"
+        )
     if pruner:
         lines.append(f"pruner: {pruner}")
     if "unconverged" in train:
-        lines.append(f"messages still moved at the end of the last inference of {train['unconverged']:.1%} of the instances")
+        lines.append(
+            "messages still moved at the end of the last inference of "
+            f"{train['unconverged']:.1%} of the instances"
+        )
     if progress.negative_losses:
         lines.append(f"negative losses: {progress.negative_losses} (their steps were skipped)")
     if beginning:
-        lines.append(f"the first {train['convex_passes']} passes minimised {beginning.loss.member}, which is convex")
+        lines.append(
+            f"the first {train['convex_passes']} passes minimised {beginning.loss.member}, which "
+            "is convex"
+        )
     if progress.repeated:
-        lines.append(f"passes that raised the objective and were repeated with shorter steps: {progress.repeated}")
+        lines.append(
+            "passes that raised the objective and were repeated with shorter steps: "
+            f"{progress.repeated}"
+        )
     if progress.stopped:
         lines.append(f"stopped: {progress.stopped}")
     return lines
@@ -149,6 +215,9 @@ def closing_table(metrics: Mapping[str, Mapping[str, Any]], names: tuple[str, ..
     shown = [(name, values) for name, values in rows if any(value is not None for value in values)]
     if not shown:
         return ""
-    cells = [[name, *("-" if value is None else f"{100 * value:.2f}" for value in values)] for name, values in shown]
+    cells = [
+        [name, *("-" if value is None else f"{100 * value:.2f}" for value in values)]
+        for name, values in shown
+    ]
     first = max(len(name) for name, _ in shown) + 2
     return tables.columns([["", *splits], *cells], "<>", [first, *(7 for _ in splits)])

@@ -40,7 +40,10 @@ from structopt.run.trainer import Judge, Schedule, Trainer
 
 log = logging.getLogger(__name__)
 
-KEPT, KEPT_INSIDE = "the model of the last finished pass is saved", "the model of the last checkpoint is saved"
+KEPT, KEPT_INSIDE = (
+    "the model of the last finished pass is saved",
+    "the model of the last checkpoint is saved",
+)
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,8 @@ def train(
     pictures : bool
         Whether the learning curve is drawn.
     earlier : Model or None
-        Whose training goes on, as ``warm_start.state`` says, where it is in memory and not in a folder.
+        Whose training goes on, as ``warm_start.state`` says, where it is in memory and not in a
+        folder.
 
     Raises
     ------
@@ -109,12 +113,17 @@ def train(
 
 @contextmanager
 def _surroundings(config: Mapping[str, Any], folder: Path, beside: bool) -> Iterator[None]:
-    """Show the phases of a run as its settings say; interrupts name its folder, and a shortage of memory is explained."""
+    """Show the phases of a run as its settings say; interrupts name its folder, and a shortage of
+    memory is explained.
+    """
     kept = f"The last checkpoint, if any, is whole: {folder}"
     with (
-        display.shown() as shown, quietly(config.get("quiet", False)), console.tidy_fallback(), expanding(config),
+        display.shown() as shown,
+        quietly(config.get("quiet", False)),
+        console.tidy_fallback(),
+        expanding(config),
         shortage_explained(f"{memory.advice(config)} {kept}"),
-    ):  # fmt: skip
+    ):
         shown.log, shown.silent = console.log_file(), beside
         try:
             yield
@@ -153,9 +162,16 @@ def resume(folder: Path, overrides: list[str]) -> Model:
     from structopt.config.continuation import continued
 
     with folder_lock.locked(folder), console.logged_in(folder):
-        config, epochs = continued(saved_config(folder), overrides), len(history.read(folder / "history.csv"))
+        config, epochs = (
+            continued(saved_config(folder), overrides),
+            len(history.read(folder / "history.csv")),
+        )
         if epochs >= config["optimizer"].get("epochs", epochs + 1):
-            log.warning("structopt: %s has made its %d passes; for more of them: optimizer.epochs=N", folder, epochs)
+            log.warning(
+                "structopt: %s has made its %d passes; for more of them: optimizer.epochs=N",
+                folder,
+                epochs,
+            )
         return train(config, folder, resuming=True)
 
 
@@ -191,13 +207,17 @@ def _tracked(run: _TrainingRun, resuming: bool) -> Iterator[_Outcome]:
         try:
             with interruption.put_off(), phases.phase("recording"):
                 if outcome.status != FINISHED:
-                    tracker.describe(ending_note(run.folder, cause_of(outcome.error), run.job is not None))
+                    tracker.describe(
+                        ending_note(run.folder, cause_of(outcome.error), run.job is not None)
+                    )
                 tracker.finish(outcome.status, _dotted(outcome.metrics))
         finally:
             run.components.executor.close()
 
 
-def _fit(trainer: Trainer, data: TrainingData, resuming: bool) -> tuple[Array, KeyboardInterrupt | None]:
+def _fit(
+    trainer: Trainer, data: TrainingData, resuming: bool
+) -> tuple[Array, KeyboardInterrupt | None]:
     """Make the passes; the weights, and the interrupt that ended them early, if one did."""
     try:
         if not (resuming and trainer.resume()):
@@ -207,7 +227,8 @@ def _fit(trainer: Trainer, data: TrainingData, resuming: bool) -> tuple[Array, K
         with interruption.put_off():
             kept = KEPT if data.problem.steps == 1 else KEPT_INSIDE
             console.say(f"structopt: interrupted; {kept} (Ctrl-C again: at once)", error=True)
-            if not trainer.resume():  # the last pass that was finished, whatever the interrupt left half done
+            # the last pass that was finished, whatever the interrupt left half done
+            if not trainer.resume():
                 trainer.start(data.initial, data.earlier)
             return trainer.weights(), interrupt
 
@@ -227,7 +248,10 @@ class _TrainingRun:
     def label(self) -> str:
         """A short name that a person would give the run."""
         task, optimizer = self.config["task"]["name"], self.config["optimizer"]["name"]
-        return self.config.get("label") or f"{task}-{optimizer}-{self.components.loss.member.partition(' ')[0]}"
+        return (
+            self.config.get("label")
+            or f"{task}-{optimizer}-{self.components.loss.member.partition(' ')[0]}"
+        )
 
     def description(self, resuming: bool) -> Run:
         """The run as its tracker gets it."""
@@ -236,11 +260,17 @@ class _TrainingRun:
         return Run(self.folder, self.config, files, name or self.label, parent, number, resuming)
 
     def shards(self, data: TrainingData) -> int:
-        """Into how many shards the passes are divided, whose results are mixed or added up; 0 for none."""
-        return min(mixing.shards_of(self.components.executor, self.components.optimizer), data.problem.m)
+        """Into how many shards the passes are divided, whose results are mixed or added up; 0 for
+        none.
+        """
+        return min(
+            mixing.shards_of(self.components.executor, self.components.optimizer), data.problem.m
+        )
 
     def optimizer(self, data: TrainingData) -> Optimizer:
-        """The optimizer of the run: over shards, with passes that do not raise P, from a convex loss on."""
+        """The optimizer of the run: over shards, with passes that do not raise P, from a convex
+        loss on.
+        """
         mixed = mixing.mixed(self.components.optimizer, self.shards(data), Passes)
         divided = added_duals.added(mixed, self.shards(data), DualAscents)
         careful = guarded.guarded(divided, self.config["objective_every"])
@@ -256,23 +286,39 @@ class _TrainingRun:
         """
         task, dev = self.components.task, "dev" in data.held_out.splits
         if self.config.get("patience") is not None and not dev:
-            raise ConfigError("patience needs a dev split to look at. Give task.dev, or leave patience=null.")
+            raise ConfigError(
+                "patience needs a dev split to look at. Give task.dev, or leave patience=null."
+            )
         test = bool(self.config.get("test_curve")) and "test" in data.held_out.splits
         names, arrays = task.state()
         optimizer = self.optimizer(data)
         memory.check(self.config, data.problem, optimizer)
         return Trainer(
-            data.problem, optimizer, self.folder, partial(data.held_out.scores, "dev") if dev else None,
-            self.schedule(), self.observers(data), _advice(self.config),
-            digest_of([arrays[name] for name in sorted(arrays)], names), partial(data.held_out.scores, "test") if test else None,
-        )  # fmt: skip
+            data.problem,
+            optimizer,
+            self.folder,
+            partial(data.held_out.scores, "dev") if dev else None,
+            self.schedule(),
+            self.observers(data),
+            _advice(self.config),
+            digest_of([arrays[name] for name in sorted(arrays)], names),
+            partial(data.held_out.scores, "test") if test else None,
+        )
 
     def schedule(self) -> Schedule:
         """What is measured after passes, and what ends training early."""
-        task, inference, kind = self.components.task, self.components.inference, self.components.graph.kind
+        task, inference, kind = (
+            self.components.task,
+            self.components.inference,
+            self.components.graph.kind,
+        )
         certifies = not task.open_gold and compatibility.certifies(inference.provides(kind))
         every, patience = self.config["objective_every"], self.config.get("patience")
-        between = {"checkpoint_seconds": self.config["storage"]["checkpoint"]} if "storage" in self.config else {}
+        between = (
+            {"checkpoint_seconds": self.config["storage"]["checkpoint"]}
+            if "storage" in self.config
+            else {}
+        )
         return Schedule(task.main_metric, every, patience, certifies, self.judge, **between)
 
     def observers(self, data: TrainingData) -> list[Observer]:
@@ -280,43 +326,80 @@ class _TrainingRun:
         metric = self.components.task.main_metric
         pass_log = PassLog(self.components.loss.member, data.beginning)
         checks = [Checks(self.config["seed"])] if self.config.get("check") else []
-        return [Interrupts(), PassProgress(metric), pass_log, TrackedPasses(self.components.tracker, metric), *checks]
+        return [
+            Interrupts(),
+            PassProgress(metric),
+            pass_log,
+            TrackedPasses(self.components.tracker, metric),
+            *checks,
+        ]
 
     def model(self, data: TrainingData, weights: Array) -> Model:
         """The model of some weights."""
         of = self.components
         return Model(
-            model_config(self.config), of.task, of.graph, of.inference, data.problem.scorer, weights,
-            of.loss.temperature, data.pruned.pruner, data.held_out.annotator,
-        )  # fmt: skip
+            model_config(self.config),
+            of.task,
+            of.graph,
+            of.inference,
+            data.problem.scorer,
+            weights,
+            of.loss.temperature,
+            data.pruned.pruner,
+            data.held_out.annotator,
+        )
 
     def trained(self, trainer: Trainer) -> Trained:
-        """What the run leaves for another one to go on with; no state where that is bound to its data."""
+        """What the run leaves for another one to go on with; no state where that is bound to its
+        data.
+        """
         problem, state = trainer.problem, {} if trainer.optimizer.plan.bound else trainer.state
         m, parts = problem.m, int(problem.structure.parts[-1])
-        return Trained(self.config, self.folder, state, m, parts, m + int(problem.before), problem.messages)
+        return Trained(
+            self.config, self.folder, state, m, parts, m + int(problem.before), problem.messages
+        )
 
     def compact(self, model: Model) -> Model:
-        """The model as it is saved: without weights that the optimizer has set to 0, where its penalty does."""
+        """The model as it is saved: without weights that the optimizer has set to 0, where its
+        penalty does.
+        """
         return model.pruned() if self.components.optimizer.plan.penalty.sparse else model
 
     def closing(self, data: TrainingData, trainer: Trainer) -> Closing:
         """The end of the run."""
         return Closing(
-            self.config, self.folder, self.label, self.components, data, trainer, self.shards(data), self.job is not None,
+            self.config,
+            self.folder,
+            self.label,
+            self.components,
+            data,
+            trainer,
+            self.shards(data),
+            self.job is not None,
             self.pictures,
-        )  # fmt: skip
+        )
 
 
 def _advice(config: Mapping[str, Any]) -> str:
     """What to do where numbers overflow: the settings that this run has."""
     step = "a smaller optimizer.eta, or " if "eta" in config["optimizer"] else ""
     known = {"normalize": "unit", "standardize": "columns"}
-    scaling = [f"features.{key}={value}" for key, value in known.items() if key in config.get("features", {})]
+    scaling = [
+        f"features.{key}={value}"
+        for key, value in known.items()
+        if key in config.get("features", {})
+    ]
     how = f" ({' or '.join(scaling)})" if scaling else ""
-    return f"Set {step}a smaller optimizer.C, which regularises more, or scale the features down{how}."
+    return (
+        f"Set {step}a smaller optimizer.C, which regularises more, or scale the features down{how}."
+    )
 
 
 def _dotted(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     """Metrics under dotted names, those that are None left out."""
-    return {f"{split}.{name}": float(v) for split, values in metrics.items() for name, v in values.items() if v is not None}
+    return {
+        f"{split}.{name}": float(v)
+        for split, values in metrics.items()
+        for name, v in values.items()
+        if v is not None
+    }

@@ -34,11 +34,14 @@ log = logging.getLogger(__name__)
 Judge = Callable[[Row], str]
 """Given the row of a pass, the reason to stop after it, or the empty string."""
 CERTIFIED = "the certified gap is"
-BEST, MESSAGES = "best.weights", "inference.messages"  # in a checkpoint; no optimizer's state has a dot in its names
+# in a checkpoint; no optimizer's state has a dot in its names
+BEST, MESSAGES = "best.weights", "inference.messages"
 SMALL = 16 << 20
 """Bytes of arrays that are saved after every pass, however short it was."""
 SHORT = 2.0
-"""Seconds of a pass for whose end an interrupt can wait; after longer ones there is a checkpoint always."""
+"""Seconds of a pass for whose end an interrupt can wait; after longer ones there is a checkpoint
+always.
+"""
 SPARED = 20
 """Other checkpoints are written so many times as long after the last one as that took."""
 ADVICE = "Set a smaller optimizer.C, which regularises more, or scale the features down."
@@ -55,11 +58,14 @@ class Schedule:
     objective_every : int
         Passes between two evaluations of P; 0 means at the end only.
     patience : int or None
-        Stop after so many passes without a better dev score, and return the weights of the best pass.
+        Stop after so many passes without a better dev score, and return the weights of the best
+        pass.
     certifies : bool
-        Whether the inference's values are exact or upper bounds, so that P - D bounds how far P is from its minimum.
+        Whether the inference's values are exact or upper bounds, so that P - D bounds how far P is
+        from its minimum.
     judge : callable or None
-        Given the row of a pass, gives the reason to stop after it, or the empty string; asked while passes are left.
+        Given the row of a pass, gives the reason to stop after it, or the empty string; asked while
+        passes are left.
     checkpoint_seconds : float
         Least time between two checkpoints within a pass, where it consists of several steps.
     """
@@ -92,9 +98,11 @@ class Trainer:
     advice : str
         What to do where numbers overflow, in sentences.
     vocabulary : str
-        Digest of the names behind the numbers of labels and attributes; a checkpoint with another one is refused.
+        Digest of the names behind the numbers of labels and attributes; a checkpoint with another
+        one is refused.
     test : callable or None
-        Weights to test metrics, where the test split is scored after every pass; nothing is chosen by them.
+        Weights to test metrics, where the test split is scored after every pass; nothing is chosen
+        by them.
     """
 
     def __init__(
@@ -118,13 +126,16 @@ class Trainer:
         self.progress = Progress()
         self.best_weights: Array | None = None
         self.state: State = {}
-        self.saved, self._saved_at, self._saving = 0, 0.0, 0.0  # pass of the last checkpoint, its time, and how long it took
+        # pass of the last checkpoint, its time, and how long it took
+        self.saved, self._saved_at, self._saving = 0, 0.0, 0.0
         self._whole = True  # whether the state is that after a pass, and not within one
         self._account = problem.executor.account
         self._accounted = self._account.copied() if self._account else Account()
 
     def start(self, weights: Array, earlier: Earlier | None = None) -> None:
-        """Begin at these weights, or in the state that an earlier run left; a checkpoint in the folder is deleted."""
+        """Begin at these weights, or in the state that an earlier run left; a checkpoint in the
+        folder is deleted.
+        """
         self.file.unlink(missing_ok=True)
         self.progress, self.best_weights, self.saved = Progress(), None, 0
         self.problem.messages[:] = 0.0
@@ -141,7 +152,14 @@ class Trainer:
         try:
             self._restore(*self.checkpoint.read())
             self.optimizer.weights(self.state)
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, ConfigError) as error:
+        except (
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ArithmeticError,
+            ConfigError,
+        ) as error:
             raise self.checkpoint.refusal("it is of another version") from error
         self.saved = self.progress.epoch
         self.history.rewind(self.saved)
@@ -168,9 +186,15 @@ class Trainer:
         self.state = {name: self._placed(array) for name, array in rest.items()} | notes["scalars"]
 
     def _placed(self, array: Array) -> Array:
-        """An array of the state where it belongs: with the data, if it is of all parts or instances, and a row of a matrix."""
+        """An array of the state where it belongs: with the data, if it is of all parts or
+        instances, and a row of a matrix.
+        """
         storage = self.problem.storage
-        return storage.joined([array], array.dtype).reshape(array.shape) if array.ndim > 1 and storage.in_files else array
+        return (
+            storage.joined([array], array.dtype).reshape(array.shape)
+            if array.ndim > 1 and storage.in_files
+            else array
+        )
 
     def run(self) -> Array:
         """Do the passes that are left; return the weights.
@@ -178,7 +202,8 @@ class Trainer:
         Raises
         ------
         NumericalError
-            If loss, weights, objective or dual are not finite after a pass; the last checkpoint stays.
+            If loss, weights, objective or dual are not finite after a pass; the last checkpoint
+            stays.
         """
         with phases.phase("loading kernels", lasting=False):
             plan = self.optimizer.plan
@@ -188,7 +213,8 @@ class Trainer:
             for observer in self.observers:
                 observer.begin(self)
             while self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
-                with interruption.put_off() if self.behind else nullcontext():  # short passes come to their end
+                # short passes come to their end
+                with interruption.put_off() if self.behind else nullcontext():
                     row = self._pass()
                 for observer in self.observers:
                     observer.passed(self, row)
@@ -202,7 +228,9 @@ class Trainer:
         return self.weights()
 
     def weights(self) -> Array:
-        """Weights to return: of the best pass where early stopping asks for it, else of the last."""
+        """Weights to return: of the best pass where early stopping asks for it, else of the
+        last.
+        """
         if self.schedule.patience is not None and self.best_weights is not None:
             return self.best_weights
         return self.optimizer.weights(self.state)
@@ -225,7 +253,9 @@ class Trainer:
         return row
 
     def _step(self) -> Report:
-        """Make the steps of a pass, or those that are left of it; the report of the last, with the loss of all."""
+        """Make the steps of a pass, or those that are left of it; the report of the last, with the
+        loss of all.
+        """
         progress, saved = self.progress, time.monotonic()
         while True:
             watch = Stopwatch()
@@ -254,7 +284,9 @@ class Trainer:
         progress.negative_losses += report.negative_losses
 
     def _sound(self, report: Report) -> bool:
-        """Whether a run may go on from the state of a step: numbers that are not finite are refused after the pass."""
+        """Whether a run may go on from the state of a step: numbers that are not finite are refused
+        after the pass.
+        """
         return isfinite(report.loss) and ranges.finite(self.optimizer.weights(self.state))
 
     def _row(self, report: Report) -> Row:
@@ -288,7 +320,11 @@ class Trainer:
     def gap(self, primal: float | None) -> float | None:
         """P - D after the last pass, where both are known and it proves something."""
         dual = self.progress.dual
-        return None if primal is None or dual is None or not self.schedule.certifies else certified_gap(primal, dual)
+        return (
+            None
+            if primal is None or dual is None or not self.schedule.certifies
+            else certified_gap(primal, dual)
+        )
 
     def _refuse_overflow(self, name: str, value: float | None) -> None:
         """Stop at a number that is not finite."""
@@ -297,24 +333,37 @@ class Trainer:
         done = self.progress.epoch - 1
         kept = f"{self.file.parent} holds pass {self.saved}." if done else "No pass was finished."
         raise NumericalError(
-            f"pass {done + 1}: {name} came out as {value:g}, so that training cannot go on. {self.advice} {kept}"
+            f"pass {done + 1}: {name} came out as {value:g}, so that training cannot go on. "
+            f"{self.advice} {kept}"
         )
 
     def _bounds(self, weights: Array, report: Report) -> tuple[float | None, float | None]:
         """P at the weights and a lower bound on its minimum, where they are known or due."""
         last = self.progress.epoch == self.optimizer.epochs or bool(report.finished)
-        asked = self.schedule.objective_every > 0 and self.progress.epoch % self.schedule.objective_every == 0
+        asked = (
+            self.schedule.objective_every > 0
+            and self.progress.epoch % self.schedule.objective_every == 0
+        )
         if not (last or asked or self.tolerance > 0):
             return report.primal, report.dual
         if report.dual is None and self.optimizer.plan.certificate:
             return self.problem.certificate(weights)
-        primal = self.optimizer.objective(self.problem, self.state) if report.primal is None else report.primal
+        primal = (
+            self.optimizer.objective(self.problem, self.state)
+            if report.primal is None
+            else report.primal
+        )
         return primal, report.dual
 
     def _look_at_gap(self, row: Row, report: Report) -> None:
         gap, primal, progress = row["gap"], row["primal"], self.progress
         progress.gap = None if gap is None or not primal else gap / abs(primal)
-        if gap is None and primal is not None and progress.dual is not None and self.schedule.certifies:
+        if (
+            gap is None
+            and primal is not None
+            and progress.dual is not None
+            and self.schedule.certifies
+        ):
             self._warn_impossible(primal, progress.dual)
         if self._certified():
             progress.stopped = f"{CERTIFIED} {progress.gap:.2g} of the objective"
@@ -327,13 +376,22 @@ class Trainer:
         level = logging.WARNING if self.progress.impossible_duals == 1 else logging.INFO
         log.log(
             level,
-            "pass %d: the dual %.6g came out above the objective %.6g, which rounding alone does not explain: a numerical "
-            "failure, so that this pass has no gap and proves nothing. %s", self.progress.epoch, dual, primal, self.advice,
-        )  # fmt: skip
+            "pass %d: the dual %.6g came out above the objective %.6g, which rounding alone does "
+            "not explain: a numerical "
+            "failure, so that this pass has no gap and proves nothing. %s",
+            self.progress.epoch,
+            dual,
+            primal,
+            self.advice,
+        )
 
     def _certified(self) -> bool:
         """Whether the gap is within the tolerance, where one is asked for."""
-        return self.tolerance > 0 and self.progress.gap is not None and self.progress.gap <= self.tolerance
+        return (
+            self.tolerance > 0
+            and self.progress.gap is not None
+            and self.progress.gap <= self.tolerance
+        )
 
     def _look_for_best(self, row: Row) -> None:
         score = row.get(f"dev.{self.schedule.metric}")
@@ -342,13 +400,22 @@ class Trainer:
             progress.best, progress.best_epoch = float(score), progress.epoch
             if self.schedule.patience is not None:
                 self.best_weights = self.optimizer.weights(self.state).copy()
-        if self.schedule.patience is not None and progress.epoch - progress.best_epoch >= self.schedule.patience:
-            progress.stopped = f"no better dev {self.schedule.metric} in {self.schedule.patience} passes"
+        if (
+            self.schedule.patience is not None
+            and progress.epoch - progress.best_epoch >= self.schedule.patience
+        ):
+            progress.stopped = (
+                f"no better dev {self.schedule.metric} in {self.schedule.patience} passes"
+            )
 
     def _ask_judge(self, row: Row) -> None:
         """Ask the judge, who knows the other trials of a search, whether to go on."""
         judge = self.schedule.judge
-        if judge is not None and self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
+        if (
+            judge is not None
+            and self.progress.epoch < self.optimizer.epochs
+            and not self.progress.stopped
+        ):
             self.progress.stopped = judge(row)
 
     @property
@@ -357,7 +424,9 @@ class Trainer:
         return self.progress.epoch > self.saved
 
     def _due(self, seconds: float) -> bool:
-        """Whether to write a checkpoint after a pass of so many seconds: the last, a long one, or where it costs little."""
+        """Whether to write a checkpoint after a pass of so many seconds: the last, a long one, or
+        where it costs little.
+        """
         if self.progress.stopped or self.progress.epoch >= self.optimizer.epochs or seconds > SHORT:
             return True
         small = sum(array.nbytes for array in self._arrays().values()) <= SMALL
@@ -365,7 +434,9 @@ class Trainer:
 
     def _arrays(self) -> dict[str, Array]:
         """The arrays of a checkpoint."""
-        arrays = {name: value for name, value in self.state.items() if isinstance(value, np.ndarray)}
+        arrays = {
+            name: value for name, value in self.state.items() if isinstance(value, np.ndarray)
+        }
         if self.best_weights is not None:
             arrays[BEST] = self.best_weights
         if len(self.problem.messages):
@@ -375,7 +446,9 @@ class Trainer:
     def _save(self) -> None:
         """Write the checkpoint."""
         began = time.monotonic()
-        scalars = {name: value for name, value in self.state.items() if not isinstance(value, np.ndarray)}
+        scalars = {
+            name: value for name, value in self.state.items() if not isinstance(value, np.ndarray)
+        }
         seen = int(self.problem.before) + self.problem.m
         notes = {"progress": asdict(self.progress), "scalars": scalars, SEEN: seen}
         self.checkpoint.write(self._arrays(), notes, (*self.optimizer.plan.weights, BEST))

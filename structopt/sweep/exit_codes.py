@@ -16,7 +16,9 @@ class SweepInterrupted(KeyboardInterrupt):
 
 
 def code_of_jobs(rows: Iterable[JobRow]) -> int:
-    """Return 0 when all jobs went well, 1 when some failed by a bug, 2 when all that failed can be mended by the user."""
+    """Return 0 when all jobs went well, 1 when some failed by a bug, 2 when all that failed can be
+    mended by the user.
+    """
     failed = [row for row in rows if row.status == "FAILED"]
     if any(not row.mendable for row in failed):
         return BUG

@@ -26,7 +26,9 @@ Choice = tuple[str, str]
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of a table or a curve of a figure; where `grid` is None, the experiment's grid counts."""
+    """A row of a table or a curve of a figure; where `grid` is None, the experiment's grid
+    counts.
+    """
 
     overrides: tuple[str, ...] = ()
     grid: Mapping[str, Sequence[Any]] | None = None
@@ -81,12 +83,19 @@ class Plan:
         _known(where, node, ("title", "report", "files", "settings", "grid", "seeds", *SCALES))
         for key in ("title", "report", "settings"):
             if not node.get(key):
-                raise ConfigError(f"{where}.{key} is missing. An experiment needs a title, a report and settings.")
+                raise ConfigError(
+                    f"{where}.{key} is missing. An experiment needs a title, a report and settings."
+                )
         return cls(
-            experiment, str(node["title"]), str(node["report"]),
-            _settings(where, node["settings"]), _grid(where, node.get("grid")) or {}, _files(where, node.get("files")),
-            {scale: _scale(f"{where}.{scale}", node.get(scale)) for scale in SCALES}, _seeds(where, node.get("seeds")),
-        )  # fmt: skip
+            experiment,
+            str(node["title"]),
+            str(node["report"]),
+            _settings(where, node["settings"]),
+            _grid(where, node.get("grid")) or {},
+            _files(where, node.get("files")),
+            {scale: _scale(f"{where}.{scale}", node.get(scale)) for scale in SCALES},
+            _seeds(where, node.get("seeds")),
+        )
 
     def scale(self, typed: str | None, data: str | None) -> str:
         """Return the scale to run at: what is typed, else full where there is data.
@@ -97,13 +106,20 @@ class Plan:
             If there is no such scale, or it needs data.
         """
         if typed is not None and typed not in SCALES:
-            raise ConfigError(f"scale={typed}: there is no such scale.{did_you_mean(typed, SCALES)} Scales: {', '.join(SCALES)}.")
+            raise ConfigError(
+                f"scale={typed}: there is no such scale.{did_you_mean(typed, SCALES)} Scales: "
+                f"{', '.join(SCALES)}."
+            )
         if typed == "full" and data is None and self._paths("full"):
-            raise ConfigError(f"scale=full needs the experiment's data: type data=DIR, the folder of {self._named('full')}.")
+            raise ConfigError(
+                "scale=full needs the experiment's data: type data=DIR, the folder of "
+                f"{self._named('full')}."
+            )
         return typed or ("small" if data is None else "full")
 
     def tuning(self, typed: str | None, data: str | None, scale: str) -> str:
-        """Return what values are chosen on: what is typed, else at full scale the tail, unless there are test files.
+        """Return what values are chosen on: what is typed, else at full scale the tail, unless
+        there are test files.
 
         Raises
         ------
@@ -111,19 +127,33 @@ class Plan:
             If there is no such part, or the experiment chooses nothing.
         """
         if typed is not None and typed not in TUNING:
-            raise ConfigError(f"tuning={typed}: there is no such part.{did_you_mean(typed, TUNING)} Parts: {', '.join(TUNING)}.")
+            raise ConfigError(
+                f"tuning={typed}: there is no such part.{did_you_mean(typed, TUNING)} Parts: "
+                f"{', '.join(TUNING)}."
+            )
         divisible = any(setting.divisible for setting in self.chosen(scale).values())
         if typed == "tail" and not divisible:
             name = self.experiment
-            raise ConfigError(f"tuning=tail: {name} chooses nothing by scores and trains on whole files. Leave it out.")
+            raise ConfigError(
+                f"tuning=tail: {name} chooses nothing by scores and trains on whole files. Leave "
+                "it out."
+            )
         files = any(setting.files for setting in self.chosen(scale).values())
-        wanted = scale == "full" and data is not None and files and divisible and not self._tested(data, scale)
+        wanted = (
+            scale == "full"
+            and data is not None
+            and files
+            and divisible
+            and not self._tested(data, scale)
+        )
         return typed or ("tail" if wanted else "dev")
 
     def _tested(self, data: str, scale: str) -> bool:
         """Whether every setting with a dev split has a test file that is there."""
         settings = [setting for setting in self.chosen(scale).values() if setting.divisible]
-        return all(setting.test_files and _all_there(data, setting.test_files) for setting in settings)
+        return all(
+            setting.test_files and _all_there(data, setting.test_files) for setting in settings
+        )
 
     def seeds_of(self, scale: str) -> tuple[int, ...]:
         """Return the seeds of every setting at a scale."""
@@ -137,10 +167,15 @@ class Plan:
         unknown = [name for name in changes.only or () if name not in settings]
         if unknown:
             near = did_you_mean(unknown[0], settings)
-            raise ConfigError(f"{self.experiment}: hydra.sweeper.{scale}.only: there is no setting '{unknown[0]}'.{near}")
+            raise ConfigError(
+                f"{self.experiment}: hydra.sweeper.{scale}.only: there is no setting "
+                f"'{unknown[0]}'.{near}"
+            )
         shared = {**self.files, **changes.files}
         return {
-            name: replace(setting, grid=self._grid(setting, changes), files={**shared, **setting.files})
+            name: replace(
+                setting, grid=self._grid(setting, changes), files={**shared, **setting.files}
+            )
             for name, setting in settings.items()
             if changes.only is None or name in changes.only
         }
@@ -155,19 +190,35 @@ class Plan:
         if data is None:
             return
         optional = {path for setting in self.chosen(scale).values() for path in setting.test_files}
-        missing = [path for path in self._paths(scale) if path not in optional and not _all_there(data, [path])]
+        missing = [
+            path
+            for path in self._paths(scale)
+            if path not in optional and not _all_there(data, [path])
+        ]
         if missing:
-            raise ConfigError(f"data={data}: {self.experiment} needs files that are not in that folder: {', '.join(missing)}.")
+            raise ConfigError(
+                f"data={data}: {self.experiment} needs files that are not in that folder: "
+                f"{', '.join(missing)}."
+            )
 
     def _paths(self, scale: str) -> list[str]:
-        return list(dict.fromkeys(path for setting in self.chosen(scale).values() for path in setting.files.values()))
+        return list(
+            dict.fromkeys(
+                path for setting in self.chosen(scale).values() for path in setting.files.values()
+            )
+        )
 
     def _named(self, scale: str) -> str:
         return ", ".join(self._paths(scale)) or "its files"
 
     def jobs(
-        self, data: str | None, scale: str, always: Sequence[str], typed: Sequence[Sequence[Choice]], tuning: str = "dev"
-    ) -> list[list[str]]:  # fmt: skip
+        self,
+        data: str | None,
+        scale: str,
+        always: Sequence[str],
+        typed: Sequence[Sequence[Choice]],
+        tuning: str = "dev",
+    ) -> list[list[str]]:
         """Return the overrides of every job.
 
         Parameters
@@ -188,19 +239,34 @@ class Plan:
             files = _files_of(setting, data, tuning) if data else []
             tail = [f"tail={TAIL:g}"] if tuning == "tail" and setting.divisible else []
             grid = {**(setting.grid or {}), **self._seed_grid(setting, scale, typed)}
-            for values, combination in cartesian(product([_choices(*one) for one in grid.items()]), typed):
-                label = SEPARATOR.join([name, *(addition for _, addition in (*values, *combination) if addition)])
+            for values, combination in cartesian(
+                product([_choices(*one) for one in grid.items()]), typed
+            ):
+                label = SEPARATOR.join(
+                    [name, *(addition for _, addition in (*values, *combination) if addition)]
+                )
                 first = [*always, *files, *tail, *self.scales[scale].overrides, *setting.overrides]
                 last = [word for word, _ in (*values, *combination)]
                 jobs.append(_last_of_each(spelled_out([*first, f"label={_quoted(label)}", *last])))
         return jobs
 
-
-    def _seed_grid(self, setting: Setting, scale: str, typed: Sequence[Sequence[Choice]]) -> dict[str, Sequence[Any]]:
-        """The seeds as a key of the grid, where there are several and neither the setting nor the user says others."""
-        words = [*setting.overrides, *(setting.grid or {}), *(word for one in typed for word, _ in one)]
+    def _seed_grid(
+        self, setting: Setting, scale: str, typed: Sequence[Sequence[Choice]]
+    ) -> dict[str, Sequence[Any]]:
+        """The seeds as a key of the grid, where there are several and neither the setting nor the
+        user says others.
+        """
+        words = [
+            *setting.overrides,
+            *(setting.grid or {}),
+            *(word for one in typed for word, _ in one),
+        ]
         seeds = self.seeds_of(scale)
-        return {} if len(seeds) < 2 or any(key_of(word) == "seed" for word in words) else {"seed": seeds}
+        return (
+            {}
+            if len(seeds) < 2 or any(key_of(word) == "seed" for word in words)
+            else {"seed": seeds}
+        )
 
 
 def _all_there(data: str, paths: Sequence[str]) -> bool:
@@ -208,9 +274,17 @@ def _all_there(data: str, paths: Sequence[str]) -> bool:
 
 
 def _files_of(setting: Setting, data: str, tuning: str) -> list[str]:
-    """The overrides of a setting's files; without those of the test split that are not there, or that no values leave apart."""
-    without = setting.test_files if tuning == "tail" or not _all_there(data, setting.test_files) else []
-    return [f"{key}={_quoted(str(Path(data) / path))}" for key, path in setting.files.items() if path not in without]
+    """The overrides of a setting's files; without those of the test split that are not there, or
+    that no values leave apart.
+    """
+    without = (
+        setting.test_files if tuning == "tail" or not _all_there(data, setting.test_files) else []
+    )
+    return [
+        f"{key}={_quoted(str(Path(data) / path))}"
+        for key, path in setting.files.items()
+        if path not in without
+    ]
 
 
 def setting(label: str) -> str:
@@ -230,7 +304,10 @@ def _last_of_each(words: Sequence[str]) -> list[str]:
 
 
 def _choices(key: str, values: Sequence[Any]) -> list[Choice]:
-    return [(f"{key}={_text(value)}", f"{key.lstrip('+').rpartition('.')[2]}={_text(value)}") for value in values]
+    return [
+        (f"{key}={_text(value)}", f"{key.lstrip('+').rpartition('.')[2]}={_text(value)}")
+        for value in values
+    ]
 
 
 def _text(value: Any) -> str:
@@ -250,16 +327,23 @@ def _quoted(text: str) -> str:
 def _settings(where: str, node: Any) -> dict[str, Setting]:
     if not isinstance(node, Mapping):
         raise ConfigError(f"{where}.settings: this must be NAME: [override, ...].")
-    return {str(name): _setting(f"{where}.settings.{name}", str(name), value) for name, value in node.items()}
+    return {
+        str(name): _setting(f"{where}.settings.{name}", str(name), value)
+        for name, value in node.items()
+    }
 
 
 def _setting(where: str, name: str, node: Any) -> Setting:
     if SEPARATOR in name:
-        raise ConfigError(f"{where}: the name of a setting cannot contain '{SEPARATOR}', which ends it in labels.")
+        raise ConfigError(
+            f"{where}: the name of a setting cannot contain '{SEPARATOR}', which ends it in labels."
+        )
     if node is None or isinstance(node, list | tuple):
         return Setting(_overrides(where, node))
     if not isinstance(node, Mapping):
-        raise ConfigError(f"{where}: this must be a list of overrides, or have overrides, grid and files.")
+        raise ConfigError(
+            f"{where}: this must be a list of overrides, or have overrides, grid and files."
+        )
     _known(where, node, ("overrides", "grid", "files"))
     overrides = _overrides(f"{where}.overrides", node.get("overrides"))
     return Setting(overrides, _grid(where, node.get("grid")), _files(where, node.get("files")))
@@ -269,7 +353,9 @@ def _scale(where: str, node: Any) -> Scale:
     if node is None:
         return Scale()
     if not isinstance(node, Mapping):
-        raise ConfigError(f"{where}: this must have overrides, settings, only, grid, files or seeds.")
+        raise ConfigError(
+            f"{where}: this must have overrides, settings, only, grid, files or seeds."
+        )
     _known(where, node, ("overrides", "settings", "only", "grid", "files", "seeds"))
     only = node.get("only")
     return Scale(
@@ -285,18 +371,32 @@ def _scale(where: str, node: Any) -> Scale:
 def _seeds(where: str, node: Any) -> tuple[int, ...] | None:
     if node is None:
         return None
-    if not isinstance(node, list | tuple) or not node or not all(isinstance(one, int) and one >= 0 for one in node):
-        raise ConfigError(f"{where}.seeds: this must be a list of whole numbers from 0 on, such as [0, 1, 2].")
+    if (
+        not isinstance(node, list | tuple)
+        or not node
+        or not all(isinstance(one, int) and one >= 0 for one in node)
+    ):
+        raise ConfigError(
+            f"{where}.seeds: this must be a list of whole numbers from 0 on, such as [0, 1, 2]."
+        )
     return tuple(node)
 
 
 def _overrides(where: str, node: Any) -> tuple[str, ...]:
     words = [] if node is None else node
     if not isinstance(words, list | tuple):
-        raise ConfigError(f"{where}: this must be a list of overrides, such as [optimizer=dca, optimizer.C=1].")
-    wrong = [word for word in words if not isinstance(word, str) or not ("=" in word or word.startswith("~"))]
+        raise ConfigError(
+            f"{where}: this must be a list of overrides, such as [optimizer=dca, optimizer.C=1]."
+        )
+    wrong = [
+        word
+        for word in words
+        if not isinstance(word, str) or not ("=" in word or word.startswith("~"))
+    ]
     if wrong:
-        raise ConfigError(f"{where}: '{wrong[0]}' is no override. Write KEY=VALUE, such as optimizer.C=1.")
+        raise ConfigError(
+            f"{where}: '{wrong[0]}' is no override. Write KEY=VALUE, such as optimizer.C=1."
+        )
     return tuple(words)
 
 
@@ -304,10 +404,14 @@ def _grid(where: str, node: Any) -> dict[str, list[Any]] | None:
     if node is None:
         return None
     if not isinstance(node, Mapping):
-        raise ConfigError(f"{where}.grid: this must be KEY: [value, ...], such as optimizer.C: [0.1, 1].")
+        raise ConfigError(
+            f"{where}.grid: this must be KEY: [value, ...], such as optimizer.C: [0.1, 1]."
+        )
     for key, values in node.items():
         if not isinstance(values, list | tuple) or not values:
-            raise ConfigError(f"{where}.grid.{key}: this must be a list of values, such as optimizer.C: [0.1, 1].")
+            raise ConfigError(
+                f"{where}.grid.{key}: this must be a list of values, such as optimizer.C: [0.1, 1]."
+            )
     return {str(key): list(values) for key, values in node.items()}
 
 
@@ -315,7 +419,10 @@ def _files(where: str, node: Any) -> dict[str, str]:
     if node is None:
         return {}
     if not isinstance(node, Mapping):
-        raise ConfigError(f"{where}.files: this must be KEY: path inside data=DIR, such as task.train: conll2003/eng.train.gz.")
+        raise ConfigError(
+            f"{where}.files: this must be KEY: path inside data=DIR, such as task.train: "
+            "conll2003/eng.train.gz."
+        )
     return {str(key): str(path) for key, path in node.items()}
 
 
@@ -323,4 +430,6 @@ def _known(where: str, node: Mapping[str, Any], keys: Sequence[str]) -> None:
     unknown = [key for key in node if key not in keys]
     if unknown:
         near = did_you_mean(str(unknown[0]), keys)
-        raise ConfigError(f"{where}: there is no key '{unknown[0]}' here.{near} Keys: {', '.join(keys)}.")
+        raise ConfigError(
+            f"{where}: there is no key '{unknown[0]}' here.{near} Keys: {', '.join(keys)}."
+        )

@@ -1,4 +1,6 @@
-"""One job of a sweep, in the process in which a launcher runs it: run, resumed or skipped. Its errors never end the sweep."""
+"""One job of a sweep, in the process in which a launcher runs it: run, resumed or skipped. Its
+errors never end the sweep.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ def run_job(config: DictConfig) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``status`` (FINISHED, FAILED or PRUNED) and ``score`` (the main dev metric, None where there is none).
+        ``status`` (FINISHED, FAILED or PRUNED) and ``score`` (the main dev metric, None where there
+        is none).
 
     Raises
     ------
@@ -61,10 +64,16 @@ def run_job(config: DictConfig) -> dict[str, Any]:
 def _attempt(config: DictConfig, sweep: Path) -> dict[str, Any]:
     """Run a job, and note how it ended."""
     hydra = HydraConfig.get()
-    job = SweepJob(Path(hydra.runtime.output_dir), sweep, int(hydra.job.num), list(hydra.overrides.task))
+    job = SweepJob(
+        Path(hydra.runtime.output_dir), sweep, int(hydra.job.num), list(hydra.overrides.task)
+    )
     job.concurrent = hydra.launcher["_target_"] != BASIC
     try:
-        with console.tidy(), quietly(bool(config.get("quiet"))), folder_lock.locked(job.folder, WAIT_FOR_LOCK):
+        with (
+            console.tidy(),
+            quietly(bool(config.get("quiet"))),
+            folder_lock.locked(job.folder, WAIT_FOR_LOCK),
+        ):
             job.run(config)
     except KeyboardInterrupt:
         job.write(KILLED)
@@ -106,15 +115,34 @@ class SweepJob:
         self.before = read_json(self.folder / JOB)
         self.shared = read_json(self.sweep / SWEEP)
         common = self.shared.get("common", ())
-        self.own = [word for word in self.overrides if word not in common and not word.startswith(f"{RESUME_SWEEP}=")]
-        self.facts = {"number": self.number, "overrides": self.own, "status": KILLED, "score": None, "metric": None}
-        self.facts |= {"seconds": None, "error": "", "mendable": False, "config": {}, "files": {}, "run_id": ""}
+        self.own = [
+            word
+            for word in self.overrides
+            if word not in common and not word.startswith(f"{RESUME_SWEEP}=")
+        ]
+        self.facts = {
+            "number": self.number,
+            "overrides": self.own,
+            "status": KILLED,
+            "score": None,
+            "metric": None,
+        }
+        self.facts |= {
+            "seconds": None,
+            "error": "",
+            "mendable": False,
+            "config": {},
+            "files": {},
+            "run_id": "",
+        }
         self.began = time.perf_counter()
 
     @property
     def name(self) -> str:
         """The job's name in MLflow's list of runs: its own label, or its own overrides."""
-        labels = [word.partition("=")[2].strip("'\"") for word in self.own if word.startswith("label=")]
+        labels = [
+            word.partition("=")[2].strip("'\"") for word in self.own if word.startswith("label=")
+        ]
         return labels[-1] if labels else " ".join(self.own)
 
     @property
@@ -134,15 +162,22 @@ class SweepJob:
         from structopt.sweep import search_trials
 
         checked = composition.validate(composition.resolved(config), self.overrides)
-        unchanged = self._unchanged(checked) if checked["sweep"]["resume"] and self.before else False
+        unchanged = (
+            self._unchanged(checked) if checked["sweep"]["resume"] and self.before else False
+        )
         if unchanged and self.before["status"] in SETTLED:
             self._skip()
             return
         if not unchanged:
             (self.folder / TRACKING).unlink(missing_ok=True)
         self.facts["config"], self.facts["files"] = checked, _fingerprints(checked)
-        self.write(KILLED)  # until it has ended: however this process ends, even by SIGKILL, the job can go on
-        tracked = checked if self.shared.get("tracked", True) else {**checked, "tracker": {"name": "none"}}
+        # until it has ended: however this process ends, even by SIGKILL, the job can go on
+        self.write(KILLED)
+        tracked = (
+            checked
+            if self.shared.get("tracked", True)
+            else {**checked, "tracker": {"name": "none"}}
+        )
         judge = search_trials.judge(self.sweep, self.number)
         job = stages.JobOfSweep(self.number, self.name, self.parent, self.concurrent)
         model = stages.train(tracked, self.folder, judge, job, resuming=unchanged)
@@ -150,7 +185,9 @@ class SweepJob:
 
     def _unchanged(self, checked: Mapping[str, Any]) -> bool:
         """Whether the earlier attempt was of the same config and the same data."""
-        before, now = (relevant(config, Purpose.RESUMING_A_JOB) for config in (self.before["config"], checked))
+        before, now = (
+            relevant(config, Purpose.RESUMING_A_JOB) for config in (self.before["config"], checked)
+        )
         return bool(self.before.get("files") == _fingerprints(checked) and before == now)
 
     def _skip(self) -> None:
@@ -188,7 +225,16 @@ class SweepJob:
             tracker = registry.create("tracker", self.facts["config"]["tracker"])
         except StructoptError:
             return
-        tracker.start(Run(self.folder, self.facts["config"], {}, self.name, parent=self.parent, job=self.number))
+        tracker.start(
+            Run(
+                self.folder,
+                self.facts["config"],
+                {},
+                self.name,
+                parent=self.parent,
+                job=self.number,
+            )
+        )
         tracker.describe(ending_note(self.folder, self.facts["error"], of_sweep=True))
         tracker.finish(FAILED, {})
 
@@ -198,9 +244,16 @@ class SweepJob:
 
         run_id = read_json(self.folder / TRACKING).get("run_id", "")
         spent = self.before.get("seconds") or 0.0 if self.before.get("status") == KILLED else 0.0
-        self.facts |= {"status": status, "run_id": run_id, "seconds": spent + time.perf_counter() - self.began}
+        self.facts |= {
+            "status": status,
+            "run_id": run_id,
+            "seconds": spent + time.perf_counter() - self.began,
+        }
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_bytes(self.folder / JOB, (json.dumps(self.facts, indent=1, ensure_ascii=False) + "\n").encode())
+        write_bytes(
+            self.folder / JOB,
+            (json.dumps(self.facts, indent=1, ensure_ascii=False) + "\n").encode(),
+        )
 
 
 def _plain(config: DictConfig) -> Any:
@@ -212,10 +265,16 @@ def _plain(config: DictConfig) -> Any:
 
 
 def _fingerprints(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the SHA-256 of the task's data files by split, those of generated splits and missing files left out."""
+    """Return the SHA-256 of the task's data files by split, those of generated splits and missing
+    files left out.
+    """
     from structopt.config import feature_keys
     from structopt.core.data.file_sets import digest
 
     files = feature_keys.task_of(config).files
-    sources = {role: path.source if isinstance(path, SplitPath) else path for role, path in files.items()}
-    return {role: digest(path) for role, path in sources.items() if path is not None and path.is_file()}
+    sources = {
+        role: path.source if isinstance(path, SplitPath) else path for role, path in files.items()
+    }
+    return {
+        role: digest(path) for role, path in sources.items() if path is not None and path.is_file()
+    }

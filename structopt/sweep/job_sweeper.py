@@ -16,8 +16,10 @@ from omegaconf import DictConfig, OmegaConf
 from structopt.run.records import MULTIRUN
 
 MODULE = "hydra_plugins.structopt"
-"""Hydra takes sweepers from modules of this name only. A real one would be imported by every other Hydra program in the
-environment, so the classes are registered under it in this process instead: see `structopt.sweep.sweepers.register`."""
+"""Hydra takes sweepers from modules of this name only. A real one would be imported by every other
+Hydra program in the environment, so the classes are registered under it in this process instead:
+see `structopt.sweep.sweepers.register`.
+"""
 
 
 class JobSweeper(Sweeper):
@@ -28,11 +30,15 @@ class JobSweeper(Sweeper):
     config: DictConfig
     hydra_context: HydraContext
 
-    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+    def setup(
+        self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
+    ) -> None:
         """Keep the config, and make the launcher that it names."""
         self.config, self.hydra_context = config, hydra_context
         plugins = Plugins.instance()
-        self.launcher = plugins.instantiate_launcher(hydra_context=hydra_context, task_function=task_function, config=config)
+        self.launcher = plugins.instantiate_launcher(
+            hydra_context=hydra_context, task_function=task_function, config=config
+        )
 
     @property
     def folder(self) -> Path:
@@ -45,7 +51,8 @@ class JobSweeper(Sweeper):
         Returns
         -------
         list of JobReturn
-            In the order of the jobs; ``return_value`` is what `structopt.sweep.job.run_job` returns.
+            In the order of the jobs; ``return_value`` is what `structopt.sweep.job.run_job`
+            returns.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         OmegaConf.save(self.config, self.folder / MULTIRUN)

@@ -1,4 +1,6 @@
-"""A job in a process of its own watches the process that launched its sweep: it ends when that one ends, or was told to end."""
+"""A job in a process of its own watches the process that launched its sweep: it ends when that one
+ends, or was told to end.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,19 @@ class LauncherWatch:
         self.sweep, self.launcher = sweep, launcher
         self.orphaned = False
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="structopt-launcher-watch", daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop, name="structopt-launcher-watch", daemon=True
+        )
 
     def ends(self) -> bool:
-        """Whether the job is to end; `orphaned` tells whether nobody is left to whom it could report."""
+        """Whether the job is to end; `orphaned` tells whether nobody is left to whom it could
+        report.
+        """
         holder = folder_lock.read_holder(self.sweep)
-        replaced = holder is not None and (holder.pid, holder.host) != (self.launcher.pid, self.launcher.host)
+        replaced = holder is not None and (holder.pid, holder.host) != (
+            self.launcher.pid,
+            self.launcher.host,
+        )
         self.orphaned = replaced or self.launcher.is_dead
         return self.orphaned or (holder is not None and holder.ending)
 
@@ -47,7 +56,9 @@ class LauncherWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Watch no more; where nobody is left to report to, end the process, which would wait for ever or begin another job."""
+        """Watch no more; where nobody is left to report to, end the process, which would wait for
+        ever or begin another job.
+        """
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -1,4 +1,6 @@
-"""A sweep under way, in the process that launches it: its folder, its parent run, and how it ends."""
+"""A sweep under way, in the process that launches it: its folder, its parent run, and how it
+ends.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 """The launcher that runs one job after the other."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 WAIT_FOR_JOBS = 20.0
-"""Seconds that jobs in other processes are given to save their models, when they are told to end or their sweep was killed."""
+"""Seconds that jobs in other processes are given to save their models, when they are told to end or
+their sweep was killed.
+"""
 TRACKED_FILES = (".md", ".csv", ".png", ".json", ".yaml")
 """Endings of the files in the sweep's folder that the tracker keeps with the parent run."""
 
@@ -47,7 +51,8 @@ class Sweep:
     parent : str
         The tracker's id of the parent run; empty where there is none.
     tracked : bool
-        Whether jobs shall be tracked: a store that cannot take the parent is not asked again by every job.
+        Whether jobs shall be tracked: a store that cannot take the parent is not asked again by
+        every job.
     environment : list of str
         Variables that were set for its workers.
     replaced : mapping of Path to bytes
@@ -70,18 +75,23 @@ class Sweep:
     _looked: float = -inf
 
     def begin(self, parent: str) -> None:
-        """Make ``sweep.json`` in the folder, and the parent run, or go on with the `parent` of an earlier attempt."""
+        """Make ``sweep.json`` in the folder, and the parent run, or go on with the `parent` of an
+        earlier attempt.
+        """
         self.parent = parent
         self._write()  # a sweep that is killed while its parent run is made can go on, too
         tracker = self._make_tracker()
-        self.parent = tracker.open_sweep(self.label, self.folder, shlex.join(["structopt", *self.command]), parent)
+        self.parent = tracker.open_sweep(
+            self.label, self.folder, shlex.join(["structopt", *self.command]), parent
+        )
         self.tracked = bool(self.parent)
         self._write()
         self.entered.enter_context(phases.phase("sweep", remark=self.jobs_ended, lasting=False))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the lock of the folder, which is made, as soon as no job that an earlier sweep left running trains in it.
+        """Hold the lock of the folder, which is made, as soon as no job that an earlier sweep left
+        running trains in it.
 
         Raises
         ------
@@ -108,7 +118,9 @@ class Sweep:
                 pass
 
     def _end_jobs(self) -> None:
-        """Tell jobs in other processes to end, and wait for them to save what they have: their launcher would just kill them."""
+        """Tell jobs in other processes to end, and wait for them to save what they have: their
+        launcher would just kill them.
+        """
         folder_lock.announce_end(self.folder)
         with suppress(StructoptError):  # they are killed, then; their checkpoints are whole
             self._wait_for_jobs(WAIT_FOR_JOBS)
@@ -116,7 +128,12 @@ class Sweep:
     def _write(self) -> None:
         from structopt.formats.durable_files import write_json
 
-        facts = {"command": self.command, "label": self.label, "folder": str(self.folder), "common": self.common}
+        facts = {
+            "command": self.command,
+            "label": self.label,
+            "folder": str(self.folder),
+            "common": self.common,
+        }
         write_json(self.folder / SWEEP, {**facts, "parent": self.parent, "tracked": self.tracked})
 
     def _make_tracker(self) -> Any:
@@ -128,11 +145,16 @@ class Sweep:
         """How many jobs have ended, in words; it is looked up every other second."""
         if time.monotonic() - self._looked > 2.0:
             ended = sum(_has_ended(path) for path in self.folder.glob(f"*/{JOB}"))
-            self._ended, self._looked = f"{ended} {'job has' if ended == 1 else 'jobs have'} ended", time.monotonic()
+            self._ended, self._looked = (
+                f"{ended} {'job has' if ended == 1 else 'jobs have'} ended",
+                time.monotonic(),
+            )
         return self._ended
 
     def limit_threads(self) -> None:
-        """Keep jobs that run side by side from taking every core each; what the user has set stays."""
+        """Keep jobs that run side by side from taking every core each; what the user has set
+        stays.
+        """
         self.environment = [name for name in ONE_THREAD if name not in os.environ]
         os.environ.update(dict.fromkeys(self.environment, "1"))
 
@@ -175,7 +197,9 @@ class Sweep:
         return code
 
     def drop(self) -> None:
-        """Remove what a sweep left of which no job began, and put back the files of an earlier one in the same folder."""
+        """Remove what a sweep left of which no job began, and put back the files of an earlier one
+        in the same folder.
+        """
         self.entered.close()
         if self.parent:
             self._make_tracker().drop_sweep(self.parent)

@@ -1,4 +1,6 @@
-"""Opens a run or sweep in the process that launches it, after its config was composed and before anything is written."""
+"""Opens a run or sweep in the process that launches it, after its config was composed and before
+anything is written.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from structopt.sweep.ongoing import Sweep
 
 
-class Refused(BaseException):  # no Exception: Hydra turns exceptions of callbacks into warnings, and would go on
+# no Exception: Hydra turns exceptions of callbacks into warnings, and would go on
+class Refused(BaseException):
     """A run or sweep that cannot begin."""
 
     def __init__(self, error: Exception) -> None:
@@ -27,7 +30,9 @@ class Refused(BaseException):  # no Exception: Hydra turns exceptions of callbac
 
 
 class Opening(Callback):
-    """Hydra's callback. The sweep that it opened stays in `opened`, and its lock in `locks`, for the command that closes both."""
+    """Hydra's callback. The sweep that it opened stays in `opened`, and its lock in `locks`, for
+    the command that closes both.
+    """
 
     opened: ClassVar[Sweep | None] = None
     locks: ClassVar[ExitStack] = ExitStack()
@@ -104,7 +109,9 @@ def open_sweep(config: DictConfig, words: Sequence[str]) -> Sweep:
 
 
 def _tracker_node(config: DictConfig) -> dict[str, Any]:
-    """Return the tracker's config; the runs of a published experiment are recorded under its name, as its jobs are."""
+    """Return the tracker's config; the runs of a published experiment are recorded under its name,
+    as its jobs are.
+    """
     from structopt.config import registry
     from structopt.config.composition import resolved
     from structopt.config.overrides import key_of
@@ -119,7 +126,9 @@ def _tracker_node(config: DictConfig) -> dict[str, Any]:
 
 
 def _pin(config: DictConfig, folder: Path) -> None:
-    """Make `folder` the sweep's folder, here and in the configs that launchers compose for the jobs."""
+    """Make `folder` the sweep's folder, here and in the configs that launchers compose for the
+    jobs.
+    """
     quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
     with flag_override(config.hydra, ["readonly", "struct"], [False, False]):
         config.hydra.sweep.dir = str(folder)

@@ -1,4 +1,6 @@
-"""The jobs of a sweep as tasks of a Ray cluster, on as many machines as it has: ``hydra/launcher=ray``."""
+"""The jobs of a sweep as tasks of a Ray cluster, on as many machines as it has:
+``hydra/launcher=ray``.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ PATIENCE = 5.0
 class RayLauncher(Launcher):
     """Runs every job in a process of its own that Ray starts where CPUs are free.
 
-    The sweep's folder must be on a file system that all machines see. A job whose process or machine is lost is run again.
+    The sweep's folder must be on a file system that all machines see. A job whose process or
+    machine is lost is run again.
 
     Parameters
     ----------
@@ -42,19 +45,33 @@ class RayLauncher(Launcher):
     def __init__(self, address: str | None = None, cpus: float = 1.0, retries: int = 3) -> None:
         self.address, self.cpus, self.retries = address, cpus, retries
 
-    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+    def setup(
+        self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
+    ) -> None:
         """Keep what the jobs are made of."""
         self.hydra_context, self.task_function, self.config = hydra_context, task_function, config
 
-    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+    def launch(
+        self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
+    ) -> Sequence[JobReturn]:
         """Run the jobs, numbered from `initial_job_idx`; their results in this order."""
         setup_globals()
         ray = self._started()
         try:
             run = ray.remote(num_cpus=self.cpus, max_retries=self.retries, max_calls=1)(_run)
-            shared = [ray.put(one) for one in (self.hydra_context, self.config, self.task_function, Singleton.get_state())]
+            shared = [
+                ray.put(one)
+                for one in (
+                    self.hydra_context,
+                    self.config,
+                    self.task_function,
+                    Singleton.get_state(),
+                )
+            ]
             jobs = enumerate(map(list, job_overrides), initial_job_idx)
-            results: Sequence[JobReturn] = ray.get([run.remote(number, words, *shared) for number, words in jobs])
+            results: Sequence[JobReturn] = ray.get(
+                [run.remote(number, words, *shared) for number, words in jobs]
+            )
             return results
         finally:
             ray.shutdown()
@@ -66,35 +83,56 @@ class RayLauncher(Launcher):
         try:
             import ray
         except ImportError:
-            raise ConfigError("hydra/launcher=ray needs Ray. Type: pip install 'structopt-trainer[ray]'.") from None
+            raise ConfigError(
+                "hydra/launcher=ray needs Ray. Type: pip install 'structopt-trainer[ray]'."
+            ) from None
         alone: dict[str, Any] = {} if self.address else {"include_dashboard": False}
         try:
             _knock(self.address or "")
-            ray.init(self.address or "local", log_to_driver=False, logging_level=logging.ERROR, **alone)
+            ray.init(
+                self.address or "local", log_to_driver=False, logging_level=logging.ERROR, **alone
+            )
         except (OSError, RuntimeError, ValueError) as error:
-            where = f"reached at hydra.launcher.address={self.address}" if self.address else "started on this machine"
+            where = (
+                f"reached at hydra.launcher.address={self.address}"
+                if self.address
+                else "started on this machine"
+            )
             raise ConfigError(f"hydra/launcher=ray: Ray could not be {where}: {error}") from error
         return ray
 
 
 def _knock(address: str) -> None:
-    """Raise `OSError` where nobody answers at HOST:PORT, for which Ray itself would wait many minutes."""
+    """Raise `OSError` where nobody answers at HOST:PORT, for which Ray itself would wait many
+    minutes.
+    """
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdigit():
         socket.create_connection((host, int(port)), timeout=PATIENCE).close()
 
 
 def _run(
-    number: int, words: list[str], context: HydraContext, config: DictConfig, task: TaskFunction, state: dict[Any, Any]
+    number: int,
+    words: list[str],
+    context: HydraContext,
+    config: DictConfig,
+    task: TaskFunction,
+    state: dict[Any, Any],
 ) -> JobReturn:
     """Run a job in this process."""
     setup_globals()
     Singleton.set_state(state)
     composed = context.config_loader.load_sweep_config(config, words)
     with open_dict(composed):
-        composed.hydra.job.id, composed.hydra.job.num = f"{composed.hydra.job.name}_{number}", number
+        composed.hydra.job.id, composed.hydra.job.num = (
+            f"{composed.hydra.job.name}_{number}",
+            number,
+        )
     HydraConfig.instance().set_config(composed)
     return run_job(
-        hydra_context=context, config=composed, task_function=task,
-        job_dir_key="hydra.sweep.dir", job_subdir_key="hydra.sweep.subdir",
-    )  # fmt: skip
+        hydra_context=context,
+        config=composed,
+        task_function=task,
+        job_dir_key="hydra.sweep.dir",
+        job_subdir_key="hydra.sweep.subdir",
+    )

@@ -20,7 +20,9 @@ FLAGS = ("-m", "--multirun")
 
 
 def is_asked(config: DictConfig) -> bool:
-    """Whether an earlier sweep shall go on; ConfigError where ``sweep.resume`` is neither true nor false."""
+    """Whether an earlier sweep shall go on; ConfigError where ``sweep.resume`` is neither true nor
+    false.
+    """
     typed = OmegaConf.select(config, RESUME_SWEEP)
     if not isinstance(typed, bool):
         advice = f"Type {RESUME_SWEEP}=true to go on with an earlier sweep."
@@ -34,7 +36,8 @@ def without_resume(words: Sequence[str]) -> list[str]:
 
 
 def earlier_folder(config: DictConfig, command: Sequence[str]) -> Path | None:
-    """Find the folder of the newest sweep of the same command, or say that there is none and return None.
+    """Find the folder of the newest sweep of the same command, or say that there is none and return
+    None.
 
     Raises
     ------
@@ -44,16 +47,29 @@ def earlier_folder(config: DictConfig, command: Sequence[str]) -> Path | None:
     pattern = Path(OmegaConf.to_container(config.hydra.sweep, resolve=False)["dir"])  # type: ignore[call-overload,index]
     fixed = "${" not in str(pattern)
     folders = _sweeps(pattern)
-    same = [folder for folder in folders if _compared(read_notes(folder)["command"]) == _compared(command)]
+    same = [
+        folder
+        for folder in folders
+        if _compared(read_notes(folder)["command"]) == _compared(command)
+    ]
     if same:
-        newest = max(same, key=lambda folder: ((folder / SWEEP).stat().st_mtime, str(folder))).resolve()
+        newest = max(
+            same, key=lambda folder: ((folder / SWEEP).stat().st_mtime, str(folder))
+        ).resolve()
         print(f"structopt: going on with the sweep in {newest}", file=sys.stderr)
         return newest
     if folders and fixed:
         before = shlex.join(["structopt", *read_notes(folders[0])["command"]])
-        raise ConfigError(f"{pattern} holds the sweep of another command: {before}. Type that one, or another hydra.sweep.dir.")
+        raise ConfigError(
+            f"{pattern} holds the sweep of another command: {before}. Type that one, or another "
+            "hydra.sweep.dir."
+        )
     root = _root(pattern)
-    print(f"structopt: {RESUME_SWEEP}=true: no sweep of this command is under {root}, so it begins anew", file=sys.stderr)
+    print(
+        f"structopt: {RESUME_SWEEP}=true: no sweep of this command is under {root}, so it begins "
+        "anew",
+        file=sys.stderr,
+    )
     return None
 
 
@@ -64,16 +80,24 @@ def read_notes(folder: Path) -> dict[str, Any]:
         notes: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
         command = notes["command"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ConfigError(f"{path}: this cannot be read ({error}). Delete the file, or restore it.") from None
+        raise ConfigError(
+            f"{path}: this cannot be read ({error}). Delete the file, or restore it."
+        ) from None
     return {"parent": "", **notes, "command": [str(word) for word in command]}
 
 
 def forget_jobs(folder: Path, goes_on: bool) -> dict[Path, bytes]:
-    """Delete the notes of the jobs that an earlier sweep ran in a folder, and return what they and its own notes said.
+    """Delete the notes of the jobs that an earlier sweep ran in a folder, and return what they and
+    its own notes said.
 
-    A search that is to go on keeps its jobs, even where ``sweep.json`` is lost: its journal says which trials there were.
+    A search that is to go on keeps its jobs, even where ``sweep.json`` is lost: its journal says
+    which trials there were.
     """
-    jobs = [] if goes_on and any(folder.glob("*.journal")) else [*folder.glob(f"*/{JOB}"), *folder.glob(f"*/{TRACKING}")]
+    jobs = (
+        []
+        if goes_on and any(folder.glob("*.journal"))
+        else [*folder.glob(f"*/{JOB}"), *folder.glob(f"*/{TRACKING}")]
+    )
     notes = [*jobs, *(path for name in (SWEEP, MULTIRUN) if (path := folder / name).is_file())]
     before = {path: path.read_bytes() for path in notes}
     for path in jobs:
@@ -82,7 +106,9 @@ def forget_jobs(folder: Path, goes_on: bool) -> dict[Path, bytes]:
 
 
 def _sweeps(pattern: Path) -> list[Path]:
-    """Return the folders of all sweeps that look like the pattern, in which ``${...}`` stands for anything."""
+    """Return the folders of all sweeps that look like the pattern, in which ``${...}`` stands for
+    anything.
+    """
     root = _root(pattern)
     levels = len(pattern.parts) - len(root.parts)
     return [path.parent for path in sorted(root.glob("/".join(["*"] * levels + [SWEEP])))]

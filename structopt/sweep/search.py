@@ -1,4 +1,6 @@
-"""Searches for good parameters, random and Bayesian: trials are proposed, run as jobs and scored; a journal keeps them."""
+"""Searches for good parameters, random and Bayesian: trials are proposed, run as jobs and scored; a
+journal keeps them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,16 @@ from structopt.errors import ConfigError
 from structopt.progress import console
 from structopt.run.records import FAILED, FINISHED, KILLED, PRUNED, read_run
 from structopt.sweep.job_sweeper import MODULE, JobSweeper
-from structopt.sweep.search_trials import JOURNAL, SETTINGS, STUDY, VERDICT, experimental, optuna, shown, storage
+from structopt.sweep.search_trials import (
+    JOURNAL,
+    SETTINGS,
+    STUDY,
+    VERDICT,
+    experimental,
+    optuna,
+    shown,
+    storage,
+)
 
 MOST_FAILURES = 3  # after so many trials, all of which failed, a search ends
 
@@ -59,18 +70,25 @@ class Search(JobSweeper):
         raise NotImplementedError
 
     def sweep(self, arguments: list[str]) -> list[JobReturn]:
-        """Run trials until there are as many as asked for; those of an interrupted search count, or go on."""
+        """Run trials until there are as many as asked for; those of an interrupted search count, or
+        go on.
+        """
         from structopt.sweep.search_report import report
         from structopt.sweep.search_space import read_space
 
         if self.unchecked.get("report"):  # the keys of `structopt.sweep.experiment_sweeper`
-            raise ConfigError("A search cannot run this experiment, which brings a sweeper of its own. Leave out hydra/sweeper.")
+            raise ConfigError(
+                "A search cannot run this experiment, which brings a sweeper of its own. Leave "
+                "out hydra/sweeper."
+            )
         self.options = _checked(self.unchecked)
         optuna()
         parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
         params = spelled_out([f"{key}={value}" for key, value in self.options["params"].items()])
         typed = parser.parse_overrides([*params, *arguments])
-        self.resuming = [str(one.input_line) for one in typed if one.get_key_element() == RESUME_SWEEP]
+        self.resuming = [
+            str(one.input_line) for one in typed if one.get_key_element() == RESUME_SWEEP
+        ]
         self.space = read_space([one for one in typed if one.get_key_element() != RESUME_SWEEP])
         self.metric = self._metric()
         self.study = self._study()
@@ -78,13 +96,19 @@ class Search(JobSweeper):
         for batch in self._batches():
             jobs += self._run(batch)
             if self._all_failed():
-                print(f"search: all of {len(jobs)} trials failed, so it ends here. Their errors say what to mend.", flush=True)
+                print(
+                    f"search: all of {len(jobs)} trials failed, so it ends here. Their errors "
+                    "say what to mend.",
+                    flush=True,
+                )
                 break
         report(self.study, self.space, self.folder, self.metric)
         return jobs
 
     def _metric(self) -> str:
-        """Return the dotted name of the score that is sought, after one point of the space was composed and checked."""
+        """Return the dotted name of the score that is sought, after one point of the space was
+        composed and checked.
+        """
         point = self.hydra_context.config_loader.load_sweep_config(self.config, self.space.first())
         with open_dict(point):
             del point["hydra"]
@@ -101,13 +125,17 @@ class Search(JobSweeper):
             (self.folder / JOURNAL).unlink(missing_ok=True)
         settings = {**self.options, **self.space.described(), "metric": self.metric}
         study = optuna().create_study(
-            storage=storage(self.folder), study_name=STUDY, direction=self.options["direction"], load_if_exists=True
+            storage=storage(self.folder),
+            study_name=STUDY,
+            direction=self.options["direction"],
+            load_if_exists=True,
         )
         before = study.user_attrs.get(SETTINGS, settings)
         for key in ("fixed", "free", "metric", "direction"):
             if before[key] != settings[key]:
                 raise ConfigError(
-                    f"{self.folder}: the search in this folder has another space, metric or direction. "
+                    f"{self.folder}: the search in this folder has another space, metric or "
+                    "direction. "
                     "Go on with its own command, or start in a new folder."
                 )
         study.set_user_attr(SETTINGS, settings)
@@ -120,7 +148,10 @@ class Search(JobSweeper):
         unfinished = self.study.get_trials(states=(running,))
         yield from (unfinished[i : i + size] for i in range(0, len(unfinished), size))
         while (done := len(self.study.get_trials(deepcopy=False))) < self.options["trials"]:
-            proposed = [self._propose(number) for number in range(done, min(done + size, self.options["trials"]))]
+            proposed = [
+                self._propose(number)
+                for number in range(done, min(done + size, self.options["trials"]))
+            ]
             yield [trial for trial in proposed if not self._repeats(trial)]
 
     def _side_by_side(self) -> int:
@@ -129,8 +160,11 @@ class Search(JobSweeper):
         return max(1, jobs if jobs > 0 else (os.cpu_count() or 1) + 1 + jobs)
 
     def _propose(self, number: int) -> Any:
-        """Draw a trial by a seed of the search's and its number, so that an interrupted search draws what it would have drawn."""
-        from numpy.random import SeedSequence  # takes long to import, and --help imports this module
+        """Draw a trial by a seed of the search's and its number, so that an interrupted search
+        draws what it would have drawn.
+        """
+        # takes long to import, and --help imports this module
+        from numpy.random import SeedSequence
 
         seed = int(SeedSequence([self.options["seed"], number]).generate_state(1)[0])
         with experimental():
@@ -138,18 +172,25 @@ class Search(JobSweeper):
         return self.study.ask(dict(self.space.free))
 
     def _repeats(self, trial: Any) -> bool:
-        """Score a trial whose values an earlier one had, as that one was: training would repeat it. Return whether it was so."""
+        """Score a trial whose values an earlier one had, as that one was: training would repeat it.
+        Return whether it was so.
+        """
         complete = optuna().trial.TrialState.COMPLETE
         words = self.space.overrides(trial.params)
         for earlier in self.study.get_trials(deepcopy=False, states=(complete,)):
             if self.space.overrides(earlier.params) == words:
                 self.study.tell(trial.number, earlier.value)
-                console.say(f"trial {trial.number}: as trial {earlier.number}, {shown(self.metric, earlier.value)}")
+                console.say(
+                    f"trial {trial.number}: as trial {earlier.number}, "
+                    f"{shown(self.metric, earlier.value)}"
+                )
                 return True
         return False
 
     def _run(self, batch: Sequence[Any]) -> list[JobReturn]:
-        """Launch trials, those of successive numbers together, and record in the study how they ended."""
+        """Launch trials, those of successive numbers together, and record in the study how they
+        ended.
+        """
         jobs: list[JobReturn] = []
         for group in _successive(batch):
             words = [[*self.resuming, *self.space.overrides(trial.params)] for trial in group]
@@ -160,7 +201,9 @@ class Search(JobSweeper):
         return jobs
 
     def _record(self, number: int, job: JobReturn) -> None:
-        """Record in the study how a trial ended; one that was killed goes on when the search does."""
+        """Record in the study how a trial ended; one that was killed goes on when the search
+        does.
+        """
         from structopt.sweep.search_report import best_trial
 
         states = optuna().trial.TrialState
@@ -168,10 +211,19 @@ class Search(JobSweeper):
         stopped = VERDICT in self.study.get_trials(deepcopy=False)[number].user_attrs
         if answer["status"] == KILLED:
             return
-        if answer["status"] == FINISHED and not stopped and (score := self._score(number)) is not None:
+        if (
+            answer["status"] == FINISHED
+            and not stopped
+            and (score := self._score(number)) is not None
+        ):
             self.study.tell(number, score)
         else:
-            self.study.tell(number, state=states.PRUNED if answer["status"] in (FINISHED, PRUNED) and stopped else states.FAIL)
+            self.study.tell(
+                number,
+                state=states.PRUNED
+                if answer["status"] in (FINISHED, PRUNED) and stopped
+                else states.FAIL,
+            )
         best = best_trial(self.study)
         if best is not None and best.number == number:
             console.say(f"best so far: trial {number}, {shown(self.metric, best.value)}")
@@ -197,9 +249,11 @@ class RandomSearch(Search):
 
 
 class BayesianSearch(Search):
-    """Draws the parameters of a trial where the trials before were good, by Parzen estimators (TPE, Bergstra et al. 2011).
+    """Draws the parameters of a trial where the trials before were good, by Parzen estimators (TPE,
+    Bergstra et al. 2011).
 
-    The parameters are modelled together, and trials that still run count as bad ones, so that a batch spreads.
+    The parameters are modelled together, and trials that still run count as bad ones, so that a
+    batch spreads.
     """
 
     __module__ = MODULE
@@ -221,7 +275,9 @@ def _checked(unchecked: dict[str, Any]) -> Options:
 
 
 def _successive(batch: Sequence[Any]) -> list[list[Any]]:
-    """Divide trials into groups whose numbers follow each other: a launcher numbers jobs one by one."""
+    """Divide trials into groups whose numbers follow each other: a launcher numbers jobs one by
+    one.
+    """
     groups: list[list[Any]] = []
     for trial in batch:
         if groups and groups[-1][-1].number == trial.number - 1:

@@ -1,4 +1,6 @@
-"""The report of a search: its counts, its best trial as ``best.yaml``, and a picture of the scores."""
+"""The report of a search: its counts, its best trial as ``best.yaml``, and a picture of the
+scores.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def best_trial(study: Any) -> Any:
 
 
 def importance(study: Any) -> dict[str, float]:
-    """Return each parameter's share of what distinguishes the best tenth of the trials (PED-ANOVA, Watanabe et al. 2023)."""
+    """Return each parameter's share of what distinguishes the best tenth of the trials (PED-ANOVA,
+    Watanabe et al. 2023).
+    """
     complete = study.get_trials(deepcopy=False, states=(optuna().trial.TrialState.COMPLETE,))
     if len(complete) < LEAST_TRIALS or len({trial.value for trial in complete}) == 1:
         return {}
@@ -37,16 +41,23 @@ def importance(study: Any) -> dict[str, float]:
 
 
 def report(study: Any, space: Space, folder: Path, metric: str) -> None:
-    """Print the counts and the best trial, and write ``best.yaml`` and ``search.png`` into the sweep's folder."""
+    """Print the counts and the best trial, and write ``best.yaml`` and ``search.png`` into the
+    sweep's folder.
+    """
     states = [trial.state.name for trial in study.get_trials(deepcopy=False)]
-    counts = ", ".join(f"{states.count(state)} {word}" for state, word in ENDS.items() if state in states)
+    counts = ", ".join(
+        f"{states.count(state)} {word}" for state, word in ENDS.items() if state in states
+    )
     print(f"search: {len(states)} trials, {counts}")
     best = best_trial(study)
     if best is None:
         print("No trial came to an end, so there is no best one.", flush=True)
         return
     overrides, shares = space.overrides(best.params), importance(study)
-    print(f"best: {shown(metric, best.value)} in trial {best.number}: {' '.join(overrides[len(space.fixed):])}")
+    print(
+        f"best: {shown(metric, best.value)} in trial {best.number}: "
+        f"{' '.join(overrides[len(space.fixed) :])}"
+    )
     if shares:
         print("importance: " + ", ".join(f"{key} {share:.0%}" for key, share in shares.items()))
     _write(folder / BEST, best, overrides, metric, shares)
@@ -54,7 +65,9 @@ def report(study: Any, space: Space, folder: Path, metric: str) -> None:
     print(f"search: {folder / BEST}", flush=True)
 
 
-def _write(path: Path, best: Any, overrides: list[str], metric: str, shares: dict[str, float]) -> None:
+def _write(
+    path: Path, best: Any, overrides: list[str], metric: str, shares: dict[str, float]
+) -> None:
     from omegaconf import OmegaConf
 
     values = {
@@ -69,22 +82,41 @@ def _write(path: Path, best: Any, overrides: list[str], metric: str, shares: dic
 
 
 def _draw(study: Any, best: Any, path: Path, metric: str) -> None:
-    """Draw the scores of the trials in their order and the best so far; pruned ones are crosses at their last pass."""
+    """Draw the scores of the trials in their order and the best so far; pruned ones are crosses at
+    their last pass.
+    """
     from matplotlib.ticker import MaxNLocator
 
     ended = study.get_trials(deepcopy=False)
-    done: dict[int, float] = {trial.number: trial.value for trial in ended if trial.state.name == "COMPLETE"}
-    cut: dict[int, float] = {trial.number: trial.value for trial in ended if trial.state.name == "PRUNED"}
+    done: dict[int, float] = {
+        trial.number: trial.value for trial in ended if trial.state.name == "COMPLETE"
+    }
+    cut: dict[int, float] = {
+        trial.number: trial.value for trial in ended if trial.state.name == "PRUNED"
+    }
     better = max if study.direction.name == "MAXIMIZE" else min
-    best_so_far = [better(value for number, value in done.items() if number <= last) for last in done]
+    best_so_far = [
+        better(value for number, value in done.items() if number <= last) for last in done
+    ]
     figure = plots.new_figure(6.5, 3.8)
     axes = figure.subplots()
-    axes.step(list(done), best_so_far, where="post", color="#00795A", linewidth=1.6, label="best so far")
+    axes.step(
+        list(done), best_so_far, where="post", color="#00795A", linewidth=1.6, label="best so far"
+    )
     axes.plot(list(done), list(done.values()), "o", color="#0072B2", markersize=4, label="finished")
     if cut:
-        axes.plot(list(cut), list(cut.values()), "x", color="#7F7F7F", markersize=5, label="pruned, last pass")
+        axes.plot(
+            list(cut),
+            list(cut.values()),
+            "x",
+            color="#7F7F7F",
+            markersize=5,
+            label="pruned, last pass",
+        )
     axes.set(xlabel="trial", ylabel=metric)
-    axes.set_title(f"best {best.value:.4f}, trial {best.number}", loc="right", fontsize=9, color="#00795A")
+    axes.set_title(
+        f"best {best.value:.4f}, trial {best.number}", loc="right", fontsize=9, color="#00795A"
+    )
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     plots.draw_grid(axes)
     plots.legend_below(axes)

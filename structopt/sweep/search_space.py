@@ -1,4 +1,6 @@
-"""The space of a search, read from Hydra's syntax of sweeps: ``choice``, ``range``, ``interval``, and the tag ``log``."""
+"""The space of a search, read from Hydra's syntax of sweeps: ``choice``, ``range``, ``interval``,
+and the tag ``log``.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,17 @@ class Space:
     fixed : tuple of str
         Overrides of every trial.
     free : mapping of key to optuna's distribution
-        The values of a choice are texts as one types them, so that ``inf``, numbers and names of components are alike.
+        The values of a choice are texts as one types them, so that ``inf``, numbers and names of
+        components are alike.
     """
 
     fixed: tuple[str, ...]
     free: Mapping[str, Any]
 
     def overrides(self, values: Mapping[str, Any]) -> list[str]:
-        """Return the overrides of a trial, as they are typed, in the order of the keys; numbers are rounded to six digits."""
+        """Return the overrides of a trial, as they are typed, in the order of the keys; numbers are
+        rounded to six digits.
+        """
         return [*self.fixed, *(f"{key}={_typed(values[key])}" for key in self.free)]
 
     def first(self) -> list[str]:
@@ -38,17 +43,23 @@ class Space:
         from optuna.distributions import CategoricalDistribution
 
         choices = {key: isinstance(one, CategoricalDistribution) for key, one in self.free.items()}
-        return self.overrides({key: one.choices[0] if choices[key] else one.low for key, one in self.free.items()})
+        return self.overrides(
+            {key: one.choices[0] if choices[key] else one.low for key, one in self.free.items()}
+        )
 
     def described(self) -> dict[str, Any]:
         """Return plain values that are equal for equal spaces."""
         from optuna.distributions import distribution_to_json
 
-        return {"fixed": list(self.fixed), "free": {key: distribution_to_json(one) for key, one in self.free.items()}}
+        return {
+            "fixed": list(self.fixed),
+            "free": {key: distribution_to_json(one) for key, one in self.free.items()},
+        }
 
 
 def read_space(overrides: Sequence[Override]) -> Space:
-    """Divide overrides into those with one value and those to search over; of a key that is typed twice the later counts.
+    """Divide overrides into those with one value and those to search over; of a key that is typed
+    twice the later counts.
 
     Raises
     ------
@@ -59,7 +70,10 @@ def read_space(overrides: Sequence[Override]) -> Space:
     fixed = tuple(str(one.input_line) for one in last.values() if not one.is_sweep_override())
     free = {key: _distribution(one) for key, one in last.items() if one.is_sweep_override()}
     if not free:
-        raise ConfigError(f"There is nothing to search over: no key has several values. Type for example {EXAMPLE}")
+        raise ConfigError(
+            "There is nothing to search over: no key has several values. Type for example "
+            f"{EXAMPLE}"
+        )
     return Space(fixed, free)
 
 
@@ -69,7 +83,10 @@ def _distribution(override: Override) -> Any:
     text = override.input_line
     unknown = sorted(sweep.tags - {LOG})
     if unknown:
-        raise ConfigError(f"'{text}': the tag '{unknown[0]}' is unknown.{did_you_mean(unknown[0], [LOG])} The only tag is {LOG}.")
+        raise ConfigError(
+            f"'{text}': the tag '{unknown[0]}' is unknown.{did_you_mean(unknown[0], [LOG])} The "
+            f"only tag is {LOG}."
+        )
     log = LOG in sweep.tags
     try:
         if isinstance(sweep, IntervalSweep):
@@ -87,9 +104,13 @@ def _interval(sweep: IntervalSweep, log: bool) -> Any:
 
     low, high = sweep.start or 0.0, sweep.end or 0.0
     if low >= high:
-        raise ValueError(f"the interval is empty; its first end, {low:g}, must be below its second, {high:g}.")
+        raise ValueError(
+            f"the interval is empty; its first end, {low:g}, must be below its second, {high:g}."
+        )
     if log and low <= 0:
-        raise ValueError(f"a log scale begins above 0, not at {low:g}. Type a small positive number there.")
+        raise ValueError(
+            f"a log scale begins above 0, not at {low:g}. Type a small positive number there."
+        )
     if isinstance(sweep.start, int) and isinstance(sweep.end, int):
         return IntDistribution(sweep.start, sweep.end, log=log)
     return FloatDistribution(low, high, log=log)
@@ -101,11 +122,21 @@ def _range(sweep: RangeSweep, log: bool) -> Any:
 
     values = sorted(sweep.range())
     if not values:
-        raise ValueError("the range is empty. Type range(START,STOP) or range(START,STOP,STEP); STOP is not among the values.")
+        raise ValueError(
+            "the range is empty. Type range(START,STOP) or range(START,STOP,STEP); STOP is not "
+            "among the values."
+        )
     low, high, step, whole = values[0], values[-1], abs(sweep.step), isinstance(values[0], int)
     if log and not (whole and step == 1 and low > 0):
-        raise ValueError("a log scale takes whole numbers above 0 in steps of 1, or an interval: tag(log,interval(0.01,10)).")
-    return IntDistribution(int(low), int(high), log, int(step)) if whole else FloatDistribution(low, high, step=step)
+        raise ValueError(
+            "a log scale takes whole numbers above 0 in steps of 1, or an interval: "
+            "tag(log,interval(0.01,10))."
+        )
+    return (
+        IntDistribution(int(low), int(high), log, int(step))
+        if whole
+        else FloatDistribution(low, high, step=step)
+    )
 
 
 def _choice(override: Override, log: bool) -> Any:
@@ -113,7 +144,10 @@ def _choice(override: Override, log: bool) -> Any:
     from optuna.distributions import CategoricalDistribution
 
     if log:
-        raise ValueError("a choice has no scale, so the tag log says nothing. Leave it out, or type tag(log,interval(LOW,HIGH)).")
+        raise ValueError(
+            "a choice has no scale, so the tag log says nothing. Leave it out, or type "
+            "tag(log,interval(LOW,HIGH))."
+        )
     return CategoricalDistribution(list(dict.fromkeys(override.sweep_string_iterator())))
 
 

@@ -1,4 +1,6 @@
-"""The trials of a search: their journal, which all processes of a sweep read and write, and when hopeless ones are stopped."""
+"""The trials of a search: their journal, which all processes of a sweep read and write, and when
+hopeless ones are stopped.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def optuna() -> Any:
     try:
         import optuna as installed
     except ImportError:
-        raise ConfigError("A search needs optuna. Install it: pip install 'structopt-trainer[sweep]'") from None
+        raise ConfigError(
+            "A search needs optuna. Install it: pip install 'structopt-trainer[sweep]'"
+        ) from None
     installed.logging.set_verbosity(installed.logging.ERROR)
     return installed
 
@@ -43,11 +47,14 @@ def experimental() -> Iterator[None]:
 def storage(sweep: Path) -> Any:
     """Open the journal of a sweep's folder; it is made where it is missing.
 
-    The journal is a file that is only appended to, under a lock that works on network file systems too. Its path is absolute:
-    optuna knows by the path of a lock that the process which held it was killed.
+    The journal is a file that is only appended to, under a lock that works on network file systems
+    too. Its path is absolute: optuna knows by the path of a lock that the process which held it was
+    killed.
     """
     journal = optuna().storages.journal
-    return optuna().storages.JournalStorage(journal.JournalFileBackend(str(sweep.resolve() / JOURNAL)))
+    return optuna().storages.JournalStorage(
+        journal.JournalFileBackend(str(sweep.resolve() / JOURNAL))
+    )
 
 
 class Judge:
@@ -64,8 +71,8 @@ class Judge:
     Attributes
     ----------
     verdict : str
-        Why the trial is stopped: `PRUNED_BY`, score and pass; empty where it is not. The journal keeps it, so that a run which
-        goes on after it was killed is stopped too.
+        Why the trial is stopped: `PRUNED_BY`, score and pass; empty where it is not. The journal
+        keeps it, so that a run which goes on after it was killed is stopped too.
     """
 
     def __init__(self, study: Any, trial_id: int, journal: Any) -> None:
@@ -74,7 +81,8 @@ class Judge:
         self.verdict: str = journal.get_trial(trial_id).user_attrs.get(VERDICT, "")
 
     def __call__(self, row: Mapping[str, float | int | None]) -> str:
-        """Report a pass, given as a row of the history, and return why to stop after it, or the empty string.
+        """Report a pass, given as a row of the history, and return why to stop after it, or the
+        empty string.
 
         Raises
         ------
@@ -85,10 +93,18 @@ class Judge:
         if score is None:
             name, known = self.metric[4:], [key[4:] for key in row if key.startswith("dev.")]
             near = did_you_mean(name, known)
-            raise ConfigError(f"hydra.sweeper.metric={name}: the dev split has no such score.{near} Scores: {', '.join(known)}.")
+            raise ConfigError(
+                f"hydra.sweeper.metric={name}: the dev split has no such score.{near} Scores: "
+                f"{', '.join(known)}."
+            )
         self.journal.set_trial_intermediate_value(self.trial_id, epoch, float(score))
-        if not self.verdict and self.study.pruner.prune(self.study, self.journal.get_trial(self.trial_id)):
-            self.verdict = f"{PRUNED_BY}{shown(self.metric, score)} after pass {epoch} is hopeless beside the other trials"
+        if not self.verdict and self.study.pruner.prune(
+            self.study, self.journal.get_trial(self.trial_id)
+        ):
+            self.verdict = (
+                f"{PRUNED_BY}{shown(self.metric, score)} after pass {epoch} is hopeless beside "
+                "the other trials"
+            )
             self.journal.set_trial_user_attr(self.trial_id, VERDICT, self.verdict)
         return self.verdict
 
@@ -113,7 +129,9 @@ def judge(sweep: Path, number: int) -> Judge | None:
     journal = storage(sweep)
     study = optuna().load_study(study_name=STUDY, storage=journal)
     running = optuna().trial.TrialState.RUNNING
-    trials = [one for one in study.get_trials(deepcopy=False, states=(running,)) if one.number == number]
+    trials = [
+        one for one in study.get_trials(deepcopy=False, states=(running,)) if one.number == number
+    ]
     if not trials:
         return None
     study.pruner = pruner(study.user_attrs[SETTINGS])
@@ -123,14 +141,16 @@ def judge(sweep: Path, number: int) -> Judge | None:
 def pruner(settings: Mapping[str, Any]) -> Any:
     """Make the pruner that a search was started with.
 
-    ``median`` stops a trial whose best score so far is below the median of the scores that the finished trials had after as
-    many passes. ``hyperband`` (Li et al. 2018) divides the trials into brackets, which are thinned out to a third, earlier or
-    later.
+    ``median`` stops a trial whose best score so far is below the median of the scores that the
+    finished trials had after as many passes. ``hyperband`` (Li et al. 2018) divides the trials into
+    brackets, which are thinned out to a third, earlier or later.
     """
     pruners = optuna().pruners
     with experimental():
         if settings["pruner"] == "median":
-            return pruners.MedianPruner(n_startup_trials=settings["startup"], n_warmup_steps=settings["warmup"])
+            return pruners.MedianPruner(
+                n_startup_trials=settings["startup"], n_warmup_steps=settings["warmup"]
+            )
         if settings["pruner"] == "hyperband":
             return pruners.HyperbandPruner(min_resource=max(settings["warmup"], 1))
         return pruners.NopPruner()

@@ -1,4 +1,6 @@
-"""The sweepers and the launcher of this package, and their registration with Hydra: a sweeper decides which jobs are run."""
+"""The sweepers and the launcher of this package, and their registration with Hydra: a sweeper
+decides which jobs are run.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,14 @@ PLUGINS = (*SWEEPERS, RayLauncher)
 
 
 def register() -> None:
-    """Let Hydra make this package's sweepers and its launcher, in this process only: a command needs them, composing does not."""
+    """Let Hydra make this package's sweepers and its launcher, in this process only: a command
+    needs them, composing does not.
+    """
     for plugin in PLUGINS:
         Plugins.instance().register(plugin)
     package, _, _ = MODULE.partition(".")
-    if package not in sys.modules and find_spec(package) is None:  # no plugin of Hydra's is installed
+    # no plugin of Hydra's is installed
+    if package not in sys.modules and find_spec(package) is None:
         sys.modules[package] = ModuleType(package)
     module = sys.modules.setdefault(MODULE, ModuleType(MODULE))
     for plugin in PLUGINS:  # importable by the name under which they are registered

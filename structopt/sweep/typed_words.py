@@ -1,4 +1,6 @@
-"""The words typed for the jobs of a sweep: overrides that all jobs have in common, and keys with several values."""
+"""The words typed for the jobs of a sweep: overrides that all jobs have in common, and keys with
+several values.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ class TypedWords:
     def parse(cls, config: DictConfig) -> TypedWords:
         """Read the overrides of a sweep's config, those of ``hydra.sweeper.params`` first."""
         params = OmegaConf.select(config, "hydra.sweeper.params") or {}
-        words = [f"{key}={value}" for key, value in params.items() if isinstance(value, str | int | float)]
+        words = [
+            f"{key}={value}"
+            for key, value in params.items()
+            if isinstance(value, str | int | float)
+        ]
         words += [str(word) for word in config.hydra.overrides.task]
         loader = GlobalHydra.instance().config_loader()
         common, swept = [], {}
@@ -45,8 +51,13 @@ class TypedWords:
         return cls(common, swept)
 
     def check(self, config: DictConfig) -> None:
-        """Compose every typed choice once, so that a misspelt key or choice ends the command before anything is made."""
-        if str(OmegaConf.select(config, "hydra.sweeper._target_")).rpartition(".")[2] != "BasicSweeper":
+        """Compose every typed choice once, so that a misspelt key or choice ends the command before
+        anything is made.
+        """
+        if (
+            str(OmegaConf.select(config, "hydra.sweeper._target_")).rpartition(".")[2]
+            != "BasicSweeper"
+        ):
             return
         loader = GlobalHydra.instance().config_loader()
         groups = [key for key in self.swept if loader.get_group_options(key)]

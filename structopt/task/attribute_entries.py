@@ -1,4 +1,6 @@
-"""Entries of attribute tables: those of known attributes, a bias for each row, rows of unit length; dense columns apart."""
+"""Entries of attribute tables: those of known attributes, a bias for each row, rows of unit length;
+dense columns apart.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from structopt.core.data.saved_state import SavedState
 from structopt.kernels.waist.record import Array
 
 DENSE, LEAST = 0.5, 8
-"""Share of values that are not 0, and number of columns, from which a dense table is read faster than attributes."""
+"""Share of values that are not 0, and number of columns, from which a dense table is read faster
+than attributes.
+"""
 
 
 def is_dense(entries: int, rows: int, columns: int) -> bool:
@@ -22,22 +26,34 @@ def is_dense(entries: int, rows: int, columns: int) -> bool:
 
 
 def dense_flag(state: SavedState) -> bool:
-    """Whether the columns of a saved task are a dense table; models that were saved before there were any have none."""
+    """Whether the columns of a saved task are a dense table; models that were saved before there
+    were any have none.
+    """
     return "dense" in state.values and state.flag("dense")
 
 
-def columns_apart(table: AttributeTable, bias: bool) -> tuple[AttributeTable, tuple[DenseTable, ...]]:
-    """Return the bias alone, which is the last attribute of the table where it has one; and the others as a dense table."""
+def columns_apart(
+    table: AttributeTable, bias: bool
+) -> tuple[AttributeTable, tuple[DenseTable, ...]]:
+    """Return the bias alone, which is the last attribute of the table where it has one; and the
+    others as a dense table.
+    """
     rows, columns = len(table.offsets) - 1, table.size - bias
     matrix, others = np.zeros((rows, columns), np.float32), table.ids < columns
     row_of = np.repeat(np.arange(rows), np.diff(table.offsets))[others]
     matrix[row_of, table.ids[others]] = 1.0 if table.values is None else table.values[others]
-    constant = AttributeTable(np.arange(rows + 1) * int(bias), np.zeros(rows * bias, np.int32), None, int(bias))
+    constant = AttributeTable(
+        np.arange(rows + 1) * int(bias), np.zeros(rows * bias, np.int32), None, int(bias)
+    )
     return constant, (DenseTable(np.arange(rows, dtype=np.int32)[:, np.newaxis], matrix),)
 
 
 def known_entries(
-    numbers: Mapping[str, int], names: Sequence[str], offsets: Array, ids: Array, values: Array | None
+    numbers: Mapping[str, int],
+    names: Sequence[str],
+    offsets: Array,
+    ids: Array,
+    values: Array | None,
 ) -> tuple[Array, Array, Array | None]:
     """Return the entries of the attributes that training has numbered; O(entries).
 
@@ -66,8 +82,12 @@ def numbers_of(numbers: Mapping[str, int], names: Sequence[str]) -> Array:
     return np.fromiter(map(numbers.get, names, repeat(-1)), np.int32, len(names))
 
 
-def renumbered_entries(number_of: Array, offsets: Array, ids: Array, values: Array | None) -> tuple[Array, Array, Array | None]:
-    """Return the entries with new numbers, int32, of which -1 leaves an entry out; see `known_entries`."""
+def renumbered_entries(
+    number_of: Array, offsets: Array, ids: Array, values: Array | None
+) -> tuple[Array, Array, Array | None]:
+    """Return the entries with new numbers, int32, of which -1 leaves an entry out; see
+    `known_entries`.
+    """
     ids = number_of[ids] if len(number_of) else ids
     known = ids >= 0
     if known.all():
@@ -77,13 +97,21 @@ def renumbered_entries(number_of: Array, offsets: Array, ids: Array, values: Arr
 
 
 def with_bias(offsets: Array, ids: Array, values: Array, number: int) -> tuple[Array, Array, Array]:
-    """Return the entries with one more at the end of each row: attribute `number` with the value 1."""
+    """Return the entries with one more at the end of each row: attribute `number` with the value
+    1.
+    """
     ends = offsets[1:]
-    return offsets + np.arange(len(offsets)), np.insert(ids, ends, number), np.insert(values, ends, 1.0)
+    return (
+        offsets + np.arange(len(offsets)),
+        np.insert(ids, ends, number),
+        np.insert(values, ends, 1.0),
+    )
 
 
 def unit_rows(offsets: Array, values: Array) -> Array:
-    """Return the values of rows divided by their Euclidean norms; a row of zeros is left as it is."""
+    """Return the values of rows divided by their Euclidean norms; a row of zeros is left as it
+    is.
+    """
     rows = len(offsets) - 1
     row_of = np.repeat(np.arange(rows), np.diff(offsets))
     largest = np.zeros(rows)
@@ -99,4 +127,9 @@ def selected_rows(table: AttributeTable, keep: Array) -> AttributeTable:
     counts = np.diff(table.offsets)
     entries = np.repeat(keep, counts)
     offsets = np.concatenate([[0], np.cumsum(counts[keep])]).astype(np.int64)
-    return AttributeTable(offsets, table.ids[entries], None if table.values is None else table.values[entries], table.size)
+    return AttributeTable(
+        offsets,
+        table.ids[entries],
+        None if table.values is None else table.values[entries],
+        table.size,
+    )

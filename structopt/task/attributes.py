@@ -28,7 +28,15 @@ from structopt.task.attribute_entries import numbers_of, renumbered_entries
 from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
-from structopt.templates.attribute_hashes import LEAST, MOST, check_bits, hashed_rows, hashes_of, slot_names, slots_of
+from structopt.templates.attribute_hashes import (
+    LEAST,
+    MOST,
+    check_bits,
+    hashed_rows,
+    hashes_of,
+    slot_names,
+    slots_of,
+)
 
 STRETCH = 1 << 20
 """Entries that are counted at a time."""
@@ -42,15 +50,17 @@ class Reading(TypedDict, total=False):
 
 
 class AttributeLabelling(TokenLabelling):
-    """One label a token from the attributes in the file, ``label TAB attribute[:value] TAB ...``; learnt in the file's scheme.
+    """One label a token from the attributes in the file, ``label TAB attribute[:value] TAB ...``;
+    learnt in the file's scheme.
 
     Parameters
     ----------
     train, dev, test, limit, encoding, scheme, valid_tags, default_C, default_C_by, partial
-        See `structopt.task.token_labelling.TokenLabelling`; the scheme matters to scores and constraints only.
+        See `structopt.task.token_labelling.TokenLabelling`; the scheme matters to scores and
+        constraints only.
     features : mapping
-        ``min_count``: attributes that occur less often in training are left out. ``hash_bits``: attributes are hashed into
-        2^hash_bits slots, without a vocabulary.
+        ``min_count``: attributes that occur less often in training are left out. ``hash_bits``:
+        attributes are hashed into 2^hash_bits slots, without a vocabulary.
     """
 
     reading = Reading
@@ -79,7 +89,19 @@ class AttributeLabelling(TokenLabelling):
         default_C_by: Mapping[str, float] | None = None,
         partial: bool = False,
     ) -> None:
-        super().__init__(train, dev, test, limit, encoding, scheme, "none", valid_tags, default_C, default_C_by, partial)
+        super().__init__(
+            train,
+            dev,
+            test,
+            limit,
+            encoding,
+            scheme,
+            "none",
+            valid_tags,
+            default_C,
+            default_C_by,
+            partial,
+        )
         check_keys("features", features or {}, Reading.__annotations__)
         self.min_count = int((features or {}).get("min_count", 1))
         if self.min_count < 1:
@@ -88,11 +110,15 @@ class AttributeLabelling(TokenLabelling):
         check_bits(self.hash_bits, self.min_count)
         self._attributes: dict[str, int] = {}
 
-    def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> AttributeText:
+    def read(
+        self, path: str | Path, limit: int | None = None, labelled: bool = True
+    ) -> AttributeText:
         """Read a file of attribute text."""
         return crfsuite.read(path, limit, self.encoding)
 
-    def blocks(self, path: str | Path | Stretch, limit: int | None = None) -> Iterator[AttributeText]:
+    def blocks(
+        self, path: str | Path | Stretch, limit: int | None = None
+    ) -> Iterator[AttributeText]:
         """Read a training file, or a stretch of it, in blocks."""
         return crfsuite.read_blocks(path, limit, self.encoding)
 
@@ -105,7 +131,8 @@ class AttributeLabelling(TokenLabelling):
         return corpus.subset(first, last)
 
     def corpus(self, instances: Sequence[Any]) -> AttributeText:
-        """Make an unlabelled corpus: a sentence is a sequence of tokens, in the forms of `formats.in_memory`; or a matrix.
+        """Make an unlabelled corpus: a sentence is a sequence of tokens, in the forms of
+        `formats.in_memory`; or a matrix.
 
         Raises
         ------
@@ -120,40 +147,57 @@ class AttributeLabelling(TokenLabelling):
         return replace(corpus, labels=self._gold_cells(corpus.offsets, outputs))
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
-        """Return the sentences of a table: lists of attributes for each token; with a column ``values``, mappings to values."""
+        """Return the sentences of a table: lists of attributes for each token; with a column
+        ``values``, mappings to values.
+        """
         if "values" not in table:
             return list(table["tokens"])
         sentences = zip(table["tokens"], table["values"], strict=True)
-        return [[dict(zip(*token, strict=True)) for token in zip(*sentence, strict=True)] for sentence in sentences]
+        return [
+            [dict(zip(*token, strict=True)) for token in zip(*sentence, strict=True)]
+            for sentence in sentences
+        ]
 
     def input_example(self) -> dict[str, list[Any]]:
         """Return two sentences of attributes of the training data."""
         names = list(self._attributes)[:5] or ["attribute"]
         tokens = [[[name] for name in names], [names]]
-        return {"tokens": tokens, "values": [[[1.0] * len(token) for token in sentence] for sentence in tokens]}
+        return {
+            "tokens": tokens,
+            "values": [[[1.0] * len(token) for token in sentence] for sentence in tokens],
+        }
 
     def fit(self, corpus: AttributeText, earlier: AttributeLabelling | None = None) -> Encoded:
-        """Learn labels and attributes from the training corpus, beside those of an `earlier` task, and encode it."""
+        """Learn labels and attributes from the training corpus, beside those of an `earlier` task,
+        and encode it.
+        """
         self._fix_scheme(_labels_of_sentences(corpus), earlier)
         open_labels = self.partial and any(map(is_open, set(corpus.labels)))
-        self._learn_labels(self._labels_in_target_scheme(corpus.labels) if open_labels else corpus.labels, earlier)
+        self._learn_labels(
+            self._labels_in_target_scheme(corpus.labels) if open_labels else corpus.labels, earlier
+        )
         number_of = None
         if self.hash_bits is None:
-            number_of = self._number(corpus.attributes, _counts(corpus), () if earlier is None else earlier._attributes)
+            number_of = self._number(
+                corpus.attributes, _counts(corpus), () if earlier is None else earlier._attributes
+            )
         tables = {"label": self._table(corpus, number_of)}
         if open_labels:
             return self._encoded_with_sets(corpus, tables, corpus.labels)
         return self._encoded(corpus, tables, self._gold_labels(corpus))
 
-    def learner(self, first: AttributeText, earlier: AttributeLabelling | None = None) -> AttributeLearner:
+    def learner(
+        self, first: AttributeText, earlier: AttributeLabelling | None = None
+    ) -> AttributeLearner:
         """Return what learns as `fit` does."""
         return AttributeLearner(self, earlier)
 
     def _number(self, names: Sequence[str], counts: Array, known: Collection[str]) -> Array:
-        """Number the attributes: those that are known, and then those that are frequent enough, the most frequent first.
+        """Number the attributes: those that are known, and then those that are frequent enough, the
+        most frequent first.
 
-        Most of what is read belongs to few attributes; rows of weights that stand side by side stay in the nearest caches.
-        Returns the numbers of the names, int32; -1 for those that get none.
+        Most of what is read belongs to few attributes; rows of weights that stand side by side stay
+        in the nearest caches. Returns the numbers of the names, int32; -1 for those that get none.
         """
         order = np.argsort(-counts, kind="stable")
         order = order[counts[order] >= self.min_count]
@@ -167,9 +211,13 @@ class AttributeLabelling(TokenLabelling):
         return number_of
 
     def encode(self, corpus: AttributeText, given: Sequence[str] | None = None) -> Encoded:
-        """Encode a corpus with the attributes of the training data; labels of `given` cells are kept."""
+        """Encode a corpus with the attributes of the training data; labels of `given` cells are
+        kept.
+        """
         allowed = None if given is None else self._allowed(corpus, given)
-        return self._encoded(corpus, {"label": self._table(corpus)}, self._gold_labels(corpus), allowed)
+        return self._encoded(
+            corpus, {"label": self._table(corpus)}, self._gold_labels(corpus), allowed
+        )
 
     def given_labels(self, corpus: AttributeText) -> list[str] | None:
         """Return the cells of partially labelled input, in the file's scheme."""
@@ -189,7 +237,9 @@ class AttributeLabelling(TokenLabelling):
         """Empty lines stand between sentences."""
         return EMPTY_LINE
 
-    def write(self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]) -> None:
+    def write(
+        self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]
+    ) -> None:
         """Write the label of every token, and the cells to add."""
         crfsuite.write(source, target, added, self.encoding)
 
@@ -204,7 +254,11 @@ class AttributeLabelling(TokenLabelling):
         if "label" not in kept:
             return self, {}
         smaller = copy(self)
-        names = [name for name, keep in zip(self._attributes, kept["label"].tolist(), strict=True) if keep]
+        names = [
+            name
+            for name, keep in zip(self._attributes, kept["label"].tolist(), strict=True)
+            if keep
+        ]
         smaller._attributes = {name: j for j, name in enumerate(names)}
         return smaller, {"label": kept["label"]}
 
@@ -212,7 +266,10 @@ class AttributeLabelling(TokenLabelling):
         """Return labels, scheme and attribute names."""
         packed, offsets = pack_strings(self._attributes)
         hashed = {} if self.hash_bits is None else {"hash_bits": self.hash_bits}
-        return self._label_state() | hashed, {"attribute_bytes": packed, "attribute_offsets": offsets}
+        return self._label_state() | hashed, {
+            "attribute_bytes": packed,
+            "attribute_offsets": offsets,
+        }
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
@@ -221,7 +278,9 @@ class AttributeLabelling(TokenLabelling):
         self.hash_bits = state.whole("hash_bits", LEAST, MOST) if "hash_bits" in values else None
         self._attributes = {name: j for j, name in enumerate(restored_strings(state, "attribute_"))}
 
-    def _take_scheme(self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None = None) -> None:
+    def _take_scheme(
+        self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None = None
+    ) -> None:
         super()._take_scheme(evidence, earlier)
         self.target_scheme = self.scheme  # labels are learnt as the file has them
 
@@ -232,14 +291,18 @@ class AttributeLabelling(TokenLabelling):
         return self._file_labels(corpus)
 
     def _table(self, corpus: AttributeText, number_of: Array | None = None) -> AttributeTable:
-        """The attributes of a corpus; `number_of` are the numbers of its names, where they are known already."""
+        """The attributes of a corpus; `number_of` are the numbers of its names, where they are
+        known already.
+        """
         offsets, ids, values = corpus.attribute_offsets, corpus.ids, corpus.values
         if self.hash_bits is not None:
             slots = slots_of(hashes_of(corpus.attributes), self.hash_bits)
             return hashed_rows(offsets, slots[ids] if len(slots) else ids, values, self.hash_bits)
         if number_of is None:
             number_of = numbers_of(self._attributes, corpus.attributes)
-        return AttributeTable(*renumbered_entries(number_of, offsets, ids, values), len(self._attributes))
+        return AttributeTable(
+            *renumbered_entries(number_of, offsets, ids, values), len(self._attributes)
+        )
 
 
 def _labels_of_sentences(corpus: AttributeText) -> list[list[str]]:
@@ -248,7 +311,9 @@ def _labels_of_sentences(corpus: AttributeText) -> list[list[str]]:
 
 
 def _counts(corpus: AttributeText) -> Array:
-    """How often each attribute of a corpus occurs; counted in stretches, of which each is copied as int64."""
+    """How often each attribute of a corpus occurs; counted in stretches, of which each is copied as
+    int64.
+    """
     counts = np.zeros(len(corpus.attributes), np.int64)
     for begin in range(0, len(corpus.ids), STRETCH):
         counts += np.bincount(corpus.ids[begin : begin + STRETCH], minlength=len(counts))
@@ -263,9 +328,16 @@ class AttributeLearner(Learner):
     def __init__(self, task: AttributeLabelling, earlier: AttributeLabelling | None) -> None:
         self.task, self.earlier = task, earlier
 
-    def gather(self, number: int, blocks: Iterable[AttributeText]) -> tuple[tag_schemes.SchemeEvidence, set[str], Counter[str]]:
+    def gather(
+        self, number: int, blocks: Iterable[AttributeText]
+    ) -> tuple[tag_schemes.SchemeEvidence, set[str], Counter[str]]:
         """See `structopt.core.storage.learner.Learner`."""
-        task, evidence, labels, counts = self.task, tag_schemes.SchemeEvidence(), set[str](), Counter[str]()
+        task, evidence, labels, counts = (
+            self.task,
+            tag_schemes.SchemeEvidence(),
+            set[str](),
+            Counter[str](),
+        )
         for corpus in blocks:
             labels |= set(corpus.labels)
             if task.scheme == "auto":
@@ -274,9 +346,18 @@ class AttributeLearner(Learner):
                 counts.update(dict(zip(corpus.attributes, _counts(corpus).tolist(), strict=True)))
         return evidence, labels, counts
 
-    def take(self, number: int, gathered: Iterable[tuple[tag_schemes.SchemeEvidence, set[str], Counter[str]]]) -> None:
+    def take(
+        self,
+        number: int,
+        gathered: Iterable[tuple[tag_schemes.SchemeEvidence, set[str], Counter[str]]],
+    ) -> None:
         """See `structopt.core.storage.learner.Learner`."""
-        task, evidence, labels, counts = self.task, tag_schemes.SchemeEvidence(), set[str](), Counter[str]()
+        task, evidence, labels, counts = (
+            self.task,
+            tag_schemes.SchemeEvidence(),
+            set[str](),
+            Counter[str](),
+        )
         for one, some, counted in gathered:
             evidence.merge(one)
             labels |= some
@@ -285,4 +366,6 @@ class AttributeLearner(Learner):
         task._learn_labels(sorted(labels), self.earlier)
         if task.hash_bits is None:
             numbers = np.fromiter(counts.values(), np.int64, len(counts))
-            task._number(list(counts), numbers, () if self.earlier is None else self.earlier._attributes)
+            task._number(
+                list(counts), numbers, () if self.earlier is None else self.earlier._attributes
+            )

@@ -36,7 +36,9 @@ from structopt.templates.expressions import column_names
 
 
 class Reading(DenseReading, total=False):
-    """The keys of the config's node ``features`` that this task takes, for the columns of the templates and word vectors."""
+    """The keys of the config's node ``features`` that this task takes, for the columns of the
+    templates and word vectors.
+    """
 
     min_count: int
     templates: list[str]
@@ -51,27 +53,31 @@ class Dependency(Task):
     Parameters
     ----------
     train, dev, test : str or None
-        Files, plain or .gz. Without `train`, the small corpus shipped with the package is used for all three.
+        Files, plain or .gz. Without `train`, the small corpus shipped with the package is used for
+        all three.
     limit : int or None
         Number of training sentences to read.
     encoding : str
         Encoding of the files.
     format : str
-        Format of the files: conllu, conllx, penn (word, tag, head), or auto (detected for each file).
+        Format of the files: conllu, conllx, penn (word, tag, head), or auto (detected for each
+        file).
     punctuation : str
-        Which words the scores without punctuation leave out: those tagged PUNCT (upos), those made of Unicode's punctuation
-        characters (unicode), none, or auto (upos where the file has that tag, else unicode).
+        Which words the scores without punctuation leave out: those tagged PUNCT (upos), those made
+        of Unicode's punctuation characters (unicode), none, or auto (upos where the file has that
+        tag, else unicode).
     default_C : float
         C for optimizers that are not given one.
     default_C_by : mapping or None
-        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
-        `default_C`.
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind
+        that is left out takes `default_C`.
     partial : bool
         Whether words of the training file may have no head, or a head and no relation (``_``).
     features : mapping
-        ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (their columns:
-        `structopt.templates.expressions`); ``min_count``: values of columns that fewer words of the training data have count
-        as unseen; and the keys of `structopt.task.dense.dense_columns.DenseColumns`. The other keys are the scorer's.
+        ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (their
+        columns: `structopt.templates.expressions`); ``min_count``: values of columns that fewer
+        words of the training data have count as unseen; and the keys of
+        `structopt.task.dense.dense_columns.DenseColumns`. The other keys are the scorer's.
     """
 
     reading = Reading
@@ -82,7 +88,9 @@ class Dependency(Task):
     instance = "sentence"
     view = "heads"
     pictures = True
-    output_schema = Schema((Column("heads", "long", 1, like="tokens"), Column("relations", "string", 1, like="tokens")))
+    output_schema = Schema(
+        (Column("heads", "long", 1, like="tokens"), Column("relations", "string", 1, like="tokens"))
+    )
 
     def __init__(
         self,
@@ -108,12 +116,16 @@ class Dependency(Task):
         self.default_C_by = dict(default_C_by or {})
         self.format, self.punctuation, self.partial = format, punctuation, partial
         self.labels: tuple[str, ...] = ()
-        self._columns = CodedColumns(column_names(features, ARCS, COLUMNS) or COLUMNS, COLUMNS, min_count)
+        self._columns = CodedColumns(
+            column_names(features, ARCS, COLUMNS) or COLUMNS, COLUMNS, min_count
+        )
         self._numbers = DenseColumns.of(features)
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
-        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is
+        typed.
+        """
         return files_of(self._paths, "conllu")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Trees:
@@ -125,19 +137,27 @@ class Dependency(Task):
         return corpus.subset(first, last)
 
     def corpus(self, instances: Sequence[Any]) -> Trees:
-        """Make an unlabelled corpus of sentences: sequences of words, of tuples of cells, or mappings from column to cells."""
+        """Make an unlabelled corpus of sentences: sequences of words, of tuples of cells, or
+        mappings from column to cells.
+        """
         return dependency_trees.in_memory(instances)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Trees:
-        """Make a corpus of sentences, as `corpus` takes them, and trees: a head, or a pair (head, relation), for every word."""
+        """Make a corpus of sentences, as `corpus` takes them, and trees: a head, or a pair (head,
+        relation), for every word.
+        """
         corpus = self.corpus(instances)
         return with_heads(corpus, *gold_arcs(corpus, outputs), self.partial)
 
     @property
     def input_schema(self) -> Schema:
-        """The forms as ``tokens``, and the further columns that the templates look at: each a list of strings."""
+        """The forms as ``tokens``, and the further columns that the templates look at: each a list
+        of strings.
+        """
         further = [name for name in self._columns.bases if name != "form"]
-        columns = (Column(name, "string", 1, required=False, like="tokens", filler="") for name in further)
+        columns = (
+            Column(name, "string", 1, required=False, like="tokens", filler="") for name in further
+        )
         return Schema((Column("tokens", "string", 1, alias="form"), *columns))
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
@@ -146,27 +166,44 @@ class Dependency(Task):
 
     def input_example(self) -> dict[str, list[Any]]:
         """Return two sentences of values of the training data."""
-        values = {column.name: self._columns.values(column.task_name)[:6] or [column.task_name] for column in self.input_schema}
+        values = {
+            column.name: self._columns.values(column.task_name)[:6] or [column.task_name]
+            for column in self.input_schema
+        }
         return example_sentences(values)
 
     def fit(self, corpus: Trees, earlier: Dependency | None = None) -> EncodedTrees:
-        """Learn relations and the values of columns from the training corpus, beside those of an `earlier` task; encode it."""
+        """Learn relations and the values of columns from the training corpus, beside those of an
+        `earlier` task; encode it.
+        """
         relations = set(corpus.relations)
         if self.partial and len(relations) > 1:
             relations.discard(EMPTY)
         self.labels = tuple(sorted({*relations, *(() if earlier is None else earlier.labels)}))
         known = None if earlier is None else earlier._columns
-        self._numbers.fit(self._tokens(corpus), self.limit is not None, None if earlier is None else earlier._numbers)
-        encoded = self._encoded(corpus, self._columns.fit(corpus.cells, int(corpus.offsets[-1]), known))
+        self._numbers.fit(
+            self._tokens(corpus),
+            self.limit is not None,
+            None if earlier is None else earlier._numbers,
+        )
+        encoded = self._encoded(
+            corpus, self._columns.fit(corpus.cells, int(corpus.offsets[-1]), known)
+        )
         return self._with_sets(corpus, encoded) if self.partial else encoded
 
-    def encode(self, corpus: Trees, given: Sequence[kept_arcs.KeptArc] | None = None) -> EncodedTrees:
-        """Encode a corpus with the relations and values of the training data; `given` heads and relations are kept."""
+    def encode(
+        self, corpus: Trees, given: Sequence[kept_arcs.KeptArc] | None = None
+    ) -> EncodedTrees:
+        """Encode a corpus with the relations and values of the training data; `given` heads and
+        relations are kept.
+        """
         encoded = self._encoded(corpus, self._columns.encode(corpus.cells, int(corpus.offsets[-1])))
         return encoded if given is None else kept_arcs.restricted(encoded, given)
 
     def decode(self, encoded: EncodedTrees, view: Array) -> list[list[Arc]]:
-        """Return trees, one `Arc` a word, from heads (from 1; 0 the root) and relation numbers (-1: none), shape (words, 2)."""
+        """Return trees, one `Arc` a word, from heads (from 1; 0 the root) and relation numbers (-1:
+        none), shape (words, 2).
+        """
         names = [*self.labels, None]  # None is also at -1
         arcs = [Arc(head, names[relation]) for head, relation in view.tolist()]
         return [arcs[a:b] for a, b in pairwise(encoded.offsets.tolist())]
@@ -180,7 +217,9 @@ class Dependency(Task):
         return attachment.table(attachment.compare(corpus, predicted, self.punctuation))
 
     def output_table(self, outputs: Sequence[Sequence[Arc]]) -> dict[str, list[list[Any]]]:
-        """Return heads (from 1; 0 the root) and relations (empty where none are predicted), a list a sentence."""
+        """Return heads (from 1; 0 the root) and relations (empty where none are predicted), a list
+        a sentence.
+        """
         return {
             "heads": [[arc.head for arc in output] for output in outputs],
             "relations": [[arc.relation or "" for arc in output] for output in outputs],
@@ -191,11 +230,17 @@ class Dependency(Task):
         return kept_arcs.of_cells(corpus, self.labels)
 
     def kept_outputs(self, corpus: Trees, outputs: Sequence[Any]) -> list[kept_arcs.KeptArc]:
-        """Return the heads and relations of all words, of lists with an `Arc`, a head or None for every word."""
+        """Return the heads and relations of all words, of lists with an `Arc`, a head or None for
+        every word.
+        """
         return kept_arcs.of_outputs(corpus, outputs, self.labels)
 
-    def marginal_columns(self, encoded: EncodedTrees, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
-        """Return the columns ``modifier`` and ``head``, from 1 (0: the root), ``relation`` (None without) and ``probability``."""
+    def marginal_columns(
+        self, encoded: EncodedTrees, index: int, choices: Mapping[str, Array]
+    ) -> dict[str, Any]:
+        """Return the columns ``modifier`` and ``head``, from 1 (0: the root), ``relation`` (None
+        without) and ``probability``.
+        """
         names = [*self.labels, None]  # None is also at -1
         relations = [names[label] for label in choices["label"].tolist()]
         ends = {name: choices[name] for name in ("modifier", "head")}
@@ -218,7 +263,9 @@ class Dependency(Task):
         ranked: Sequence[tree_files.Ranked] | None = None,
         k_best: int = 1,
     ) -> None:
-        """Write the file of a corpus again with predicted heads and relations: see `structopt.formats.trees.tree_files.write`."""
+        """Write the file of a corpus again with predicted heads and relations: see
+        `structopt.formats.trees.tree_files.write`.
+        """
         tree_files.write(corpus, target, outputs, probabilities, ranked, self.encoding)
 
     def write_picture(
@@ -229,7 +276,8 @@ class Dependency(Task):
         outputs: Sequence[Sequence[Arc]],
         probabilities: Sequence[Array] | None = None,
     ) -> None:
-        """Draw the tree of a sentence (from 1) as SVG; wrong arcs are marked where the file has heads.
+        """Draw the tree of a sentence (from 1) as SVG; wrong arcs are marked where the file has
+        heads.
 
         Raises
         ------
@@ -240,7 +288,9 @@ class Dependency(Task):
         tokens, output = slice(*corpus.offsets[index : index + 2].tolist()), outputs[index]
         words = corpus.cells["form"][tokens]
         tags = corpus.cells.get("upos", [""] * int(corpus.offsets[-1]))[tokens]
-        gold = numbers_of(corpus.cells["head"][tokens]) if "head" in corpus.cells else np.array([-1])
+        gold = (
+            numbers_of(corpus.cells["head"][tokens]) if "head" in corpus.cells else np.array([-1])
+        )
         svg = draw(
             words,
             tags,
@@ -252,7 +302,9 @@ class Dependency(Task):
         write_text(target, svg)
 
     def vocabulary(self) -> dict[str, list[str]]:
-        """Return the relations, and the values of all columns, whose numbers features are hashed from."""
+        """Return the relations, and the values of all columns, whose numbers features are hashed
+        from.
+        """
         return {"labels": list(self.labels), "values": self._columns.value_names()}
 
     def attribute_names(self, group: str = "label") -> list[str]:
@@ -267,7 +319,10 @@ class Dependency(Task):
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
         state = SavedState(values, arrays)
-        self.labels, self._columns = tuple(state.strings("labels", least=1)), CodedColumns.restore(state, COLUMNS)
+        self.labels, self._columns = (
+            tuple(state.strings("labels", least=1)),
+            CodedColumns.restore(state, COLUMNS),
+        )
         self._numbers = DenseColumns.restored(state)
 
     def _encoded(self, corpus: Trees, codes: Array) -> EncodedTrees:
@@ -280,12 +335,21 @@ class Dependency(Task):
         tokens = self._tokens(corpus)
         dense = self._numbers.of_words(tokens, self.limit is not None)
         return EncodedTrees(
-            corpus.offsets, {}, self.labels, gold, dense=dense, words=tokens.words, columns=self._columns.names, codes=codes,
+            corpus.offsets,
+            {},
+            self.labels,
+            gold,
+            dense=dense,
+            words=tokens.words,
+            columns=self._columns.names,
+            codes=codes,
             heads=heads,
-        )  # fmt: skip
+        )
 
     def read_features_from(self, sources: Mapping[str, Any]) -> None:
-        """Take files of word vectors, or matrices: see `structopt.task.dense.dense_columns.DenseColumns.read_from`."""
+        """Take files of word vectors, or matrices: see
+        `structopt.task.dense.dense_columns.DenseColumns.read_from`.
+        """
         self._numbers.read_from(sources)
 
     def _tokens(self, corpus: Trees) -> Tokens:

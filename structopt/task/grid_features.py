@@ -1,4 +1,6 @@
-"""Attributes of the cells of images and of the edges between them: the pixels there and around them."""
+"""Attributes of the cells of images and of the edges between them: the pixels there and around
+them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ LARGEST_RADIUS = 100
 
 
 class Attributes(NamedTuple):
-    """Attributes of positions, and the channels of pixels around them, where values of channels are attributes."""
+    """Attributes of positions, and the channels of pixels around them, where values of channels are
+    attributes.
+    """
 
     table: AttributeTable
     dense: tuple[DenseTable, ...]
@@ -31,22 +35,29 @@ class GridFeatures:
     Parameters
     ----------
     radius : int
-        How far away the cells are whose pixels are attributes of a cell: 1 for its eight neighbours.
+        How far away the cells are whose pixels are attributes of a cell: 1 for its eight
+        neighbours.
     pixels : str
-        ``symbols`` (every colour of the training images is an attribute), ``values`` (every channel is one, divided by its
-        largest in training), or ``auto`` (symbols, where there are at most 64).
+        ``symbols`` (every colour of the training images is an attribute), ``values`` (every channel
+        is one, divided by its largest in training), or ``auto`` (symbols, where there are at most
+        64).
     edges : str
-        ``directions`` (an edge has an attribute for going right or down), or ``pixels`` (and the pixels at its ends).
+        ``directions`` (an edge has an attribute for going right or down), or ``pixels`` (and the
+        pixels at its ends).
     """
 
     def __init__(self, radius: int, pixels: str, edges: str) -> None:
         if not 0 <= radius <= LARGEST_RADIUS:
-            raise ConfigError(f"task.radius={radius} must be from 1 to {LARGEST_RADIUS}, or 0 for the cell alone.")
+            raise ConfigError(
+                f"task.radius={radius} must be from 1 to {LARGEST_RADIUS}, or 0 for the cell alone."
+            )
         self.radius, self.pixels, self.edge_features = radius, pixels, edges
         self.symbols, self.scale = np.zeros((0, 1)), np.ones(1)
 
     def fit(self, images: Images, earlier: GridFeatures | None = None) -> None:
-        """Learn the colours, or largest values, of the training images; those of `earlier` features are kept."""
+        """Learn the colours, or largest values, of the training images; those of `earlier` features
+        are kept.
+        """
         if earlier is not None and self.pixels == "auto":
             self.pixels = earlier.pixels
         self.symbols = np.unique(images.pixels.astype(np.float64), axis=0)
@@ -62,18 +73,31 @@ class GridFeatures:
     def _keep(self, earlier: GridFeatures, images: Images) -> None:
         """Keep the colours of earlier features, and the values they divide by."""
         if len(earlier.scale) != len(self.scale):
-            message = f"{images.path}: pixels have {len(self.scale)} channels, but those of the model of warm_start"
+            message = (
+                f"{images.path}: pixels have {len(self.scale)} channels, but those of the model "
+                "of warm_start"
+            )
             raise ConfigError(f"{message} {len(earlier.scale)}. Give images of the same kind.")
-        self.symbols = np.unique(np.concatenate([earlier.symbols.reshape(-1, len(self.scale)), self.symbols]), axis=0)
+        self.symbols = np.unique(
+            np.concatenate([earlier.symbols.reshape(-1, len(self.scale)), self.symbols]), axis=0
+        )
         self.scale = earlier.scale
 
     def cells(self, images: Images) -> Attributes:
-        """Return the attributes of every cell: for each cell around it its pixel, or that it is outside; and a bias."""
+        """Return the attributes of every cell: for each cell around it its pixel, or that it is
+        outside; and a bias.
+        """
         (row, column, rows, columns), colours = _cell_positions(images), self._colours(images)
         reach, ids, around = range(-self.radius, self.radius + 1), [], []
-        own = len(self.symbols) + 1  # attributes of a cell around another: its colour, or that it is outside
+        # attributes of a cell around another: its colour, or that it is outside
+        own = len(self.symbols) + 1
         for block, (down, right) in enumerate((a, b) for a in reach for b in reach):
-            inside = (row + down >= 0) & (row + down < rows) & (column + right >= 0) & (column + right < columns)
+            inside = (
+                (row + down >= 0)
+                & (row + down < rows)
+                & (column + right >= 0)
+                & (column + right < columns)
+            )
             cell = np.where(inside, np.arange(len(row)) + down * columns + right, -1)
             around.append(cell)
             ids.append(np.where(inside, -1, (block + 1) * own - 1))
@@ -81,7 +105,10 @@ class GridFeatures:
                 ids.append(np.where(inside & (colours[cell] >= 0), colours[cell] + block * own, -1))
         size = len(reach) ** 2 * own
         ids.append(np.full(len(row), size))
-        return Attributes(_table(np.stack(ids, axis=1), size + 1), self._channels(images, np.stack(around, axis=1)))
+        return Attributes(
+            _table(np.stack(ids, axis=1), size + 1),
+            self._channels(images, np.stack(around, axis=1)),
+        )
 
     def edges(self, images: Images, ends: Array, directions: Array) -> Attributes:
         """Return the attributes of every edge.
@@ -99,7 +126,10 @@ class GridFeatures:
         ids, colours, own = [directions], self._colours(images), len(self.symbols)
         if colours is not None:
             for end in range(2):
-                first, at_end = len(DIRECTIONS) + (2 * directions + end) * own, colours[ends[:, end]]
+                first, at_end = (
+                    len(DIRECTIONS) + (2 * directions + end) * own,
+                    colours[ends[:, end]],
+                )
                 ids.append(np.where(at_end >= 0, at_end + first, -1))
         slots = np.full((len(ends), 2 * len(DIRECTIONS)), -1)
         for end in range(2):
@@ -112,12 +142,18 @@ class GridFeatures:
         return [float(value) for value in (self.symbols[0] if len(self.symbols) else self.scale)]
 
     def names(self, group: str) -> list[str]:
-        """Return readable names of the attributes of ``label`` or ``edge``, those of channels behind the others."""
+        """Return readable names of the attributes of ``label`` or ``edge``, those of channels
+        behind the others.
+        """
         colours = ["/".join(f"{value:g}" for value in symbol) for symbol in self.symbols.tolist()]
-        channels = [f"channel{c}" for c in range(len(self.scale))] if self.pixels == "values" else []
+        channels = (
+            [f"channel{c}" for c in range(len(self.scale))] if self.pixels == "values" else []
+        )
         if group == "edge":
             ends = [f"{way}.{end}" for way in DIRECTIONS for end in ("first", "second")]
-            at_ends = [f"{end}={pixel}" for one in (colours, channels) for end in ends for pixel in one]
+            at_ends = [
+                f"{end}={pixel}" for one in (colours, channels) for end in ends for pixel in one
+            ]
             return [*DIRECTIONS, *(at_ends if self.edge_features == "pixels" else [])]
         reach = range(-self.radius, self.radius + 1)
         cells = [f"[{a},{b}]" for a in reach for b in reach]
@@ -126,16 +162,25 @@ class GridFeatures:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return all that `fit` learnt, and the options."""
-        values = {"pixels": self.pixels, "edges": self.edge_features, "radius": self.radius, "channels": "behind"}
+        values = {
+            "pixels": self.pixels,
+            "edges": self.edge_features,
+            "radius": self.radius,
+            "channels": "behind",
+        }
         return values, {"symbols": self.symbols, "scale": self.scale}
 
     def restore(self, state: SavedState) -> None:
         """Restore what `state` returned."""
         self.pixels = state.string("pixels", ("symbols", "values"))
         self.edge_features = state.string("edges", ("directions", "pixels"))
-        if self.pixels == "values":  # models of version 0.1.0 have the channels of each cell before that it is outside
+        # models of version 0.1.0 have the channels of each cell before that it is outside
+        if self.pixels == "values":
             state.string("channels", ("behind",))
-        self.radius, self.scale = state.whole("radius", 0, LARGEST_RADIUS), state.array("scale", np.float64)
+        self.radius, self.scale = (
+            state.whole("radius", 0, LARGEST_RADIUS),
+            state.array("scale", np.float64),
+        )
         self.symbols = state.array("symbols", np.float64, (None, len(self.scale)))
         if not len(self.scale) or (self.scale <= 0).any():
             state.refuse_array("scale", "above 0, one number a channel")
@@ -143,11 +188,16 @@ class GridFeatures:
             state.refuse_array("symbols", "distinct colours")
 
     def _colours(self, images: Images) -> Array | None:
-        """The number of every cell's colour, -1 for one that training does not have; None where values are attributes."""
+        """The number of every cell's colour, -1 for one that training does not have; None where
+        values are attributes.
+        """
         pixels = images.pixels.astype(np.float64)
         channels = len(self.scale)
         if len(pixels) and pixels.shape[1] != channels:
-            message = f"{images.path}: pixels have {pixels.shape[1]} channels, but those of the training images {channels}."
+            message = (
+                f"{images.path}: pixels have {pixels.shape[1]} channels, but those of the "
+                f"training images {channels}."
+            )
             raise ConfigError(message + " Give images of the same kind.")
         if self.pixels == "values":
             return None
@@ -157,7 +207,9 @@ class GridFeatures:
         return np.asarray(numbers[which.ravel()]) if len(numbers) else np.zeros(0, np.int64)
 
     def _channels(self, images: Images, cells: Array) -> tuple[DenseTable, ...]:
-        """The channels of the cells at every position, -1 for none; nothing where colours are attributes."""
+        """The channels of the cells at every position, -1 for none; nothing where colours are
+        attributes.
+        """
         if self.pixels != "values":
             return ()
         matrix = (images.pixels.astype(np.float64) / self.scale).astype(np.float32)
@@ -165,10 +217,14 @@ class GridFeatures:
 
 
 def grid_edges(images: Images) -> tuple[tuple[Array, Array], Array]:
-    """Return the edges of every image to the right and downwards, in the form of `EncodedGraphs.edges`, and their directions."""
+    """Return the edges of every image to the right and downwards, in the form of
+    `EncodedGraphs.edges`, and their directions.
+    """
     (row, column, rows, columns), offsets = _cell_positions(images), images.offsets
     cell = row * columns + column
-    ends = np.stack([np.stack([cell, cell + 1], axis=1), np.stack([cell, cell + columns], axis=1)], axis=1)
+    ends = np.stack(
+        [np.stack([cell, cell + 1], axis=1), np.stack([cell, cell + columns], axis=1)], axis=1
+    )
     inside = np.stack([column + 1 < columns, row + 1 < rows], axis=1)
     before = np.concatenate([[0], np.cumsum(inside.sum(axis=1))]).astype(np.int64)
     return (before[offsets], ends[inside].astype(np.int32)), np.nonzero(inside)[1]

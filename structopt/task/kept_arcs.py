@@ -19,7 +19,9 @@ FORM = "[[2, None, (2, 'obj')], None]"
 
 
 class KeptArc(NamedTuple):
-    """What is known of the arc to a word: the number of its `head`, from 1, or 0 for the root, and the `relation`'s number."""
+    """What is known of the arc to a word: the number of its `head`, from 1, or 0 for the root, and
+    the `relation`'s number.
+    """
 
     head: int | None = None
     relation: int | None = None
@@ -32,24 +34,31 @@ def of_outputs(corpus: Trees, outputs: Sequence[Any], relations: Sequence[str]) 
     ----------
     corpus : Trees
     outputs : sequence
-        One a sentence: None, or a list with a head, a pair of head and relation (an `Arc`), or None for every word; head and
-        relation may be None.
+        One a sentence: None, or a list with a head, a pair of head and relation (an `Arc`), or None
+        for every word; head and relation may be None.
     relations : sequence of str
         Those of the model.
 
     Raises
     ------
     DataError
-        For lists of other lengths, heads that are no other word of the sentence, relations that the model does not have.
+        For lists of other lengths, heads that are no other word of the sentence, relations that the
+        model does not have.
     """
     kept, lengths = [], np.diff(corpus.offsets).tolist()
     for number, output in enumerate(GIVEN.listed(outputs, len(lengths), FORM), 1):
         length = lengths[number - 1]
         for word, cell in enumerate(GIVEN.cells(output, length, number, "words"), 1):
-            head, relation = cell if isinstance(cell, (tuple, list)) and len(cell) == 2 else (cell, None)
+            head, relation = (
+                cell if isinstance(cell, (tuple, list)) and len(cell) == 2 else (cell, None)
+            )
             if fault := _fault(head, word, length):
                 raise GIVEN.refused(number, fault)
-            kept.append(KeptArc(head, None if relation is None else label_number(relation, relations, number)))
+            kept.append(
+                KeptArc(
+                    head, None if relation is None else label_number(relation, relations, number)
+                )
+            )
     return kept
 
 
@@ -59,25 +68,46 @@ def of_cells(corpus: Trees, relations: Sequence[str]) -> list[KeptArc]:
     Raises
     ------
     DataError
-        With file and line, for a head that is no number of another word of the sentence, and a relation that the model lacks.
+        With file and line, for a head that is no number of another word of the sentence, and a
+        relation that the model lacks.
     """
-    numbers, kept = {EMPTY: None} | {relation: y for y, relation in enumerate(relations) if relation != EMPTY}, []
+    numbers, kept = (
+        {EMPTY: None} | {relation: y for y, relation in enumerate(relations) if relation != EMPTY},
+        [],
+    )
     for begin, end in pairwise(corpus.offsets.tolist()):
         for word, index in enumerate(range(begin, end), 1):
             cell, relation = corpus.cells["head"][index], corpus.relations[index]
-            head: Any = None if cell == EMPTY else int(cell) if cell.isascii() and cell.isdigit() and len(cell) < 10 else cell
+            head: Any = (
+                None
+                if cell == EMPTY
+                else int(cell)
+                if cell.isascii() and cell.isdigit() and len(cell) < 10
+                else cell
+            )
             fault = _fault(head, word, end - begin)
             if not fault and relation not in numbers:
-                fault = f"the given relation '{relation}' is not one of the model's.{did_you_mean(relation, relations)}"
+                fault = (
+                    f"the given relation '{relation}' is not one of the "
+                    f"model's.{did_you_mean(relation, relations)}"
+                )
             if fault:
-                raise DataError(corpus.path, int(corpus.lines[index]), f"{fault} Write {EMPTY} for what is to be predicted.")
+                raise DataError(
+                    corpus.path,
+                    int(corpus.lines[index]),
+                    f"{fault} Write {EMPTY} for what is to be predicted.",
+                )
             kept.append(KeptArc(head, numbers[relation]))
     return kept
 
 
 def restricted(encoded: EncodedTrees, kept: Sequence[KeptArc]) -> EncodedTrees:
-    """The corpus with one candidate for every head that is known, all for the others, and the relations that are known."""
-    words = np.concatenate([np.zeros(0, np.int64), *(np.arange(n) for n in np.diff(encoded.offsets).tolist())])
+    """The corpus with one candidate for every head that is known, all for the others, and the
+    relations that are known.
+    """
+    words = np.concatenate(
+        [np.zeros(0, np.int64), *(np.arange(n) for n in np.diff(encoded.offsets).tolist())]
+    )
     known = np.array([-1 if arc.head is None else arc.head for arc in kept], np.int64)
     lengths = np.repeat(np.diff(encoded.offsets), np.diff(encoded.offsets))
     heads = np.where(known == 0, words, known - 1)
@@ -96,5 +126,8 @@ def _fault(head: Any, word: int, length: int) -> str:
     if head is None:
         return ""
     if isinstance(head, bool) or not isinstance(head, (int, np.integer)) or not 0 <= head <= length:
-        return f"the given head {shown(head)} of word {word} is no number from 0 (the root) to {length}."
+        return (
+            f"the given head {shown(head)} of word {word} is no number from 0 (the root) to "
+            f"{length}."
+        )
     return f"word {word} is given as its own head." if head == word else ""

@@ -11,4 +11,7 @@ def check_keys(node: str, keys: Collection[str], known: Collection[str]) -> None
     """Raise ConfigError for the first key of a config node that is not known."""
     for key in keys:
         if key not in known:
-            raise ConfigError(f"There is no key '{node}.{key}'.{did_you_mean(key, known)} Keys: {', '.join(known)}.")
+            raise ConfigError(
+                f"There is no key '{node}.{key}'.{did_you_mean(key, known)} Keys: "
+                f"{', '.join(known)}."
+            )

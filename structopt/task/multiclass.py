@@ -23,7 +23,14 @@ from structopt.formats.vectors.vectors_in_memory import vectors as vectors_in_me
 from structopt.kernels.waist.record import Array
 from structopt.metrics.f1 import class_counts, class_table, macro_f1
 from structopt.metrics.instance_counts import RIGHT, InstanceCounts, label_events
-from structopt.task.attribute_entries import columns_apart, dense_flag, is_dense, known_entries, unit_rows, with_bias
+from structopt.task.attribute_entries import (
+    columns_apart,
+    dense_flag,
+    is_dense,
+    known_entries,
+    unit_rows,
+    with_bias,
+)
 from structopt.task.key_checks import check_keys
 from structopt.task.outputs_in_memory import GIVEN, GOLD, kept_states, label_number
 from structopt.task.split_files import checked_paths, files_of
@@ -42,12 +49,14 @@ class Reading(TypedDict, total=False):
 
 
 class Multiclass(WholeOutputs):
-    """One class an instance from its attributes, ``class index:value index:value ...`` (LIBSVM's format).
+    """One class an instance from its attributes, ``class index:value index:value ...`` (LIBSVM's
+    format).
 
     Parameters
     ----------
     train, dev, test : str or None
-        Files, plain or .gz. Without `train`, the small corpus shipped with the package is used for all three.
+        Files, plain or .gz. Without `train`, the small corpus shipped with the package is used for
+        all three.
     limit : int or None
         Number of training instances to read.
     encoding : str
@@ -55,11 +64,12 @@ class Multiclass(WholeOutputs):
     default_C : float
         C for optimizers that are not given one.
     default_C_by : mapping or None
-        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
-        `default_C`.
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind
+        that is left out takes `default_C`.
     features : mapping
-        ``min_count``: attributes that occur in fewer training instances are left out. ``bias``: an attribute that every
-        instance has. ``normalize``: none, or unit (every vector, the bias apart, is divided by its Euclidean norm).
+        ``min_count``: attributes that occur in fewer training instances are left out. ``bias``: an
+        attribute that every instance has. ``normalize``: none, or unit (every vector, the bias
+        apart, is divided by its Euclidean norm).
     """
 
     reading = Reading
@@ -86,19 +96,26 @@ class Multiclass(WholeOutputs):
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.default_C_by = dict(default_C_by or {})
-        self.min_count, self.bias = int(features.get("min_count", 1)), bool(features.get("bias", True))
+        self.min_count, self.bias = (
+            int(features.get("min_count", 1)),
+            bool(features.get("bias", True)),
+        )
         self.normalize = str(features.get("normalize", "none"))
         if self.min_count < 1:
             raise ConfigError(f"features.min_count={self.min_count} must be at least 1.")
         if self.normalize not in NORMS:
-            raise ConfigError(f"features.normalize={self.normalize} is none of: {', '.join(NORMS)}.")
+            raise ConfigError(
+                f"features.normalize={self.normalize} is none of: {', '.join(NORMS)}."
+            )
         self.labels: tuple[str, ...] = ()
         self._attributes: dict[str, int] = {}
         self._dense = False
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
-        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is
+        typed.
+        """
         return files_of(self._paths, "libsvm")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Vectors:
@@ -120,7 +137,11 @@ class Multiclass(WholeOutputs):
         """Make a corpus of vectors, as `corpus` takes them, and classes, one an instance."""
         corpus = self.corpus(instances)
         classes = GOLD.listed(outputs, len(corpus), "['sport', 'law']")
-        if unknown := [number for number, label in enumerate(classes, 1) if label is None or str(label) == NO_LABEL]:
+        if unknown := [
+            number
+            for number, label in enumerate(classes, 1)
+            if label is None or str(label) == NO_LABEL
+        ]:
             raise GOLD.refused(unknown[0], "the instance has no class. Give one.")
         return replace(corpus, labels=[plain_label(str(label)) for label in classes])
 
@@ -138,34 +159,59 @@ class Multiclass(WholeOutputs):
         return {"labels": list(outputs)}
 
     def fit(self, corpus: Vectors, earlier: Multiclass | None = None) -> Encoded:
-        """Learn classes and attributes from the training corpus, beside those of an `earlier` task, and encode it."""
+        """Learn classes and attributes from the training corpus, beside those of an `earlier` task,
+        and encode it.
+        """
         if not len(corpus.ids):
-            advice = "write label index:value index:value ..., or check that this is LIBSVM's format."
+            advice = (
+                "write label index:value index:value ..., or check that this is LIBSVM's format."
+            )
             raise DataError(corpus.path, None, f"no line has an index:value pair: {advice}")
-        labels, known = ((), ()) if earlier is None else (earlier.labels, tuple(earlier._attributes))
+        labels, known = (
+            ((), ()) if earlier is None else (earlier.labels, tuple(earlier._attributes))
+        )
         self.labels = tuple(sorted({*corpus.labels, *labels}, key=label_order))
         counts = np.bincount(corpus.ids, minlength=len(corpus.indices)).tolist()
-        kept = [index for index, count in zip(corpus.indices, counts, strict=True) if count >= self.min_count]
+        kept = [
+            index
+            for index, count in zip(corpus.indices, counts, strict=True)
+            if count >= self.min_count
+        ]
         self._attributes = {index: j for j, index in enumerate(sorted({*kept, *known}, key=int))}
-        entries = len(known_entries(self._attributes, corpus.indices, corpus.offsets, corpus.ids, None)[1])
+        entries = len(
+            known_entries(self._attributes, corpus.indices, corpus.offsets, corpus.ids, None)[1]
+        )
         self._dense = is_dense(entries, len(corpus), len(self._attributes))
         return self.encode(corpus)
 
     def encode(self, corpus: Vectors, given: Sequence[int | None] | None = None) -> Encoded:
-        """Encode a corpus with the classes and attributes of the training data; `given` classes are kept."""
+        """Encode a corpus with the classes and attributes of the training data; `given` classes are
+        kept.
+        """
         numbers = {label: y for y, label in enumerate(self.labels)}
-        gold = np.array([numbers.get(label, -1) for label in corpus.labels], np.int32) if _labelled(corpus) else None
+        gold = (
+            np.array([numbers.get(label, -1) for label in corpus.labels], np.int32)
+            if _labelled(corpus)
+            else None
+        )
         allowed = None if given is None else kept_states(given, len(self.labels))
         table, offsets = self._table(corpus), np.arange(len(corpus) + 1, dtype=np.int64)
         table, dense = columns_apart(table, self.bias) if self._dense else (table, ())
-        return Encoded(offsets, {"label": table}, self.labels, gold, allowed, dense={"label": dense})
+        return Encoded(
+            offsets, {"label": table}, self.labels, gold, allowed, dense={"label": dense}
+        )
 
     def kept_outputs(self, corpus: Vectors, outputs: Sequence[Any]) -> list[int | None]:
         """Return the numbers of classes, None where they are open."""
         entries = enumerate(GIVEN.listed(outputs, len(corpus), "['1', None]"), 1)
-        return [None if label is None else label_number(label, self.labels, number) for number, label in entries]
+        return [
+            None if label is None else label_number(label, self.labels, number)
+            for number, label in entries
+        ]
 
-    def marginal_columns(self, encoded: Encoded, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
+    def marginal_columns(
+        self, encoded: Encoded, index: int, choices: Mapping[str, Array]
+    ) -> dict[str, Any]:
         """Return the columns ``label`` and ``probability``."""
         columns = super().marginal_columns(encoded, index, choices)
         return {name: columns[name] for name in ("label", "probability")}
@@ -183,11 +229,16 @@ class Multiclass(WholeOutputs):
         classes, outcomes = self._class_outcomes(corpus, predicted)
         scores, width = outcomes.scores(), max(map(len, ["class", *classes]))
         lines = [
-            f"{len(predicted)} instances; accuracy: {100 * scores['accuracy']:.2f}%; macro F1: {100 * scores['macro_f1']:.2f}",
+            f"{len(predicted)} instances; accuracy: {100 * scores['accuracy']:.2f}%; macro F1: "
+            f"{100 * scores['macro_f1']:.2f}",
             f"{'class':>{width}}  precision  recall      F1   found    gold",
         ]
-        for name, counts in zip(classes, class_counts(class_table(outcomes.totals(), 1)), strict=True):
-            lines.append(f"{name:>{width}}  {counts.percentages()}  {counts.predicted:6}  {counts.gold:6}")
+        for name, counts in zip(
+            classes, class_counts(class_table(outcomes.totals(), 1)), strict=True
+        ):
+            lines.append(
+                f"{name:>{width}}  {counts.percentages()}  {counts.predicted:6}  {counts.gold:6}"
+            )
         return "\n".join(lines) + "\n"
 
     def boundary(self, probabilities: bool = False) -> Boundary | None:
@@ -205,8 +256,8 @@ class Multiclass(WholeOutputs):
     ) -> None:
         """Write the class of every instance, a line each, as LIBSVM's svm-predict does.
 
-        With probabilities a first line ``labels a b c`` names their order, and each class is followed by them; then come
-        the `ranked` classes from the best on.
+        With probabilities a first line ``labels a b c`` names their order, and each class is
+        followed by them; then come the `ranked` classes from the best on.
         """
         rows = [[label] for label in outputs]
         for row, table in zip(rows, probabilities or [], strict=False):
@@ -221,7 +272,9 @@ class Multiclass(WholeOutputs):
         return {"labels": list(self.labels)}
 
     def attribute_names(self, group: str = "label") -> list[str]:
-        """Return the indices of the attributes; the bias first where the others are a dense table, else last."""
+        """Return the indices of the attributes; the bias first where the others are a dense table,
+        else last.
+        """
         if group != "label":
             return []
         bias = [BIAS] if self.bias else []
@@ -230,7 +283,12 @@ class Multiclass(WholeOutputs):
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return classes, indices, and the options for vectors."""
         packed, offsets = pack_strings(self._attributes)
-        values = {"labels": list(self.labels), "bias": self.bias, "normalize": self.normalize, "dense": self._dense}
+        values = {
+            "labels": list(self.labels),
+            "bias": self.bias,
+            "normalize": self.normalize,
+            "dense": self._dense,
+        }
         return values, {"index_bytes": packed, "index_offsets": offsets}
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
@@ -242,25 +300,44 @@ class Multiclass(WholeOutputs):
         self._dense = dense_flag(state)
 
     def _table(self, corpus: Vectors) -> AttributeTable:
-        """Rows of known attributes, the bias last; vectors are normalised with all attributes that they have in the file."""
-        values = unit_rows(corpus.offsets, corpus.values) if self.normalize == "unit" else corpus.values
-        offsets, ids, known = known_entries(self._attributes, corpus.indices, corpus.offsets, corpus.ids, values)
+        """Rows of known attributes, the bias last; vectors are normalised with all attributes that
+        they have in the file.
+        """
+        values = (
+            unit_rows(corpus.offsets, corpus.values) if self.normalize == "unit" else corpus.values
+        )
+        offsets, ids, known = known_entries(
+            self._attributes, corpus.indices, corpus.offsets, corpus.ids, values
+        )
         assert known is not None
         if self.bias:
             offsets, ids, known = with_bias(offsets, ids, known, len(self._attributes))
-        return AttributeTable(offsets, ids, None if (known == 1.0).all() else known, len(self._attributes) + self.bias)
+        return AttributeTable(
+            offsets, ids, None if (known == 1.0).all() else known, len(self._attributes) + self.bias
+        )
 
-    def _class_outcomes(self, corpus: Vectors, predicted: Sequence[str]) -> tuple[list[str], InstanceCounts]:
+    def _class_outcomes(
+        self, corpus: Vectors, predicted: Sequence[str]
+    ) -> tuple[list[str], InstanceCounts]:
         """The classes that are gold or predicted, in order, and the counts of every instance."""
         gold = self._gold(corpus)
         classes = sorted({*gold, *predicted}, key=label_order)
         numbers = {label: y for y, label in enumerate(classes)}
-        events = label_events(np.arange(len(gold)), *(np.array([numbers[y] for y in one], np.int64) for one in (gold, predicted)))
-        return classes, InstanceCounts.of_classes(np.ones((len(gold), 1)), events, len(classes), _scores)
+        events = label_events(
+            np.arange(len(gold)),
+            *(np.array([numbers[y] for y in one], np.int64) for one in (gold, predicted)),
+        )
+        return classes, InstanceCounts.of_classes(
+            np.ones((len(gold), 1)), events, len(classes), _scores
+        )
 
     def _gold(self, corpus: Vectors) -> list[str]:
         if not _labelled(corpus):
-            raise DataError(corpus.path, None, "has no labels to compare with; give a file with a label on every line.")
+            raise DataError(
+                corpus.path,
+                None,
+                "has no labels to compare with; give a file with a label on every line.",
+            )
         return corpus.labels
 
 

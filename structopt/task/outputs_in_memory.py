@@ -1,4 +1,5 @@
-"""Outputs in memory: those that are gold, and those that predictions are to keep, open where they are None.
+"""Outputs in memory: those that are gold, and those that predictions are to keep, open where they
+are None.
 
 They are lists, one entry an instance, and may be lists of a cell a token, word or variable.
 """
@@ -32,7 +33,9 @@ class OutputLists:
     open: bool
 
     def refused(self, number: int | None, message: str) -> DataError:
-        """Return the error for the output of an instance, counted from 1, or for all of them (None)."""
+        """Return the error for the output of an instance, counted from 1, or for all of them
+        (None).
+        """
         return DataError(self.name, number, message)
 
     def listed(self, outputs: Any, count: int, form: str) -> list[Any]:
@@ -53,15 +56,22 @@ class OutputLists:
             What is no list, or has another length.
         """
         if not is_list(outputs):
-            raise self.refused(None, f"{shown(outputs)} is no list of outputs. Give one for every instance: {form}.")
+            raise self.refused(
+                None,
+                f"{shown(outputs)} is no list of outputs. Give one for every instance: {form}.",
+            )
         entries = list(outputs)
         if len(entries) != count:
-            message = f"there are {len(entries)} outputs for {count} instances. Give one for every instance: {form}."
+            message = (
+                f"there are {len(entries)} outputs for {count} instances. Give one for every "
+                f"instance: {form}."
+            )
             raise self.refused(None, message)
         return entries
 
     def cells(self, output: Any, count: int, number: int, unit: str) -> list[Any]:
-        """Return the cells of the output of instance `number`, from 1: as many as it has of a `unit`, which is in the plural.
+        """Return the cells of the output of instance `number`, from 1: as many as it has of a
+        `unit`, which is in the plural.
 
         Raises
         ------
@@ -71,11 +81,17 @@ class OutputLists:
         if output is None and self.open:
             return [None] * count
         if not is_list(output):
-            raise self.refused(number, f"the output {shown(output)} is no list. Give one cell for each of the {count} {unit}.")
+            raise self.refused(
+                number,
+                f"the output {shown(output)} is no list. Give one cell for each of the {count} "
+                f"{unit}.",
+            )
         cells = list(output)
         if len(cells) != count:
             advice = "Give as many, with None where it is open." if self.open else "Give as many."
-            raise self.refused(number, f"the output has {len(cells)} cells for {count} {unit}. {advice}")
+            raise self.refused(
+                number, f"the output has {len(cells)} cells for {count} {unit}. {advice}"
+            )
         return cells
 
 
@@ -86,7 +102,9 @@ GOLD = OutputLists("<outputs>", False)
 
 
 def is_list(value: Any) -> bool:
-    """Whether a value is a list of entries: anything that is iterated over, but texts and mappings."""
+    """Whether a value is a list of entries: anything that is iterated over, but texts and
+    mappings.
+    """
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
 
 
@@ -94,12 +112,17 @@ def label_number(label: Any, labels: Sequence[str], number: int) -> int:
     """Return the number of a label; DataError where the model does not have it."""
     if str(label) not in labels:
         hint = did_you_mean(str(label), labels)
-        message = f"the given label {shown(label)} is not one of the model's.{hint} Labels: {first_few(labels)}."
+        message = (
+            f"the given label {shown(label)} is not one of the model's.{hint} Labels: "
+            f"{first_few(labels)}."
+        )
         raise GIVEN.refused(number, message)
     return list(labels).index(str(label))
 
 
 def kept_states(numbers: Sequence[int | None], states: int) -> Array:
-    """Return which states each variable may have, bool, shape (variables, states): one, or all where it is None."""
+    """Return which states each variable may have, bool, shape (variables, states): one, or all
+    where it is None.
+    """
     kept = np.array([-1 if number is None else number for number in numbers], np.int64)
     return np.asarray((np.arange(states) == kept[:, None]) | (kept < 0)[:, None])

@@ -1,4 +1,6 @@
-"""Cells that leave a label open: ``_`` or ``?`` where nothing is known (the token is *free*), ``A|B`` for one of these labels."""
+"""Cells that leave a label open: ``_`` or ``?`` where nothing is known (the token is *free*),
+``A|B`` for one of these labels.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def is_open(cell: str) -> bool:
 def known_runs(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return the runs of tokens whose labels are known, by which a tag scheme can be detected.
 
-    An entity may have begun at the open token before a run: the tags that may continue it are left out.
+    An entity may have begun at the open token before a run: the tags that may continue it are left
+    out.
     """
     runs = []
     for sentence in sentences:
@@ -42,10 +45,13 @@ def known_runs(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
     return runs
 
 
-def certain_labels(sentence: Sequence[str], convert: Callable[[list[str]], list[str]]) -> Iterator[tuple[int, str]]:
+def certain_labels(
+    sentence: Sequence[str], convert: Callable[[list[str]], list[str]]
+) -> Iterator[tuple[int, str]]:
     """Yield the positions whose label in another scheme is certain, with that label.
 
-    A label in another scheme depends on its neighbours: next to an open token it may be one of several.
+    A label in another scheme depends on its neighbours: next to an open token it may be one of
+    several.
 
     Parameters
     ----------
@@ -64,7 +70,9 @@ def certain_labels(sentence: Sequence[str], convert: Callable[[list[str]], list[
         begin = end
 
 
-def label_sets(cells: Sequence[str], labels: Sequence[str], compatible: Callable[[str, str], bool]) -> Array:
+def label_sets(
+    cells: Sequence[str], labels: Sequence[str], compatible: Callable[[str, str], bool]
+) -> Array:
     """Return which of the labels each token may have, bool, shape (tokens, labels).
 
     Parameters
@@ -76,7 +84,10 @@ def label_sets(cells: Sequence[str], labels: Sequence[str], compatible: Callable
         Whether a token with a label of the file can have a learnt label.
     """
     rows = {
-        cell: [cell in FREE or any(compatible(named, label) for named in alternatives(cell)) for label in labels]
+        cell: [
+            cell in FREE or any(compatible(named, label) for named in alternatives(cell))
+            for label in labels
+        ]
         for cell in set(cells)
     }
     return np.array([rows[cell] for cell in cells], bool).reshape(len(cells), len(labels))

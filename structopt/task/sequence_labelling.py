@@ -1,4 +1,6 @@
-"""Named entities, chunks and tags: labels of tokens from columns or lists of them, with feature templates."""
+"""Named entities, chunks and tags: labels of tokens from columns or lists of them, with feature
+templates.
+"""
 
 from __future__ import annotations
 
@@ -52,26 +54,31 @@ class SequenceLabelling(TokenLabelling):
 
     Parameters
     ----------
-    train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by, partial
+    train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by,
+    partial
         See `structopt.task.token_labelling.TokenLabelling`.
     columns : mapping of str to int, or None
-        Column numbers by name, all of them, from 0 (negative: from the end), such as {word: 0, pos: 1, tag: 3}; ``tag`` is the
-        label, the first other one the word. None: found from the number of columns of the training file.
+        Column numbers by name, all of them, from 0 (negative: from the end), such as {word: 0, pos:
+        1, tag: 3}; ``tag`` is the label, the first other one the word. None: found from the number
+        of columns of the training file.
     layouts : sequence of str
-        Names of the columns of files of each width: see `structopt.formats.conll_layouts.Layouts`. A template on a column that
-        some layouts have is left out where the file lacks it.
+        Names of the columns of files of each width: see `structopt.formats.conll_layouts.Layouts`.
+        A template on a column that some layouts have is left out where the file lacks it.
     separator : str or None
         What separates columns; None means any white space.
     format : str
-        ``columns`` of CoNLL; ``jsonl``, ``csv``, ``parquet`` or ``spacy``, whose fields have names; ``auto``: by the end of a
-        file's name, see `structopt.formats.token_lists.token_files.TokenFiles`.
+        ``columns`` of CoNLL; ``jsonl``, ``csv``, ``parquet`` or ``spacy``, whose fields have names;
+        ``auto``: by the end of a file's name, see
+        `structopt.formats.token_lists.token_files.TokenFiles`.
     fields : mapping of str to sequence of str, or None
         Under which names files have the columns: see `structopt.formats.token_lists.fields.Fields`.
     names : str or None
-        File with the names of labels that are integers: see `structopt.formats.token_lists.class_names.ClassNames`.
+        File with the names of labels that are integers: see
+        `structopt.formats.token_lists.class_names.ClassNames`.
     features : mapping
-        ``templates`` on tokens and ``transitions`` on pairs of neighbours (see `structopt.templates.column_templates`), word
-        ``lists``, ``min_count``, ``hash_bits``; and the keys of `structopt.task.dense.dense_columns.DenseColumns`.
+        ``templates`` on tokens and ``transitions`` on pairs of neighbours (see
+        `structopt.templates.column_templates`), word ``lists``, ``min_count``, ``hash_bits``; and
+        the keys of `structopt.task.dense.dense_columns.DenseColumns`.
     """
 
     reading = Reading
@@ -99,7 +106,19 @@ class SequenceLabelling(TokenLabelling):
         default_C_by: Mapping[str, float] | None = None,
         partial: bool = False,
     ) -> None:
-        super().__init__(train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by, partial)
+        super().__init__(
+            train,
+            dev,
+            test,
+            limit,
+            encoding,
+            scheme,
+            target_scheme,
+            valid_tags,
+            default_C,
+            default_C_by,
+            partial,
+        )
         self._columns = FileColumns(columns, layouts)
         self.separator = separator
         self._token_files = TokenFiles(format, fields or FIELDS, names, encoding, separator)
@@ -117,11 +136,22 @@ class SequenceLabelling(TokenLabelling):
 
     @property
     def input_schema(self) -> Schema:
-        """The words as ``tokens``, and the further columns that the templates look at: each a list of strings."""
+        """The words as ``tokens``, and the further columns that the templates look at: each a list
+        of strings.
+        """
         first = self.columns[0]
         used = [name for name in self._used_columns() if name != first]
-        tokens = Column("tokens", "string", 1, alias=first) if "tokens" not in used else Column(first, "string", 1)
-        return Schema((tokens, *(Column(name, "string", 1, False, like=tokens.name, filler="") for name in used)))
+        tokens = (
+            Column("tokens", "string", 1, alias=first)
+            if "tokens" not in used
+            else Column(first, "string", 1)
+        )
+        return Schema(
+            (
+                tokens,
+                *(Column(name, "string", 1, False, like=tokens.name, filler="") for name in used),
+            )
+        )
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
         """Return the sentences of a table: mappings from column name to cells."""
@@ -129,7 +159,9 @@ class SequenceLabelling(TokenLabelling):
 
     def input_example(self) -> dict[str, list[Any]]:
         """Return two sentences of values of the training data."""
-        return example_sentences({column.name: self._some_values(column.task_name) for column in self.input_schema})
+        return example_sentences(
+            {column.name: self._some_values(column.task_name) for column in self.input_schema}
+        )
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Columns:
         """Read a file; with `labelled` it must have every column, otherwise only the word.
@@ -139,13 +171,16 @@ class SequenceLabelling(TokenLabelling):
         Raises
         ------
         DataError
-            With file and line, where the file is malformed or its columns are not those of the task.
+            With file and line, where the file is malformed or its columns are not those of the
+            task.
         """
         if self._token_files.format_of(path) != COLUMNS:
             return self._read_fields(path, limit, labelled)
         numbers = partial(self._columns.of_file, path, labelled)
         optional = () if labelled or not self._columns.numbers else (*self.columns[1:], TAG)
-        corpus = conll_reader.read(path, numbers, limit, self.encoding, self.separator, optional, (TAG,))
+        corpus = conll_reader.read(
+            path, numbers, limit, self.encoding, self.separator, optional, (TAG,)
+        )
         if not labelled:
             if TAG in corpus.cells:  # in a file to predict, the last column may be anything
                 corpus.cells[GIVEN] = corpus.cells.pop(TAG)
@@ -154,12 +189,21 @@ class SequenceLabelling(TokenLabelling):
         return corpus
 
     def blocks(self, path: str | Path | Stretch, limit: int | None = None) -> Iterator[Columns]:
-        """Read a training file, or a stretch of it, in blocks; a file of word vectors, and numeric columns, are refused."""
+        """Read a training file, or a stretch of it, in blocks; a file of word vectors, and numeric
+        columns, are refused.
+        """
         if self._numbers.blocks:
-            raise ConfigError("features.vectors and features.dense need the training data in memory. Type storage=memory.")
-        file, known = (path.path, self._columns.first) if isinstance(path, Stretch) else (path, (0, 0))
+            raise ConfigError(
+                "features.vectors and features.dense need the training data in memory. Type "
+                "storage=memory."
+            )
+        file, known = (
+            (path.path, self._columns.first) if isinstance(path, Stretch) else (path, (0, 0))
+        )
         numbers = partial(self._columns.of_file, file, True)
-        return conll_reader.read_blocks(path, numbers, limit, self.encoding, self.separator, (), (TAG,), known)
+        return conll_reader.read_blocks(
+            path, numbers, limit, self.encoding, self.separator, (), (TAG,), known
+        )
 
     def stretches(self, path: str | Path) -> list[Stretch]:
         """Divide training files into stretches."""
@@ -170,26 +214,46 @@ class SequenceLabelling(TokenLabelling):
         return corpus.subset(first, last)
 
     def corpus(self, instances: Sequence[Any]) -> Columns:
-        """Make an unlabelled corpus of sentences in memory, in a form that `sentence_columns` takes; DataError otherwise."""
+        """Make an unlabelled corpus of sentences in memory, in a form that `sentence_columns`
+        takes; DataError otherwise.
+        """
         columns = sentence_columns(instances, self.columns, (TAG,))
         corpus = Columns(MEMORY, columns.offsets, columns.cells, columns.lines)
         if not columns.named:  # columns are numbered, as in a file
-            corpus = replace(corpus, numbers={name: j for j, name in enumerate(columns.cells)}, width=len(columns.cells))
+            corpus = replace(
+                corpus,
+                numbers={name: j for j, name in enumerate(columns.cells)},
+                width=len(columns.cells),
+            )
         self._check_last_column(corpus)
         return corpus
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Columns:
-        """Make a corpus of sentences, in the forms that `corpus` takes, and lists of labels, one a token."""
+        """Make a corpus of sentences, in the forms that `corpus` takes, and lists of labels, one a
+        token.
+        """
         sentences = form_of_sentences(self._columns.layouts.names[:1]).listed(instances)
         names = self._columns.of_sentences(sentences) if not self.labels else self.columns
         columns = sentence_columns(sentences, names, (TAG,))
         cells = columns.cells | {TAG: self._gold_cells(columns.offsets, outputs)}
         if absent := [name for name in names if name not in cells]:
-            raise DataError(MEMORY, None, f"there is no column '{absent[0]}' in some sentences. Give all the same columns.")
-        return Columns(MEMORY, columns.offsets, cells, columns.lines, {name: j for j, name in enumerate(cells)}, len(cells))
+            raise DataError(
+                MEMORY,
+                None,
+                f"there is no column '{absent[0]}' in some sentences. Give all the same columns.",
+            )
+        return Columns(
+            MEMORY,
+            columns.offsets,
+            cells,
+            columns.lines,
+            {name: j for j, name in enumerate(cells)},
+            len(cells),
+        )
 
     def fit(self, corpus: Columns, earlier: SequenceLabelling | None = None) -> Encoded:
-        """Learn labels and attributes from the training corpus, beside those of an `earlier` task, and encode it.
+        """Learn labels and attributes from the training corpus, beside those of an `earlier` task,
+        and encode it.
 
         Columns that are not typed are those that the corpus has.
 
@@ -206,18 +270,32 @@ class SequenceLabelling(TokenLabelling):
         labels = self._labels_in_target_scheme(tags) if open_labels else self._gold_labels(corpus)
         assert labels is not None
         self._learn_labels(labels, earlier)
-        tables = self._templates.fit(self._inputs(corpus), corpus.offsets, None if earlier is None else earlier._templates)
-        self._numbers.fit(self._tokens(corpus), self.limit is not None, None if earlier is None else earlier._numbers)
-        return self._encoded_with_sets(corpus, tables, tags) if open_labels else self._encoded(corpus, tables, labels)
+        tables = self._templates.fit(
+            self._inputs(corpus), corpus.offsets, None if earlier is None else earlier._templates
+        )
+        self._numbers.fit(
+            self._tokens(corpus),
+            self.limit is not None,
+            None if earlier is None else earlier._numbers,
+        )
+        return (
+            self._encoded_with_sets(corpus, tables, tags)
+            if open_labels
+            else self._encoded(corpus, tables, labels)
+        )
 
     def learner(self, first: Columns, earlier: SequenceLabelling | None = None) -> ColumnLearner:
-        """Return what learns as `fit` does; columns that are not typed are those of the first block."""
+        """Return what learns as `fit` does; columns that are not typed are those of the first
+        block.
+        """
         self._columns.fit(first)
         self._templates.drop(self._columns.missing, self.columns)
         return ColumnLearner(self, earlier)
 
     def encode(self, corpus: Columns, given: Sequence[str] | None = None) -> Encoded:
-        """Encode a corpus with the vocabulary of the training data; labels of `given` cells are kept."""
+        """Encode a corpus with the vocabulary of the training data; labels of `given` cells are
+        kept.
+        """
         tables = self._templates.transform(self._inputs(corpus), corpus.offsets)
         allowed = None if given is None else self._allowed(corpus, given)
         return self._encoded(corpus, tables, self._gold_labels(corpus), allowed)
@@ -234,13 +312,19 @@ class SequenceLabelling(TokenLabelling):
         """Return the columns that the templates look at and the corpus lacks."""
         return [name for name in self._used_columns() if name not in corpus.cells]
 
-    def write(self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]) -> None:
+    def write(
+        self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]
+    ) -> None:
         """Write the input file again with further columns."""
         conll_writer.write(source, target, added, self.encoding, self.separator)
 
     def boundary(self, probabilities: bool = False) -> Boundary | None:
-        """Columns have empty lines between sentences, JSON lines have a sentence each; other formats are read as a whole."""
-        return {AUTO: EMPTY_LINE, COLUMNS: EMPTY_LINE, "jsonl": JSON_LINE}.get(self._token_files.form)
+        """Columns have empty lines between sentences, JSON lines have a sentence each; other
+        formats are read as a whole.
+        """
+        return {AUTO: EMPTY_LINE, COLUMNS: EMPTY_LINE, "jsonl": JSON_LINE}.get(
+            self._token_files.form
+        )
 
     def write_outputs(
         self,
@@ -251,7 +335,9 @@ class SequenceLabelling(TokenLabelling):
         ranked: Sequence[Ranked] | None = None,
         k_best: int = 1,
     ) -> None:
-        """Write the file of a corpus again, in its format, with further cells: see `structopt.formats.predicted_cells`."""
+        """Write the file of a corpus again, in its format, with further cells: see
+        `structopt.formats.predicted_cells`.
+        """
         if not corpus.fields:
             return super().write_outputs(corpus, target, outputs, probabilities, ranked, k_best)
         cells = predicted_cells(self.labels, outputs, probabilities, ranked, k_best)
@@ -263,7 +349,9 @@ class SequenceLabelling(TokenLabelling):
         return [*names, *self._numbers.names] if group == "label" else names
 
     def pruned(self, kept: Mapping[str, Array]) -> tuple[SequenceLabelling, Mapping[str, Array]]:
-        """See `structopt.core.task.Task`: attributes of templates; numbers, and the constant of pairs, stay as they are."""
+        """See `structopt.core.task.Task`: attributes of templates; numbers, and the constant of
+        pairs, stay as they are.
+        """
         smaller = copy(self)
         smaller._templates, masks = self._templates.pruned(kept)
         return smaller, masks
@@ -284,7 +372,9 @@ class SequenceLabelling(TokenLabelling):
         self._columns.restore(state)
         if "names" in state.values:
             names = state.within("names")
-            self._token_files.names.known = {field: names.strings(field, least=1) for field in names.values}
+            self._token_files.names.known = {
+                field: names.strings(field, least=1) for field in names.values
+            }
         self._templates = TemplateGroups.restored(state)
         self._numbers = DenseColumns.restored(state)
         if unknown := [name for name in self._used_columns() if name not in self.columns]:
@@ -294,7 +384,9 @@ class SequenceLabelling(TokenLabelling):
         """The columns of a file, by its first line."""
         if self._token_files.format_of(path) != COLUMNS:
             return self._token_files.read(path, 1).numbers
-        return self._columns.layouts.columns(path, *conll_reader.first_line(path, self.encoding, self.separator))
+        return self._columns.layouts.columns(
+            path, *conll_reader.first_line(path, self.encoding, self.separator)
+        )
 
     def _read_fields(self, path: str | Path, limit: int | None, labelled: bool) -> Columns:
         """Read a file whose fields have names."""
@@ -308,7 +400,11 @@ class SequenceLabelling(TokenLabelling):
             names = self._token_files.fields.names.get(lacking[0], [lacking[0]])
             known = ", ".join(corpus.fields.values())
             message = f"there is no field for '{lacking[0]}' ({', '.join(names)}) beside {known}"
-            raise DataError(path, int(corpus.lines[0]), f"{message}: name it in task.fields, or give a file that has it.")
+            raise DataError(
+                path,
+                int(corpus.lines[0]),
+                f"{message}: name it in task.fields, or give a file that has it.",
+            )
         return corpus
 
     def _file_labels(self, corpus: Columns) -> list[str] | None:
@@ -319,30 +415,43 @@ class SequenceLabelling(TokenLabelling):
         return list(dict.fromkeys([*self._templates.columns, *self._numbers.columns]))
 
     def _some_values(self, column: str) -> list[str]:
-        """Some values of a column in training; its name, where templates look at functions of it only, or a number."""
+        """Some values of a column in training; its name, where templates look at functions of it
+        only, or a number.
+        """
         if column in self._numbers.columns:
             return ["0"]
-        return next((list(values)[:6] for values in self._templates.values(column) if values), [column])
+        return next(
+            (list(values)[:6] for values in self._templates.values(column) if values), [column]
+        )
 
     def _check_last_column(self, corpus: Columns) -> None:
-        """Raise DataError for unlabelled input whose last column would be read as a feature, but holds labels.
+        """Raise DataError for unlabelled input whose last column would be read as a feature, but
+        holds labels.
 
-        A file may lack columns, the label among them; only its cells show whether the last column is the label.
+        A file may lack columns, the label among them; only its cells show whether the last column
+        is the label.
         """
         if not self.labels:
             return
-        name = next((name for name in self.columns[1:] if corpus.numbers.get(name) == corpus.width - 1), None)
+        name = next(
+            (name for name in self.columns[1:] if corpus.numbers.get(name) == corpus.width - 1),
+            None,
+        )
         if name is None:
             return
         seen = [values for values in self._templates.values(name) if values is not None]
         labels = set(self.labels).difference(*seen) if seen else set()
-        token = next((token for token, cell in enumerate(corpus.cells[name]) if cell in labels), None)
+        token = next(
+            (token for token, cell in enumerate(corpus.cells[name]) if cell in labels), None
+        )
         if token is not None:
             raise DataError(
                 corpus.path,
                 int(corpus.lines[token]),
-                f"'{corpus.cells[name][token]}' is a label, but stands in column {corpus.numbers[name]}, which would be read as "
-                f"'{name}': give all columns ({', '.join(self._columns.numbers)}), or leave the labels out.",
+                f"'{corpus.cells[name][token]}' is a label, but stands in column "
+                f"{corpus.numbers[name]}, which would be read as "
+                f"'{name}': give all columns ({', '.join(self._columns.numbers)}), or leave the "
+                "labels out.",
             )
 
     def _inputs(self, corpus: Columns) -> dict[str, list[str]]:
@@ -353,14 +462,22 @@ class SequenceLabelling(TokenLabelling):
         return corpus.cells.get(self.columns[0], ())
 
     def read_features_from(self, sources: Mapping[str, Any]) -> None:
-        """Take files of word vectors, or matrices: see `structopt.task.dense.dense_columns.DenseColumns.read_from`."""
+        """Take files of word vectors, or matrices: see
+        `structopt.task.dense.dense_columns.DenseColumns.read_from`.
+        """
         self._numbers.read_from(sources)
 
     def _tokens(self, corpus: Columns) -> Tokens:
-        return Tokens(corpus.path, corpus.offsets, corpus.lines, self._words(corpus), self._inputs(corpus))
+        return Tokens(
+            corpus.path, corpus.offsets, corpus.lines, self._words(corpus), self._inputs(corpus)
+        )
 
     def _dense(self, corpus: Columns) -> dict[str, tuple[DenseTable, ...]]:
-        return {"label": self._numbers.tables(self._tokens(corpus), self.limit is not None)} if self._numbers.blocks else {}
+        return (
+            {"label": self._numbers.tables(self._tokens(corpus), self.limit is not None)}
+            if self._numbers.blocks
+            else {}
+        )
 
     def _gold_labels(self, corpus: Columns) -> list[str] | None:
         if TAG not in corpus.cells:
@@ -398,7 +515,9 @@ class ColumnLearner(Learner):
                 learner.values(values, task._inputs(corpus), corpus.offsets)
         return evidence, found
 
-    def _take_values(self, gathered: Iterable[tuple[tag_schemes.SchemeEvidence, list[Any]]]) -> None:
+    def _take_values(
+        self, gathered: Iterable[tuple[tag_schemes.SchemeEvidence, list[Any]]]
+    ) -> None:
         evidence = tag_schemes.SchemeEvidence()
         for one, found in gathered:
             evidence.merge(one)

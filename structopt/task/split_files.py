@@ -13,7 +13,9 @@ Paths = Mapping[str, str | None]
 
 
 def checked_paths(train: str | None, dev: str | None, test: str | None, limit: int | None) -> Paths:
-    """Return the paths by split; ConfigError for a limit below 1, or a dev or test file without a training file."""
+    """Return the paths by split; ConfigError for a limit below 1, or a dev or test file without a
+    training file.
+    """
     if limit is not None and limit < 1:
         raise ConfigError(f"task.limit={limit} must be at least 1, or null for all.")
     if train is None and (dev or test):
@@ -22,7 +24,9 @@ def checked_paths(train: str | None, dev: str | None, test: str | None, limit: i
 
 
 def files_of(paths: Paths, kind: str) -> dict[str, Path | FileSet]:
-    """Return the files by split (train, dev, test); without a training file those of the shipped corpus in a format."""
+    """Return the files by split (train, dev, test); without a training file those of the shipped
+    corpus in a format.
+    """
     if paths["train"] is None:
         return {split: datasets.path(split, kind) for split in datasets.SPLITS}
     return {split: data_path(path) for split, path in paths.items() if path is not None}

@@ -26,7 +26,9 @@ from structopt.task.outputs_in_memory import GIVEN, GOLD, kept_states, label_num
 from structopt.task.split_files import checked_paths
 from structopt.task.whole_outputs import WholeOutputs
 
-FORM = Form("sample", "Give a list of samples, each a row of numbers, one a variable: [[0.5, -0.25, ...]].")
+FORM = Form(
+    "sample", "Give a list of samples, each a row of numbers, one a variable: [[0.5, -0.25, ...]]."
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ class Samples:
 
     def subset(self, first: int, last: int) -> Samples:
         """Return the samples first <= i < last."""
-        return Samples(self.path, self.x[first:last], None if self.y is None else self.y[first:last])
+        return Samples(
+            self.path, self.x[first:last], None if self.y is None else self.y[first:last]
+        )
 
 
 class Synthetic(WholeOutputs):
@@ -59,9 +63,10 @@ class Synthetic(WholeOutputs):
 
         sum_i w_i(y_i) x_i + sum_{i<j} w_ij(y_i, y_j)
 
-    is the score that no variable alone can raise (`structopt.datasets.random_graphs` draws them). The model that is learnt has
-    the same form: a weight for every variable and state, whose feature has the value x_i, and one for every edge and pair of
-    states. The seed determines all data, which are the same on every machine.
+    is the score that no variable alone can raise (`structopt.datasets.random_graphs` draws them).
+    The model that is learnt has the same form: a weight for every variable and state, whose feature
+    has the value x_i, and one for every edge and pair of states. The seed determines all data,
+    which are the same on every machine.
 
     There are no files: instead of `input=FILE` type input=train, dev or test.
 
@@ -84,8 +89,8 @@ class Synthetic(WholeOutputs):
     default_C : float
         C for optimizers that are not given one.
     default_C_by : mapping or None
-        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
-        `default_C`.
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind
+        that is left out takes `default_C`.
 
     Notes
     -----
@@ -113,11 +118,17 @@ class Synthetic(WholeOutputs):
         default_C_by: Mapping[str, float] | None = None,
     ) -> None:
         checked_paths(None, None, None, limit)
-        for name, value, least in (("variables", variables, 1), ("states", states, 2), ("samples", samples, 1)):
+        for name, value, least in (
+            ("variables", variables, 1),
+            ("states", states, 2),
+            ("samples", samples, 1),
+        ):
             if value < least:
                 raise ConfigError(f"task.{name}={value} must be at least {least}.")
         if held_out < 0:
-            raise ConfigError(f"task.held_out={held_out} must be at least 1, or 0 for no dev and test splits.")
+            raise ConfigError(
+                f"task.held_out={held_out} must be at least 1, or 0 for no dev and test splits."
+            )
         ranges.check_at_least("task.coupling", coupling)
         if not 0 <= noise <= 1:
             raise ConfigError(f"task.noise={noise:g} is a share: give a number from 0 to 1.")
@@ -133,11 +144,16 @@ class Synthetic(WholeOutputs):
         """The splits that are generated, by name."""
         return {split: SplitPath(split) for split in SPLITS if self.sizes[split]}
 
-    def read(self, path: str | os.PathLike[str], limit: int | None = None, labelled: bool = True) -> Samples:
+    def read(
+        self, path: str | os.PathLike[str], limit: int | None = None, labelled: bool = True
+    ) -> Samples:
         """Generate a split: train, dev or test."""
         named = split_of(path)
         if named is None or named.source is not None or not self.sizes[named.split]:
-            message = f"task=synthetic reads no files, but generates its splits: give one of {', '.join(self.files)}."
+            message = (
+                "task=synthetic reads no files, but generates its splits: give one of "
+                f"{', '.join(self.files)}."
+            )
             raise DataError(os.fspath(path), None, message)
         count = min(self.sizes[named.split], limit or self.sizes[named.split])
         x, y = self.model.samples(named.split, count)
@@ -148,12 +164,18 @@ class Synthetic(WholeOutputs):
         return corpus.subset(first, last)
 
     def corpus(self, instances: Sequence[Any]) -> Samples:
-        """Make an unlabelled corpus of rows of values x, one a sample; DataError where a row is anything else."""
-        rows = [self._row(sample, number) for number, sample in enumerate(FORM.listed(instances), 1)]
+        """Make an unlabelled corpus of rows of values x, one a sample; DataError where a row is
+        anything else.
+        """
+        rows = [
+            self._row(sample, number) for number, sample in enumerate(FORM.listed(instances), 1)
+        ]
         return Samples(MEMORY, np.array(rows, np.float64).reshape(len(rows), self.variables), None)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Samples:
-        """Make a corpus of samples, as `corpus` takes them, and their states: a list of a state for every variable."""
+        """Make a corpus of samples, as `corpus` takes them, and their states: a list of a state for
+        every variable.
+        """
         corpus = self.corpus(instances)
         states = [
             self._state(state, number)
@@ -171,11 +193,14 @@ class Synthetic(WholeOutputs):
         return {"x": [[0.5] * self.variables]}
 
     def fit(self, corpus: Samples, earlier: Synthetic | None = None) -> EncodedGraphs:
-        """Encode the training samples; there is nothing to learn, nor to keep of an `earlier` task."""
+        """Encode the training samples; there is nothing to learn, nor to keep of an `earlier`
+        task.
+        """
         return self.encode(corpus)
 
     def encode(self, corpus: Samples, given: Sequence[int | None] | None = None) -> EncodedGraphs:
-        """Give variable i the attribute i with the value x_i; the edges, with weights of their own, are the factor graph's.
+        """Give variable i the attribute i with the value x_i; the edges, with weights of their own,
+        are the factor graph's.
 
         The `given` states are kept.
         """
@@ -183,7 +208,11 @@ class Synthetic(WholeOutputs):
         ids = np.tile(np.arange(d, dtype=np.int32), m)
         return EncodedGraphs(
             np.arange(m + 1, dtype=np.int64) * d,
-            {"label": AttributeTable(np.arange(m * d + 1, dtype=np.int64), ids, corpus.x.ravel(), d)},
+            {
+                "label": AttributeTable(
+                    np.arange(m * d + 1, dtype=np.int64), ids, corpus.x.ravel(), d
+                )
+            },
             self.labels,
             None if corpus.y is None else corpus.y.ravel().astype(np.int32),
             None if given is None else kept_states(given, len(self.labels)),
@@ -194,7 +223,9 @@ class Synthetic(WholeOutputs):
     def kept_outputs(self, corpus: Samples, outputs: Sequence[Any]) -> list[int | None]:
         """Return the states of all variables, of rows of states, None where they are open."""
         states: list[int | None] = []
-        for number, output in enumerate(GIVEN.listed(outputs, len(corpus), "[[0, None, ...], None]"), 1):
+        for number, output in enumerate(
+            GIVEN.listed(outputs, len(corpus), "[[0, None, ...], None]"), 1
+        ):
             for state in GIVEN.cells(output, self.variables, number, "variables"):
                 states.append(None if state is None else label_number(state, self.labels, number))
         return states
@@ -204,7 +235,9 @@ class Synthetic(WholeOutputs):
         return list(np.asarray(view).reshape(len(encoded), -1))
 
     def outcomes(self, corpus: Samples, predicted: Sequence[Array]) -> InstanceCounts:
-        """Return the counts of every sample: 1, its variables, those that are right, and whether all are."""
+        """Return the counts of every sample: 1, its variables, those that are right, and whether
+        all are.
+        """
         right = np.array(predicted).reshape(len(corpus), -1) == _gold(corpus)
         ones = np.ones(len(corpus))
         columns = [ones, ones * self.variables, right.sum(axis=1), right.all(axis=1)]
@@ -214,7 +247,8 @@ class Synthetic(WholeOutputs):
         """Return the scores as text, in per cent."""
         scores = self.evaluate(corpus, predicted)
         return (
-            f"{len(predicted)} samples; accuracy: {100 * scores['accuracy']:.2f}%; wholly right: {100 * scores['exact']:.2f}%\n"
+            f"{len(predicted)} samples; accuracy: {100 * scores['accuracy']:.2f}%; wholly right: "
+            f"{100 * scores['exact']:.2f}%\n"
         )
 
     def write_outputs(
@@ -226,9 +260,11 @@ class Synthetic(WholeOutputs):
         ranked: Sequence[Sequence[tuple[float, Array]]] | None = None,
         k_best: int = 1,
     ) -> None:
-        """Write an npz: ``y``, shape (samples, variables); with probabilities ``probabilities``, (samples, variables, states).
+        """Write an npz: ``y``, shape (samples, variables); with probabilities ``probabilities``,
+        (samples, variables, states).
 
-        ``ranked``, shape (samples, variables, k), has the states in the 1st to kth best output, -1 where there are fewer.
+        ``ranked``, shape (samples, variables, k), has the states in the 1st to kth best output, -1
+        where there are fewer.
         """
         arrays: dict[str, Array] = {"y": np.array(outputs, np.int32).reshape(len(outputs), -1)}
         if probabilities is not None:
@@ -250,7 +286,9 @@ class Synthetic(WholeOutputs):
         return [f"x{i}" for i in range(self.variables)] if group == "label" else []
 
     def configuration_names(self, group: str = "label") -> list[Any]:
-        """Return names of the configurations of a part group: the states of any variable, or those of each pair of variables."""
+        """Return names of the configurations of a part group: the states of any variable, or those
+        of each pair of variables.
+        """
         variables = list(map(str, range(self.variables)))
         return of_edges(variables, self.labels) if group == "edge" else list(self.labels)
 
@@ -267,13 +305,19 @@ class Synthetic(WholeOutputs):
             raise FORM.refused(number, f"a sample is one mapping, {shown(sample)}")
         values = FORM.elements(number, sample)
         if len(values) != self.variables:
-            raise FORM.refused(number, f"a sample has {len(values)} values, but there are {self.variables} variables")
+            raise FORM.refused(
+                number,
+                f"a sample has {len(values)} values, but there are {self.variables} variables",
+            )
         return [FORM.number(number, f"x{i}", value) for i, value in enumerate(values)]
 
     def _state(self, state: Any, number: int) -> int:
         """The number of a state of a sample in memory."""
         if isinstance(state, bool) or str(state) not in self.labels:
-            message = f"{shown(state)} is no state. Give whole numbers from 0 to {len(self.labels) - 1}, or more task.states."
+            message = (
+                f"{shown(state)} is no state. Give whole numbers from 0 to "
+                f"{len(self.labels) - 1}, or more task.states."
+            )
             raise GOLD.refused(number, message)
         return self.labels.index(str(state))
 

@@ -1,4 +1,6 @@
-"""The base of tasks that label every token of a sequence: their labels, outputs, scores and hard constraints."""
+"""The base of tasks that label every token of a sequence: their labels, outputs, scores and hard
+constraints.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ from structopt.task.split_files import checked_paths, files_of
 
 
 class Labelled(Protocol):
-    """A corpus of token sequences: its file, the offsets of its sentences and the line of each token."""
+    """A corpus of token sequences: its file, the offsets of its sentences and the line of each
+    token.
+    """
 
     @property
     def path(self) -> str:
@@ -53,13 +57,15 @@ class TokenLabelling(Task):
     Parameters
     ----------
     train, dev, test : str or None
-        Files, plain or .gz. Without `train`, the small corpus shipped with the package is used for all three.
+        Files, plain or .gz. Without `train`, the small corpus shipped with the package is used for
+        all three.
     limit : int or None
         Number of training sentences to read.
     encoding : str
         Encoding of the files.
     scheme : str
-        Tag scheme of the files: iob1, iob2, bioes, none (plain labels), or auto (detected from the training tags).
+        Tag scheme of the files: iob1, iob2, bioes, none (plain labels), or auto (detected from the
+        training tags).
     target_scheme : str
         Scheme that is learnt; predictions are written in the files' scheme.
     valid_tags : bool
@@ -67,10 +73,11 @@ class TokenLabelling(Task):
     default_C : float
         C for optimizers that are not given one.
     default_C_by : mapping or None
-        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
-        `default_C`.
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind
+        that is left out takes `default_C`.
     partial : bool
-        Whether the training file may leave labels open: ``_`` where nothing is known, ``B-PER|B-ORG`` for one of these.
+        Whether the training file may leave labels open: ``_`` where nothing is known,
+        ``B-PER|B-ORG`` for one of these.
     """
 
     instance = "sentence"
@@ -94,19 +101,28 @@ class TokenLabelling(Task):
         _check_scheme("scheme", scheme, ("auto", *tag_schemes.SCHEMES))
         _check_scheme("target_scheme", target_scheme, tag_schemes.SCHEMES)
         self._paths = checked_paths(train, dev, test, limit)
-        self.limit, self.encoding, self.scheme, self.target_scheme = limit, encoding, scheme, target_scheme
+        self.limit, self.encoding, self.scheme, self.target_scheme = (
+            limit,
+            encoding,
+            scheme,
+            target_scheme,
+        )
         self.valid_tags, self.default_C, self.partial = valid_tags, default_C, partial
         self.default_C_by = dict(default_C_by or {})
         self.labels: tuple[str, ...] = ()
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
-        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is
+        typed.
+        """
         return files_of(self._paths, self.shipped_format)
 
     @property
     def main_metric(self) -> str:
-        """The metric that early stopping and pictures look at: entity F1, or accuracy where labels are plain."""
+        """The metric that early stopping and pictures look at: entity F1, or accuracy where labels
+        are plain.
+        """
         return "accuracy" if self.scheme == "none" else "f1"
 
     def decode(self, encoded: Encoded, view: Array) -> list[list[str]]:
@@ -127,10 +143,14 @@ class TokenLabelling(Task):
         return entities.report(self.gold_outputs(corpus), self.written(predicted))
 
     def gold_outputs(self, corpus: Any) -> list[list[str]]:
-        """Return the gold label sequences of a corpus, in the files' scheme; DataError where it has none."""
+        """Return the gold label sequences of a corpus, in the files' scheme; DataError where it has
+        none.
+        """
         labels = self._file_labels(corpus)
         if labels is None:
-            raise DataError(corpus.path, None, "has no labels to compare with; give a file with a label column.")
+            raise DataError(
+                corpus.path, None, "has no labels to compare with; give a file with a label column."
+            )
         bounds = corpus.offsets.tolist()
         return [labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
@@ -150,19 +170,26 @@ class TokenLabelling(Task):
         return {"labels": [list(output) for output in outputs]}
 
     def kept_outputs(self, corpus: Any, outputs: Sequence[Any]) -> list[str]:
-        """Return the cells of all tokens, of lists with a label in the files' scheme, ``A|B``, or None for every token."""
+        """Return the cells of all tokens, of lists with a label in the files' scheme, ``A|B``, or
+        None for every token.
+        """
         lengths, cells = np.diff(corpus.offsets).tolist(), []
         entries = GIVEN.listed(outputs, len(lengths), "[['B-PER', None], None]")
         for number, (output, length) in enumerate(zip(entries, lengths, strict=True), 1):
             labels = GIVEN.cells(output, length, number, "tokens")
             if wrong := [label for label in labels if not isinstance(label, (str, type(None)))]:
-                message = f"the given label {shown(wrong[0])} is no string. Give a label, or None where it is open."
+                message = (
+                    f"the given label {shown(wrong[0])} is no string. Give a label, or None "
+                    "where it is open."
+                )
                 raise GIVEN.refused(number, message)
             cells += [FREE[0] if label is None else label for label in labels]
         return cells
 
     def _gold_cells(self, offsets: Array, outputs: Any) -> list[str]:
-        """The gold labels of all tokens, of outputs in memory; with ``task.partial=true`` None is a label that is open."""
+        """The gold labels of all tokens, of outputs in memory; with ``task.partial=true`` None is a
+        label that is open.
+        """
         lengths, cells = np.diff(offsets).tolist(), []
         entries = GOLD.listed(outputs, len(lengths), "[['B-PER', 'O'], ['O']]")
         for number, (output, length) in enumerate(zip(entries, lengths, strict=True), 1):
@@ -171,13 +198,21 @@ class TokenLabelling(Task):
             labels = GOLD.cells(output, length, number, "tokens")
             known = [FREE[0] if label is None and self.partial else label for label in labels]
             if wrong := [label for label in known if not isinstance(label, str) or not label]:
-                open_label = " Type task.partial=true, and None is a label that is open." if wrong[0] is None else ""
+                open_label = (
+                    " Type task.partial=true, and None is a label that is open."
+                    if wrong[0] is None
+                    else ""
+                )
                 raise GOLD.refused(number, f"the label {shown(wrong[0])} is no string.{open_label}")
             cells += known
         return cells
 
-    def marginal_columns(self, encoded: Encoded, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
-        """Return the columns ``token``, from 1, ``label``, in the learnt scheme, and ``probability``."""
+    def marginal_columns(
+        self, encoded: Encoded, index: int, choices: Mapping[str, Array]
+    ) -> dict[str, Any]:
+        """Return the columns ``token``, from 1, ``label``, in the learnt scheme, and
+        ``probability``.
+        """
         columns = super().marginal_columns(encoded, index, choices)
         return {"token": columns.pop("variable"), **columns}
 
@@ -190,11 +225,19 @@ class TokenLabelling(Task):
         ranked: Sequence[Ranked] | None = None,
         k_best: int = 1,
     ) -> None:
-        """Write the file of a corpus again with further cells behind each token: see `structopt.formats.predicted_cells`."""
-        self.write(corpus.path, target, predicted_cells(self.labels, outputs, probabilities, ranked, k_best))
+        """Write the file of a corpus again with further cells behind each token: see
+        `structopt.formats.predicted_cells`.
+        """
+        self.write(
+            corpus.path,
+            target,
+            predicted_cells(self.labels, outputs, probabilities, ranked, k_best),
+        )
 
     @abstractmethod
-    def write(self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]) -> None:
+    def write(
+        self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]
+    ) -> None:
         """Write a file again with the cells to add: for each sentence, for each token."""
 
     @abstractmethod
@@ -209,40 +252,72 @@ class TokenLabelling(Task):
         """Return the labels."""
         return {"labels": list(self.labels)}
 
-    def _fix_scheme(self, sentences: Sequence[Sequence[str]], earlier: TokenLabelling | None = None) -> None:
-        """Replace the scheme ``auto`` by that of the training tags, or of an earlier task where all tags are O."""
+    def _fix_scheme(
+        self, sentences: Sequence[Sequence[str]], earlier: TokenLabelling | None = None
+    ) -> None:
+        """Replace the scheme ``auto`` by that of the training tags, or of an earlier task where all
+        tags are O.
+        """
         if self.partial:
             sentences = known_runs(sentences)
         evidence = tag_schemes.SchemeEvidence()
         evidence.add(sentences if self.scheme == "auto" else ())
         self._take_scheme(evidence, earlier)
 
-    def _take_scheme(self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None = None) -> None:
+    def _take_scheme(
+        self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None = None
+    ) -> None:
         """Replace the scheme ``auto`` by what training tags tell."""
         if self.scheme == "auto":
-            self.scheme = earlier.scheme if earlier is not None and evidence.only_outside else evidence.scheme
+            self.scheme = (
+                earlier.scheme if earlier is not None and evidence.only_outside else evidence.scheme
+            )
         if self.scheme == "none":
             self.target_scheme = "none"
 
     def _learn_labels(self, labels: Sequence[str], earlier: TokenLabelling | None = None) -> None:
-        """Number the labels of the training data, and those of an earlier task, which must be of the same scheme."""
+        """Number the labels of the training data, and those of an earlier task, which must be of
+        the same scheme.
+        """
         if earlier is not None and earlier.target_scheme != self.target_scheme:
             raise ConfigError(
-                f"warm_start: that model's labels are of the scheme {earlier.target_scheme}, and these of {self.target_scheme}. "
-                "Give task.scheme and task.target_scheme as it had them, or leave its labels out: warm_start.vocabulary=new."
+                f"warm_start: that model's labels are of the scheme {earlier.target_scheme}, and "
+                f"these of {self.target_scheme}. "
+                "Give task.scheme and task.target_scheme as it had them, or leave its labels "
+                "out: warm_start.vocabulary=new."
             )
         self.labels = tuple(sorted({*labels, *(earlier.labels if earlier is not None else ())}))
 
     def _encoded(
-        self, corpus: Labelled, tables: Mapping[str, AttributeTable], labels: Sequence[str] | None, allowed: Array | None = None
+        self,
+        corpus: Labelled,
+        tables: Mapping[str, AttributeTable],
+        labels: Sequence[str] | None,
+        allowed: Array | None = None,
     ) -> Encoded:
         numbers = {label: y for y, label in enumerate(self.labels)}
-        gold = None if labels is None else np.array([numbers.get(label, -1) for label in labels], np.int32)
-        starts, pairs, ends = tag_schemes.constraints(self.labels, self.target_scheme) if self.valid_tags else ((), (), ())
+        gold = (
+            None
+            if labels is None
+            else np.array([numbers.get(label, -1) for label in labels], np.int32)
+        )
+        starts, pairs, ends = (
+            tag_schemes.constraints(self.labels, self.target_scheme)
+            if self.valid_tags
+            else ((), (), ())
+        )
         return Encoded(
-            corpus.offsets, tables, self.labels, gold, allowed, starts, ends, pairs, dense=self._dense(corpus),
+            corpus.offsets,
+            tables,
+            self.labels,
+            gold,
+            allowed,
+            starts,
+            ends,
+            pairs,
+            dense=self._dense(corpus),
             words=self._words(corpus),
-        )  # fmt: skip
+        )
 
     def _dense(self, corpus: Any) -> dict[str, tuple[DenseTable, ...]]:
         """Numbers of every token, beside its attributes; by default none."""
@@ -253,7 +328,9 @@ class TokenLabelling(Task):
         return ()
 
     def _allowed(self, corpus: Labelled, cells: Sequence[str]) -> Array:
-        """Which labels each token may take, bool, shape (tokens, labels): all where the cell is free, else those it names."""
+        """Which labels each token may take, bool, shape (tokens, labels): all where the cell is
+        free, else those it names.
+        """
         allowed = label_sets(cells, self.labels, self._compatible)
         unknown = np.flatnonzero(~allowed.any(axis=1))
         if len(unknown):
@@ -261,7 +338,8 @@ class TokenLabelling(Task):
             raise DataError(
                 corpus.path,
                 int(corpus.lines[unknown[0]]),
-                f"the given label '{label}' is not one of the model's.{did_you_mean(label, self.labels)} "
+                f"the given label '{label}' is not one of the "
+                f"model's.{did_you_mean(label, self.labels)} "
                 f"Labels: {', '.join(self.labels)}; write {FREE[0]} for a token that is free.",
             )
         return allowed
@@ -272,13 +350,27 @@ class TokenLabelling(Task):
         if self.target_scheme == "none" or self.scheme in ("none", self.target_scheme):
             return sorted(labels)
         prefixes = tag_schemes.PREFIXES[self.target_scheme]
-        candidates = {f"{prefix}-{label[2:]}" for prefix in prefixes for label in labels if label != "O"} | (labels & {"O"})
-        return sorted(candidate for candidate in candidates if any(self._compatible(label, candidate) for label in labels))
+        candidates = {
+            f"{prefix}-{label[2:]}" for prefix in prefixes for label in labels if label != "O"
+        } | (labels & {"O"})
+        return sorted(
+            candidate
+            for candidate in candidates
+            if any(self._compatible(label, candidate) for label in labels)
+        )
 
-    def _encoded_with_sets(self, corpus: Labelled, tables: Mapping[str, AttributeTable], cells: Sequence[str]) -> Encoded:
-        """A training corpus whose cells may leave labels open; `gold` is the first label that each token may have."""
+    def _encoded_with_sets(
+        self, corpus: Labelled, tables: Mapping[str, AttributeTable], cells: Sequence[str]
+    ) -> Encoded:
+        """A training corpus whose cells may leave labels open; `gold` is the first label that each
+        token may have.
+        """
         if not self.labels:
-            raise DataError(corpus.path, None, "no label is given in this file: task.partial=true learns from some that are.")
+            raise DataError(
+                corpus.path,
+                None,
+                "no label is given in this file: task.partial=true learns from some that are.",
+            )
         sets = self._allowed(corpus, cells)
         if self.scheme not in ("none", self.target_scheme):
             self._narrow_sets(corpus, cells, sets)
@@ -286,7 +378,9 @@ class TokenLabelling(Task):
         return replace(encoded, gold=sets.argmax(axis=1).astype(np.int32), gold_sets=sets)
 
     def _narrow_sets(self, corpus: Labelled, cells: Sequence[str], sets: Array) -> None:
-        """Leave one label in the set of a token whose neighbours decide it in the learnt scheme: I-PER after O is B-PER."""
+        """Leave one label in the set of a token whose neighbours decide it in the learnt scheme:
+        I-PER after O is B-PER.
+        """
         rows = dict(zip(self.labels, np.eye(len(self.labels), dtype=bool), strict=True))
         convert = partial(tag_schemes.convert, source=self.scheme, target=self.target_scheme)
         for start, end in pairwise(corpus.offsets.tolist()):
@@ -294,15 +388,23 @@ class TokenLabelling(Task):
                 sets[start + position] = rows[label]
 
     def _compatible(self, label: str, candidate: str) -> bool:
-        """Whether a token with this label in the files' scheme can have the candidate in the learnt scheme."""
+        """Whether a token with this label in the files' scheme can have the candidate in the learnt
+        scheme.
+        """
         return tag_schemes.compatible(label, self.scheme, candidate, self.target_scheme)
 
     def _label_state(self) -> dict[str, Any]:
-        return {"labels": list(self.labels), "scheme": self.scheme, "target_scheme": self.target_scheme}
+        return {
+            "labels": list(self.labels),
+            "scheme": self.scheme,
+            "target_scheme": self.target_scheme,
+        }
 
     def _restore_labels(self, state: SavedState) -> None:
         self.labels = tuple(state.strings("labels", least=1))
-        self.scheme, self.target_scheme = (state.string(key, tag_schemes.SCHEMES) for key in ("scheme", "target_scheme"))
+        self.scheme, self.target_scheme = (
+            state.string(key, tag_schemes.SCHEMES) for key in ("scheme", "target_scheme")
+        )
         if self.target_scheme == "none":
             return
         try:
@@ -313,4 +415,7 @@ class TokenLabelling(Task):
 
 def _check_scheme(key: str, scheme: str, known: tuple[str, ...]) -> None:
     if scheme not in known:
-        raise ConfigError(f"task.{key}={scheme} is unknown.{did_you_mean(scheme, known)} Schemes: {', '.join(known)}.")
+        raise ConfigError(
+            f"task.{key}={scheme} is unknown.{did_you_mean(scheme, known)} Schemes: "
+            f"{', '.join(known)}."
+        )

@@ -1,4 +1,6 @@
-"""Attribute tables of sparse vectors: which attributes are kept, and how their values are standardised and normalised."""
+"""Attribute tables of sparse vectors: which attributes are kept, and how their values are
+standardised and normalised.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ from structopt.errors import ConfigError
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.vectors.labelled_vectors import LabelledVectors
 from structopt.kernels.waist.record import Array
-from structopt.task.attribute_entries import DENSE, columns_apart, dense_flag, is_dense, known_entries, unit_rows, with_bias
+from structopt.task.attribute_entries import (
+    DENSE,
+    columns_apart,
+    dense_flag,
+    is_dense,
+    known_entries,
+    unit_rows,
+    with_bias,
+)
 
 NORMS = ("none", "unit")
 STANDARDS = ("none", "columns")
@@ -26,9 +36,10 @@ class AttributeColumns:
 
         v'_a = (v_a - mean_a) / deviation_a,    v'' = v' / ||v'||
 
-    the first where values are standardised (by `columns`), the second where they are normalised (to `unit` length); the bias
-    is added after that, with the value 1. Corpora in which less than half of the values are nonzero keep their zeros: there
-    mean_a = 0 in the first formula, and deviation_a is still that from the mean. A constant column is not divided.
+    the first where values are standardised (by `columns`), the second where they are normalised (to
+    `unit` length); the bias is added after that, with the value 1. Corpora in which less than half
+    of the values are nonzero keep their zeros: there mean_a = 0 in the first formula, and
+    deviation_a is still that from the mean. A constant column is not divided.
 
     Parameters
     ----------
@@ -51,7 +62,12 @@ class AttributeColumns:
             raise ConfigError(f"features.min_count={min_count} must be at least 1.")
         _check("standardize", standardize, STANDARDS)
         _check("normalize", normalize, NORMS)
-        self.min_count, self.bias, self.standardize, self.normalize = min_count, bias, standardize, normalize
+        self.min_count, self.bias, self.standardize, self.normalize = (
+            min_count,
+            bias,
+            standardize,
+            normalize,
+        )
         self.numbers: dict[str, int] = {}
         self.means, self.deviations = np.zeros(0), np.zeros(0)
         self.dense = False
@@ -65,11 +81,18 @@ class AttributeColumns:
     def fit(self, corpus: LabelledVectors, earlier: AttributeColumns | None = None) -> None:
         """Learn attributes, and their means and deviations, from the training corpus.
 
-        Those of `earlier` columns are kept, with their means and deviations, since their weights are for values scaled by these.
+        Those of `earlier` columns are kept, with their means and deviations, since their weights
+        are for values scaled by these.
         """
         known = {} if earlier is None else earlier.numbers
-        counts = np.bincount(corpus.ids[corpus.values != 0.0], minlength=len(corpus.attributes)).tolist()
-        kept = [name for name, count in zip(corpus.attributes, counts, strict=True) if count >= self.min_count]
+        counts = np.bincount(
+            corpus.ids[corpus.values != 0.0], minlength=len(corpus.attributes)
+        ).tolist()
+        kept = [
+            name
+            for name, count in zip(corpus.attributes, counts, strict=True)
+            if count >= self.min_count
+        ]
         kept = list(dict.fromkeys([*known, *kept]))
         if not corpus.declared:
             kept.sort(key=int)
@@ -82,12 +105,16 @@ class AttributeColumns:
                 self.means[numbers], self.deviations[numbers] = earlier.means, earlier.deviations
 
     def tables(self, corpus: LabelledVectors) -> tuple[AttributeTable, tuple[DenseTable, ...]]:
-        """Return the `table`, and none; or, where at least half of the values in training are not 0, the bias, and the others."""
+        """Return the `table`, and none; or, where at least half of the values in training are not
+        0, the bias, and the others.
+        """
         table = self.table(corpus)
         return columns_apart(table, self.bias) if self.dense else (table, ())
 
     def table(self, corpus: LabelledVectors) -> AttributeTable:
-        """Return the rows of known attributes, one an instance; O(entries), or O(instances x attributes) with means."""
+        """Return the rows of known attributes, one an instance; O(entries), or O(instances x
+        attributes) with means.
+        """
         offsets, ids, values = self._known(corpus)
         if self.standardize == "columns":
             offsets, ids, values = self._standardised(offsets, ids, values)
@@ -95,12 +122,19 @@ class AttributeColumns:
             values = unit_rows(offsets, values)
         if self.bias:
             offsets, ids, values = with_bias(offsets, ids, values, len(self.numbers))
-        return AttributeTable(offsets, ids, None if (values == 1.0).all() else values, len(self.numbers) + self.bias)
+        return AttributeTable(
+            offsets, ids, None if (values == 1.0).all() else values, len(self.numbers) + self.bias
+        )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return attributes, their means and deviations, and the options."""
         packed, offsets = pack_strings(self.numbers)
-        values = {"bias": self.bias, "standardize": self.standardize, "normalize": self.normalize, "dense": self.dense}
+        values = {
+            "bias": self.bias,
+            "standardize": self.standardize,
+            "normalize": self.normalize,
+            "dense": self.dense,
+        }
         arrays = {"attribute_bytes": packed, "attribute_offsets": offsets}
         if self.standardize == "columns":
             arrays |= {"means": self.means, "deviations": self.deviations}
@@ -109,13 +143,17 @@ class AttributeColumns:
     @classmethod
     def restore(cls, state: SavedState) -> AttributeColumns:
         """Make columns of what `state` returned."""
-        standardize, normalize = state.string("standardize", STANDARDS), state.string("normalize", NORMS)
+        standardize, normalize = (
+            state.string("standardize", STANDARDS),
+            state.string("normalize", NORMS),
+        )
         columns = cls(1, state.flag("bias"), standardize, normalize)  # type: ignore[arg-type]
         columns.dense = dense_flag(state)
         columns.numbers = {name: j for j, name in enumerate(restored_strings(state, "attribute_"))}
         if columns.standardize == "columns":
             columns.means, columns.deviations = (
-                state.array(name, np.float64, (len(columns.numbers),)) for name in ("means", "deviations")
+                state.array(name, np.float64, (len(columns.numbers),))
+                for name in ("means", "deviations")
             )
             if (columns.deviations <= 0).any():
                 state.refuse_array("deviations", "above 0")
@@ -123,7 +161,9 @@ class AttributeColumns:
 
     def _known(self, corpus: LabelledVectors) -> tuple[Array, Array, Array]:
         """Offsets, attribute numbers and values of known attributes."""
-        offsets, ids, values = known_entries(self.numbers, corpus.attributes, corpus.offsets, corpus.ids, corpus.values)
+        offsets, ids, values = known_entries(
+            self.numbers, corpus.attributes, corpus.offsets, corpus.ids, corpus.values
+        )
         assert values is not None
         return offsets, ids, values
 
@@ -139,13 +179,21 @@ class AttributeColumns:
         self.deviations = np.where(flat, 1.0, deviations)
         self.means = means if len(ids) >= DENSE * rows * size else np.zeros(size)
 
-    def _standardised(self, offsets: Array, ids: Array, values: Array) -> tuple[Array, Array, Array]:
+    def _standardised(
+        self, offsets: Array, ids: Array, values: Array
+    ) -> tuple[Array, Array, Array]:
         if not self.means.any():
             return offsets, ids, values / self.deviations[ids]
         rows, size = len(offsets) - 1, len(self.means)
         full = np.tile(-self.means / self.deviations, (rows, 1))
-        full[np.repeat(np.arange(rows), np.diff(offsets)), ids] = (values - self.means[ids]) / self.deviations[ids]
-        return np.arange(rows + 1, dtype=np.int64) * size, np.tile(np.arange(size, dtype=np.int32), rows), full.ravel()
+        full[np.repeat(np.arange(rows), np.diff(offsets)), ids] = (
+            values - self.means[ids]
+        ) / self.deviations[ids]
+        return (
+            np.arange(rows + 1, dtype=np.int64) * size,
+            np.tile(np.arange(size, dtype=np.int32), rows),
+            full.ravel(),
+        )
 
 
 def _check(key: str, value: str, known: Sequence[str]) -> None:

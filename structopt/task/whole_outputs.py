@@ -1,4 +1,6 @@
-"""The base of tasks whose files have no place for outputs that are known in part: they are kept from memory only."""
+"""The base of tasks whose files have no place for outputs that are known in part: they are kept
+from memory only.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ class WholeOutputs(Task):
         """Raise ConfigError: a file's labels are not kept."""
         task = type(self).__name__.lower()
         raise ConfigError(
-            f"task={task} predicts everything and keeps nothing that is given in a file. Leave out partial=true; "
+            f"task={task} predicts everything and keeps nothing that is given in a file. Leave "
+            "out partial=true; "
             "from Python, model.predict(instances, given=[...]) keeps labels."
         )

@@ -1,7 +1,9 @@
-"""Slots of attributes by a stable hash of their names, where no vocabulary is kept: equal on every machine, in every version.
+"""Slots of attributes by a stable hash of their names, where no vocabulary is kept: equal on every
+machine, in every version.
 
-The hash of a string is its BLAKE2b digest of 64 bits; that of an attribute of a template mixes the hashes of the template and of
-the values of its terms, one after the other. The upper `bits` bits are the slot.
+The hash of a string is its BLAKE2b digest of 64 bits; that of an attribute of a template mixes the
+hashes of the template and of the values of its terms, one after the other. The upper `bits` bits
+are the slot.
 """
 
 from __future__ import annotations
@@ -27,17 +29,22 @@ def check_bits(bits: int | None, min_count: int) -> None:
     if bits is None:
         return
     if not LEAST <= bits <= MOST:
-        raise ConfigError(f"features.hash_bits={bits} must be from {LEAST} to {MOST}, or null for a vocabulary.")
+        raise ConfigError(
+            f"features.hash_bits={bits} must be from {LEAST} to {MOST}, or null for a vocabulary."
+        )
     if min_count > 1:
         raise ConfigError(
-            f"features.min_count={min_count} leaves out attributes by their counts, and features.hash_bits={bits} keeps no names "
+            f"features.min_count={min_count} leaves out attributes by their counts, and "
+            f"features.hash_bits={bits} keeps no names "
             "to count by. Type features.min_count=1, or features.hash_bits=null."
         )
 
 
 def hash_of(text: str) -> int:
     """64 bits of a string."""
-    return int.from_bytes(blake2b(text.encode("utf8", "surrogatepass"), digest_size=8).digest(), "little")
+    return int.from_bytes(
+        blake2b(text.encode("utf8", "surrogatepass"), digest_size=8).digest(), "little"
+    )
 
 
 def hashes_of(texts: Iterable[str]) -> Array:
@@ -63,16 +70,21 @@ def slot_names(bits: int) -> list[str]:
 
 
 def hashed_table(slots: Sequence[Array] | Array, bits: int) -> AttributeTable:
-    """The table of positions given one array of slots a template, -1 for none; slots of a row ascend, and none stands twice."""
+    """The table of positions given one array of slots a template, -1 for none; slots of a row
+    ascend, and none stands twice.
+    """
     ids = np.sort(np.asarray(slots, np.int32).reshape(len(slots), -1), axis=0)
     kept = ids >= 0
     kept[1:] &= ids[1:] != ids[:-1]
     offsets = np.concatenate([[0], np.cumsum(kept.sum(axis=0))]).astype(np.int64)
-    return AttributeTable(offsets, np.ascontiguousarray(ids.T)[np.ascontiguousarray(kept.T)], None, 1 << bits)
+    return AttributeTable(
+        offsets, np.ascontiguousarray(ids.T)[np.ascontiguousarray(kept.T)], None, 1 << bits
+    )
 
 
 def hashed_rows(offsets: Array, slots: Array, values: Array | None, bits: int) -> AttributeTable:
-    """The table of rows of slots: one entry for each slot of a row, in ascending order, with the sum of its values.
+    """The table of rows of slots: one entry for each slot of a row, in ascending order, with the
+    sum of its values.
 
     Parameters
     ----------
@@ -88,6 +100,12 @@ def hashed_rows(offsets: Array, slots: Array, values: Array | None, bits: int) -
     first = np.ones(len(ids), bool)
     first[1:] = (ids[1:] != ids[:-1]) | (rows[1:] != rows[:-1])
     begins = np.flatnonzero(first)
-    sums = None if values is None else np.add.reduceat(values[order], begins) if len(begins) else np.zeros(0)
+    sums = (
+        None
+        if values is None
+        else np.add.reduceat(values[order], begins)
+        if len(begins)
+        else np.zeros(0)
+    )
     ends = np.searchsorted(rows[begins], np.arange(len(offsets))).astype(np.int64)
     return AttributeTable(ends, ids[begins].astype(np.int32), sums, 1 << bits)

@@ -1,4 +1,6 @@
-"""Codes of the values of column expressions over the words of a corpus; templates over parts hash them."""
+"""Codes of the values of column expressions over the words of a corpus; templates over parts hash
+them.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,21 @@ class CodedColumns:
     @property
     def bases(self) -> list[str]:
         """Plain columns that the expressions need."""
-        return list(dict.fromkeys(base for one in self.expressions for base in (one.base, one.other) if base))
+        return list(
+            dict.fromkeys(
+                base for one in self.expressions for base in (one.base, one.other) if base
+            )
+        )
 
     def values(self, column: str) -> list[str]:
-        """Return the values of a plain column in training; none where no template looks at the column itself."""
-        codes = (codes for codes, one in zip(self._codes, self.expressions, strict=True) if one.text == column)
+        """Return the values of a plain column in training; none where no template looks at the
+        column itself.
+        """
+        codes = (
+            codes
+            for codes, one in zip(self._codes, self.expressions, strict=True)
+            if one.text == column
+        )
         return [value for value in next(codes, {}) if value != EMPTY]
 
     def value_names(self) -> list[str]:
@@ -63,19 +75,24 @@ class CodedColumns:
     def fit(self, cells: Cells, words: int, earlier: CodedColumns | None = None) -> Array:
         """Learn the values from the columns of the training corpus, and encode it: see `encode`.
 
-        Values of `earlier` columns keep their codes, and new values get the codes after them: features are hashed from codes, so
-        that weights belong to a value only as long as its code does not change.
+        Values of `earlier` columns keep their codes, and new values get the codes after them:
+        features are hashed from codes, so that weights belong to a value only as long as its code
+        does not change.
         """
         distinct = _DistinctCells(cells, words)
         known = {} if earlier is None else dict(zip(earlier.names, earlier._codes, strict=True))
         for codes, one in zip(self._codes, self.expressions, strict=True):
             values, numbers = distinct.candidates(one)
             counts: dict[str, int] = {}
-            for several, count in zip(values, np.bincount(numbers, minlength=len(values)).tolist(), strict=True):
+            for several, count in zip(
+                values, np.bincount(numbers, minlength=len(values)).tolist(), strict=True
+            ):
                 for value in several:
                     counts[value] = counts.get(value, 0) + count
             least = self.min_count if one.least is None else one.least
-            kept = sorted(value for value, count in counts.items() if count >= least and value != EMPTY)
+            kept = sorted(
+                value for value, count in counts.items() if count >= least and value != EMPTY
+            )
             before = [value for value in known.get(one.text, {}) if value != EMPTY]
             codes.clear()
             codes.update(_codes_of(list(dict.fromkeys([*before, *kept]))))
@@ -108,29 +125,49 @@ class CodedColumns:
         for j, one in enumerate(self.expressions):
             values, numbers = distinct.candidates(one)
             known = self._codes[j]
-            found = (next((known[value] for value in several if value in known), UNSEEN) for several in values)
+            found = (
+                next((known[value] for value in several if value in known), UNSEEN)
+                for several in values
+            )
             codes[:, j] = np.fromiter(found, np.int32, len(values))[numbers]
         return codes
 
 
 class _DistinctCells:
-    """The distinct cells of each plain column of a corpus, computed once; a missing column has empty cells."""
+    """The distinct cells of each plain column of a corpus, computed once; a missing column has
+    empty cells.
+    """
 
     def __init__(self, cells: Cells, words: int) -> None:
         self.words = words
         self._cells, self._distinct = cells, dict[str, tuple[list[str], Array]]()
 
     def candidates(self, one: Expression) -> tuple[list[Sequence[str]], Array]:
-        """Return the candidates of an expression on the distinct cells, and the number of each word's cell."""
+        """Return the candidates of an expression on the distinct cells, and the number of each
+        word's cell.
+        """
         distinct, numbers = self._numbered(one.base)
-        candidates: list[Sequence[str]] = [(cell,) if cell == EMPTY else one.candidates(cell) for cell in distinct]
-        return self._with_others(one.other, candidates, numbers) if one.other else (candidates, numbers)
+        candidates: list[Sequence[str]] = [
+            (cell,) if cell == EMPTY else one.candidates(cell) for cell in distinct
+        ]
+        return (
+            self._with_others(one.other, candidates, numbers)
+            if one.other
+            else (candidates, numbers)
+        )
 
-    def _with_others(self, other: str, candidates: list[Sequence[str]], numbers: Array) -> tuple[list[Sequence[str]], Array]:
-        """Candidates of the distinct pairs of a cell and that of another column, whose value comes last, marked as such."""
+    def _with_others(
+        self, other: str, candidates: list[Sequence[str]], numbers: Array
+    ) -> tuple[list[Sequence[str]], Array]:
+        """Candidates of the distinct pairs of a cell and that of another column, whose value comes
+        last, marked as such.
+        """
         others, other_numbers = self._numbered(other)
         pairs, numbers = np.unique(numbers * len(others) + other_numbers, return_inverse=True)
-        return [(*candidates[pair // len(others)], f"<{others[pair % len(others)]}>") for pair in pairs.tolist()], numbers
+        return [
+            (*candidates[pair // len(others)], f"<{others[pair % len(others)]}>")
+            for pair in pairs.tolist()
+        ], numbers
 
     def _numbered(self, base: str) -> tuple[list[str], Array]:
         """The distinct cells of a plain column, and the number of each word's cell."""

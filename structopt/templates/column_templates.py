@@ -1,4 +1,6 @@
-"""Feature templates, such as ``word[-1] & word``, evaluated on whole columns into an attribute table."""
+"""Feature templates, such as ``word[-1] & word``, evaluated on whole columns into an attribute
+table.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,12 @@ from structopt.templates.column_views import ColumnViews
 from structopt.templates.hashing import hashed_attributes
 from structopt.templates.numbering import Occurrences
 from structopt.templates.syntax import BIAS, Template, View, parse
-from structopt.templates.template_keys import TemplateKeys, numbers_at, restored_keys, restored_numbers
+from structopt.templates.template_keys import (
+    TemplateKeys,
+    numbers_at,
+    restored_keys,
+    restored_numbers,
+)
 from structopt.templates.vocabulary import NONE, PADDING, Vocabulary
 from structopt.templates.word_functions import apply
 from structopt.templates.word_lists import BEGIN_INSIDE, Phrases, read_list
@@ -35,17 +42,21 @@ class FeatureTemplates:
     Parameters
     ----------
     templates : sequence of str
-        Each is ``bias``, or terms joined by ``&``. A term is a view at an offset: ``word``, ``word[-1]``, ``pos[-2..2]``. A view
-        is a column or a function of a view: ``lower(word)``, ``prefix(word, 1..4)``, ``suffix(word, 3)``, ``shape(word)``,
-        ``collapsed(word)``, ``length(word)``, ``digits(word)``, ``kind(word)``, ``list(word, cities)``. A range means one
-        template for each of its numbers. Beyond the sentence a view has a padding value; a word list has none there.
+        Each is ``bias``, or terms joined by ``&``. A term is a view at an offset: ``word``,
+        ``word[-1]``, ``pos[-2..2]``. A view is a column or a function of a view: ``lower(word)``,
+        ``prefix(word, 1..4)``, ``suffix(word, 3)``, ``shape(word)``, ``collapsed(word)``,
+        ``length(word)``, ``digits(word)``, ``kind(word)``, ``list(word, cities)``. A range means
+        one template for each of its numbers. Beyond the sentence a view has a padding value; a word
+        list has none there.
     lists : mapping of str to str, optional
-        Word lists by name: paths of text files, plain or .gz, with one entry a line. Entries of several tokens match
-        phrases. The functions of the words are applied to the entries too: ``list(lower(word), cities)`` ignores case.
+        Word lists by name: paths of text files, plain or .gz, with one entry a line. Entries of
+        several tokens match phrases. The functions of the words are applied to the entries too:
+        ``list(lower(word), cities)`` ignores case.
     min_count : int
         Attributes seen fewer times in training are left out.
     hash_bits : int, optional
-        Attributes are hashed into 2^hash_bits slots, and nothing is learnt; None: they are numbered.
+        Attributes are hashed into 2^hash_bits slots, and nothing is learnt; None: they are
+        numbered.
 
     Raises
     ------
@@ -56,7 +67,11 @@ class FeatureTemplates:
     """
 
     def __init__(
-        self, templates: Sequence[str], lists: Mapping[str, str] | None = None, min_count: int = 1, hash_bits: int | None = None
+        self,
+        templates: Sequence[str],
+        lists: Mapping[str, str] | None = None,
+        min_count: int = 1,
+        hash_bits: int | None = None,
     ) -> None:
         if min_count < 1:
             raise ConfigError(f"min_count is {min_count}; it must be at least 1.")
@@ -65,7 +80,11 @@ class FeatureTemplates:
         self._use_lists({name: read_list((lists or {})[name]) for name in names})
 
     def _prepare(
-        self, templates: Sequence[str], min_count: int, lists: Collection[str], hash_bits: int | None
+        self,
+        templates: Sequence[str],
+        min_count: int,
+        lists: Collection[str],
+        hash_bits: int | None,
     ) -> list[str]:
         """Expand the templates; return the names of the word lists that they use."""
         self._sources, self._min_count, self._hash_bits = tuple(templates), min_count, hash_bits
@@ -74,16 +93,23 @@ class FeatureTemplates:
             for template in parse(source):
                 self._origin.setdefault(template, source)
         self.templates: tuple[Template, ...] = tuple(self._origin)
-        self._views = tuple(dict.fromkeys(term.view for template in self.templates for term in template))
+        self._views = tuple(
+            dict.fromkeys(term.view for template in self.templates for term in template)
+        )
         self._vocabularies: dict[View, Vocabulary] = {}
         self._learnt: list[TemplateKeys] = []
-        self._numbers = np.zeros(0, np.int32)  # of the attributes of all keys, one template after another
+        # of the attributes of all keys, one template after another
+        self._numbers = np.zeros(0, np.int32)
         names = dict.fromkeys(view.word_list for view in self._views)
         return [_known_list(name, lists, self._origin) for name in names if name is not None]
 
     def _use_lists(self, entries: Mapping[str, list[str]]) -> None:
         self._entries = dict(entries)
-        self._phrases = {view: _phrases(view, entries[view.word_list]) for view in self._views if view.word_list is not None}
+        self._phrases = {
+            view: _phrases(view, entries[view.word_list])
+            for view in self._views
+            if view.word_list is not None
+        }
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -96,8 +122,14 @@ class FeatureTemplates:
         return len(self._numbers) if self._hash_bits is None else 1 << self._hash_bits
 
     def without(self, missing: Collection[str]) -> tuple[FeatureTemplates, list[str]]:
-        """Return the templates that look at none of the `missing` columns, and the others as text; before `fit`."""
-        dropped = {s for template, s in self._origin.items() if any(term.view.column in missing for term in template)}
+        """Return the templates that look at none of the `missing` columns, and the others as text;
+        before `fit`.
+        """
+        dropped = {
+            s
+            for template, s in self._origin.items()
+            if any(term.view.column in missing for term in template)
+        }
         others = type(self).__new__(type(self))
         kept = [source for source in self._sources if source not in dropped]
         names = others._prepare(kept, self._min_count, self._entries, self._hash_bits)
@@ -105,12 +137,17 @@ class FeatureTemplates:
         return others, [source for source in self._sources if source in dropped]
 
     def values(self, column: str) -> Collection[str] | None:
-        """Return the values of a column in training; None if no template looks at the plain column: they are not kept then."""
+        """Return the values of a column in training; None if no template looks at the plain column:
+        they are not kept then.
+        """
         vocabulary = self._vocabularies.get(View(column))
         return None if vocabulary is None else vocabulary.values
 
     def fit(
-        self, columns: Mapping[str, Sequence[str]], offsets: Array, earlier: FeatureTemplates | None = None
+        self,
+        columns: Mapping[str, Sequence[str]],
+        offsets: Array,
+        earlier: FeatureTemplates | None = None,
     ) -> AttributeTable:
         """Number the attributes of a training corpus.
 
@@ -121,8 +158,8 @@ class FeatureTemplates:
         offsets : int64, shape (sentences + 1,)
             Where the sentences begin.
         earlier : FeatureTemplates, optional
-            Fitted templates, whose attributes are kept beside those of the corpus: of all templates that both have, however
-            rare they are here.
+            Fitted templates, whose attributes are kept beside those of the corpus: of all templates
+            that both have, however rare they are here.
 
         Returns
         -------
@@ -138,13 +175,21 @@ class FeatureTemplates:
             return self.transform(columns, offsets)
         self._check_columns(columns, ())
         corpus = ColumnViews(columns, offsets)
-        self._vocabularies = {view: self._learn_values(view, corpus, earlier) for view in self._views}
+        self._vocabularies = {
+            view: self._learn_values(view, corpus, earlier) for view in self._views
+        }
         codes = self._codes(corpus)
-        self._learnt, ids, first = [], np.empty((len(self.templates), corpus.tokens), dtype=np.int32), 0
+        self._learnt, ids, first = (
+            [],
+            np.empty((len(self.templates), corpus.tokens), dtype=np.int32),
+            0,
+        )
         for row, template in zip(ids, self.templates, strict=True):
             kept = earlier._codes_of(template) if earlier is not None else None
             table = TemplateKeys(self._widths(template))
-            keys, radix = table.learn(terms_of(template, corpus, codes), corpus.tokens, self._min_count, kept)
+            keys, radix = table.learn(
+                terms_of(template, corpus, codes), corpus.tokens, self._min_count, kept
+            )
             row[:] = numbers_at(keys, table.keys, radix, np.arange(first, first + len(table.keys)))
             self._learnt.append(table)
             first += len(table.keys)
@@ -154,7 +199,9 @@ class FeatureTemplates:
             row[:] = numbers[row]
         return _compress(ids, self.size)
 
-    def transform(self, columns: Mapping[str, Sequence[str]], offsets: Array, missing: Collection[str] = ()) -> AttributeTable:
+    def transform(
+        self, columns: Mapping[str, Sequence[str]], offsets: Array, missing: Collection[str] = ()
+    ) -> AttributeTable:
         """Return the attributes of another corpus; those that the training data lack are left out.
 
         Parameters
@@ -181,13 +228,17 @@ class FeatureTemplates:
         codes = self._codes(corpus)
         ids = np.empty((len(self.templates), corpus.tokens), dtype=np.int32)
         numbers = np.split(self._numbers, self._bounds()[1:-1])
-        for row, template, table, own in zip(ids, self.templates, self._learnt, numbers, strict=False):
+        for row, template, table, own in zip(
+            ids, self.templates, self._learnt, numbers, strict=False
+        ):
             keys, radix = table.joined(terms_of(template, corpus, codes), corpus.tokens)
             row[:] = numbers_at(keys, table.keys, radix, own)
         return _compress(ids, self.size)
 
     def describe(self, ids: Sequence[int] | Array) -> list[str]:
-        """Return readable names of attributes, such as ``word[-1]=the & word[0]=cat``; of hashed ones, of their slots."""
+        """Return readable names of attributes, such as ``word[-1]=the & word[0]=cat``; of hashed
+        ones, of their slots.
+        """
         if self._hash_bits is not None:
             slots = slot_names(self._hash_bits)
             return [slots[number] for number in ids]
@@ -197,24 +248,41 @@ class FeatureTemplates:
             table, template = self._learnt[index], self.templates[index]
             codes = table.codes_of(int(table.keys[place - bounds[index]]))
             vocabularies = [self._vocabularies[term.view] for term in template]
-            values = ["<padding>" if y == PADDING else v.values[y - 1] for v, y in zip(vocabularies, codes, strict=True)]
-            names.append(" & ".join(f"{term}={value}" for term, value in zip(template, values, strict=True)) or BIAS)
+            values = [
+                "<padding>" if y == PADDING else v.values[y - 1]
+                for v, y in zip(vocabularies, codes, strict=True)
+            ]
+            names.append(
+                " & ".join(f"{term}={value}" for term, value in zip(template, values, strict=True))
+                or BIAS
+            )
         return names
 
     def pruned(self, kept: Array) -> FeatureTemplates:
-        """The same fitted templates with the attributes that a mask names; values of views keep their codes."""
+        """The same fitted templates with the attributes that a mask names; values of views keep
+        their codes.
+        """
         fitted = copy(self)
         mask, left = kept[self._numbers], np.cumsum(kept, dtype=np.int32) - 1
         masks = np.split(mask, self._bounds()[1:-1])
-        fitted._learnt = [replace(table, keys=table.keys[own]) for table, own in zip(self._learnt, masks, strict=True)]
+        fitted._learnt = [
+            replace(table, keys=table.keys[own])
+            for table, own in zip(self._learnt, masks, strict=True)
+        ]
         fitted._numbers = left[self._numbers[mask]]
         return fitted
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return what `restore` needs: JSON values, and arrays of numbers (strings as UTF-8 bytes and offsets)."""
+        """Return what `restore` needs: JSON values, and arrays of numbers (strings as UTF-8 bytes
+        and offsets).
+        """
         hashed = self._hash_bits is not None
         vocabularies = [[] if hashed else self._vocabularies[view].values for view in self._views]
-        prefixes = [(row, term, keys) for row, table in enumerate(self._learnt) for term, keys in table.prefixes.items()]
+        prefixes = [
+            (row, term, keys)
+            for row, table in enumerate(self._learnt)
+            for term, keys in table.prefixes.items()
+        ]
         values = {
             "templates": list(self._sources),
             "min_count": self._min_count,
@@ -223,7 +291,11 @@ class FeatureTemplates:
             "prefixes": [[row, term, len(keys)] for row, term, keys in prefixes],
             **({"hash_bits": self._hash_bits} if hashed else {}),
         }
-        arrays = {"starts": self._bounds(), "keys": _joined([table.keys for table in self._learnt]), "numbers": self._numbers}
+        arrays = {
+            "starts": self._bounds(),
+            "keys": _joined([table.keys for table in self._learnt]),
+            "numbers": self._numbers,
+        }
         arrays["prefix_keys"] = _joined([keys for _, _, keys in prefixes])
         strings = [string for group in (*vocabularies, *self._entries.values()) for string in group]
         arrays["string_bytes"], arrays["string_offsets"] = pack_strings(strings)
@@ -235,21 +307,30 @@ class FeatureTemplates:
         fitted = cls.__new__(cls)
         lists = state.numbered("lists", 0, LARGEST_SIZE)
         bits = state.whole("hash_bits", LEAST, MOST) if "hash_bits" in state.values else None
-        fitted._prepare(state.strings("templates", distinct=False), state.whole("min_count", 1), lists, bits)
+        fitted._prepare(
+            state.strings("templates", distinct=False), state.whole("min_count", 1), lists, bits
+        )
         fitted._restore_strings(state, lists)
         if bits is not None:
             return fitted
-        fitted._learnt = restored_keys(state, [fitted._widths(template) for template in fitted.templates])
+        fitted._learnt = restored_keys(
+            state, [fitted._widths(template) for template in fitted.templates]
+        )
         fitted._numbers = restored_numbers(state, int(fitted._bounds()[-1]))
         return fitted
 
     def _restore_strings(self, state: SavedState, lists: Mapping[str, int]) -> None:
         """Restore the vocabularies of the views, and the entries of the word lists."""
-        strings, counts = restored_strings(state, "string_", distinct=False), state.wholes("vocabularies")
+        strings, counts = (
+            restored_strings(state, "string_", distinct=False),
+            state.wholes("vocabularies"),
+        )
         if len(counts) != len(self._views):
             state.refuse("vocabularies", f"{len(self._views)} numbers, one a view of the templates")
         if sum(counts) + sum(lists.values()) != len(strings):
-            state.refuse_array("string_offsets", "of as many strings as vocabularies and lists have together")
+            state.refuse_array(
+                "string_offsets", "of as many strings as vocabularies and lists have together"
+            )
         rest = iter(strings)
         for view, count in zip(self._views, counts, strict=True):
             self._vocabularies[view] = Vocabulary(islice(rest, count))
@@ -263,53 +344,84 @@ class FeatureTemplates:
                 if column not in columns and column not in missing:
                     known = ", ".join(columns)
                     hint = did_you_mean(column, columns)
-                    raise ConfigError(f"template '{source}': unknown column '{column}'; the columns are {known}.{hint}")
+                    raise ConfigError(
+                        f"template '{source}': unknown column '{column}'; the columns are "
+                        f"{known}.{hint}"
+                    )
 
-    def _learn_values(self, view: View, corpus: ColumnViews, earlier: FeatureTemplates | None) -> Vocabulary:
+    def _learn_values(
+        self, view: View, corpus: ColumnViews, earlier: FeatureTemplates | None
+    ) -> Vocabulary:
         """The values of a view, those of earlier templates first, so that they keep their codes."""
         if view in self._phrases:
             return Vocabulary(BEGIN_INSIDE)
-        known = earlier._vocabularies[view].values if earlier is not None and view in earlier._vocabularies else []
+        known = (
+            earlier._vocabularies[view].values
+            if earlier is not None and view in earlier._vocabularies
+            else []
+        )
         return Vocabulary([*known, *corpus.derived(view)])
 
     def _codes_of(self, template: Template) -> list[Array] | None:
-        """Codes of the terms of all attributes of a template, one array a term; None where it is not among these templates."""
-        return self._learnt[self.templates.index(template)].codes() if template in self.templates else None
+        """Codes of the terms of all attributes of a template, one array a term; None where it is
+        not among these templates.
+        """
+        return (
+            self._learnt[self.templates.index(template)].codes()
+            if template in self.templates
+            else None
+        )
 
     def _widths(self, template: Template) -> list[int]:
         """Number of codes of each term."""
         return [len(self._vocabularies[term.view]) for term in template]
 
     def _codes(self, corpus: ColumnViews) -> dict[View, Array]:
-        return {view: corpus.codes(view, self._vocabularies[view], self._phrases.get(view)) for view in self._views}
+        return {
+            view: corpus.codes(view, self._vocabularies[view], self._phrases.get(view))
+            for view in self._views
+        }
 
     def _bounds(self) -> Array:
-        """Where the keys of each template begin among all keys, one template after another, and where the last one's end."""
+        """Where the keys of each template begin among all keys, one template after another, and
+        where the last one's end.
+        """
         return np.cumsum([0, *(len(table.keys) for table in self._learnt)], dtype=np.int64)
 
 
 def _known_list(name: str, lists: Collection[str], origin: Mapping[Template, str]) -> str:
     if name in lists:
         return name
-    source = next(source for template, source in origin.items() if any(term.view.word_list == name for term in template))
+    source = next(
+        source
+        for template, source in origin.items()
+        if any(term.view.word_list == name for term in template)
+    )
     known = f"the lists are {', '.join(lists)}" if lists else "no lists are given"
     raise ConfigError(
-        f"template '{source}': unknown list '{name}'; {known}; add its path under 'lists'.{did_you_mean(name, lists)}"
+        f"template '{source}': unknown list '{name}'; {known}; add its path under "
+        f"'lists'.{did_you_mean(name, lists)}"
     )
 
 
 def _phrases(view: View, entries: Iterable[str]) -> Phrases:
-    """The entries of a list as phrases; the functions that `view` applies to the words are applied to their tokens."""
+    """The entries of a list as phrases; the functions that `view` applies to the words are applied
+    to their tokens.
+    """
     split = [entry.split(" ") for entry in entries]
     values: list[str | None] = [token for tokens in split for token in tokens]
     for function, argument in view.inner.steps:
         values = apply(function, argument, values)
     flat = iter(values)
     mapped = ([next(flat) for _ in tokens] for tokens in split)
-    return Phrases([token for token in tokens if token is not None] for tokens in mapped if None not in tokens)
+    return Phrases(
+        [token for token in tokens if token is not None] for tokens in mapped if None not in tokens
+    )
 
 
-def terms_of(template: Template, corpus: ColumnViews, codes: Mapping[View, Array]) -> Iterator[Array]:
+def terms_of(
+    template: Template, corpus: ColumnViews, codes: Mapping[View, Array]
+) -> Iterator[Array]:
     """Codes of the terms of a template at all tokens, one after another."""
     return (codes[term.view].take(corpus.shifted(term.offset)) for term in template)
 

@@ -1,7 +1,9 @@
-"""Views of the columns of a corpus, which are functions of its cells and matches of word lists, as integer codes.
+"""Views of the columns of a corpus, which are functions of its cells and matches of word lists, as
+integer codes.
 
-Code 0 of a view is the padding beyond the sentence, codes from 1 are its values in order of their first appearance, and -1
-means no value: a prefix longer than the word, a word outside the list, a value that the training data lack.
+Code 0 of a view is the padding beyond the sentence, codes from 1 are its values in order of their
+first appearance, and -1 means no value: a prefix longer than the word, a word outside the list, a
+value that the training data lack.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from structopt.templates.word_lists import Phrases
 
 
 class ColumnViews:
-    """The columns of one corpus, and views of them as codes; every view is computed on the distinct values of its column.
+    """The columns of one corpus, and views of them as codes; every view is computed on the distinct
+    values of its column.
 
     Parameters
     ----------
@@ -30,7 +33,9 @@ class ColumnViews:
         Columns that are absent: padding everywhere.
     """
 
-    def __init__(self, columns: Mapping[str, Sequence[str]], offsets: Array, missing: Collection[str] = ()) -> None:
+    def __init__(
+        self, columns: Mapping[str, Sequence[str]], offsets: Array, missing: Collection[str] = ()
+    ) -> None:
         self.columns, self.missing = columns, missing
         self.offsets = np.asarray(offsets, dtype=np.int64)
         self.tokens = int(self.offsets[-1])
@@ -39,17 +44,26 @@ class ColumnViews:
         self._shifted: dict[int, Array] = {}
 
     def interned(self, column: str) -> tuple[list[str], Array]:
-        """Return the distinct values of a column, and the number of each token's value among them."""
+        """Return the distinct values of a column, and the number of each token's value among
+        them.
+        """
         if column not in self._interned:
             values = self.columns[column]
             if len(values) != self.tokens:
-                raise ValueError(f"column '{column}' has {len(values)} values for {self.tokens} tokens")
+                raise ValueError(
+                    f"column '{column}' has {len(values)} values for {self.tokens} tokens"
+                )
             table = {value: number for number, value in enumerate(dict.fromkeys(values))}
-            self._interned[column] = list(table), np.fromiter(map(table.__getitem__, values), np.intp, self.tokens)
+            self._interned[column] = (
+                list(table),
+                np.fromiter(map(table.__getitem__, values), np.intp, self.tokens),
+            )
         return self._interned[column]
 
     def derived(self, view: View) -> list[str | None]:
-        """Return the values of a view (not of a word list) for the distinct values of its column."""
+        """Return the values of a view (not of a word list) for the distinct values of its
+        column.
+        """
         if not view.steps:
             return list(self.interned(view.column)[0])
         if view not in self._derived:
@@ -57,7 +71,9 @@ class ColumnViews:
         return self._derived[view]
 
     def codes(self, view: View, vocabulary: Vocabulary, phrases: Phrases | None) -> Array:
-        """Return the codes of a view, int32, shape (tokens + 1,); the last is that of tokens outside the sentence."""
+        """Return the codes of a view, int32, shape (tokens + 1,); the last is that of tokens
+        outside the sentence.
+        """
         outside = PADDING if phrases is None else NONE
         codes = np.full(self.tokens + 1, outside, dtype=np.int32)
         if view.column in self.missing:
@@ -71,10 +87,14 @@ class ColumnViews:
         return codes
 
     def shifted(self, offset: int) -> Array:
-        """Return, for each token, the token `offset` tokens further; the number of tokens where that is outside its sentence."""
+        """Return, for each token, the token `offset` tokens further; the number of tokens where
+        that is outside its sentence.
+        """
         if offset not in self._shifted:
             lengths = np.diff(self.offsets)
             shifted = np.arange(self.tokens, dtype=np.intp) + offset
-            inside = (shifted >= np.repeat(self.offsets[:-1], lengths)) & (shifted < np.repeat(self.offsets[1:], lengths))
+            inside = (shifted >= np.repeat(self.offsets[:-1], lengths)) & (
+                shifted < np.repeat(self.offsets[1:], lengths)
+            )
             self._shifted[offset] = np.where(inside, shifted, self.tokens)
         return self._shifted[offset]

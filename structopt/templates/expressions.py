@@ -1,7 +1,8 @@
-"""Column expressions in templates over parts: columns, and functions of them such as ``prefix(form, 5)`` and ``feat(Case)``.
+"""Column expressions in templates over parts: columns, and functions of them such as ``prefix(form,
+5)`` and ``feat(Case)``.
 
-A template joins atoms such as ``h.upos``, ``m.prefix(form, 5)[-1]`` and ``between.feat(Case)``: a role, a column expression
-and perhaps an offset (`structopt.templates.part_templates`).
+A template joins atoms such as ``h.upos``, ``m.prefix(form, 5)[-1]`` and ``between.feat(Case)``: a
+role, a column expression and perhaps an offset (`structopt.templates.part_templates`).
 """
 
 from __future__ import annotations
@@ -42,9 +43,11 @@ class Expression:
     base : str
         The plain column.
     candidates : callable
-        From a cell that is not empty to the values that it may have: the first that training has kept is its value.
+        From a cell that is not empty to the values that it may have: the first that training has
+        kept is its value.
     least : int or None
-        Training keeps values that so many words have as candidates; None: as many as for other columns.
+        Training keeps values that so many words have as candidates; None: as many as for other
+        columns.
     other : str
         The plain column whose cell is the last candidate; empty where there is none.
     """
@@ -56,8 +59,11 @@ class Expression:
     other: str = ""
 
 
-def column_names(features: Mapping[str, Any], language: Language, columns: Collection[str]) -> tuple[str, ...]:
-    """Return the distinct column expressions of all templates, in order of first use, without white space.
+def column_names(
+    features: Mapping[str, Any], language: Language, columns: Collection[str]
+) -> tuple[str, ...]:
+    """Return the distinct column expressions of all templates, in order of first use, without white
+    space.
 
     Parameters
     ----------
@@ -70,8 +76,8 @@ def column_names(features: Mapping[str, Any], language: Language, columns: Colle
     Raises
     ------
     ConfigError
-        No template, a role that its parts lack, an unknown column or function, or wrong arguments of a function; the
-        message names the template.
+        No template, a role that its parts lack, an unknown column or function, or wrong arguments
+        of a function; the message names the template.
     """
     names: dict[str, None] = {}
     for section in language.roles:
@@ -81,18 +87,25 @@ def column_names(features: Mapping[str, Any], language: Language, columns: Colle
                 try:
                     expression(name, columns)
                 except ConfigError as error:
-                    raise ConfigError(f"features.{section}: in the template '{line}': {error}") from None
+                    raise ConfigError(
+                        f"features.{section}: in the template '{line}': {error}"
+                    ) from None
                 names[name] = None
     return tuple(names)
 
 
 def expression(text: str, columns: Collection[str]) -> Expression:
-    """Parse a column expression without white space, such as ``upos``, ``prefix(form,5)`` or ``feat(Case)``."""
+    """Parse a column expression without white space, such as ``upos``, ``prefix(form,5)`` or
+    ``feat(Case)``.
+    """
     match = CALL.fullmatch(text)
     if match is None:
         plain = "upos" if "upos" in columns else next(iter(columns))
         example = _examples(columns)["prefix"]
-        raise ConfigError(f"'{text}' is not a column: write one such as {plain}, or a function of one such as {example}.")
+        raise ConfigError(
+            f"'{text}' is not a column: write one such as {plain}, or a function of one such as "
+            f"{example}."
+        )
     name, first, second = match.groups()
     examples = _examples(columns)
     if first is None:
@@ -113,18 +126,26 @@ def expression(text: str, columns: Collection[str]) -> Expression:
         return _with_other(text, first, number, other, columns)
     what = "a number" if name == "backoff" else "a length"
     if second is None or not LENGTH.fullmatch(second):
-        raise ConfigError(f"'{text}' needs a column and {what} from 1 to 99, as in {examples[name]}.")
+        raise ConfigError(
+            f"'{text}' needs a column and {what} from 1 to 99, as in {examples[name]}."
+        )
     length, base = int(second), _column(first, columns)
     if name == "backoff":
         return Expression(text, base, with_suffixes, length)
-    return Expression(text, base, _Single(_Affix(slice(length) if name == "prefix" else slice(-length, None))))
+    return Expression(
+        text, base, _Single(_Affix(slice(length) if name == "prefix" else slice(-length, None)))
+    )
 
 
-def _with_other(text: str, column: str, number: str, other: str, columns: Collection[str]) -> Expression:
+def _with_other(
+    text: str, column: str, number: str, other: str, columns: Collection[str]
+) -> Expression:
     """A column whose rare values are replaced by those of another one."""
     if not LENGTH.fullmatch(number):
         raise ConfigError(f"'{text}' needs a column, a number from 1 to 99 and another column.")
-    return Expression(text, _column(column, columns), _Single(str), int(number), _column(other, columns))
+    return Expression(
+        text, _column(column, columns), _Single(str), int(number), _column(other, columns)
+    )
 
 
 def with_suffixes(word: str) -> tuple[str, ...]:
@@ -135,13 +156,21 @@ def with_suffixes(word: str) -> tuple[str, ...]:
 def _examples(columns: Collection[str]) -> dict[str, str]:
     """Functions, each with an example on these columns."""
     first = next(iter(columns))
-    return {name: text.replace("form", first) for name, text in EXAMPLES.items() if name != "feat" or FEATS in columns}
+    return {
+        name: text.replace("form", first)
+        for name, text in EXAMPLES.items()
+        if name != "feat" or FEATS in columns
+    }
 
 
 def _column(name: str, columns: Collection[str]) -> str:
     if name not in columns:
         examples = _examples(columns)
-        advice = f" It is a function: write {examples[name]}." if name in examples else did_you_mean(name, columns)
+        advice = (
+            f" It is a function: write {examples[name]}."
+            if name in examples
+            else did_you_mean(name, columns)
+        )
         raise ConfigError(f"there is no column '{name}'.{advice} Columns: {', '.join(columns)}.")
     return name
 

@@ -8,7 +8,14 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.kernels.waist.record import Array
-from structopt.templates.attribute_hashes import PADDING_VALUE, hash_of, hashed_table, hashes_of, mixed, slots_of
+from structopt.templates.attribute_hashes import (
+    PADDING_VALUE,
+    hash_of,
+    hashed_table,
+    hashes_of,
+    mixed,
+    slots_of,
+)
 from structopt.templates.column_views import ColumnViews
 from structopt.templates.syntax import BIAS, Template, View
 from structopt.templates.vocabulary import Vocabulary
@@ -35,7 +42,9 @@ def hashed_attributes(
 
 
 def _values(view: View, corpus: ColumnViews, phrases: Phrases | None) -> tuple[Array, Array]:
-    """Codes of a view at all tokens, as `ColumnViews.codes` gives them, and the hash of the value of every code, uint64."""
+    """Codes of a view at all tokens, as `ColumnViews.codes` gives them, and the hash of the value
+    of every code, uint64.
+    """
     if view.column in corpus.missing:
         vocabulary = Vocabulary()
     else:
@@ -43,7 +52,9 @@ def _values(view: View, corpus: ColumnViews, phrases: Phrases | None) -> tuple[A
     return corpus.codes(view, vocabulary, phrases), hashes_of([PADDING_VALUE, *vocabulary.values])
 
 
-def _slots(template: Template, corpus: ColumnViews, hashed: Mapping[View, tuple[Array, Array]], bits: int) -> Array:
+def _slots(
+    template: Template, corpus: ColumnViews, hashed: Mapping[View, tuple[Array, Array]], bits: int
+) -> Array:
     """The slot of a template at every token, int32; -1 where a term has no value."""
     hashes = np.full(corpus.tokens, hash_of(" & ".join(map(str, template)) or BIAS), np.uint64)
     none = np.zeros(corpus.tokens, bool)

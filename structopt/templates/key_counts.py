@@ -1,4 +1,6 @@
-"""Counts of keys that come in pieces, and where each occurs first: the same as of all of them at once."""
+"""Counts of keys that come in pieces, and where each occurs first: the same as of all of them at
+once.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,11 @@ from structopt.templates.numbering import Occurrences
 
 
 class KeyCounts:
-    """How often each key occurs, and at which token first; memory grows with the distinct keys alone.
+    """How often each key occurs, and at which token first; memory grows with the distinct keys
+    alone.
 
-    Keys of pieces are merged when they are as many as those merged before, so that all merging is O(n log n).
+    Keys of pieces are merged when they are as many as those merged before, so that all merging is
+    O(n log n).
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,9 @@
-"""The language of templates over parts: ``h.upos & h.upos[1] & m.prefix(form,5)`` becomes a tuple of atoms.
+"""The language of templates over parts: ``h.upos & h.upos[1] & m.prefix(form,5)`` becomes a tuple
+of atoms.
 
-An atom is a *role* (which token of a part), a *column* of the token's codes and an *offset* from the token; or the name of a
-*measure* of the part, such as its length. Templates are parsed without any data, so that a task checks them before it reads
-files.
+An atom is a *role* (which token of a part), a *column* of the token's codes and an *offset* from
+the token; or the name of a *measure* of the part, such as its length. Templates are parsed without
+any data, so that a task checks them before it reads files.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from structopt.errors import ConfigError, did_you_mean
 BIAS = "bias"
 MOST_ATOMS = 16
 
-_ATOM = re.compile(r"(?P<role>[^\W\d]\w*)\.(?P<column>[^\W\d][\w-]*(?:\(.*\))?)(?:\[(?P<offset>[+-]?\d{1,4})\])?")
+_ATOM = re.compile(
+    r"(?P<role>[^\W\d]\w*)\.(?P<column>[^\W\d][\w-]*(?:\(.*\))?)(?:\[(?P<offset>[+-]?\d{1,4})\])?"
+)
 
 
 @dataclass(frozen=True)
 class Atom:
-    """A column of the token that plays a role, or of its neighbour `offset` tokens to the right; a measure has no column."""
+    """A column of the token that plays a role, or of its neighbour `offset` tokens to the right; a
+    measure has no column.
+    """
 
     role: str
     column: str = ""
@@ -50,10 +55,11 @@ class Language:
     Attributes
     ----------
     roles : mapping
-        The lists of templates, keys of the config's node ``features``, and the roles of the tokens of their parts, in the order
-        of a part's tokens.
+        The lists of templates, keys of the config's node ``features``, and the roles of the tokens
+        of their parts, in the order of a part's tokens.
     sweeping : str
-        The role, last where there is one, that all tokens in a stretch play; a template may have one atom of it.
+        The role, last where there is one, that all tokens in a stretch play; a template may have
+        one atom of it.
     stretch : str
         Which tokens these are, in words.
     measures : mapping
@@ -74,22 +80,30 @@ class Language:
         Parameters
         ----------
         lines : sequence of str
-            ``bias``, or atoms ``role.column[offset]`` and measures joined by ``&``; white space is ignored.
+            ``bias``, or atoms ``role.column[offset]`` and measures joined by ``&``; white space is
+            ignored.
         which : str
             The list's key in ``features``, which determines the roles.
 
         Raises
         ------
         ConfigError
-            With the template, where it is malformed, has a role that its parts lack, or is listed twice.
+            With the template, where it is malformed, has a role that its parts lack, or is listed
+            twice.
         """
         if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
-            raise ConfigError(f"features.{which} must be a list of templates such as '{self.example}', not {lines!r}.")
+            raise ConfigError(
+                f"features.{which} must be a list of templates such as '{self.example}', not "
+                f"{lines!r}."
+            )
         templates = tuple(self._template(line, which) for line in lines)
         atoms = [frozenset(template.atoms) for template in templates]
         for k in range(len(templates)):
             if atoms[k] in atoms[:k]:
-                raise ConfigError(f"features.{which}: the template '{lines[k].strip()}' is listed twice; leave one of them out.")
+                raise ConfigError(
+                    f"features.{which}: the template '{lines[k].strip()}' is listed twice; leave "
+                    "one of them out."
+                )
         return templates
 
     def swept(self, template: Template) -> str | None:
@@ -102,11 +116,15 @@ class Language:
             return Template(())
         template = Template(tuple(self._atom(atom, line, which) for atom in text.split("&")))
         if sum(atom.role == self.sweeping for atom in template.atoms) > 1:
-            raise _wrong(line, which, f"has more than one '{self.sweeping}' atom; a template may have one")
+            raise _wrong(
+                line, which, f"has more than one '{self.sweeping}' atom; a template may have one"
+            )
         if len(set(template.atoms)) < len(template.atoms):
             raise _wrong(line, which, "has an atom twice")
         if len(template.atoms) > MOST_ATOMS:
-            raise _wrong(line, which, f"has {len(template.atoms)} atoms; a template may have {MOST_ATOMS}")
+            raise _wrong(
+                line, which, f"has {len(template.atoms)} atoms; a template may have {MOST_ATOMS}"
+            )
         return template
 
     def _atom(self, text: str, line: str, which: str) -> Atom:
@@ -118,14 +136,25 @@ class Language:
             example = self.example.partition(" & ")[0]
             named = f"; nor a measure: {', '.join(measures)}" if measures else ""
             raise _wrong(
-                line, which, f"has the atom '{text}', which is not of the form role.column[offset], such as {example} or "
-                f"{self._neighbour()}{named}"
-            )  # fmt: skip
+                line,
+                which,
+                f"has the atom '{text}', which is not of the form role.column[offset], such as "
+                f"{example} or "
+                f"{self._neighbour()}{named}",
+            )
         role, roles = match["role"], self.roles[which]
         if role not in roles:
-            raise _wrong(line, which, f"has the role '{role}'.{did_you_mean(role, roles)} There are: {', '.join(roles)}")
+            raise _wrong(
+                line,
+                which,
+                f"has the role '{role}'.{did_you_mean(role, roles)} There are: {', '.join(roles)}",
+            )
         if role == self.sweeping and match["offset"] is not None:
-            raise _wrong(line, which, f"has an offset on '{self.sweeping}', which looks at all tokens {self.stretch}")
+            raise _wrong(
+                line,
+                which,
+                f"has an offset on '{self.sweeping}', which looks at all tokens {self.stretch}",
+            )
         return Atom(role, match["column"], int(match["offset"] or 0))
 
     def _neighbour(self) -> str:
@@ -135,7 +164,11 @@ class Language:
 
 def columns_of(templates: Iterable[Template]) -> tuple[str, ...]:
     """Return the columns that templates look at, in the order of their first mention."""
-    return tuple(dict.fromkeys(atom.column for template in templates for atom in template.atoms if atom.column))
+    return tuple(
+        dict.fromkeys(
+            atom.column for template in templates for atom in template.atoms if atom.column
+        )
+    )
 
 
 def check_columns(templates: Iterable[Template], which: str, columns: Sequence[str]) -> None:
@@ -144,7 +177,8 @@ def check_columns(templates: Iterable[Template], which: str, columns: Sequence[s
         for column in columns_of([template]):
             if column not in columns:
                 raise ConfigError(
-                    f"features.{which}: the template '{template}' looks at the column '{column}', which there is not."
+                    f"features.{which}: the template '{template}' looks at the column "
+                    f"'{column}', which there is not."
                     f"{did_you_mean(column, columns)} There are: {', '.join(columns) or 'none'}."
                 )
 

@@ -1,4 +1,6 @@
-"""The syntax of feature templates: strings such as ``prefix(lower(word), 1..4)[-1..1] & pos`` become tuples of terms."""
+"""The syntax of feature templates: strings such as ``prefix(lower(word), 1..4)[-1..1] & pos``
+become tuples of terms.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,27 @@ ARGUMENTS: dict[str, str | None] = {
     "kind": None,
     "list": "list",
 }
-"""The functions of views, and their argument besides the view: none, a number (or a range of them), a word list."""
+"""The functions of views, and their argument besides the view: none, a number (or a range of them),
+a word list.
+"""
 
-_TOKEN = re.compile(r"\s*(?:(?P<number>[+-]?\d+)|(?P<name>[^\W\d][\w-]*)|(?P<mark>\.\.|[()\[\],&])|(?P<other>\S))")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[+-]?\d+)|(?P<name>[^\W\d][\w-]*)|(?P<mark>\.\.|[()\[\],&])|(?P<other>\S))"
+)
 
 LARGEST, DIGITS, DEEPEST, MOST = 9999, 20, 20, 10_000
-"""Bounds on the numbers of a line, on the digits that are read, on functions within each other, on the templates of a line."""
+"""Bounds on the numbers of a line, on the digits that are read, on functions within each other, on
+the templates of a line.
+"""
 
 Argument = str | int | None
 
 
 @dataclass(frozen=True)
 class View:
-    """A column seen through functions, innermost first: ``prefix(lower(word), 3)`` is word, then lower, then prefix 3."""
+    """A column seen through functions, innermost first: ``prefix(lower(word), 3)`` is word, then
+    lower, then prefix 3.
+    """
 
     column: str
     steps: tuple[tuple[str, Argument], ...] = ()
@@ -82,7 +92,8 @@ def parse(text: str) -> list[Template]:
     Returns
     -------
     list of Template
-        One for every combination of the numbers in its ranges, the last range running fastest; without repetitions.
+        One for every combination of the numbers in its ranges, the last range running fastest;
+        without repetitions.
 
     Raises
     ------
@@ -90,7 +101,10 @@ def parse(text: str) -> list[Template]:
         If the line does not follow the syntax, names an unknown function, or has an empty range.
     """
     if not isinstance(text, str):
-        raise ConfigError(f"template {text!r}: expected a string such as 'word[-2..2]'; quote it in the YAML file.")
+        raise ConfigError(
+            f"template {text!r}: expected a string such as 'word[-2..2]'; quote it in the YAML "
+            "file."
+        )
     if text.strip() == BIAS:
         return [()]
     parser = _Parser(text)
@@ -100,11 +114,15 @@ def parse(text: str) -> list[Template]:
 
 
 class _Parser:
-    """Recursive descent over the tokens of one line; ranges give lists of choices, of which `parse` makes all combinations."""
+    """Recursive descent over the tokens of one line; ranges give lists of choices, of which `parse`
+    makes all combinations.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = [(str(match.lastgroup), match[str(match.lastgroup)]) for match in _TOKEN.finditer(text)]
+        self.tokens = [
+            (str(match.lastgroup), match[str(match.lastgroup)]) for match in _TOKEN.finditer(text)
+        ]
         self.index = 0
 
     def template(self) -> list[list[Term]]:
@@ -140,12 +158,19 @@ class _Parser:
         arguments = self.arguments(name)
         self.require(")")
         self.check_count(views, arguments)
-        return [View(view.column, (*view.steps, (name, argument))) for view in views for argument in arguments]
+        return [
+            View(view.column, (*view.steps, (name, argument)))
+            for view in views
+            for argument in arguments
+        ]
 
     def check_function(self, name: str) -> None:
         if name not in ARGUMENTS:
             known = ", ".join(ARGUMENTS)
-            raise self.error(f"unknown function '{name}'; the functions are {known}.{did_you_mean(name, ARGUMENTS)}")
+            raise self.error(
+                f"unknown function '{name}'; the functions are "
+                f"{known}.{did_you_mean(name, ARGUMENTS)}"
+            )
 
     def arguments(self, function: str) -> list[Argument]:
         """Parse what a function takes besides the view."""
@@ -170,7 +195,10 @@ class _Parser:
         if self.accept(".."):
             last = self.number("the last number of the range")
         if last < first:
-            raise self.error(f"the range {first}..{last} is empty; write the smaller number first: {last}..{first}")
+            raise self.error(
+                f"the range {first}..{last} is empty; write the smaller number first: "
+                f"{last}..{first}"
+            )
         return range(first, last + 1)
 
     def number(self, what: str) -> int:
@@ -181,7 +209,10 @@ class _Parser:
 
     def check_count(self, *choices: Sized) -> None:
         if (count := prod(map(len, choices))) > MOST:
-            raise self.error(f"its ranges make {count} templates; one line may have {MOST}, so write narrower ranges")
+            raise self.error(
+                f"its ranges make {count} templates; one line may have {MOST}, so write narrower "
+                "ranges"
+            )
 
     def accept(self, mark: str) -> bool:
         """Go past a mark, if it is next."""

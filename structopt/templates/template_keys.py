@@ -13,9 +13,13 @@ from structopt.kernels.waist.record import Array
 from structopt.templates.vocabulary import NONE
 
 LARGEST_KEY = 1 << 62
-"""Bound on the keys of a template; where they would exceed it, the keys of its first terms are renumbered."""
+"""Bound on the keys of a template; where they would exceed it, the keys of its first terms are
+renumbered.
+"""
 DENSE = 1 << 21
-"""Keys below this are counted and looked up in an array over all of them, larger ones by sorting and bisection."""
+"""Keys below this are counted and looked up in an array over all of them, larger ones by sorting
+and bisection.
+"""
 
 
 @dataclass
@@ -39,7 +43,8 @@ class TemplateKeys:
     def learn(
         self, terms: Iterable[Array], tokens: int, min_count: int, kept: Sequence[Array] | None
     ) -> tuple[Array, int]:
-        """Take the keys that occur often enough; return the keys of all tokens, and a bound above them.
+        """Take the keys that occur often enough; return the keys of all tokens, and a bound above
+        them.
 
         Parameters
         ----------
@@ -62,9 +67,11 @@ class TemplateKeys:
         return keys[:tokens], radix
 
     def joined(self, terms: Iterator[Array], rows: int, learn: bool = False) -> tuple[Array, int]:
-        """Return the keys of rows of codes, int64, -1 where a term has none, and a bound above them.
+        """Return the keys of rows of codes, int64, -1 where a term has none, and a bound above
+        them.
 
-        With `learn`, keys are renumbered where they would exceed `LARGEST_KEY`; else where they were in training.
+        With `learn`, keys are renumbered where they would exceed `LARGEST_KEY`; else where they
+        were in training.
         """
         if not self.widths:
             return np.zeros(rows, dtype=np.int64), 1
@@ -83,7 +90,9 @@ class TemplateKeys:
         return keys, radix
 
     def bounds(self) -> dict[int, int]:
-        """Bounds above the keys of the terms before each term with prefixes; and, of all terms, above `keys`."""
+        """Bounds above the keys of the terms before each term with prefixes; and, of all terms,
+        above `keys`.
+        """
         bounds, radix = {}, 1
         for term, width in enumerate(self.widths):
             if term in self.prefixes:
@@ -92,7 +101,9 @@ class TemplateKeys:
         return bounds | {len(self.widths): radix}
 
     def codes(self) -> list[Array]:
-        """Return the codes of the terms of all attributes, int32, one array a term; for a bias, which has no terms, zeros."""
+        """Return the codes of the terms of all attributes, int32, one array a term; for a bias,
+        which has no terms, zeros.
+        """
         keys, codes = self.keys, []
         for term in range(len(self.widths) - 1, 0, -1):
             keys, last = np.divmod(keys, self.widths[term])
@@ -113,7 +124,8 @@ class TemplateKeys:
 
 
 def restored_keys(state: SavedState, widths: Sequence[list[int]]) -> list[TemplateKeys]:
-    """The keys of templates, given how many codes each term of each has: ascending, and below the products of these.
+    """The keys of templates, given how many codes each term of each has: ascending, and below the
+    products of these.
 
     Raises
     ------
@@ -123,7 +135,9 @@ def restored_keys(state: SavedState, widths: Sequence[list[int]]) -> list[Templa
     keys = state.array("keys", np.int64)
     starts = state.offsets("starts", len(keys))
     if len(starts) != len(widths) + 1:
-        state.refuse_array("starts", f"{len(widths) + 1} offsets, one more than there are templates")
+        state.refuse_array(
+            "starts", f"{len(widths) + 1} offsets, one more than there are templates"
+        )
     split = (keys[begin:end] for begin, end in pairwise(starts.tolist()))
     tables = [TemplateKeys(own, array) for own, array in zip(widths, split, strict=True)]
     _restore_prefixes(state, tables)
@@ -138,7 +152,8 @@ def restored_keys(state: SavedState, widths: Sequence[list[int]]) -> list[Templa
 
 
 def restored_numbers(state: SavedState, size: int) -> Array:
-    """The numbers of so many attributes, template by template; models that were saved before there were any have 0, 1, 2, ...
+    """The numbers of so many attributes, template by template; models that were saved before there
+    were any have 0, 1, 2, ...
 
     Raises
     ------
@@ -158,7 +173,11 @@ def _restore_prefixes(state: SavedState, tables: Sequence[TemplateKeys]) -> None
     prefix_keys, first = state.array("prefix_keys", np.int64), 0
     for row, term, count in state.triples("prefixes"):
         if row >= len(tables) or not 0 < term < len(tables[row].widths):
-            state.refuse("prefixes", "lists of a template, one of its terms but the first, and how many prefix_keys it has")
+            state.refuse(
+                "prefixes",
+                "lists of a template, one of its terms but the first, and how many prefix_keys "
+                "it has",
+            )
         tables[row].prefixes[term] = prefix_keys[first : first + count]
         first += count
     if first != len(prefix_keys):
@@ -166,7 +185,9 @@ def _restore_prefixes(state: SavedState, tables: Sequence[TemplateKeys]) -> None
 
 
 def distinct_keys(keys: Array, radix: int, min_count: int) -> Array:
-    """Return the keys (other than -1, below `radix`) that occur at least `min_count` times, sorted; int64."""
+    """Return the keys (other than -1, below `radix`) that occur at least `min_count` times, sorted;
+    int64.
+    """
     if radix <= DENSE:
         return np.flatnonzero(np.bincount(keys + 1, minlength=radix + 1)[1:] >= min_count)
     keys = np.sort(keys[keys >= 0])
@@ -175,7 +196,9 @@ def distinct_keys(keys: Array, radix: int, min_count: int) -> Array:
 
 
 def numbers_at(keys: Array, known: Array, radix: int, numbers: Array) -> Array:
-    """Return the numbers of keys, given those of the `known` keys, which ascend; -1 where a key is not known."""
+    """Return the numbers of keys, given those of the `known` keys, which ascend; -1 where a key is
+    not known.
+    """
     if radix <= DENSE:
         table = np.full(radix + 1, NONE, dtype=numbers.dtype)
         table[known] = numbers

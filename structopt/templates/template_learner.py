@@ -1,4 +1,6 @@
-"""Attributes of templates learnt from a corpus in blocks: the same numbers as of the corpus as a whole."""
+"""Attributes of templates learnt from a corpus in blocks: the same numbers as of the corpus as a
+whole.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ Values = dict[View, dict[str | None, None]]
 
 
 class TemplateLearner:
-    """Learns the attributes of a corpus in blocks: first the values of all blocks, then the keys of all blocks.
+    """Learns the attributes of a corpus in blocks: first the values of all blocks, then the keys of
+    all blocks.
 
     Parameters
     ----------
@@ -31,11 +34,14 @@ class TemplateLearner:
         Fitted templates, whose attributes are kept, as `FeatureTemplates.fit` keeps them.
     """
 
-    def __init__(self, templates: FeatureTemplates, earlier: FeatureTemplates | None = None) -> None:
+    def __init__(
+        self, templates: FeatureTemplates, earlier: FeatureTemplates | None = None
+    ) -> None:
         self.templates, self.earlier = templates, earlier
         known = {} if earlier is None else earlier._vocabularies
         self._values: Values = {
-            view: dict.fromkeys(known[view].values if view in known else ()) for view in templates._views
+            view: dict.fromkeys(known[view].values if view in known else ())
+            for view in templates._views
         }
         self._tables: list[tuple[TemplateKeys, KeyCounts]] = []
 
@@ -58,18 +64,24 @@ class TemplateLearner:
             self._values[view].update(values)
 
     def number_values(self) -> None:
-        """Number the values of all blocks; `ConfigError` where their keys are too large to be counted so."""
+        """Number the values of all blocks; `ConfigError` where their keys are too large to be
+        counted so.
+        """
         own = self.templates
         if own._hash_bits is not None:
             return
         own._vocabularies = {
-            view: Vocabulary(BEGIN_INSIDE if view in own._phrases else values) for view, values in self._values.items()
+            view: Vocabulary(BEGIN_INSIDE if view in own._phrases else values)
+            for view, values in self._values.items()
         }
-        self._tables = [(TemplateKeys(own._widths(template)), KeyCounts()) for template in own.templates]
+        self._tables = [
+            (TemplateKeys(own._widths(template)), KeyCounts()) for template in own.templates
+        ]
         for template, (table, _) in zip(own.templates, self._tables, strict=True):
             if max(table.bounds().values()) > LARGEST_KEY:
                 raise ConfigError(
-                    f"template '{own._origin[template]}': its values have too many combinations to be counted in blocks of the "
+                    f"template '{own._origin[template]}': its values have too many combinations "
+                    "to be counted in blocks of the "
                     "data, as storage=disk does. Type features.hash_bits=20, or leave it out."
                 )
 
@@ -77,7 +89,9 @@ class TemplateLearner:
         """Return counts of no keys, of every template; hashed ones count none."""
         return [KeyCounts() for _ in self._tables]
 
-    def keys(self, found: Sequence[KeyCounts], columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
+    def keys(
+        self, found: Sequence[KeyCounts], columns: Mapping[str, Sequence[str]], offsets: Array
+    ) -> None:
         """Count the keys of a block, beside those `found`."""
         own = self.templates
         if not self._tables:
@@ -95,7 +109,8 @@ class TemplateLearner:
     def finish(self) -> None:
         """Number the attributes."""
         own, found = self.templates, []
-        for template, (table, counts) in zip(own.templates, self._tables, strict=False):  # hashed ones have no tables
+        # hashed ones have no tables
+        for template, (table, counts) in zip(own.templates, self._tables, strict=False):
             kept = None if self.earlier is None else self.earlier._codes_of(template)
             table.keys = counts.frequent(own._min_count)
             if kept is not None:

@@ -12,7 +12,8 @@ NONE, PADDING = -1, 0
 
 
 class Vocabulary:
-    """The values of one view in training, numbered from 1; 0 is the padding beyond the sentence, -1 any other value.
+    """The values of one view in training, numbered from 1; 0 is the padding beyond the sentence, -1
+    any other value.
 
     Parameters
     ----------
@@ -24,7 +25,9 @@ class Vocabulary:
         distinct = dict.fromkeys(values)
         distinct.pop(None, None)
         self.values = [value for value in distinct if value is not None]
-        self.codes: dict[str | None, int] = {value: code for code, value in enumerate(self.values, 1)}
+        self.codes: dict[str | None, int] = {
+            value: code for code, value in enumerate(self.values, 1)
+        }
 
     def __len__(self) -> int:
         """Number of codes, the padding's included."""

@@ -1,4 +1,6 @@
-"""Functions of words in templates: lower, prefix, suffix, shape, collapsed, length, digits, kind."""
+"""Functions of words in templates: lower, prefix, suffix, shape, collapsed, length, digits,
+kind.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,16 @@ _NUMBER = re.compile(r"[^\w]*\d[\d\W]*")
 
 
 def shape(word: str) -> str:
-    """Return the word with upper case as X, lower case as x, digits as d: ``McDonald-95`` is ``XxXxxxxx-dd``."""
+    """Return the word with upper case as X, lower case as x, digits as d: ``McDonald-95`` is
+    ``XxXxxxxx-dd``.
+    """
     return word.translate(_SHAPE)
 
 
 def initial(word: str) -> str:
-    """Return the class of the first character: X, x, d, or the character itself; ``McDonald`` is ``X``."""
+    """Return the class of the first character: X, x, d, or the character itself; ``McDonald`` is
+    ``X``.
+    """
     return word[:1].translate(_SHAPE)
 
 
@@ -57,7 +63,8 @@ def digits(word: str) -> str:
 def kind(word: str) -> str:
     """Return a coarse class of the word.
 
-    One of number, has-digit, punctuation, initial, acronym, all-caps, capital, lower, initial-cap, mixed-case and other.
+    One of number, has-digit, punctuation, initial, acronym, all-caps, capital, lower, initial-cap,
+    mixed-case and other.
     """
     if _NUMBER.fullmatch(word):
         return "number"
@@ -92,7 +99,9 @@ _PLAIN: dict[str, Callable[[str], str]] = {
 
 
 def apply(function: str, argument: Argument, words: Iterable[str | None]) -> list[str | None]:
-    """Return the values of a function on words: None for None, and for a word too short for its prefix or suffix."""
+    """Return the values of a function on words: None for None, and for a word too short for its
+    prefix or suffix.
+    """
     if function in _PLAIN:
         plain = _PLAIN[function]
         return [None if word is None else plain(word) for word in words]

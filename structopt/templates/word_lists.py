@@ -14,7 +14,9 @@ from structopt.kernels.waist.record import Array
 from structopt.templates.vocabulary import NONE, PADDING, Vocabulary
 
 BEGIN_INSIDE = ("B", "I")
-"""The values of a view that looks words up in a list: the first token of a matched entry, and the tokens after it."""
+"""The values of a view that looks words up in a list: the first token of a matched entry, and the
+tokens after it.
+"""
 
 
 class Phrases:
@@ -72,7 +74,9 @@ class Phrases:
         return lengths
 
     def match(self, codes: Array, ends: Array) -> Array:
-        """Return codes of ``BEGIN_INSIDE`` for entries matched from left to right, the longest first; -1 elsewhere; int32."""
+        """Return codes of ``BEGIN_INSIDE`` for entries matched from left to right, the longest
+        first; -1 elsewhere; int32.
+        """
         lengths, covered = self.longest(codes, ends), 0
         matches = np.full(len(codes), NONE, dtype=np.int32)
         starts = np.flatnonzero(lengths)
@@ -84,7 +88,8 @@ class Phrases:
 
 
 def read_list(path: str) -> list[str]:
-    """Read the entries of a word list, one a line, plain or gzip; their tokens are separated by single blanks.
+    """Read the entries of a word list, one a line, plain or gzip; their tokens are separated by
+    single blanks.
 
     Raises
     ------
@@ -94,10 +99,18 @@ def read_list(path: str) -> list[str]:
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
-        reason = "there is no such word list" if isinstance(error, FileNotFoundError) else f"cannot read the word list: {error}"
+        reason = (
+            "there is no such word list"
+            if isinstance(error, FileNotFoundError)
+            else f"cannot read the word list: {error}"
+        )
         raise DataError(path, None, f"{reason}; correct its path under 'lists'.") from error
     try:
         lines = io.StringIO(expanded(path, data).decode("utf-8-sig"), newline=None)
     except UnicodeDecodeError as error:
-        raise DataError(path, None, f"the word list is not UTF-8 text ({error}); convert it, for example with iconv.") from error
+        raise DataError(
+            path,
+            None,
+            f"the word list is not UTF-8 text ({error}); convert it, for example with iconv.",
+        ) from error
     return list(dict.fromkeys(filter(None, (" ".join(line.split()) for line in lines))))

@@ -1,6 +1,8 @@
-"""Contract suites that the core's components and every plugin's inherit, and small random problems to run them on.
+"""Contract suites that the core's components and every plugin's inherit, and small random problems
+to run them on.
 
-A suite is a plain pytest class. Subclass it, override its fixtures, and its tests run on your component::
+A suite is a plain pytest class. Subclass it, override its fixtures, and its tests run on your
+component::
 
     class TestMyInference(InferenceSuite):
         @pytest.fixture
@@ -11,9 +13,10 @@ A suite is a plain pytest class. Subclass it, override its fixtures, and its tes
         def structure(self, request):
             return MyGraph().build(random_encoded(request.param))
 
-There is one for every kind: `task.TaskSuite`, `factor_graph.FactorGraphSuite`, `inference.InferenceSuite`, `loss.LossSuite`,
-`optimizer.OptimizerSuite`, `tracker.TrackerSuite`, `executor.ExecutorSuite`, and `report.ReportSuite` for reports of experiments.
-The core's components that a test needs beside its own are made by name: `components.component`.
+There is one for every kind: `task.TaskSuite`, `factor_graph.FactorGraphSuite`,
+`inference.InferenceSuite`, `loss.LossSuite`, `optimizer.OptimizerSuite`, `tracker.TrackerSuite`,
+`executor.ExecutorSuite`, and `report.ReportSuite` for reports of experiments. The core's components
+that a test needs beside its own are made by name: `components.component`.
 """
 
 from __future__ import annotations
@@ -22,4 +25,5 @@ from pkgutil import iter_modules
 
 import pytest
 
-pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in iter_modules(__path__)))  # failures show values
+# failures show values
+pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in iter_modules(__path__)))

@@ -1,4 +1,6 @@
-"""Components by their names, whether they fit together, and commands, for tests that do not know where the core keeps its own."""
+"""Components by their names, whether they fit together, and commands, for tests that do not know
+where the core keeps its own.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,15 @@ from structopt.core.optimizer import Optimizer
 
 
 def component(kind: str, name: str, **options: Any) -> Any:
-    """Make an installed component of a kind: ``component("factor_graph", "linear_chain", order=2)``."""
+    """Make an installed component of a kind: ``component("factor_graph", "linear_chain",
+    order=2)``.
+    """
     return registry.create(kind, {"name": name, **options})
 
 
-def check(factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer) -> None:
+def check(
+    factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer
+) -> None:
     """Raise as a run does before it reads data, where components cannot work together.
 
     Raises

@@ -1,4 +1,6 @@
-"""What every executor promises: each shard once, results in shard order, and sums with the same bits as in one thread."""
+"""What every executor promises: each shard once, results in shard order, and sums with the same
+bits as in one thread.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,12 @@ class ExecutorSuite:
     def test_results_come_in_shard_order(self, executor: Executor) -> None:
         """Though the first shards take longest; no shards give no results.
 
-        Return a list with one result for each shard, in the order of `shards`, not in the order in which they end.
+        Return a list with one result for each shard, in the order of `shards`, not in the order in
+        which they end.
         """
-        assert executor.map(_slow_square, [(9 - k, k) for k in range(10)]) == [k * k for k in range(10)]
+        assert executor.map(_slow_square, [(9 - k, k) for k in range(10)]) == [
+            k * k for k in range(10)
+        ]
         assert executor.map(_slow_square, []) == []
 
     def test_every_shard_once(self, executor: Executor) -> None:
@@ -65,11 +70,12 @@ class ExecutorSuite:
         assert executor.map(abs, [-1, 2]) == [1, 2]
 
     def test_shards_are_made_once_and_stay(self, executor: Executor) -> None:
-        """Each keeps its state from call to call; results come in shard order, also where every shard has an argument.
+        """Each keeps its state from call to call; results come in shard order, also where every
+        shard has an argument.
 
-        `place` calls `make` once for each shard and keeps the objects; `call` calls the method on all of them, with
-        the arguments in `common` and, of `each`, with one more for every shard. Return `InThisProcess(make,
-        shard_data, workers)` where that will do.
+        `place` calls `make` once for each shard and keeps the objects; `call` calls the method on
+        all of them, with the arguments in `common` and, of `each`, with one more for every shard.
+        Return `InThisProcess(make, shard_data, workers)` where that will do.
         """
         placement = executor.place(Counter, [10, 20, 30])
         assert list(placement.call("add", 1)) == [11, 21, 31]
@@ -78,8 +84,8 @@ class ExecutorSuite:
     def test_what_shards_keep_is_sent_where_they_have_it_not(self, executor: Executor) -> None:
         """Before the first call that gives it, and after `renew`; not in between.
 
-        In `call` with `restore`, call the method ``restore`` of each shard k with ``restore[k]`` first, if the shard was made or
-        `renew` was called since the last call with `restore`.
+        In `call` with `restore`, call the method ``restore`` of each shard k with ``restore[k]``
+        first, if the shard was made or `renew` was called since the last call with `restore`.
         """
         placement = executor.place(Counter, [10, 20, 30])
         assert list(placement.call("add", 1, restore=[1, 2, 3])) == [2, 3, 4]
@@ -91,12 +97,16 @@ class ExecutorSuite:
     def test_same_bits_as_in_one_thread(self, executor: Executor) -> None:
         """Loss and gradient over all instances do not depend on the executor.
 
-        Return the results of shards as they are, in their order: do not add them up, and do not divide shards
-        further.
+        Return the results of shards as they are, in their order: do not add them up, and do not
+        divide shards further.
         """
         names = {"factor_graph": "linear_chain", "loss": "crf", "inference": "exact"}
-        graph, loss, inference = (registry.create(kind, {"name": name}) for kind, name in names.items())
-        problem = make_problem(random_encoded(0, lengths=(3, 1, 4, 2, 5, 3, 2, 6, 1, 4)), graph, loss, inference)
+        graph, loss, inference = (
+            registry.create(kind, {"name": name}) for kind, name in names.items()
+        )
+        problem = make_problem(
+            random_encoded(0, lengths=(3, 1, 4, 2, 5, 3, 2, 6, 1, 4)), graph, loss, inference
+        )
         weights = random_weights(problem, 1)
         expected = problem.gradient(weights)
         problem.executor = executor

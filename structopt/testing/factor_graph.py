@@ -1,4 +1,6 @@
-"""What every factor graph promises: a layout of parts, gold indicators that are an output's, and costs that are zero there."""
+"""What every factor graph promises: a layout of parts, gold indicators that are an output's, and
+costs that are zero there.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def dense(vectors: SparseVectors, i: int, size: int) -> Array:
 
 @promises("factor graph")
 class FactorGraphSuite:
-    """Override `graph` and `encoded`, a small corpus with gold outputs; parametrise the fixtures for more."""
+    """Override `graph` and `encoded`, a small corpus with gold outputs; parametrise the fixtures
+    for more.
+    """
 
     @pytest.fixture
     def graph(self) -> Any:
@@ -48,13 +52,16 @@ class FactorGraphSuite:
         """Return the part indicators of all outputs of instance i, shape (outputs, parts)."""
         if structure.kind.vertices is None:
             pytest.skip(f"structures of kind {structure.kind} do not list their outputs")
-        return structure.kind.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 100_000)
+        return structure.kind.vertices(
+            structure.record, i, int(np.diff(structure.parts)[i]), 100_000
+        )
 
     def test_layout(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """The part groups, in order, are the part vector; names are distinct; the kind is the graph's.
+        """The part groups, in order, are the part vector; names are distinct; the kind is the
+        graph's.
 
-        Give `build` the kind of `traits`, one `PartGroup` a name, with offsets for every instance (steps of 1 in tied
-        groups), and `parts=part_offsets(groups)`.
+        Give `build` the kind of `traits`, one `PartGroup` a name, with offsets for every instance
+        (steps of 1 in tied groups), and `parts=part_offsets(groups)`.
         """
         assert structure.kind == graph.kind
         assert len(structure) == len(encoded)
@@ -68,12 +75,16 @@ class FactorGraphSuite:
     def test_lists(self, graph: FactorGraph) -> None:
         """The kind says of its exact algorithms whether they list the k best outputs.
 
-        Pass `lists=True` to `StructureKind` where, and only where, the exact algorithms that it names have a `k_best`
-        kernel.
+        Pass `lists=True` to `StructureKind` where, and only where, the exact algorithms that it
+        names have a `k_best` kernel.
         """
-        assert graph.kind.lists == (graph.kind.exact is not None and graph.kind.exact().k_best is not None)
+        assert graph.kind.lists == (
+            graph.kind.exact is not None and graph.kind.exact().k_best is not None
+        )
 
-    def test_building_again_gives_the_same(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
+    def test_building_again_gives_the_same(
+        self, graph: FactorGraph, encoded: Encoded, structure: Structure
+    ) -> None:
         """A graph keeps nothing of a corpus.
 
         Do not keep anything of a corpus in `self`, and draw no random numbers in `build`.
@@ -83,11 +94,14 @@ class FactorGraphSuite:
             np.testing.assert_array_equal(a, b)
         np.testing.assert_array_equal(structure.parts, again.parts)
 
-    def test_gold_is_an_output(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
+    def test_gold_is_an_output(
+        self, graph: FactorGraph, encoded: Encoded, structure: Structure
+    ) -> None:
         """The gold indicators are those of one of the outputs.
 
-        Compare what `gold` returns with the list of the kind (`StructureKind.vertices`): all parts of the gold
-        output, of every group, counted from the first part of their instance, with the right counts in tied groups.
+        Compare what `gold` returns with the list of the kind (`StructureKind.vertices`): all parts
+        of the gold output, of every group, counted from the first part of their instance, with the
+        right counts in tied groups.
         """
         gold = graph.gold(encoded, structure)
         for i, size in enumerate(np.diff(structure.parts)):
@@ -95,7 +109,8 @@ class FactorGraphSuite:
             assert (vertices == z).all(axis=1).sum() == 1
 
     def test_views(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """A view is read from an untied group, and outputs that differ in the parts of the group have different views.
+        """A view is read from an untied group, and outputs that differ in the parts of the group
+        have different views.
 
         Name in `views` an untied group, and read all of its parts in `view`.
         """
@@ -105,27 +120,40 @@ class FactorGraphSuite:
             vertices = self.outputs(structure, 0)
             begins, offsets = structure.spans(group)
             own = vertices[:, begins[0] : begins[0] + offsets[1]]
-            views = [self._view_of_first(graph, name, encoded, structure, vertex) for vertex in vertices[:200]]
+            views = [
+                self._view_of_first(graph, name, encoded, structure, vertex)
+                for vertex in vertices[:200]
+            ]
             assert len({str(view) for view in views}) == len(np.unique(own[:200], axis=0))
 
-    def test_view_of_gold_is_gold(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
+    def test_view_of_gold_is_gold(
+        self, graph: FactorGraph, encoded: Encoded, structure: Structure
+    ) -> None:
         """The view of the gold output is what the corpus says, where views are labels or heads.
 
         `view` must undo `gold`: label numbers for `labels`, head and relation for `heads`.
         """
         gold = graph.gold(encoded, structure)
         if "labels" in graph.views:
-            np.testing.assert_array_equal(graph.view("labels", encoded, structure, gold), encoded.gold)
-        if "heads" in graph.views and isinstance(encoded, EncodedTrees) and encoded.heads is not None:
+            np.testing.assert_array_equal(
+                graph.view("labels", encoded, structure, gold), encoded.gold
+            )
+        if (
+            "heads" in graph.views
+            and isinstance(encoded, EncodedTrees)
+            and encoded.heads is not None
+        ):
             heads, relations = graph.view("heads", encoded, structure, gold).T
             np.testing.assert_array_equal(heads, self._gold_heads(encoded))
             np.testing.assert_array_equal(relations, encoded.gold if graph.traits.labeled else -1)
 
-    def test_outputs_survive_their_views(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
+    def test_outputs_survive_their_views(
+        self, graph: FactorGraph, encoded: Encoded, structure: Structure
+    ) -> None:
         """A corpus whose gold is the view of an output has the gold parts of this output.
 
-        `view` and `gold` must agree: the gold parts of a corpus whose gold is a view are those of the output that was
-        viewed.
+        `view` and `gold` must agree: the gold parts of a corpus whose gold is a view are those of
+        the output that was viewed.
         """
         sets = {"labels": self._with_labels, "heads": self._with_heads}
         for name in graph.views.keys() & sets.keys():
@@ -135,18 +163,25 @@ class FactorGraphSuite:
                 again = graph.gold(sets[name](encoded, view), structure)
                 np.testing.assert_array_equal(dense(again, 0, len(vertex)), vertex)
 
-    def test_gold_that_is_known_in_part(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """The allowed outputs are those that agree with what is known; a variable that does not costs its weight.
+    def test_gold_that_is_known_in_part(
+        self, graph: FactorGraph, encoded: Encoded, structure: Structure
+    ) -> None:
+        """The allowed outputs are those that agree with what is known; a variable that does not
+        costs its weight.
 
-        Return from `allowed` the parts of each variable and those of them that gold may have; raise ConfigError where
-        the graph cannot.
+        Return from `allowed` the parts of each variable and those of them that gold may have; raise
+        ConfigError where the graph cannot.
         """
         generator, count = np.random.default_rng(1), int(encoded.offsets[-1])
         assert encoded.gold is not None
         allowed = generator.random((count, len(encoded.labels))) < 0.5
         allowed[np.arange(count), encoded.gold] = True
         allowed[generator.random(count) < 0.3] = True
-        free: Any = {"free_heads": generator.random(count) < 0.5} if isinstance(encoded, EncodedTrees) else {}
+        free: Any = (
+            {"free_heads": generator.random(count) < 0.5}
+            if isinstance(encoded, EncodedTrees)
+            else {}
+        )
         partial = replace(encoded, gold_sets=allowed, **free)
         try:
             targets = graph.targets(partial, structure)
@@ -158,8 +193,12 @@ class FactorGraphSuite:
         size = int(structure.parts[1])
         least = dense(cost, 0, size) @ dense(gold, 0, size)
         for vertex in self.outputs(structure, 0)[:500]:
-            right = self._agrees(partial, np.asarray(self._view_of_first(graph, view, encoded, structure, vertex)))[:n]
-            assert vertex @ dense(cost, 0, size) - least == pytest.approx(weights[:n][~right].sum(), abs=1e-12)
+            right = self._agrees(
+                partial, np.asarray(self._view_of_first(graph, view, encoded, structure, vertex))
+            )[:n]
+            assert vertex @ dense(cost, 0, size) - least == pytest.approx(
+                weights[:n][~right].sum(), abs=1e-12
+            )
             if not targets.sets[0]:
                 assert right.all() == (vertex == dense(targets.points, 0, size)).all()
                 continue
@@ -170,7 +209,9 @@ class FactorGraphSuite:
             assert right.all() == (vertex[outside] == 0).all()
 
     def _agrees(self, encoded: Encoded, view: Array) -> Array:
-        """Of every variable whether its label, or its head and relation, is one that gold may have."""
+        """Of every variable whether its label, or its head and relation, is one that gold may
+        have.
+        """
         assert encoded.gold_sets is not None
         if not isinstance(encoded, EncodedTrees):
             return np.asarray(encoded.gold_sets[np.arange(len(view)), view])
@@ -182,7 +223,9 @@ class FactorGraphSuite:
     def _gold_heads(self, encoded: EncodedTrees) -> Array:
         """Gold heads as views have them: 0 for the root, else counted from 1."""
         assert encoded.heads is not None
-        position = np.arange(len(encoded.heads)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+        position = np.arange(len(encoded.heads)) - np.repeat(
+            encoded.offsets[:-1], np.diff(encoded.offsets)
+        )
         return np.where(encoded.heads == position, 0, encoded.heads + 1)
 
     def _with_labels(self, encoded: Encoded, view: Array) -> Encoded:
@@ -195,17 +238,24 @@ class FactorGraphSuite:
         gold = np.where(relations < 0, encoded.gold, relations)
         return replace(encoded, heads=heads.astype(np.int32), gold=gold.astype(np.int32))
 
-    def _view_of_first(self, graph: FactorGraph, name: str, encoded: Encoded, structure: Structure, vertex: Array) -> Any:
+    def _view_of_first(
+        self, graph: FactorGraph, name: str, encoded: Encoded, structure: Structure, vertex: Array
+    ) -> Any:
         """The view of one output of the first instance, beside the gold outputs of all others."""
         gold, parts = graph.gold(encoded, structure), np.flatnonzero(vertex)
         offsets = np.concatenate([[0], gold.offsets[1:] - gold.offsets[1] + len(parts)])
         after = slice(int(gold.offsets[1]), None)
         outputs = SparseVectors(
-            offsets, np.concatenate([parts, gold.parts[after]]).astype(np.int32),
+            offsets,
+            np.concatenate([parts, gold.parts[after]]).astype(np.int32),
             np.concatenate([vertex[parts], gold.values[after]]),
-        )  # fmt: skip
+        )
         view = graph.view(name, encoded, structure, outputs)
-        return [np.asarray(one).tolist() for one in view] if isinstance(view, tuple) else np.asarray(view).tolist()
+        return (
+            [np.asarray(one).tolist() for one in view]
+            if isinstance(view, tuple)
+            else np.asarray(view).tolist()
+        )
 
     def test_active(self, structure: Structure) -> None:
         """No output has more parts than the structure says.
@@ -216,26 +266,32 @@ class FactorGraphSuite:
             assert (self.outputs(structure, i) != 0).sum(axis=1).max() <= structure.most_active
 
     def test_cost(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """Outputs that miss the gold part of some units, by default variables, cost the sum of their weights, gold nothing.
+        """Outputs that miss the gold part of some units, by default variables, cost the sum of
+        their weights, gold nothing.
 
-        Compare `cost` with the role's gold parts: an output costs the weights of the units, as `counted` lists them, whose gold
-        part it misses, gold nothing.
+        Compare `cost` with the role's gold parts: an output costs the weights of the units, as
+        `counted` lists them, whose gold part it misses, gold nothing.
         """
         ends = np.cumsum([0, *graph.counted("variable", encoded).lengths])
         weights = np.random.default_rng(0).uniform(0.5, 2.0, int(ends[-1]))
         gold, cost = graph.gold(encoded, structure), graph.cost(encoded, structure, weights)
         for i, size in enumerate(np.diff(structure.parts)):
-            z, p, vertices = dense(gold, i, int(size)), dense(cost, i, int(size)), self.outputs(structure, i)
+            z, p, vertices = (
+                dense(gold, i, int(size)),
+                dense(cost, i, int(size)),
+                self.outputs(structure, i),
+            )
             costs, most = vertices @ p - z @ p, weights[slice(*ends[i : i + 2])].sum()
             assert costs.min() == pytest.approx(0.0, abs=1e-12)
             assert costs.max() <= most + 1e-12
             np.testing.assert_allclose(costs[(vertices == z).all(axis=1)], 0.0, atol=1e-12)
 
     def test_positional(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """Where it has closed forms, asked for positions it ties no parts, and the gold output is still one.
+        """Where it has closed forms, asked for positions it ties no parts, and the gold output is
+        still one.
 
-        Set `closed_forms` in `traits` where, and only where, `calculus` is given; and tie no parts where `build` is
-        asked for positions.
+        Set `closed_forms` in `traits` where, and only where, `calculus` is given; and tie no parts
+        where `build` is asked for positions.
         """
         assert graph.traits.closed_forms == (graph.calculus is not None)
         if graph.calculus is None:

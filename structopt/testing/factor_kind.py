@@ -1,4 +1,6 @@
-"""What every kind of factor promises: rows and compiled functions that agree with the configurations that it allows."""
+"""What every kind of factor promises: rows and compiled functions that agree with the
+configurations that it allows.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ LIMIT = 1e5
 
 
 class OneFactor(NamedTuple):
-    """A small factor: parts of each linked variable (1: binary), number of private parts, and extra numbers."""
+    """A small factor: parts of each linked variable (1: binary), number of private parts, and extra
+    numbers.
+    """
 
     widths: tuple[int, ...]
     privates: int = 0
@@ -42,7 +46,9 @@ class FactorKindSuite:
 
     @pytest.fixture
     def configurations(self, kind: FactorKind, factor: OneFactor) -> Array:
-        """All that the factor allows: linked parts and private parts, shape (configurations, parts)."""
+        """All that the factor allows: linked parts and private parts, shape (configurations,
+        parts).
+        """
         listed = []
         for x in _states(factor):
             private = np.zeros(factor.privates)
@@ -58,21 +64,25 @@ class FactorKindSuite:
             s[generator.integers(len(s))] = -inf
         return np.asarray(s)
 
-    def test_some_configurations_are_allowed(self, kind: FactorKind, factor: OneFactor, configurations: Array) -> None:
+    def test_some_configurations_are_allowed(
+        self, kind: FactorKind, factor: OneFactor, configurations: Array
+    ) -> None:
         """Not none; and a kind that says that it is not hard allows all.
 
-        Let `extend` return True for configurations that are allowed; of a kind that allows all of them set `hard =
-        False`.
+        Let `extend` return True for configurations that are allowed; of a kind that allows all of
+        them set `hard = False`.
         """
         assert len(configurations) > 0
         assert kind.hard or len(configurations) == len(_states(factor))
 
     @SEEDS
-    def test_rows(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int) -> None:
+    def test_rows(
+        self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int
+    ) -> None:
         """The best integral point is the best configuration, and the best of all points no worse.
 
-        Compare `describe` with `extend`: integral points of the rows must be the allowed configurations, private
-        parts included.
+        Compare `describe` with `extend`: integral points of the rows must be the allowed
+        configurations, private parts included.
         """
         _skip_without(kind, FactorAbility.ROWS)
         s = np.maximum(self.scores(factor, seed), -50.0)
@@ -80,10 +90,13 @@ class FactorKindSuite:
         assert _best_point(kind, factor, s, True) == pytest.approx(best, abs=1e-6)
         assert _best_point(kind, factor, s, False) >= best - 1e-6
 
-    def test_compiled_configurations(self, kind: FactorKind, factor: OneFactor, configurations: Array) -> None:
+    def test_compiled_configurations(
+        self, kind: FactorKind, factor: OneFactor, configurations: Array
+    ) -> None:
         """The kernel allows the same states, and writes the same private parts.
 
-        Compare `kernels.extend` with `extend`: both must allow the same states, and set the same private parts.
+        Compare `kernels.extend` with `extend`: both must allow the same states, and set the same
+        private parts.
         """
         _skip_without(kind, FactorAbility.MAXIMUM)
         extra, listed = _numbers(factor)[1], []
@@ -94,17 +107,22 @@ class FactorKindSuite:
         np.testing.assert_array_equal(listed, configurations)
 
     @SEEDS
-    def test_maximum(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int) -> None:
+    def test_maximum(
+        self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int
+    ) -> None:
         """Value and configuration are the best; those of a relaxed kind the best point of its rows.
 
-        `kernels.maximum` must return the best score of an allowed configuration (-inf where none is possible), and
-        write its parts; of a kind that is `relaxed` the same over the polytope of `describe`.
+        `kernels.maximum` must return the best score of an allowed configuration (-inf where none is
+        possible), and write its parts; of a kind that is `relaxed` the same over the polytope of
+        `describe`.
         """
         _skip_without(kind, FactorAbility.MAXIMUM)
         s = self.scores(factor, seed)
         value, z = _call(kind, kind.kernels.maximum, factor, s)
         if kind.relaxed:
-            assert value == pytest.approx(_best_point(kind, factor, np.maximum(s, -50.0), False), abs=1e-7)
+            assert value == pytest.approx(
+                _best_point(kind, factor, np.maximum(s, -50.0), False), abs=1e-7
+            )
             assert np.where(z > 0, s, 0.0) @ z == pytest.approx(value)
             return
         scores = _scores(configurations, s)
@@ -113,11 +131,13 @@ class FactorKindSuite:
             assert (configurations[np.isclose(scores, value)] == z).all(axis=1).any()
 
     @SEEDS
-    def test_marginals(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int) -> None:
+    def test_marginals(
+        self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int
+    ) -> None:
         """The log of the sum over all configurations, and their marginals.
 
-        `kernels.marginals` must return the log of the sum of exp(score) over the allowed configurations, and write
-        their marginals.
+        `kernels.marginals` must return the log of the sum of exp(score) over the allowed
+        configurations, and write their marginals.
         """
         _skip_without(kind, FactorAbility.MARGINALS)
         s = self.scores(factor, seed)
@@ -130,53 +150,79 @@ class FactorKindSuite:
 
     @SEEDS
     @pytest.mark.parametrize("hot", [False, True])
-    def test_messages(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int, hot: bool) -> None:
+    def test_messages(
+        self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int, hot: bool
+    ) -> None:
         """What the factor says of each variable without what that says itself.
 
-        `kernels.messages` must leave out the scores of the variable itself, and for wider variables be relative to the
-        largest, within +-1e5.
+        `kernels.messages` must leave out the scores of the variable itself, and for wider variables
+        be relative to the largest, within +-1e5.
         """
         _skip_without(kind, FactorAbility.MESSAGES)
         s, shared = np.maximum(self.scores(factor, seed), -50.0), sum(factor.widths)
         scratch, out = _scratch(kind, factor), np.zeros(shared)
-        assert kind.kernels.messages(_numbers(factor)[1], s[:shared].copy(), s[shared:].copy(), hot, out, *scratch)
+        assert kind.kernels.messages(
+            _numbers(factor)[1], s[:shared].copy(), s[shared:].copy(), hot, out, *scratch
+        )
         first = 0
         for width in factor.widths:
             rest = s.copy()
             rest[first : first + width] = 0.0
             scores = configurations @ rest
-            weights = [_total(scores[configurations[:, r] > 0], hot) for r in range(first, first + width)]
+            weights = [
+                _total(scores[configurations[:, r] > 0], hot) for r in range(first, first + width)
+            ]
             off = _total(scores[configurations[:, first] == 0], hot) if width == 1 else max(weights)
-            np.testing.assert_allclose(out[first : first + width], np.clip(np.array(weights) - off, -LIMIT, LIMIT), atol=1e-6)
+            np.testing.assert_allclose(
+                out[first : first + width],
+                np.clip(np.array(weights) - off, -LIMIT, LIMIT),
+                atol=1e-6,
+            )
             first += width
-
 
     @SEEDS
     @pytest.mark.parametrize("eta", [0.3, 1.0, 5.0])
-    def test_project(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int, eta: float) -> None:
+    def test_project(
+        self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int, eta: float
+    ) -> None:
         """No point of the hull is better along the gradient at the answer, which is in it.
 
-        `kernels.project` must write the q and c of max a^T q + p^T c / eta - ||q||^2 / 2 over the convex hull of the
-        configurations, or of a kind that is `relaxed` over the polytope of `describe`.
+        `kernels.project` must write the q and c of max a^T q + p^T c / eta - ||q||^2 / 2 over the
+        convex hull of the configurations, or of a kind that is `relaxed` over the polytope of
+        `describe`.
         """
         if kind.kernels.project is None:
             pytest.skip(f"{type(kind).__name__} brings no projection")
-        s, shared, x = self.scores(factor, seed), sum(factor.widths), np.full(sum(factor.widths) + factor.privates, 7.0)
+        s, shared, x = (
+            self.scores(factor, seed),
+            sum(factor.widths),
+            np.full(sum(factor.widths) + factor.privates, 7.0),
+        )
         s[shared:] = np.maximum(s[shared:], -50.0)
         own = s[:shared].copy(), s[shared:].copy(), eta, x[:shared], x[shared:]
         assert kind.kernels.project(_numbers(factor)[1], *own, *_scratch(kind, factor))
         slope = np.concatenate([np.maximum(s[:shared], -50.0) - x[:shared], s[shared:] / eta])
-        best = _best_point(kind, factor, slope, False) if kind.relaxed else (configurations @ slope).max()
+        best = (
+            _best_point(kind, factor, slope, False)
+            if kind.relaxed
+            else (configurations @ slope).max()
+        )
         assert slope @ x == pytest.approx(best, abs=1e-7)
         generator = np.random.default_rng(seed)
         for other in generator.normal(size=(20, len(s))):
-            most = _best_point(kind, factor, other, False) if kind.relaxed else (configurations @ other).max()
+            most = (
+                _best_point(kind, factor, other, False)
+                if kind.relaxed
+                else (configurations @ other).max()
+            )
             assert other @ x <= most + 1e-7
 
 
 def _states(factor: OneFactor) -> list[Array]:
     """All joint states of the linked variables, by their parts."""
-    one = [[np.zeros(1), np.ones(1)] if width == 1 else list(np.eye(width)) for width in factor.widths]
+    one = [
+        [np.zeros(1), np.ones(1)] if width == 1 else list(np.eye(width)) for width in factor.widths
+    ]
     return [np.concatenate(states) for states in product(*one)]
 
 
@@ -223,12 +269,19 @@ def _best_point(kind: FactorKind, factor: OneFactor, s: Array, integral: bool) -
     rows.add(-inf, inf, (np.zeros(1, np.int64), np.zeros(1, np.int64), 1.0), count=1)
     for first, width in zip(begins, factor.widths, strict=False):
         if width > 1:
-            rows.add(1.0, 1.0, (np.zeros(width, np.int64), np.arange(first, first + width), 1.0), count=1)
+            rows.add(
+                1.0, 1.0, (np.zeros(width, np.int64), np.arange(first, first + width), 1.0), count=1
+            )
     kind.describe(rows, np.arange(shared), np.arange(shared, len(s)), widths, extra)
     polytope = rows.polytope(shared)
     costs, columns = np.zeros(rows.columns), np.arange(rows.columns)
     costs[: len(s)] = -s
     constraint = LinearConstraint(polytope.matrix, polytope.lower, polytope.upper)
-    solution = milp(costs, integrality=integral & (columns < shared), bounds=Bounds(0, 1), constraints=constraint)
+    solution = milp(
+        costs,
+        integrality=integral & (columns < shared),
+        bounds=Bounds(0, 1),
+        constraints=constraint,
+    )
     assert solution.status == 0, solution.message
     return -float(solution.fun)

@@ -20,7 +20,9 @@ MOST = 100_000
 """The most outputs that are listed of an instance."""
 
 
-def run(solve: Any, structure: Structure, i: int, s: Array, temperature: float) -> tuple[float, Array]:
+def run(
+    solve: Any, structure: Structure, i: int, s: Array, temperature: float
+) -> tuple[float, Array]:
     """Value and (sub)gradient of one instance, from scratch; the scores are left as they are."""
     z = np.zeros(len(s))
     memory = np.zeros(int(structure.memory[i + 1] - structure.memory[i]))
@@ -30,20 +32,32 @@ def run(solve: Any, structure: Structure, i: int, s: Array, temperature: float) 
 
 def finite_differences(value: Any, s: Array, step: float = 1e-5) -> Array:
     """Central differences of a function along every coordinate."""
-    return np.array([(value(s + step * e) - value(s - step * e)) / (2 * step) for e in np.eye(len(s))])
+    return np.array(
+        [(value(s + step * e) - value(s - step * e)) / (2 * step) for e in np.eye(len(s))]
+    )
 
 
-def best_listed(k_best: Any, structure: Structure, i: int, s: Array, count: int) -> tuple[Array, Array]:
-    """Scores and part vectors of the k best outputs of one instance, shapes (outputs,) and (outputs, parts), from scratch.
+def best_listed(
+    k_best: Any, structure: Structure, i: int, s: Array, count: int
+) -> tuple[Array, Array]:
+    """Scores and part vectors of the k best outputs of one instance, shapes (outputs,) and
+    (outputs, parts), from scratch.
 
-    What the kernel writes is checked: it keeps within the room that `Structure.most_active` leaves, and lists no part twice.
+    What the kernel writes is checked: it keeps within the room that `Structure.most_active` leaves,
+    and lists no part twice.
     """
     room, spare = count * structure.most_active, 3
     values, offsets = np.full(count, np.nan), np.full(count + 1, -1, np.int64)
     parts, counts = np.full(room + spare, -7, np.int32), np.full(room + spare, np.nan)
     work = Record(*(buffer.copy() for buffer in structure.work))
-    listed = int(k_best(structure.record, i, s.copy(), count, values, offsets, parts[:room], counts[:room], work))
-    assert (parts[room:] == -7).all() and np.isnan(counts[room:]).all(), "the kernel writes beyond its room"
+    listed = int(
+        k_best(
+            structure.record, i, s.copy(), count, values, offsets, parts[:room], counts[:room], work
+        )
+    )
+    assert (parts[room:] == -7).all() and np.isnan(counts[room:]).all(), (
+        "the kernel writes beyond its room"
+    )
     assert offsets[0] == 0
     assert (np.diff(offsets[: listed + 1]) <= structure.most_active).all()
     vectors = np.zeros((listed, len(s)))
@@ -93,17 +107,23 @@ class InferenceSuite:
     def scores(self, structure: Structure) -> list[tuple[int, Array]]:
         """Draw scores for every instance."""
         generator, sizes = np.random.default_rng(0), np.diff(structure.parts)
-        return [(i, scale * generator.normal(size=int(k))) for scale in self.scales for i, k in enumerate(sizes)]
+        return [
+            (i, scale * generator.normal(size=int(k)))
+            for scale in self.scales
+            for i, k in enumerate(sizes)
+        ]
 
     def temperatures(self, abilities: Ability) -> tuple[float, ...]:
         """List the temperatures at which the inference works."""
         return (0.0,) * (Ability.MAP in abilities) + TEMPERATURES * (Ability.MARGINALS in abilities)
 
-    def test_value(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+    def test_value(
+        self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability
+    ) -> None:
         """Exact values equal the listing's; upper bounds are not below it.
 
-        Compute the maximum at temperature 0 and the log-partition function above, hard constraints kept; or do not
-        promise `EXACT` or `UPPER` in `provides`.
+        Compute the maximum at temperature 0 and the log-partition function above, hard constraints
+        kept; or do not promise `EXACT` or `UPPER` in `provides`.
         """
         for i, s in scores:
             for temperature in self.temperatures(abilities):
@@ -114,38 +134,48 @@ class InferenceSuite:
                 elif Ability.UPPER in abilities:
                     assert value >= expected - self.tolerance * max(1.0, abs(expected))
 
-    def test_exact_marginals(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+    def test_exact_marginals(
+        self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability
+    ) -> None:
         """Exact marginals equal the listing's.
 
-        Write the marginals of all parts into `z`, at temperature 0 the indicators of the best output; or do not
-        promise `EXACT`.
+        Write the marginals of all parts into `z`, at temperature 0 the indicators of the best
+        output; or do not promise `EXACT`.
         """
         if Ability.EXACT not in abilities:
             pytest.skip("not exact")
         for i, s in scores:
             for temperature in self.temperatures(abilities):
-                z, expected = (run(k.solve, structure, i, s, temperature)[1] for k in (kernels, reference))
+                z, expected = (
+                    run(k.solve, structure, i, s, temperature)[1] for k in (kernels, reference)
+                )
                 np.testing.assert_allclose(z, expected, atol=10 * self.tolerance)
 
-    def test_marginals_are_the_gradient(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+    def test_marginals_are_the_gradient(
+        self, kernels: Any, structure: Structure, scores: Any, abilities: Ability
+    ) -> None:
         """Marginals equal central differences of the value.
 
-        Write the derivative of the value by every score into `z`, tied parts as expected counts; or do not promise
-        `MARGINALS`.
+        Write the derivative of the value by every score into `z`, tied parts as expected counts; or
+        do not promise `MARGINALS`.
         """
         if Ability.MARGINALS not in abilities:
             pytest.skip("no marginals")
         for i, s in scores[: len(structure)]:
             for temperature in TEMPERATURES:
                 z = run(kernels.solve, structure, i, s, temperature)[1]
-                slopes = finite_differences(lambda x, i=i, t=temperature: run(kernels.solve, structure, i, x, t)[0], s)
+                slopes = finite_differences(
+                    lambda x, i=i, t=temperature: run(kernels.solve, structure, i, x, t)[0], s
+                )
                 np.testing.assert_allclose(z, slopes, atol=1e-6)
 
-    def test_entropy(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+    def test_entropy(
+        self, kernels: Any, structure: Structure, scores: Any, abilities: Ability
+    ) -> None:
         """H(z) = (value - s^T z) / temperature is not negative.
 
-        Value and marginals must belong together: value = s^T z + temperature * H(z), H >= 0. Check what the
-        temperature divides.
+        Value and marginals must belong together: value = s^T z + temperature * H(z), H >= 0. Check
+        what the temperature divides.
         """
         if Ability.MARGINALS | Ability.CONVEX not in abilities:
             pytest.skip("no marginals of a convex function")
@@ -154,25 +184,33 @@ class InferenceSuite:
                 value, z = run(kernels.solve, structure, i, s, temperature)
                 assert (value - s @ z) / temperature >= -1e-8
 
-    def test_cooling(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+    def test_cooling(
+        self, kernels: Any, structure: Structure, scores: Any, abilities: Ability
+    ) -> None:
         """The value tends to the best score as the temperature falls, and never rises on the way.
 
-        Divide scores by the temperature first, and multiply the log-partition function by it afterwards.
+        Divide scores by the temperature first, and multiply the log-partition function by it
+        afterwards.
         """
         if Ability.MAP | Ability.MARGINALS | Ability.EXACT not in abilities:
             pytest.skip("not exact, or not both a maximiser and marginals")
         for i, s in scores:
             best, vertex = run(kernels.solve, structure, i, s, 0.0)
             values = [run(kernels.solve, structure, i, s, t)[0] for t in (3.0, 1.0, 0.1, 1e-3)]
-            assert all(b <= a + self.tolerance * max(1.0, abs(a)) for a, b in zip(values, [*values[1:], best], strict=True))
+            assert all(
+                b <= a + self.tolerance * max(1.0, abs(a))
+                for a, b in zip(values, [*values[1:], best], strict=True)
+            )
             assert values[-1] == pytest.approx(best, abs=0.1)
             assert s @ vertex == pytest.approx(best, rel=self.tolerance, abs=self.tolerance)
 
-    def test_convex(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+    def test_convex(
+        self, kernels: Any, structure: Structure, scores: Any, abilities: Ability
+    ) -> None:
         """The value at a midpoint is at most the mean of the values at its ends.
 
-        The value must be a convex function of the scores, the same at every call; or do not promise `CONVEX` in
-        `provides`.
+        The value must be a convex function of the scores, the same at every call; or do not promise
+        `CONVEX` in `provides`.
         """
         if Ability.CONVEX not in abilities:
             pytest.skip("not convex")
@@ -180,13 +218,18 @@ class InferenceSuite:
         for i, a in scores:
             b = generator.normal(size=len(a))
             for temperature in self.temperatures(abilities):
-                left, right, middle = (run(kernels.solve, structure, i, s, temperature)[0] for s in (a, b, (a + b) / 2))
+                left, right, middle = (
+                    run(kernels.solve, structure, i, s, temperature)[0] for s in (a, b, (a + b) / 2)
+                )
                 assert middle <= (left + right) / 2 + 1e-8
 
-    def test_extremes(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+    def test_extremes(
+        self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability
+    ) -> None:
         """Scores of +-1e4 do not overflow.
 
-        Add and subtract scores in logarithms with the largest taken out first; never subtract what was added before.
+        Add and subtract scores in logarithms with the largest taken out first; never subtract what
+        was added before.
         """
         if Ability.EXACT not in abilities:
             pytest.skip("not exact")
@@ -199,7 +242,9 @@ class InferenceSuite:
                 assert value == pytest.approx(expected, rel=1e-9)
                 np.testing.assert_allclose(z, marginals, atol=1e-7)
 
-    def test_hard_constraints(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+    def test_hard_constraints(
+        self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability
+    ) -> None:
         """What no output contains has no mass, whatever its score.
 
         Give parts that no output has the score -inf before anything else, and mass 0.
@@ -211,10 +256,13 @@ class InferenceSuite:
                 z = run(kernels.solve, structure, i, tempting, temperature)[1]
                 np.testing.assert_allclose(z[~possible], 0.0, atol=self.tolerance)
 
-    def test_k_best(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+    def test_k_best(
+        self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability
+    ) -> None:
         """K-best lists are the beginning of the sorted listing, without duplicates.
 
-        List the best outputs, best first, each once, and fewer where there are fewer; or do not promise `K_BEST`.
+        List the best outputs, best first, each once, and fewer where there are fewer; or do not
+        promise `K_BEST`.
         """
         if Ability.K_BEST not in abilities:
             pytest.skip("no k-best lists")
@@ -223,14 +271,19 @@ class InferenceSuite:
                 (values, outputs), (expected, reference_outputs) = (
                     best_listed(one.k_best, structure, i, s, count) for one in (kernels, reference)
                 )
-                np.testing.assert_allclose(values, expected, rtol=self.tolerance, atol=self.tolerance)
+                np.testing.assert_allclose(
+                    values, expected, rtol=self.tolerance, atol=self.tolerance
+                )
                 assert len(np.unique(outputs, axis=0)) == len(outputs)
                 np.testing.assert_array_equal(outputs[:1], reference_outputs[:1])
 
-    def test_k_best_are_outputs(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+    def test_k_best_are_outputs(
+        self, kernels: Any, structure: Structure, scores: Any, abilities: Ability
+    ) -> None:
         """Listed parts are an output's, with the score that it is listed with.
 
-        Write all parts of each output, tied ones with their counts, and the score that they sum up to.
+        Write all parts of each output, tied ones with their counts, and the score that they sum up
+        to.
         """
         if Ability.K_BEST not in abilities or structure.kind.vertices is None:
             pytest.skip("no k-best lists, or no list of outputs")
@@ -240,10 +293,14 @@ class InferenceSuite:
                 assert s @ z == pytest.approx(value, rel=self.tolerance, abs=self.tolerance)
                 assert (vertices == z).all(axis=1).sum() == 1
 
-    def test_restricted(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """Parts with the score -inf are in no answer: exact inferences answer as the listing of all other outputs does.
+    def test_restricted(
+        self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability
+    ) -> None:
+        """Parts with the score -inf are in no answer: exact inferences answer as the listing of all
+        other outputs does.
 
-        Treat the score -inf as forbidden: sums in logarithms must stay -inf, and no such part may be in the answer.
+        Treat the score -inf as forbidden: sums in logarithms must stay -inf, and no such part may
+        be in the answer.
         """
         if structure.kind.vertices is None:
             pytest.skip("no list of outputs")

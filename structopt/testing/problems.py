@@ -75,11 +75,18 @@ def random_encoded(
     table = _random_table(generator, int(offsets[-1]), attributes, values)
     tables = {"label": table}
     if anchored:
-        tables["transition"] = _random_table(generator, int(offsets[-1]) - len(lengths), attributes, values)
+        tables["transition"] = _random_table(
+            generator, int(offsets[-1]) - len(lengths), attributes, values
+        )
     last, forbidden = labels - 1, labels > 1 and constrained
     starts, pairs = ((last,), ((last, last),)) if forbidden else ((), ())
     ends = (0,) if forbidden and labels > 2 else ()
-    gold = np.concatenate([np.zeros(0, np.int32), *(_gold(generator, n, labels, starts, ends, pairs) for n in lengths)])
+    gold = np.concatenate(
+        [
+            np.zeros(0, np.int32),
+            *(_gold(generator, n, labels, starts, ends, pairs) for n in lengths),
+        ]
+    )
     allowed = None
     if partial:
         allowed = generator.random((len(gold), labels)) < 0.6
@@ -116,17 +123,24 @@ def random_trees(
     generator = np.random.default_rng([seed, labels, sum(lengths)])
     offsets = np.cumsum([0, *lengths]).astype(np.int64)
     draw = _projective_tree if projective else _tree
-    heads = np.concatenate([np.zeros(0, np.int32), *(draw(generator, n, single_root) for n in lengths)]).astype(np.int32)
+    heads = np.concatenate(
+        [np.zeros(0, np.int32), *(draw(generator, n, single_root) for n in lengths)]
+    ).astype(np.int32)
     codes = generator.integers(1, 6, (len(heads), len(columns))).astype(np.int32)
     gold = generator.integers(0, labels, len(heads)).astype(np.int32)
     kept = None
     if candidates:
         tokens = zip(heads.tolist(), np.repeat(lengths, lengths).tolist(), strict=True)
-        rows = [np.flatnonzero((generator.random(n) < 0.6) | (np.arange(n) == head)) for head, n in tokens]
+        rows = [
+            np.flatnonzero((generator.random(n) < 0.6) | (np.arange(n) == head))
+            for head, n in tokens
+        ]
         listed = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
         kept = np.cumsum([0, *map(len, rows)]).astype(np.int64), listed
     names = tuple(f"r{k}" for k in range(labels))
-    return EncodedTrees(offsets, {}, names, gold, columns=tuple(columns), codes=codes, heads=heads, candidates=kept)
+    return EncodedTrees(
+        offsets, {}, names, gold, columns=tuple(columns), codes=codes, heads=heads, candidates=kept
+    )
 
 
 def random_graphs(
@@ -149,8 +163,9 @@ def random_graphs(
     labels : int
         States of every variable.
     edges : str
-        ``complete``: between every two variables; ``chain``: between neighbours; ``grid``: between neighbours in a grid,
-        row by row, as nearly square as it can be, whose last row may be short.
+        ``complete``: between every two variables; ``chain``: between neighbours; ``grid``: between
+        neighbours in a grid, row by row, as nearly square as it can be, whose last row may be
+        short.
     attributes : int
         Size of the vocabulary.
     wide : bool
@@ -165,16 +180,23 @@ def random_graphs(
     listed = [_graph_edges(n, edges) for n in sizes]
     begin = np.cumsum([0, *map(len, listed)]).astype(np.int64)
     joined = np.array([edge for some in listed for edge in some], np.int32).reshape(-1, 2)
-    tables = {"label": _random_table(generator, len(sizes) if wide else int(offsets[-1]), attributes, values)}
+    tables = {
+        "label": _random_table(
+            generator, len(sizes) if wide else int(offsets[-1]), attributes, values
+        )
+    }
     if edge_attributes:
-        tables["edge"] = _random_table(generator, len(sizes) if wide else len(joined), edge_attributes, values)
+        tables["edge"] = _random_table(
+            generator, len(sizes) if wide else len(joined), edge_attributes, values
+        )
     gold = generator.integers(0, labels, int(offsets[-1])).astype(np.int32)
     names = tuple(f"y{k}" for k in range(labels))
     return EncodedGraphs(offsets, tables, names, gold, edges=(begin, joined), wide=wide)
 
 
 def with_open_gold(encoded: Encoded, seed: int = 0, share: float = 0.6) -> Encoded:
-    """Leave some of the gold labels, and of trees some of the heads, open; the gold outputs stay among the allowed ones.
+    """Leave some of the gold labels, and of trees some of the heads, open; the gold outputs stay
+    among the allowed ones.
 
     Parameters
     ----------
@@ -215,7 +237,15 @@ def make_problem(
     features: Scorer = AttributeRows(support)
     if isinstance(encoded, EncodedTrees):
         features = HashedTemplates(support, **(options or {}))
-    return Problem.of(encoded, graph, loss, inference, (scorer or features).fit, Settings(C, seed, variant, penalty), positional)
+    return Problem.of(
+        encoded,
+        graph,
+        loss,
+        inference,
+        (scorer or features).fit,
+        Settings(C, seed, variant, penalty),
+        positional,
+    )
 
 
 def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array:
@@ -240,7 +270,18 @@ def residual(problem: Problem, s: Array, i: int) -> tuple[float, Array]:
     messages = data.messages[data.memory[i] : data.memory[i + 1]]
     work = problem.space.work
     scratch = np.zeros(len(s)), np.zeros(len(s))
-    value = k.evaluate(k.solve, data.structure, data.target, data.parameters, i, s.copy(), r, *scratch, messages, work)
+    value = k.evaluate(
+        k.solve,
+        data.structure,
+        data.target,
+        data.parameters,
+        i,
+        s.copy(),
+        r,
+        *scratch,
+        messages,
+        work,
+    )
     return float(value), r
 
 
@@ -279,7 +320,9 @@ def gold_and_cost(problem: Problem, i: int, size: int) -> tuple[Array, Array]:
     return gold, cost
 
 
-def _random_table(generator: np.random.Generator, positions: int, size: int, values: bool) -> AttributeTable:
+def _random_table(
+    generator: np.random.Generator, positions: int, size: int, values: bool
+) -> AttributeTable:
     counts = generator.integers(0, 4, positions)
     ids = generator.integers(0, size, int(counts.sum())).astype(np.int32)
     offsets = np.cumsum([0, *counts]).astype(np.int64)
@@ -298,7 +341,9 @@ def _graph_edges(n: int, shape: str) -> list[tuple[int, int]]:
 
 
 def _tree(generator: np.random.Generator, n: int, single_root: bool) -> Array:
-    """Heads of a random tree: the tokens, in random order, choose one of those before them, or the root."""
+    """Heads of a random tree: the tokens, in random order, choose one of those before them, or the
+    root.
+    """
     order, heads = generator.permutation(n), np.arange(n)
     for k in range(1, n):
         chosen = int(generator.integers(0, k + (not single_root)))
@@ -312,9 +357,13 @@ def _projective_tree(generator: np.random.Generator, n: int, single_root: bool) 
     heads = np.arange(n)
 
     def attach(begin: int, end: int, head: int | None) -> None:
-        """Divide the tokens begin..end - 1 into runs, each with a modifier of `head` above its other tokens."""
+        """Divide the tokens begin..end - 1 into runs, each with a modifier of `head` above its
+        other tokens.
+        """
         while begin < end:
-            cut = end if head is None and single_root else int(generator.integers(begin + 1, end + 1))
+            cut = (
+                end if head is None and single_root else int(generator.integers(begin + 1, end + 1))
+            )
             m = int(generator.integers(begin, cut))
             heads[m] = m if head is None else head
             attach(begin, m, m)
@@ -325,9 +374,15 @@ def _projective_tree(generator: np.random.Generator, n: int, single_root: bool) 
     return heads
 
 
-def _gold(generator: np.random.Generator, n: int, labels: int, starts: Any, ends: Any, pairs: Any) -> Array:
+def _gold(
+    generator: np.random.Generator, n: int, labels: int, starts: Any, ends: Any, pairs: Any
+) -> Array:
     while True:
         y = generator.integers(0, labels, n)
-        broken = y[0] in starts or y[-1] in ends or any((int(a), int(b)) in pairs for a, b in zip(y[:-1], y[1:], strict=True))
+        broken = (
+            y[0] in starts
+            or y[-1] in ends
+            or any((int(a), int(b)) in pairs for a, b in zip(y[:-1], y[1:], strict=True))
+        )
         if not broken:
             return np.asarray(y, dtype=np.int32)

@@ -1,4 +1,6 @@
-"""Failures of contract suites in words: what the component was to promise, that it does not, and what to look at."""
+"""Failures of contract suites in words: what the component was to promise, that it does not, and
+what to look at.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ def promises(kind: str) -> Callable[[type], type]:
     Returns
     -------
     callable
-        Decorates the class of the suite. The first paragraph of a test's docstring says what holds, the second what to do
-        where it does not.
+        Decorates the class of the suite. The first paragraph of a test's docstring says what holds,
+        the second what to do where it does not.
     """
 
     def decorate(suite: type) -> type:
@@ -42,7 +44,10 @@ def _explained(kind: str, name: str, test: Any) -> Any:
         try:
             test(self, *arguments, **fixtures)
         except (AssertionError, pytest.fail.Exception) as error:
-            text = f"{name}: this {kind} breaks a promise of its contract: {promise}\n{remedy}\n{error}".rstrip()
+            text = (
+                f"{name}: this {kind} breaks a promise of its contract: {promise}\n{remedy}\n"
+                f"{error}".rstrip()
+            )
             raise AssertionError(text) from error
 
     return explained

@@ -1,4 +1,6 @@
-"""What every report of an experiment promises: tables that can be read, and verdicts with their evidence."""
+"""What every report of an experiment promises: tables that can be read, and verdicts with their
+evidence.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from structopt.testing.promises import promises
 
 @promises("report")
 class ReportSuite:
-    """Override `reporter` and `records`, finished runs such as the sweep of the experiment leaves."""
+    """Override `reporter` and `records`, finished runs such as the sweep of the experiment
+    leaves.
+    """
 
     @pytest.fixture
     def reporter(self) -> Any:
@@ -29,7 +33,9 @@ class ReportSuite:
         raise NotImplementedError("override the fixture `records` in the class of the test")
 
     @pytest.fixture(params=["small", "full"])
-    def report(self, request: pytest.FixtureRequest, reporter: Any, records: Sequence[RunRecord]) -> Report:
+    def report(
+        self, request: pytest.FixtureRequest, reporter: Any, records: Sequence[RunRecord]
+    ) -> Report:
         """Report on the runs, at either scale."""
         report: Report = reporter(records, request.param)
         return report
@@ -61,8 +67,8 @@ class ReportSuite:
     def test_is_written(self, report: Report, tmp_path: Path) -> None:
         """Markdown with every table, CSV, and the figure where there is one.
 
-        Return a `Report` of the package's own classes, whose tables are in its Markdown; `draw` only where there is a
-        figure.
+        Return a `Report` of the package's own classes, whose tables are in its Markdown; `draw`
+        only where there is a figure.
         """
         written = write(report, tmp_path).read_text(encoding="utf8")
         assert written.startswith(f"# {report.title}\n")

@@ -1,4 +1,6 @@
-"""What every scorer promises: scores of any instances in any order, their gradient, and a state that can be stored."""
+"""What every scorer promises: scores of any instances in any order, their gradient, and a state
+that can be stored.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ STEP, TOLERANCE = 1e-5, 1e-6  # of the central differences
 
 @promises("scorer")
 class ScorerContract:
-    """Override `scorer`, which makes a scorer that is not fitted; and `graph` and `encoded`, where sequences will not do."""
+    """Override `scorer`, which makes a scorer that is not fitted; and `graph` and `encoded`, where
+    sequences will not do.
+    """
 
     @pytest.fixture
     def scorer(self) -> Scorer:
@@ -39,7 +43,9 @@ class ScorerContract:
 
     @pytest.fixture(params=[False, True], ids=["ones", "values"])
     def encoded(self, request: Any) -> Encoded:
-        """Make a small corpus, instances of one variable among the others, and variables without attributes."""
+        """Make a small corpus, instances of one variable among the others, and variables without
+        attributes.
+        """
         return random_encoded(1, (3, 1, 2, 4, 1), values=request.param)
 
     @pytest.fixture
@@ -50,14 +56,16 @@ class ScorerContract:
     @pytest.fixture
     def weights(self, problem: Problem) -> Array:
         """Weights at which nothing is zero that may move."""
-        drawn = problem.scorer.initial(1) + 0.5 * np.random.default_rng(2).normal(size=problem.dimension)
+        drawn = problem.scorer.initial(1) + 0.5 * np.random.default_rng(2).normal(
+            size=problem.dimension
+        )
         return drawn if problem.scorer.support is None else drawn * problem.scorer.support
 
     def test_first_weights_come_from_the_seed(self, problem: Problem) -> None:
         """Same seed, same bits; they are finite, and zero where they may not move.
 
-        Draw the weights of `initial` from a generator with that seed alone, finite, and zero where `support` is
-        False.
+        Draw the weights of `initial` from a generator with that seed alone, finite, and zero where
+        `support` is False.
         """
         first, again = (problem.scorer.initial(3) for _ in range(2))
         np.testing.assert_array_equal(first, again)
@@ -65,11 +73,14 @@ class ScorerContract:
         assert np.isfinite(first).all()
         assert problem.scorer.covers(first)
 
-    def test_scores_are_those_of_the_instances_asked_for(self, problem: Problem, weights: Array) -> None:
-        """A vector of all parts of some instances, in their order; twice the same bits; of none, nothing.
+    def test_scores_are_those_of_the_instances_asked_for(
+        self, problem: Problem, weights: Array
+    ) -> None:
+        """A vector of all parts of some instances, in their order; twice the same bits; of none,
+        nothing.
 
-        Return the scores of the instances asked for, in that order, group by group; they must not depend on the other
-        instances.
+        Return the scores of the instances asked for, in that order, group by group; they must not
+        depend on the other instances.
         """
         parts, examples = problem.structure.parts, problem.examples
         whole = examples.scores(weights, np.arange(problem.m))
@@ -90,22 +101,35 @@ class ScorerContract:
         assert graphs is not None
         prepared, none = scorer.prepare(encoded, graphs(encoded)), np.zeros(0, np.int64)
         assert scorer.scores(weights, prepared, none).shape == (0,)
-        np.testing.assert_array_equal(scorer.pullback(weights, prepared, none, np.zeros(0)), np.zeros(problem.dimension))
+        np.testing.assert_array_equal(
+            scorer.pullback(weights, prepared, none, np.zeros(0)), np.zeros(problem.dimension)
+        )
 
     def test_pullback_is_the_slope_of_the_scores(self, problem: Problem, weights: Array) -> None:
-        """For any residuals r, the gradient of r^T s(theta) equals central differences along random directions.
+        """For any residuals r, the gradient of r^T s(theta) equals central differences along random
+        directions.
 
-        Return from `pullback` the derivative of r^T scores(theta) by all weights, at the same theta.
+        Return from `pullback` the derivative of r^T scores(theta) by all weights, at the same
+        theta.
         """
-        generator, examples, chosen = np.random.default_rng(5), problem.examples, np.arange(problem.m)[::2]
+        generator, examples, chosen = (
+            np.random.default_rng(5),
+            problem.examples,
+            np.arange(problem.m)[::2],
+        )
         r = generator.normal(size=len(examples.scores(weights, chosen)))
         gradient = problem.scorer.pullback(weights, examples.prepared, chosen, r)
         for direction in self._directions(problem, generator):
-            ahead, behind = (examples.scores(weights + sign * STEP * direction, chosen) for sign in (1, -1))
-            assert _slope(float(r @ ahead), float(r @ behind)) == _about(float(gradient @ direction))
+            ahead, behind = (
+                examples.scores(weights + sign * STEP * direction, chosen) for sign in (1, -1)
+            )
+            assert _slope(float(r @ ahead), float(r @ behind)) == _about(
+                float(gradient @ direction)
+            )
 
     def test_gradient_of_the_losses(self, problem: Problem, weights: Array) -> None:
-        """Through scores, inference and loss, the gradient equals central differences of the losses.
+        """Through scores, inference and loss, the gradient equals central differences of the
+        losses.
 
         Check `pullback` at the weights that it is given, not at those of an earlier call.
         """
@@ -118,11 +142,14 @@ class ScorerContract:
     def test_equal_noise_gives_equal_bits(self, problem: Problem, weights: Array) -> None:
         """In training, whatever is random in scores and gradient is drawn from the noise alone.
 
-        Seed the generator of `training` with `noise`, and with nothing else; leave no trace in later calls.
+        Seed the generator of `training` with `noise`, and with nothing else; leave no trace in
+        later calls.
         """
         chosen, found = np.arange(problem.m), []
         for noise in ((1, 2), (1, 3), (1, 2)):
-            scores, pullback = problem.scorer.training(weights, problem.examples.prepared, chosen, noise)
+            scores, pullback = problem.scorer.training(
+                weights, problem.examples.prepared, chosen, noise
+            )
             found.append((np.array(scores), np.array(pullback(np.ones(len(scores))))))
         for first, again in zip(found[0], found[2], strict=True):
             np.testing.assert_array_equal(first, again)
@@ -139,7 +166,8 @@ class ScorerContract:
         np.testing.assert_allclose(gradient, sum(one for _, one in batches), rtol=1e-9, atol=1e-12)
 
     def test_stores_all_that_it_learnt(self, problem: Problem, weights: Array) -> None:
-        """A stored state scores to the same bits; its values survive JSON, and its arrays have names without dots.
+        """A stored state scores to the same bits; its values survive JSON, and its arrays have
+        names without dots.
 
         Return from `state` JSON values and arrays that `restore` needs, and undo it there exactly.
         """
@@ -147,25 +175,34 @@ class ScorerContract:
         assert all("." not in name and name != "weights" for name in arrays)
         again = type(problem.scorer).restore(json.loads(json.dumps(layout)), arrays)
         assert again.dimension == problem.dimension
-        prepared, chosen = again.prepare(problem.examples.encoded, problem.structure), np.arange(problem.m)
-        np.testing.assert_array_equal(again.scores(weights, prepared, chosen), problem.examples.scores(weights, chosen))
+        prepared, chosen = (
+            again.prepare(problem.examples.encoded, problem.structure),
+            np.arange(problem.m),
+        )
+        np.testing.assert_array_equal(
+            again.scores(weights, prepared, chosen), problem.examples.scores(weights, chosen)
+        )
         np.testing.assert_array_equal(again.expand(again.compress(weights)), weights)
 
     def test_fitting_twice(self, scorer: Scorer, problem: Problem) -> None:
         """Equal corpora give equal layouts, and the scorer that was fitted is left as it was.
 
-        Return a new scorer from `fit`, or make all that it changes anew; draw no random numbers there.
+        Return a new scorer from `fit`, or make all that it changes anew; draw no random numbers
+        there.
         """
         structure = problem.structure
         again = scorer.fit(problem.examples.encoded, structure, problem.targets.points)
         assert json.dumps(again.state()[0]) == json.dumps(problem.scorer.state()[0])
         np.testing.assert_array_equal(again.initial(0), problem.scorer.initial(0))
 
-    def test_parts_are_made_of_weights_that_have_names(self, problem: Problem, weights: Array) -> None:
-        """Where scores are linear, every weight that the gold parts of the first instance read has a name.
+    def test_parts_are_made_of_weights_that_have_names(
+        self, problem: Problem, weights: Array
+    ) -> None:
+        """Where scores are linear, every weight that the gold parts of the first instance read has
+        a name.
 
-        Let `tables_of` say which rows and columns belong to which attribute and configuration, or find the names of weights that
-        parts share in `named`.
+        Let `tables_of` say which rows and columns belong to which attribute and configuration, or
+        find the names of weights that parts share in `named`.
         """
         scorer, examples, targets = problem.scorer, problem.examples, problem.targets
         if not isinstance(scorer, SparseFeatures):
@@ -180,10 +217,14 @@ class ScorerContract:
     def test_tables_have_every_weight_once(self, problem: Problem, weights: Array) -> None:
         """Where weights have tables, these are all there is, and weights can be made of them.
 
-        Give every weight a row and a column in `tables_of`, nothing else there but `absent`, and undo it in `vector_of`.
+        Give every weight a row and a column in `tables_of`, nothing else there but `absent`, and
+        undo it in `vector_of`.
         """
         scorer = problem.scorer
-        if not isinstance(scorer, SparseFeatures) or (tables := scorer.tables_of(np.arange(problem.dimension), -1)) is None:
+        if (
+            not isinstance(scorer, SparseFeatures)
+            or (tables := scorer.tables_of(np.arange(problem.dimension), -1)) is None
+        ):
             return
         numbers = np.concatenate([table.ravel() for table in tables.values()])
         np.testing.assert_array_equal(np.sort(numbers[numbers >= 0]), np.arange(problem.dimension))
@@ -191,7 +232,9 @@ class ScorerContract:
 
     def _directions(self, problem: Problem, generator: np.random.Generator) -> list[Array]:
         """Random directions in which weights may move."""
-        support = np.ones(problem.dimension) if problem.scorer.support is None else problem.scorer.support
+        support = (
+            np.ones(problem.dimension) if problem.scorer.support is None else problem.scorer.support
+        )
         return [generator.normal(size=problem.dimension) * support for _ in range(4)]
 
 

@@ -15,7 +15,9 @@ from structopt.testing.promises import promises
 
 @promises("tracker")
 class TrackerSuite:
-    """Override `tracker`, a function that makes a fresh one, and `broken`, one whose store cannot be written."""
+    """Override `tracker`, a function that makes a fresh one, and `broken`, one whose store cannot
+    be written.
+    """
 
     @pytest.fixture
     def tracker(self) -> Any:
@@ -24,7 +26,9 @@ class TrackerSuite:
 
     @pytest.fixture
     def broken(self) -> Any:
-        """Make a function that makes a tracker whose store cannot be written; None where that cannot be."""
+        """Make a function that makes a tracker whose store cannot be written; None where that
+        cannot be.
+        """
         return None
 
     @pytest.fixture
@@ -33,7 +37,10 @@ class TrackerSuite:
         folder, data = tmp_path / "run", tmp_path / "train.txt"
         folder.mkdir()
         data.write_text("a word\n", encoding="utf8")
-        config = {"task": {"name": "ner", "train": str(data), "limit": None}, "loss": {"name": "svm", "beta": float("inf")}}
+        config = {
+            "task": {"name": "ner", "train": str(data), "limit": None},
+            "loss": {"name": "svm", "beta": float("inf")},
+        }
         return Run(folder, config, {"train": data, "dev": tmp_path / "missing.txt"}, "ner-dca-svm")
 
     def test_a_run(self, tracker: Callable[[], Tracker], run: Run) -> None:
@@ -43,12 +50,16 @@ class TrackerSuite:
         """
         component = tracker()
         started = component.start(run)
-        passes = [component.log_epoch(epoch, {"train.loss": 1 / epoch, "dev.f1": 0.5}) for epoch in (1, 2)]
+        passes = [
+            component.log_epoch(epoch, {"train.loss": 1 / epoch, "dev.f1": 0.5}) for epoch in (1, 2)
+        ]
         component.log_model(run.folder / "model")
         assert [started, *passes, component.finish("FINISHED", {"dev.f1": 0.5})] == [None] * 4
 
     @pytest.mark.parametrize("status", ["FAILED", "KILLED"])
-    def test_a_run_that_ends_early(self, tracker: Callable[[], Tracker], run: Run, status: str) -> None:
+    def test_a_run_that_ends_early(
+        self, tracker: Callable[[], Tracker], run: Run, status: str
+    ) -> None:
         """A run may end before its first pass, without any metric.
 
         Take a run that ends without passes or metrics.
@@ -70,7 +81,8 @@ class TrackerSuite:
         component.finish("FINISHED", {"dev.f1": float("nan")})
 
     def test_a_sweep(self, tracker: Callable[[], Tracker], run: Run) -> None:
-        """Where it knows of runs within runs: the sweep's run is opened, opened again, and closed after those of its jobs.
+        """Where it knows of runs within runs: the sweep's run is opened, opened again, and closed
+        after those of its jobs.
 
         Return from `open_sweep` the id that it was given, where the sweep was opened before.
         """
@@ -84,10 +96,13 @@ class TrackerSuite:
         assert tracker().open_sweep("a sweep", folder, command, parent) == parent
         tracker().close_sweep(parent, "FINISHED", {"dev.f1": 0.5}, [])
 
-    def test_a_broken_store_stops_nobody(self, broken: Any, run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_broken_store_stops_nobody(
+        self, broken: Any, run: Run, caplog: pytest.LogCaptureFixture
+    ) -> None:
         """It warns when it breaks, and once more at most, and the run goes on.
 
-        Catch the errors of the store, warn at the first by the module's logger, and do nothing from then on.
+        Catch the errors of the store, warn at the first by the module's logger, and do nothing from
+        then on.
         """
         if broken is None:
             pytest.skip("no store to break")

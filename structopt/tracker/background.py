@@ -1,4 +1,6 @@
-"""A thread that does operations in order, so that the caller neither waits for them nor fails with them."""
+"""A thread that does operations in order, so that the caller neither waits for them nor fails with
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ _LAST_LIMIT = 3.0
 
 @dataclass(frozen=True)
 class Operation:
-    """An action, the seconds it may take, whether to try it even after a failure, and a name for what it records.
+    """An action, the seconds it may take, whether to try it even after a failure, and a name for
+    what it records.
 
     The name is a number where it is that of a pass, and empty where there is nothing to miss.
     """
@@ -30,7 +33,8 @@ class Operation:
 
 
 class Background:
-    """Does operations in order in one thread; after the first failure it skips all but those marked ``always``.
+    """Does operations in order in one thread; after the first failure it skips all but those marked
+    ``always``.
 
     Attributes
     ----------
@@ -51,13 +55,17 @@ class Background:
         self._thread.start()
         atexit.register(self._leave)
 
-    def put(self, action: Callable[[], object], limit: float, always: bool = False, what: str | int = "") -> None:
+    def put(
+        self, action: Callable[[], object], limit: float, always: bool = False, what: str | int = ""
+    ) -> None:
         """Queue an operation."""
         if not self._closed:
             self._queue.put(Operation(action, limit, always, what))
 
     def close(self, backlog: float) -> None:
-        """Wait until all is done, but no longer than an operation's limit or `backlog` seconds in all."""
+        """Wait until all is done, but no longer than an operation's limit or `backlog` seconds in
+        all.
+        """
         if self._closed:
             return
         self._closed = True
@@ -88,7 +96,11 @@ class Background:
         except BaseException as error:  # a tracker never costs a trained model
             if operation.what:
                 self.lost.append(operation.what)
-            self._break(str(error) if isinstance(error, NotRecordedError) else f"{type(error).__name__}: {error}")
+            self._break(
+                str(error)
+                if isinstance(error, NotRecordedError)
+                else f"{type(error).__name__}: {error}"
+            )
 
     def _drop(self) -> None:
         """Count what is under way and what still waits as lost."""

@@ -1,4 +1,6 @@
-"""Facts that are recorded of a run beside its metrics: parameters, tags, and the fingerprints of its data."""
+"""Facts that are recorded of a run beside its metrics: parameters, tags, and the fingerprints of
+its data.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def _text(value: Any) -> str:
 
 def allowed_name(key: str) -> str:
     """Replace what MLflow refuses in a name."""
-    return "".join(letter if letter.isalnum() or letter in "_-. /:" else "_" for letter in key)[:250]
+    return "".join(letter if letter.isalnum() or letter in "_-. /:" else "_" for letter in key)[
+        :250
+    ]
 
 
 def finite(metrics: Mapping[str, float]) -> dict[str, float]:
@@ -48,8 +52,12 @@ def finite(metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def params(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the configuration as params, without keys that are null or do not matter to what was learnt."""
-    values = {key: _text(value) for key, value in dotted(relevant(config, Purpose.TRACKING)).items()}
+    """Return the configuration as params, without keys that are null or do not matter to what was
+    learnt.
+    """
+    values = {
+        key: _text(value) for key, value in dotted(relevant(config, Purpose.TRACKING)).items()
+    }
     return {allowed_name(key): value for key, value in values.items() if value != "null"}
 
 
@@ -66,8 +74,15 @@ def run_tags(run: Run) -> dict[str, str]:
 def common_tags() -> dict[str, str]:
     """Return versions and user as tags."""
     tags = {"mlflow.source.name": "structopt", "mlflow.source.type": "LOCAL"}
-    tags |= {"version.structopt": version_of(DISTRIBUTION) or "unknown", "version.python": platform.python_version()}
-    tags |= {f"version.{package}": number for package in ("numpy", "numba") if (number := version_of(package))}
+    tags |= {
+        "version.structopt": version_of(DISTRIBUTION) or "unknown",
+        "version.python": platform.python_version(),
+    }
+    tags |= {
+        f"version.{package}": number
+        for package in ("numpy", "numba")
+        if (number := version_of(package))
+    }
     with contextlib.suppress(Exception):
         tags["mlflow.user"] = getpass.getuser()
     return tags
@@ -82,7 +97,9 @@ def version_of(package: str) -> str | None:
 
 
 def git_tags() -> dict[str, str]:
-    """Return the commit of the current folder's repository and whether files differ from it; no tags outside a repository."""
+    """Return the commit of the current folder's repository and whether files differ from it; no
+    tags outside a repository.
+    """
     commit = _git("rev-parse", "HEAD")
     if not commit:
         return {}
@@ -94,19 +111,32 @@ def git_tags() -> dict[str, str]:
 def _git(*arguments: str) -> str | None:
     """Return the output of a git command, or None where it fails."""
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=2.0, check=True)
+        done = subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, timeout=2.0, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
 
 
 def fingerprint(path: DataPath) -> dict[str, Any]:
-    """Return name, size, SHA-256 digest and address of a split's file, or of its files together; empty where it has none."""
+    """Return name, size, SHA-256 digest and address of a split's file, or of its files together;
+    empty where it has none.
+    """
     file = path.source if isinstance(path, SplitPath) else path
     if file is None or not file.is_file():
         return {}
-    size = sum(len(data) for _, data in file.contents()) if isinstance(file, FileSet) else file.stat().st_size
-    return {"name": path.name, "size": size, "sha256": digest(file), "uri": Path(file).resolve().as_uri()}
+    size = (
+        sum(len(data) for _, data in file.contents())
+        if isinstance(file, FileSet)
+        else file.stat().st_size
+    )
+    return {
+        "name": path.name,
+        "size": size,
+        "sha256": digest(file),
+        "uri": Path(file).resolve().as_uri(),
+    }
 
 
 def fingerprints(files: Mapping[str, DataPath]) -> dict[str, dict[str, Any]]:
@@ -116,10 +146,14 @@ def fingerprints(files: Mapping[str, DataPath]) -> dict[str, dict[str, Any]]:
 
 
 def dataset_input(split: str, facts: Mapping[str, Any]) -> Any:
-    """Describe a data file as an MLflow input; MLflow keeps 36 characters of a digest, the profile holds all of it."""
+    """Describe a data file as an MLflow input; MLflow keeps 36 characters of a digest, the profile
+    holds all of it.
+    """
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     profile = json.dumps({"size": facts["size"], "sha256": facts["sha256"]})
     source = json.dumps({"uri": facts["uri"]})
     dataset = Dataset(facts["name"], facts["sha256"][:32], "local", source, profile=profile)
-    return DatasetInput(dataset, tags=[InputTag("mlflow.data.context", _CONTEXTS.get(split, split))])
+    return DatasetInput(
+        dataset, tags=[InputTag("mlflow.data.context", _CONTEXTS.get(split, split))]
+    )

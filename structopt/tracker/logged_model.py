@@ -1,4 +1,6 @@
-"""Models as MLflow keeps them: pyfuncs whose code is `structopt.tracker.pyfunc`, so that nothing is pickled."""
+"""Models as MLflow keeps them: pyfuncs whose code is `structopt.tracker.pyfunc`, so that nothing is
+pickled.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,15 @@ from structopt.tracker.stores import asked_at, store_address
 TABLES = "schema.json"
 """In a model folder: the task's schemas of inputs and outputs, and an example of an input."""
 VECTORS, ARRAYS = ("vector",), (("pixels",), ("x",))
-"""Names that the code inside models imports which version 0.1.0 has logged; nothing else uses them."""
+"""Names that the code inside models imports which version 0.1.0 has logged; nothing else uses
+them.
+"""
 
 
 def save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None) -> None:
-    """Pack a saved model as a pyfunc whose code is `structopt.tracker.pyfunc`; nothing is pickled."""
+    """Pack a saved model as a pyfunc whose code is `structopt.tracker.pyfunc`; nothing is
+    pickled.
+    """
     import mlflow.pyfunc
     from mlflow.models import Model
 
@@ -30,7 +36,10 @@ def save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None) -> 
         artifacts={"model": str(folder)},
         pip_requirements=[f"{DISTRIBUTION}=={version}" if version else DISTRIBUTION],
         mlflow_model=Model(
-            artifact_path=logged.artifact_location, model_uuid=logged.model_id, run_id=run_id, model_id=logged.model_id
+            artifact_path=logged.artifact_location,
+            model_uuid=logged.model_id,
+            run_id=run_id,
+            model_id=logged.model_id,
         ),
         **tables,
     )
@@ -43,8 +52,13 @@ def _tables(folder: Path) -> dict[str, Any]:
     from mlflow.types import Schema as Signature
 
     stored = json.loads((folder / TABLES).read_text(encoding="utf8"))
-    inputs, outputs = (Signature(_columns(Schema.restore(stored[key]))) for key in ("input", "output"))
-    return {"signature": ModelSignature(inputs, outputs), "input_example": pandas.DataFrame(stored["example"])}
+    inputs, outputs = (
+        Signature(_columns(Schema.restore(stored[key]))) for key in ("input", "output")
+    )
+    return {
+        "signature": ModelSignature(inputs, outputs),
+        "input_example": pandas.DataFrame(stored["example"]),
+    }
 
 
 def _columns(schema: Schema) -> list[Any]:
@@ -62,7 +76,8 @@ def _columns(schema: Schema) -> list[Any]:
 
 
 def download_model(address: str, uri: str | None = None) -> Path:
-    """Fetch a model from an MLflow address (``runs:/ID/model``, ``models:/NAME/VERSION``) and return its local folder.
+    """Fetch a model from an MLflow address (``runs:/ID/model``, ``models:/NAME/VERSION``) and
+    return its local folder.
 
     Parameters
     ----------
@@ -81,6 +96,8 @@ def download_model(address: str, uri: str | None = None) -> Path:
     store = uri or store_address(None)
     try:
         with asked_at(store):  # looking up a logged model does not take the argument below
-            return Path(mlflow.artifacts.download_artifacts(artifact_uri=address, tracking_uri=store))
+            return Path(
+                mlflow.artifacts.download_artifacts(artifact_uri=address, tracking_uri=store)
+            )
     except Exception as error:
         raise ModelError(f"{address}: MLflow cannot fetch it from {store} ({error}).") from error

@@ -1,4 +1,6 @@
-"""Runs recorded in MLflow by a process of its own: training neither waits for it nor fails with it."""
+"""Runs recorded in MLflow by a process of its own: training neither waits for it nor fails with
+it.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,19 @@ _logger = logging.getLogger("structopt.tracker")
 
 
 class MLflowTracker(Tracker):
-    """Records runs in MLflow: configuration, data files, metrics of every pass, the run's files and the model.
+    """Records runs in MLflow: configuration, data files, metrics of every pass, the run's files and
+    the model.
 
-    MLflow takes seconds to import and a server may not answer, so everything happens in the recording process
-    (`structopt.tracker.recorder`), in order, and a thread here waits for it; only `finish` waits for that thread, and not for
-    ever. On the first failure the tracker warns and records no more; `finish` then warns of what is not recorded.
+    MLflow takes seconds to import and a server may not answer, so everything happens in the
+    recording process (`structopt.tracker.recorder`), in order, and a thread here waits for it; only
+    `finish` waits for that thread, and not for ever. On the first failure the tracker warns and
+    records no more; `finish` then warns of what is not recorded.
 
     Parameters
     ----------
     uri : str or None
-        Tracking store; None means MLFLOW_TRACKING_URI where that is set, else the sqlite store ``outputs/mlflow.db`` under the
-        current folder.
+        Tracking store; None means MLFLOW_TRACKING_URI where that is set, else the sqlite store
+        ``outputs/mlflow.db`` under the current folder.
     experiment : str
         Name of the experiment; made where it is missing.
     run_name : str or None
@@ -42,7 +46,8 @@ class MLflowTracker(Tracker):
     timeout : float
         Seconds that one request to a server may take.
     group_metrics : bool
-        Whether metrics of passes are recorded under names such as ``dev/f1`` too, which MLflow's pages show in groups.
+        Whether metrics of passes are recorded under names such as ``dev/f1`` too, which MLflow's
+        pages show in groups.
     """
 
     def __init__(
@@ -56,7 +61,12 @@ class MLflowTracker(Tracker):
     ) -> None:
         self.uri = store_address(uri)
         self.run_id: str | None = None
-        self._experiment, self._run_name, self._log_model, self._grouped = experiment, run_name, log_model, group_metrics
+        self._experiment, self._run_name, self._log_model, self._grouped = (
+            experiment,
+            run_name,
+            log_model,
+            group_metrics,
+        )
         self._run: Run | None = None
         self._has_model = False
         self._folder: Path | None = None  # a sweep's
@@ -73,15 +83,23 @@ class MLflowTracker(Tracker):
         self._connect()
         self._put(lambda: self._begin(run, moment), what=THE_RUN)
         self._put(lambda: self._line.call("log_params", params(run.config)), what="parameters")
-        self._worker.put(lambda: self._line.call("log_data", fingerprints(run.files)), _LOCAL_LIMIT, what="data files")
+        self._worker.put(
+            lambda: self._line.call("log_data", fingerprints(run.files)),
+            _LOCAL_LIMIT,
+            what="data files",
+        )
 
     def log_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
-        """Record the metrics of one pass under their dotted names, with the pass as step; only finite ones."""
+        """Record the metrics of one pass under their dotted names, with the pass as step; only
+        finite ones.
+        """
         copied, moment = dict(metrics), milliseconds()
         self._put(lambda: self._line.call("log_pass", copied, epoch, moment), what=epoch)
 
     def log_model(self, folder: Path) -> None:
-        """Log the saved model; what goes wrong is told when the run has ended, so that the rest is recorded."""
+        """Log the saved model; what goes wrong is told when the run has ended, so that the rest is
+        recorded.
+        """
         if self._log_model:
             path, self._has_model = folder.absolute(), True
             self._worker.put(lambda: self._line.call("log_model", path), _LOCAL_LIMIT, what="model")
@@ -91,7 +109,9 @@ class MLflowTracker(Tracker):
         self._put(lambda: self._line.call("describe", text), what="description")
 
     def finish(self, status: str, metrics: Mapping[str, float]) -> None:
-        """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log its folder."""
+        """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log
+        its folder.
+        """
         if self._run is None:
             return
         folder, copied, moment = self._run.folder.absolute(), dict(metrics), milliseconds()
@@ -123,12 +143,19 @@ class MLflowTracker(Tracker):
         self._close()
         return run_ids[0] if run_ids else ""
 
-    def close_sweep(self, run_id: str, status: str, metrics: Mapping[str, float], files: Sequence[Path]) -> None:
-        """End the run of a sweep (status ``FINISHED``, ``FAILED`` or ``KILLED``) with metrics and files of the whole."""
+    def close_sweep(
+        self, run_id: str, status: str, metrics: Mapping[str, float], files: Sequence[Path]
+    ) -> None:
+        """End the run of a sweep (status ``FINISHED``, ``FAILED`` or ``KILLED``) with metrics and
+        files of the whole.
+        """
         self._folder, moment = files[0].parent if files else None, milliseconds()
         paths = [file.absolute() for file in files]
         self._connect()
-        self._worker.put(lambda: self._line.call("close_sweep", run_id, status, finite(metrics), paths, moment), _LOCAL_LIMIT)
+        self._worker.put(
+            lambda: self._line.call("close_sweep", run_id, status, finite(metrics), paths, moment),
+            _LOCAL_LIMIT,
+        )
         self._close()
 
     def drop_sweep(self, run_id: str) -> None:
@@ -137,7 +164,9 @@ class MLflowTracker(Tracker):
         self._put(lambda: self._line.call("drop_sweep", run_id))
         self._close()
 
-    def _put(self, action: Callable[[], object], always: bool = False, what: str | int = "") -> None:
+    def _put(
+        self, action: Callable[[], object], always: bool = False, what: str | int = ""
+    ) -> None:
         """Queue a request to the store."""
         self._worker.put(action, self._request_limit, always, what)
 
@@ -159,13 +188,20 @@ class MLflowTracker(Tracker):
             self._line.call("go_on", known, self._grouped)
             return
         tags = run_tags(run) | git_tags()
-        self.run_id = str(self._line.call("begin", self._run_name or run.label, tags, started, self._grouped))
-        partial = run.folder / f".{RECORDED}.partial"  # a run that is killed leaves the whole file or none
-        partial.write_text(json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n", encoding="utf8")
+        self.run_id = str(
+            self._line.call("begin", self._run_name or run.label, tags, started, self._grouped)
+        )
+        # a run that is killed leaves the whole file or none
+        partial = run.folder / f".{RECORDED}.partial"
+        partial.write_text(
+            json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n", encoding="utf8"
+        )
         partial.replace(run.folder / RECORDED)
 
     def _known(self, folder: Path) -> str:
-        """Return the run in `RECORDED`, which an earlier attempt wrote; empty where this store has no such run."""
+        """Return the run in `RECORDED`, which an earlier attempt wrote; empty where this store has
+        no such run.
+        """
         try:
             noted: dict[str, str] = json.loads((folder / RECORDED).read_text(encoding="utf8"))
             uri, run_id = noted["uri"], noted["run_id"]
@@ -176,7 +212,12 @@ class MLflowTracker(Tracker):
     def _warn(self, reason: str) -> None:
         """Say that nothing more will be recorded."""
         folder = self._folder or (self._run.folder if self._run is not None else "the run folder")
-        _logger.warning("tracking stopped: %s: %s; the run goes on, everything is in %s", self.uri, reason, folder)
+        _logger.warning(
+            "tracking stopped: %s: %s; the run goes on, everything is in %s",
+            self.uri,
+            reason,
+            folder,
+        )
 
 
 def missing(uri: str, lost: Sequence[str | int], folder: Path) -> str:
@@ -193,6 +234,13 @@ def missing(uri: str, lost: Sequence[str | int], folder: Path) -> str:
     if THE_RUN in lost:
         return f"{uri} has nothing of this run. Everything is in {folder}."
     passes = [one for one in lost if isinstance(one, int)]
-    words = [f"pass {passes[0]}" if len(passes) == 1 else f"passes {passes[0]} to {passes[-1]}"] if passes else []
+    words = (
+        [f"pass {passes[0]}" if len(passes) == 1 else f"passes {passes[0]} to {passes[-1]}"]
+        if passes
+        else []
+    )
     words += dict.fromkeys(one for one in lost if isinstance(one, str))
-    return f"{uri} does not have all of this run. Not recorded: {', '.join(words)}. They are in {folder}."
+    return (
+        f"{uri} does not have all of this run. Not recorded: {', '.join(words)}. They are in "
+        f"{folder}."
+    )

@@ -1,8 +1,9 @@
-"""The line to the recording process (`structopt.tracker.recording`), which imports MLflow and writes to its stores.
+"""The line to the recording process (`structopt.tracker.recording`), which imports MLflow and
+writes to its stores.
 
-MLflow takes seconds of processor time to import, and a slow store may block: in a process of its own neither holds up a pass, as
-they would in a thread, which shares Python's lock. One recording process serves all runs of a process, and those of the jobs of
-a sweep that run on the same machine.
+MLflow takes seconds of processor time to import, and a slow store may block: in a process of its
+own neither holds up a pass, as they would in a thread, which shares Python's lock. One recording
+process serves all runs of a process, and those of the jobs of a sweep that run on the same machine.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ from multiprocessing.connection import Client, Connection
 from typing import Any
 
 SHARED = "STRUCTOPT_RECORDER"
-"""An environment variable with the address and the key of a recording process, which jobs of a sweep inherit."""
+"""An environment variable with the address and the key of a recording process, which jobs of a
+sweep inherit.
+"""
 _SWITCHES = ("MLFLOW_", "DATABRICKS_", "AWS_", "GOOGLE_", "AZURE_", "DO_NOT_TRACK", "GIT_PYTHON")
-_SERVE = "import sys; sys.path[:] = {path!r}; from structopt.tracker.recording import serve; serve()"
+_SERVE = (
+    "import sys; sys.path[:] = {path!r}; from structopt.tracker.recording import serve; serve()"
+)
 
 
 class NotRecordedError(Exception):
@@ -79,7 +84,8 @@ class Line:
         self._connection: Connection | None = None
 
     def call(self, operation: str, *arguments: Any) -> Any:
-        """Let the recording process do an operation of `structopt.tracker.recording.Recording`; return its result.
+        """Let the recording process do an operation of `structopt.tracker.recording.Recording`;
+        return its result.
 
         Raises
         ------
@@ -118,7 +124,9 @@ def started() -> Recorder:
 
 
 def start_early() -> None:
-    """Start the recording process, unless one of another process is shared: importing MLflow takes its time."""
+    """Start the recording process, unless one of another process is shared: importing MLflow takes
+    its time.
+    """
     if SHARED not in os.environ:
         started()
 
@@ -130,7 +138,11 @@ def share() -> None:
 
 def switches() -> dict[str, str]:
     """Return the variables of the environment that MLflow reads."""
-    return {name: value for name, value in os.environ.items() if name.upper().startswith(_SWITCHES) or "proxy" in name.lower()}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper().startswith(_SWITCHES) or "proxy" in name.lower()
+    }
 
 
 def _connection() -> Connection:

@@ -1,8 +1,10 @@
-"""What the recording process does: it imports MLflow, and writes to its stores what other processes tell it.
+"""What the recording process does: it imports MLflow, and writes to its stores what other processes
+tell it.
 
-``python -c "from structopt.tracker.recording import serve; serve()"`` reads a key from its standard input, writes the address at
-which it listens to its standard output, and ends when its standard input does. Each connection is a run's or a sweep's: pairs of
-an operation's name and its arguments, answered by (True, result) or (False, why it failed).
+``python -c "from structopt.tracker.recording import serve; serve()"`` reads a key from its standard
+input, writes the address at which it listens to its standard output, and ends when its standard
+input does. Each connection is a run's or a sweep's: pairs of an operation's name and its arguments,
+answered by (True, result) or (False, why it failed).
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from structopt.tracker.stored_run import StoredRun
 from structopt.tracker.stores import artifact_location, experiment_id, import_mlflow, store_lock
 
 _ONE_AT_A_TIME = threading.Lock()
-"""Held where something changes that all of the process has: its environment, MLflow's modules, those of a packed model."""
+"""Held where something changes that all of the process has: its environment, MLflow's modules,
+those of a packed model.
+"""
 
 
 class Recording:
@@ -56,7 +60,9 @@ class Recording:
 
     def begin(self, name: str, tags: Mapping[str, str], started: int, grouped: bool) -> str:
         """Make the run; return its id."""
-        created = self._client.create_run(self._experiment_id, start_time=started, tags=dict(tags), run_name=name)
+        created = self._client.create_run(
+            self._experiment_id, start_time=started, tags=dict(tags), run_name=name
+        )
         run_id = str(created.info.run_id)
         self._stored = StoredRun(self._client, self._experiment_id, run_id, grouped)
         return run_id
@@ -108,7 +114,14 @@ class Recording:
         """Make the run of a sweep, or go on with the known one; return its id."""
         return sweep_run.opened(self._client, self._experiment_id, name, tags, known, now)
 
-    def close_sweep(self, run_id: str, status: str, metrics: Mapping[str, float], files: Sequence[Path], now: int) -> None:
+    def close_sweep(
+        self,
+        run_id: str,
+        status: str,
+        metrics: Mapping[str, float],
+        files: Sequence[Path],
+        now: int,
+    ) -> None:
         """End the run of a sweep."""
         sweep_run.closed(self._client, run_id, status, metrics, files, now)
 
@@ -136,16 +149,26 @@ def answer(connection: Connection, recording: Recording) -> None:
 
 
 def reason(error: BaseException) -> str:
-    """Return the kind and the first line of an error; of one of a connection only that there was none, and why."""
+    """Return the kind and the first line of an error; of one of a connection only that there was
+    none, and why.
+    """
     text = str(error).strip() or "no message"
     if "Max retries exceeded" in text:
-        cause = "it refuses connections" if "refused" in text else "no answer in time" if "timed out" in text else ""
+        cause = (
+            "it refuses connections"
+            if "refused" in text
+            else "no answer in time"
+            if "timed out" in text
+            else ""
+        )
         return "the server cannot be reached" + (f" ({cause})" if cause else "")
     return f"{type(error).__name__}: {text.splitlines()[0][:300]}"
 
 
 def listen(key: bytes) -> Listener:
-    """Listen at a socket file or pipe of this machine; at a port of it where the name of such a file would be too long."""
+    """Listen at a socket file or pipe of this machine; at a port of it where the name of such a
+    file would be too long.
+    """
     try:
         return Listener(authkey=key)
     except OSError:
@@ -153,7 +176,9 @@ def listen(key: bytes) -> Listener:
 
 
 def serve() -> None:
-    """Answer connections until the process that started this one ends, or closes its end of the standard input."""
+    """Answer connections until the process that started this one ends, or closes its end of the
+    standard input.
+    """
     listener = listen(bytes.fromhex(sys.stdin.readline()))
     sys.stdout.write(f"{listener.address!r}\n")
     sys.stdout.flush()

@@ -1,4 +1,6 @@
-"""A run in an MLflow store: its configuration, data, metrics, files, model and description are written, in few calls."""
+"""A run in an MLflow store: its configuration, data, metrics, files, model and description are
+written, in few calls.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,16 @@ _PARAMS_A_CALL = 100
 class StoredRun:
     """Writes one run.
 
-    The model is logged before the final metrics, so that these are linked to it and to the data they were measured on.
+    The model is logged before the final metrics, so that these are linked to it and to the data
+    they were measured on.
 
     Parameters
     ----------
     client : MlflowClient
     experiment_id, run_id : str
     grouped : bool
-        Whether metrics of passes are written under names with a slash too, which MLflow's pages show in groups.
+        Whether metrics of passes are written under names with a slash too, which MLflow's pages
+        show in groups.
     """
 
     def __init__(self, client: Any, experiment_id: str, run_id: str, grouped: bool) -> None:
@@ -34,25 +38,34 @@ class StoredRun:
         self._client, self._experiment_id, self._grouped = client, experiment_id, grouped
         self._params: Mapping[str, str] = {}
         self._datasets: dict[str, Any] = {}
-        self._last: tuple[int, int, dict[str, float]] = (0, 0, {})  # step, time and metrics of the last pass
+        # step, time and metrics of the last pass
+        self._last: tuple[int, int, dict[str, float]] = (0, 0, {})
         self._model: Any = None
         self._without_model: Exception | None = None
 
     def log_params(self, values: Mapping[str, str]) -> None:
-        """Log params; those that were typed anew for a run that goes on become tags, since a param cannot change."""
+        """Log params; those that were typed anew for a run that goes on become tags, since a param
+        cannot change.
+        """
         from mlflow.entities import Param, RunTag
 
         self._params = values
         known = self._client.get_run(self.run_id).data.params
         fresh = [Param(key, value) for key, value in values.items() if key not in known]
-        anew = [RunTag(f"resumed.{key}", value) for key, value in values.items() if known.get(key, value) != value]
+        anew = [
+            RunTag(f"resumed.{key}", value)
+            for key, value in values.items()
+            if known.get(key, value) != value
+        ]
         for first in range(0, len(fresh), _PARAMS_A_CALL):
             self._client.log_batch(self.run_id, params=fresh[first : first + _PARAMS_A_CALL])
         if anew:
             self._client.log_batch(self.run_id, tags=anew)
 
     def log_data(self, facts: Mapping[str, Mapping[str, Any]]) -> None:
-        """Record name, size and digest of the data files, by split: as inputs, and in full as tags."""
+        """Record name, size and digest of the data files, by split: as inputs, and in full as
+        tags.
+        """
         from mlflow.entities import RunTag
 
         if not facts:
@@ -61,23 +74,34 @@ class StoredRun:
         self._datasets = {split: one.dataset for split, one in inputs.items()}
         self._client.log_inputs(self.run_id, datasets=list(inputs.values()))
         keys = ("name", "size", "sha256")
-        tags = [RunTag(f"data.{split}.{key}", str(fact[key])) for split, fact in facts.items() for key in keys]
+        tags = [
+            RunTag(f"data.{split}.{key}", str(fact[key]))
+            for split, fact in facts.items()
+            for key in keys
+        ]
         self._client.log_batch(self.run_id, tags=tags)
 
     def log_pass(self, metrics: Mapping[str, float], step: int, moment: int) -> None:
         """Record the finite metrics of a pass in one call."""
         kept = finite(metrics)
         self._last = step, moment, kept
-        self._log([self._metric(key, value, moment) for key, value in kept.items()] + self._in_groups(kept, kept, moment))
+        self._log(
+            [self._metric(key, value, moment) for key, value in kept.items()]
+            + self._in_groups(kept, kept, moment)
+        )
 
     def log_final(self, metrics: Mapping[str, float], moment: int) -> None:
         """Record the final metrics at the last pass, linked to the logged model.
 
-        What the last pass recorded already keeps its time, by which the store knows that it is the same point.
+        What the last pass recorded already keeps its time, by which the store knows that it is the
+        same point.
         """
         (_, before, known), kept = self._last, finite(metrics)
         changed = {key: value for key, value in kept.items() if known.get(key) != value}
-        metrics_of_run = [self._metric(key, value, moment if key in changed else before) for key, value in kept.items()]
+        metrics_of_run = [
+            self._metric(key, value, moment if key in changed else before)
+            for key, value in kept.items()
+        ]
         self._log(metrics_of_run + self._in_groups(changed, known, moment))
 
     def log_folder(self, folder: Path) -> None:
@@ -85,15 +109,24 @@ class StoredRun:
         for name in (".hydra", "plots"):
             if (folder / name).is_dir():
                 self._client.log_artifacts(self.run_id, str(folder / name), name)
-        for file in [folder / "history.csv", folder / "metrics.json", *sorted(folder.glob("*.log"))]:
+        for file in [
+            folder / "history.csv",
+            folder / "metrics.json",
+            *sorted(folder.glob("*.log")),
+        ]:
             if file.is_file():
                 self._client.log_artifact(self.run_id, str(file))
 
     def log_model(self, folder: Path) -> None:
-        """Log the saved model as a pyfunc named ``model``; what goes wrong is kept for `check_model`."""
+        """Log the saved model as a pyfunc named ``model``; what goes wrong is kept for
+        `check_model`.
+        """
         try:
             self._model = self._client.create_logged_model(
-                self._experiment_id, name="model", source_run_id=self.run_id, params=dict(self._params)
+                self._experiment_id,
+                name="model",
+                source_run_id=self.run_id,
+                params=dict(self._params),
             )
             self._pack(folder)
         except Exception as error:  # metrics and files are still to come
@@ -110,7 +143,9 @@ class StoredRun:
 
         status = "FAILED"
         try:
-            self._client.log_outputs(self.run_id, [LoggedModelOutput(self._model.model_id, self._last[0])])
+            self._client.log_outputs(
+                self.run_id, [LoggedModelOutput(self._model.model_id, self._last[0])]
+            )
             with tempfile.TemporaryDirectory() as temporary:
                 packed = Path(temporary, "model")
                 save_pyfunc(packed, folder, self._model, self.run_id)
@@ -140,13 +175,29 @@ class StoredRun:
         model_id = self._model.model_id if self._model else None
         return Metric(allowed_name(key), value, moment, self._last[0], model_id=model_id, **of)
 
-    def _in_groups(self, metrics: Mapping[str, float], passes: Mapping[str, float], moment: int) -> list[Any]:
-        """Return those that passes record, and the same of the test split, named as MLflow's pages group them: ``dev/f1``."""
+    def _in_groups(
+        self, metrics: Mapping[str, float], passes: Mapping[str, float], moment: int
+    ) -> list[Any]:
+        """Return those that passes record, and the same of the test split, named as MLflow's pages
+        group them: ``dev/f1``.
+        """
         from mlflow.entities import Metric
 
-        shown = {name for key in passes for name in (key, key.replace("dev.", "test.", 1)) if key.partition(".")[0] in SPLITS}
-        named = {key.replace(".", "/", 1): value for key, value in metrics.items() if self._grouped and key in shown}
-        return [Metric(allowed_name(name), value, moment, self._last[0]) for name, value in named.items()]
+        shown = {
+            name
+            for key in passes
+            for name in (key, key.replace("dev.", "test.", 1))
+            if key.partition(".")[0] in SPLITS
+        }
+        named = {
+            key.replace(".", "/", 1): value
+            for key, value in metrics.items()
+            if self._grouped and key in shown
+        }
+        return [
+            Metric(allowed_name(name), value, moment, self._last[0])
+            for name, value in named.items()
+        ]
 
     def _log(self, metrics: list[Any]) -> None:
         if metrics:

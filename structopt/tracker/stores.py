@@ -1,4 +1,6 @@
-"""MLflow's stores of runs: their addresses, and the switches, locks and experiments that are set before one is used."""
+"""MLflow's stores of runs: their addresses, and the switches, locks and experiments that are set
+before one is used.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ NOTE = "mlflow.note.content"
 DESCRIBED = "structopt.note"
 """The tag that marks a description that was not written by the user."""
 _KIND, _MODEL_TRAINING = "mlflow.experimentKind", "custom_model_development"
-"""The tag by which MLflow tells experiments with training runs from those with traces of agents, and its value."""
+"""The tag by which MLflow tells experiments with training runs from those with traces of agents,
+and its value.
+"""
 
 
 def milliseconds() -> int:
@@ -31,7 +35,8 @@ def milliseconds() -> int:
 def store_address(uri: str | None) -> str:
     """Return a store's address, that of a sqlite store independent of the current folder.
 
-    None means MLFLOW_TRACKING_URI where that is set, else the sqlite store ``outputs/mlflow.db`` under the current folder.
+    None means MLFLOW_TRACKING_URI where that is set, else the sqlite store ``outputs/mlflow.db``
+    under the current folder.
     """
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or None
     if uri is None:
@@ -42,7 +47,9 @@ def store_address(uri: str | None) -> str:
 
 
 def artifact_location(uri: str) -> str | None:
-    """Return the folder of a new experiment's artifacts: beside a sqlite store; elsewhere None, as the server decides."""
+    """Return the folder of a new experiment's artifacts: beside a sqlite store; elsewhere None, as
+    the server decides.
+    """
     if not uri.startswith(SQLITE):
         return None
     return Path(uri.removeprefix(SQLITE)).with_name("mlartifacts").as_uri()
@@ -67,7 +74,9 @@ def store_lock(uri: str) -> Iterator[None]:
 
 
 def prepare_environment(timeout: float) -> None:
-    """Set MLflow's switches, unless the user has set them: a dead server costs seconds; nothing is sent elsewhere."""
+    """Set MLflow's switches, unless the user has set them: a dead server costs seconds; nothing is
+    sent elsewhere.
+    """
     defaults = {
         "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
         "MLFLOW_HTTP_REQUEST_TIMEOUT": str(max(1, math.ceil(timeout))),
@@ -84,20 +93,29 @@ def prepare_environment(timeout: float) -> None:
 
 def import_mlflow() -> None:
     """Import MLflow, which takes seconds, and silence log messages that would fill the terminal."""
-    for name, level in {"alembic": logging.WARNING, "urllib3.connectionpool": logging.ERROR}.items():
+    for name, level in {
+        "alembic": logging.WARNING,
+        "urllib3.connectionpool": logging.ERROR,
+    }.items():
         logging.getLogger(name).setLevel(level)
     importlib.import_module("mlflow.pyfunc")
     logging.getLogger("mlflow").setLevel(logging.WARNING)
 
 
 def experiment_id(client: Any, name: str, artifact_location: str | None) -> str:
-    """Find or make the experiment, one of model training; another process may make it at the same moment."""
+    """Find or make the experiment, one of model training; another process may make it at the same
+    moment.
+    """
     from mlflow.exceptions import MlflowException
 
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
         try:
-            return str(client.create_experiment(name, artifact_location=artifact_location, tags={_KIND: _MODEL_TRAINING}))
+            return str(
+                client.create_experiment(
+                    name, artifact_location=artifact_location, tags={_KIND: _MODEL_TRAINING}
+                )
+            )
         except MlflowException:
             experiment = client.get_experiment_by_name(name)
             if experiment is None:
@@ -115,9 +133,11 @@ def describe(client: Any, run_id: str, text: str) -> None:
 
 @contextlib.contextmanager
 def asked_at(uri: str) -> Iterator[None]:
-    """Let MLflow look up runs and models in a store; afterwards the address that this process had counts again.
+    """Let MLflow look up runs and models in a store; afterwards the address that this process had
+    counts again.
 
-    MLflow keeps one address a process, in a variable and in the environment, and takes the environment's where it has none.
+    MLflow keeps one address a process, in a variable and in the environment, and takes the
+    environment's where it has none.
     """
     import mlflow
 

@@ -14,17 +14,31 @@ LONGEST_NOTE = 7500
 _INTERRUPTED = "**Interrupted.**\n\nTo go on: the command of the sweep, with `sweep.resume=true`"
 
 
-def opened(client: Any, experiment_id: str, name: str, tags: Mapping[str, str], known: str, now: int) -> str:
-    """Make the parent, or open the known one again; return its id. Children that an earlier attempt left running are ended."""
+def opened(
+    client: Any, experiment_id: str, name: str, tags: Mapping[str, str], known: str, now: int
+) -> str:
+    """Make the parent, or open the known one again; return its id. Children that an earlier attempt
+    left running are ended.
+    """
     if known and _is_there(client, known):
         client.update_run(known, status="RUNNING")
         _end_running(client, experiment_id, known)
         return known
-    return str(client.create_run(experiment_id, start_time=now, tags=dict(tags), run_name=name).info.run_id)
+    return str(
+        client.create_run(experiment_id, start_time=now, tags=dict(tags), run_name=name).info.run_id
+    )
 
 
-def closed(client: Any, run_id: str, status: str, metrics: Mapping[str, float], files: Sequence[Path], now: int) -> None:
-    """Record metrics and files of the whole sweep, and end it; children that are still marked as running are ended too.
+def closed(
+    client: Any,
+    run_id: str,
+    status: str,
+    metrics: Mapping[str, float],
+    files: Sequence[Path],
+    now: int,
+) -> None:
+    """Record metrics and files of the whole sweep, and end it; children that are still marked as
+    running are ended too.
 
     The first Markdown file, a report or a table, is also the run's description.
     """
@@ -55,6 +69,8 @@ def _is_there(client: Any, run_id: str) -> bool:
 def _end_running(client: Any, experiment_id: str, parent: str) -> None:
     """Mark the children whose status is RUNNING as killed."""
     wanted = f"tags.`{PARENT}` = '{parent}' and attributes.status = 'RUNNING'"
-    for child in client.search_runs([experiment_id], filter_string=wanted, max_results=CHILDREN_A_PAGE):
+    for child in client.search_runs(
+        [experiment_id], filter_string=wanted, max_results=CHILDREN_A_PAGE
+    ):
         describe(client, child.info.run_id, _INTERRUPTED)
         client.set_terminated(child.info.run_id, "KILLED")

@@ -1,6 +1,8 @@
-"""What the benchmarks share: one attribute file in CRFsuite's format, a problem on it, the peer on it, and a clock.
+"""What the benchmarks share: one attribute file in CRFsuite's format, a problem on it, the peer on
+it, and a clock.
 
-STRUCTOPT_ATTRIBUTES names a folder with train.txt and dev.txt; without it the shipped corpus is used.
+STRUCTOPT_ATTRIBUTES names a folder with train.txt and dev.txt; without it the shipped corpus is
+used.
 """
 
 from __future__ import annotations
@@ -59,10 +61,20 @@ def _read() -> tuple[Any, Any, Any, Any]:
 
 
 def problem(
-    loss: str, C: float, optimizer: Optimizer | None = None, encoded: Any = None, support: str = "seen", **parameters: Any
+    loss: str,
+    C: float,
+    optimizer: Optimizer | None = None,
+    encoded: Any = None,
+    support: str = "seen",
+    **parameters: Any,
 ) -> Problem:
-    """Make the problem of the training part, as the optimizer wants it laid out; `parameters` are the loss's."""
-    graph, made = registry.create("factor_graph", {"name": "linear_chain"}), component("loss", loss, **parameters)
+    """Make the problem of the training part, as the optimizer wants it laid out; `parameters` are
+    the loss's.
+    """
+    graph, made = (
+        registry.create("factor_graph", {"name": "linear_chain"}),
+        component("loss", loss, **parameters),
+    )
     encoded = encoded or _read()[1]
     inference, plan, positional = registry.create("inference", {"name": "exact"}), Plan(), False
     if optimizer is not None:
@@ -70,12 +82,16 @@ def problem(
     for name in (*plan.kernel_modules, *plan.imports):
         import_module(name)  # no pass is charged for the compiler
     settings = Settings(C, 0, plan.variant, plan.penalty)
-    return Problem.of(encoded, graph, made, inference, AttributeRows(support).fit, settings, positional)
+    return Problem.of(
+        encoded, graph, made, inference, AttributeRows(support).fit, settings, positional
+    )
 
 
 def dev(of: Problem) -> Examples:
     """Return the dev part for the weights of a problem."""
-    return Examples.build(_read()[3], registry.create("factor_graph", {"name": "linear_chain"}), of.scorer)
+    return Examples.build(
+        _read()[3], registry.create("factor_graph", {"name": "linear_chain"}), of.scorer
+    )
 
 
 def dev_f1(of: Problem, weights: Any) -> float:
@@ -84,7 +100,9 @@ def dev_f1(of: Problem, weights: Any) -> float:
 
     task, _, held_out, _ = _read()
     examples, graph = dev(of), registry.create("factor_graph", {"name": "linear_chain"})
-    outputs = best_outputs(examples, of.kernels, weights, registry.create("executor", {"name": "serial"}))
+    outputs = best_outputs(
+        examples, of.kernels, weights, registry.create("executor", {"name": "serial"})
+    )
     return float(task.evaluate(held_out, decoded(task, graph, examples, outputs))["f1"])
 
 
@@ -93,7 +111,12 @@ def read_sentences(part: int) -> Sentences:
     found: Sentences = []
     for block in files()[part].read_text(encoding="utf8").strip().split("\n\n"):
         rows = [line.split("\t") for line in block.split("\n")]
-        found.append(([[a.replace("\\:", ":").replace("\\\\", "\\") for a in row[1:]] for row in rows], [row[0] for row in rows]))
+        found.append(
+            (
+                [[a.replace("\\:", ":").replace("\\\\", "\\") for a in row[1:]] for row in rows],
+                [row[0] for row in rows],
+            )
+        )
     return found
 
 
@@ -114,7 +137,9 @@ def peer(algorithm: str, passes: int, data: Sentences, **parameters: Any) -> Any
 
 
 def peer_pass(algorithm: str, model: str, few: int = 3, many: int = 9, **parameters: Any) -> float:
-    """Seconds of one pass (or iteration) of CRFsuite: the difference of two runs; the longer run's model is left."""
+    """Seconds of one pass (or iteration) of CRFsuite: the difference of two runs; the longer run's
+    model is left.
+    """
 
     def train(passes: int) -> float:
         trainer = peer(algorithm, passes, sentences(0), **parameters)

@@ -1,4 +1,6 @@
-"""AdaGrad as it is defined, every coordinate at every step: what the lazy pass must equal, and what it is timed against."""
+"""AdaGrad as it is defined, every coordinate at every step: what the lazy pass must equal, and what
+it is timed against.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,23 @@ from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.visit import size, visit
 
 
-@driver(types.float64, LONGS, types.int64, VECTOR, VECTOR, VECTOR, types.float64, types.float64, types.boolean)
-def adagrad_eager_pass(kernels, data, space, order, batch, theta, squares, dense, eta, regularization, sparse):
-    """`theta` and `squares` are updated; `dense` is scratch, zero before and after. Returns the sum of the losses."""
+@driver(
+    types.float64,
+    LONGS,
+    types.int64,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    types.float64,
+    types.float64,
+    types.boolean,
+)
+def adagrad_eager_pass(
+    kernels, data, space, order, batch, theta, squares, dense, eta, regularization, sparse
+):
+    """`theta` and `squares` are updated; `dense` is scratch, zero before and after. Returns the sum
+    of the losses.
+    """
     k, losses = Kernels(*kernels), 0.0
     for first in range(0, len(order), batch):
         chosen = order[first : first + batch]

@@ -1,4 +1,6 @@
-"""The linear relaxation as other packages hand it over: full tables, a new program at every visit."""
+"""The linear relaxation as other packages hand it over: full tables, a new program at every
+visit.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
 """AD3 against HiGHS on the same relaxations: `pytest tests/benchmarks/test_ad3_speed.py -s`.
 
-Second-order parsing (a TREE factor, an AUTOMATON a head and side, PAIRS for grandparents), and complete graphs of TABLE
-factors; scores are Gaussian, those of the variables with standard deviation 1. Printed for default options and for passes
-that go on until the copies agree to 1e-6: milliseconds an instance, the ratios to HiGHS on full tables from scratch and to
-inference=lp, how far the bound stays above the linear program's value, and on how many instances it comes with a proof that z
-is the best output. Nothing here decides whether the tests pass but that the bound is one.
+Second-order parsing (a TREE factor, an AUTOMATON a head and side, PAIRS for grandparents), and
+complete graphs of TABLE factors; scores are Gaussian, those of the variables with standard
+deviation 1. Printed for default options and for passes that go on until the copies agree to 1e-6:
+milliseconds an instance, the ratios to HiGHS on full tables from scratch and to inference=lp, how
+far the bound stays above the linear program's value, and on how many instances it comes with a
+proof that z is the best output. Nothing here decides whether the tests pass but that the bound is
+one.
 """
 
 from __future__ import annotations
@@ -43,7 +45,14 @@ SHAPES = {
 def second_order(n: int):
     """Candidate arcs of n tokens, as numbered by `tree`, with every pair of arcs g -> h -> m."""
     row = tree(n, single_root=True, siblings=True)
-    pairs = [(h * n + g, m * n + h) for m in range(n) for h in range(n) if h != m for g in range(n) if g != m]
+    pairs = [
+        (h * n + g, m * n + h)
+        for m in range(n)
+        for h in range(n)
+        if h != m
+        for g in range(n)
+        if g != m
+    ]
     row.add(PAIRS, np.ravel(pairs), len(pairs))
     return row
 
@@ -54,7 +63,10 @@ def test_relaxations(name: str) -> None:
     row = second_order(shape) if isinstance(shape, int) else complete(shape)
     plain, generator = structure_of([row]), np.random.default_rng(0)
     sizes = np.array([int(row.widths.sum()), sum(row.privates)])
-    scores = [np.repeat([1.0, spread], sizes) * generator.normal(size=sizes.sum()) for _ in range(INSTANCES)]
+    scores = [
+        np.repeat([1.0, spread], sizes) * generator.normal(size=sizes.sum())
+        for _ in range(INSTANCES)
+    ]
     solver, (seconds, full, values) = LinearProgram().kernels(LOOPY), (0.0, 0.0, [])
     run(solver.solve, plain, 0, scores[0], 0.0)  # imports HiGHS, and makes the model
     milp_value(full_polytope(plain, len(scores[0])), scores[0])
@@ -64,7 +76,10 @@ def test_relaxations(name: str) -> None:
         between = time.perf_counter()
         milp_value(full_polytope(plain, len(s)), s)
         seconds, full = seconds + between - started, full + time.perf_counter() - between
-    print(f"\n{name}: HiGHS, tables {1e3 * full / INSTANCES:.1f} ms, inference=lp {1e3 * seconds / INSTANCES:.1f} ms")
+    print(
+        f"\n{name}: HiGHS, tables {1e3 * full / INSTANCES:.1f} ms, inference=lp "
+        f"{1e3 * seconds / INSTANCES:.1f} ms"
+    )
     for label, inference in (("defaults", AD3()), ("to 1e-6", AD3(passes=20_000, tolerance=1e-6))):
         structure, solve = inference.prepare(plain), inference.kernels(LOOPY).solve
         run(solve, structure, 0, scores[0], 0.0)
@@ -76,6 +91,9 @@ def test_relaxations(name: str) -> None:
             elapsed += time.perf_counter() - started
             excess.append((bound - value) / max(1.0, abs(value)))
             proved += bool(np.isin(z, (0.0, 1.0)).all())
-        print(f"  AD3, {label}: {1e3 * elapsed / INSTANCES:.2f} ms, ratios {full / elapsed:.0f} and {seconds / elapsed:.0f}; "
-              f"relative excess at most {max(excess):.1e}; proved {proved} of {INSTANCES}")  # fmt: skip
+        print(
+            f"  AD3, {label}: {1e3 * elapsed / INSTANCES:.2f} ms, ratios {full / elapsed:.0f} "
+            f"and {seconds / elapsed:.0f}; "
+            f"relative excess at most {max(excess):.1e}; proved {proved} of {INSTANCES}"
+        )
         assert min(excess) >= -1e-7

@@ -1,4 +1,5 @@
-"""Ratios against CRFsuite on one attribute file, in one run and one thread: `pytest tests/benchmarks -s`.
+"""Ratios against CRFsuite on one attribute file, in one run and one thread: `pytest
+tests/benchmarks -s`.
 
 Nothing here decides whether the tests pass.
 """
@@ -15,7 +16,9 @@ from structopt.config import registry
 from structopt.objective.decoding import best_outputs
 from tests.benchmarks.attribute_file import component, dev, peer_pass, problem, sentences, timed
 
-pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is the peer to compare with (extra: dev)")
+pycrfsuite = pytest.importorskip(
+    "pycrfsuite", reason="python-crfsuite is the peer to compare with (extra: dev)"
+)
 pytestmark = pytest.mark.benchmark
 
 PASSES = {"dca": ("crf", "l2sgd"), "perceptron": ("perceptron", "ap"), "mira": ("svm", "pa")}
@@ -30,7 +33,11 @@ def test_passes(name: str, tmp_path: Path) -> None:
     ours = [timed(lambda: optimizer.step(made, state)) for _ in range(9)]
     theirs = peer_pass(algorithm, str(tmp_path / "model"))
     mine = float(np.mean(ours[3:]))
-    print(f"\none pass, the mean of the 4th to the 9th: {name} {mine:.3f} s, crfsuite {algorithm} {theirs:.3f} s, ", end="")
+    print(
+        f"\none pass, the mean of the 4th to the 9th: {name} {mine:.3f} s, crfsuite {algorithm} "
+        f"{theirs:.3f} s, ",
+        end="",
+    )
     print(f"ratio {mine / theirs:.2f} (median pass {median(ours):.3f} s)")
 
 
@@ -43,10 +50,23 @@ def test_decoding(tmp_path: Path) -> None:
     made = problem("crf", 0.1)
     state, _ = optimizer.step(made, optimizer.init(made, np.zeros(made.dimension)))
     items = [words for words, _ in sentences(1)]
-    tokens, held_out, serial = sum(map(len, items)), dev(made), registry.create("executor", {"name": "serial"})
+    tokens, held_out, serial = (
+        sum(map(len, items)),
+        dev(made),
+        registry.create("executor", {"name": "serial"}),
+    )
     theirs = timed(lambda: [tagger.tag(words) for words in map(pycrfsuite.ItemSequence, items)])
     packed = [pycrfsuite.ItemSequence(words) for words in items]
     theirs_packed = min(timed(lambda: [tagger.tag(words) for words in packed]) for _ in range(3))
-    mine = min(timed(lambda: best_outputs(held_out, made.kernels, optimizer.weights(state), serial)) for _ in range(3))
-    print(f"\ndecoding: {tokens / mine:,.0f} tokens/s, crfsuite {tokens / theirs_packed:,.0f} on packed items")
-    print(f"ratio {theirs_packed / mine:.1f} ({theirs / mine:.1f} where its items are packed as they come)")
+    mine = min(
+        timed(lambda: best_outputs(held_out, made.kernels, optimizer.weights(state), serial))
+        for _ in range(3)
+    )
+    print(
+        f"\ndecoding: {tokens / mine:,.0f} tokens/s, crfsuite {tokens / theirs_packed:,.0f} on "
+        "packed items"
+    )
+    print(
+        f"ratio {theirs_packed / mine:.1f} ({theirs / mine:.1f} where its items are packed as "
+        "they come)"
+    )

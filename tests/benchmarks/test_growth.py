@@ -1,7 +1,8 @@
-"""Seconds a pass and of features, and peak memory, with 1, 10 and 100 copies of the shipped corpus: `pytest tests/benchmarks -s`.
+"""Seconds a pass and of features, and peak memory, with 1, 10 and 100 copies of the shipped corpus:
+`pytest tests/benchmarks -s`.
 
-Every copy has words of its own, so that attributes and weights grow too; they are as long as those of the others, and so have as
-many attributes. Nothing here decides whether the tests pass.
+Every copy has words of its own, so that attributes and weights grow too; they are as long as those
+of the others, and so have as many attributes. Nothing here decides whether the tests pass.
 """
 
 from __future__ import annotations
@@ -32,19 +33,31 @@ PASSES = 4
 
 
 def write_copies(path: Path, copies: int) -> None:
-    """Write the corpus so many times; a copy's two letters stand behind the first of every word, but not of DOCSTART."""
+    """Write the corpus so many times; a copy's two letters stand behind the first of every word,
+    but not of DOCSTART.
+    """
     lines = datasets.path("train").read_text(encoding="utf8").splitlines()
     with path.open("w", encoding="utf8") as out:
         for copy in range(copies):
             mark = "".join(chr(ord("a") + digit) for digit in divmod(copy, 26))
-            words = (line[:1] + mark + line[1:] if line and not line.startswith("-DOCSTART-") else line for line in lines)
+            words = (
+                line[:1] + mark + line[1:] if line and not line.startswith("-DOCSTART-") else line
+                for line in lines
+            )
             out.writelines(word + "\n" for word in words)
             out.write("\n")
 
 
 def run(folder: Path, train: Path, chosen: list[str]) -> dict[str, float]:
     """Train in a process of its own; return what it needed."""
-    words = ["task=ner", f"task.train={train}", "task.dev=null", "task.test=null", "tracker=none", f"hydra.run.dir={folder}"]
+    words = [
+        "task=ner",
+        f"task.train={train}",
+        "task.dev=null",
+        "task.test=null",
+        "tracker=none",
+        f"hydra.run.dir={folder}",
+    ]
     command = [sys.executable, "-m", "structopt", *words, *chosen, f"optimizer.epochs={PASSES}"]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
@@ -62,7 +75,10 @@ def run(folder: Path, train: Path, chosen: list[str]) -> dict[str, float]:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_growth(tmp_path: Path, name: str) -> None:
-    print(f"\n{name}: copies, weights, seconds a pass and of features, peak memory (in brackets: times the first)")
+    print(
+        f"\n{name}: copies, weights, seconds a pass and of features, peak memory (in brackets: "
+        "times the first)"
+    )
     first: dict[str, float] = {}
     for copies in COPIES:
         train = tmp_path / f"{copies}.conll"
@@ -71,6 +87,7 @@ def test_growth(tmp_path: Path, name: str) -> None:
         first = first or found
         shares = {key: found[key] / first[key] for key in found}
         print(
-            f"{copies:4d}  {found['weights']:11,.0f}  {found['pass']:8.3f} ({shares['pass']:6.1f})  "
+            f"{copies:4d}  {found['weights']:11,.0f}  {found['pass']:8.3f} "
+            f"({shares['pass']:6.1f})  "
             f"{found['featurize']:7.2f}  {found['GB']:6.2f} GB ({shares['GB']:5.1f})"
         )

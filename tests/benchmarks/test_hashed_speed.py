@@ -1,4 +1,5 @@
-"""Seconds a pass of hashed templates over English EWT, one thread: `STRUCTOPT_DATA=... pytest tests/benchmarks -s`.
+"""Seconds a pass of hashed templates over English EWT, one thread: `STRUCTOPT_DATA=... pytest
+tests/benchmarks -s`.
 
 Nothing here decides whether the tests pass.
 """
@@ -25,7 +26,10 @@ from structopt.kernels.waist.record import EMPTY
 FILE = Path(os.environ.get("STRUCTOPT_DATA", "")) / "ud" / "en_ewt-ud-train.conllu.gz"
 pytestmark = [
     pytest.mark.benchmark,
-    pytest.mark.skipif("STRUCTOPT_DATA" not in os.environ or not FILE.is_file(), reason=f"STRUCTOPT_DATA has no {FILE.name}"),
+    pytest.mark.skipif(
+        "STRUCTOPT_DATA" not in os.environ or not FILE.is_file(),
+        reason=f"STRUCTOPT_DATA has no {FILE.name}",
+    ),
 ]
 COLUMNS = ("form", "lemma", "upos", "xpos", "prefix(form,5)")
 SINGLE = ["form", "lemma", "upos", "xpos", "form & {}.upos", "upos[-1]", "upos[1]"]
@@ -60,7 +64,17 @@ TEMPLATES = [
     "h.upos & between.upos & m.upos",
     "h.xpos & between.xpos & m.xpos",
 ]
-LABELS = ["bias", "h.upos", "m.upos", "m.form", "m.lemma", "h.lemma", "h.upos & m.upos", "h.lemma & m.upos", "h.upos & m.lemma"]
+LABELS = [
+    "bias",
+    "h.upos",
+    "m.upos",
+    "m.form",
+    "m.lemma",
+    "h.lemma",
+    "h.upos & m.upos",
+    "h.lemma & m.upos",
+    "h.upos & m.lemma",
+]
 
 
 def read(path: Path) -> EncodedTrees:
@@ -73,14 +87,25 @@ def read(path: Path) -> EncodedTrees:
             cells = line.rstrip("\n").split("\t")
             if cells[0].isdigit():
                 values = [*cells[1:5], cells[1][:5]]
-                codes.append([v.setdefault(value, len(v) + 2) for v, value in zip(vocabularies, values, strict=True)])
+                codes.append(
+                    [
+                        v.setdefault(value, len(v) + 2)
+                        for v, value in zip(vocabularies, values, strict=True)
+                    ]
+                )
                 heads.append(int(cells[6]) - 1 if cells[6] != "0" else len(codes) - 1 - offsets[-1])
                 gold.append(relations.setdefault(cells[7], len(relations)))
             elif line == "\n":
                 offsets.append(len(codes))
     arrays = [np.array(numbers, np.int32) for numbers in (codes, heads, gold)]
     return EncodedTrees(
-        np.array(offsets, np.int64), {}, tuple(relations), arrays[2], columns=COLUMNS, codes=arrays[0], heads=arrays[1]
+        np.array(offsets, np.int64),
+        {},
+        tuple(relations),
+        arrays[2],
+        columns=COLUMNS,
+        codes=arrays[0],
+        heads=arrays[1],
     )
 
 
@@ -91,7 +116,9 @@ def lay_out(trees: EncodedTrees, labeled: bool) -> tuple[Structure, SparseVector
     groups = (PartGroup("label", L, owned), PartGroup("arc", 1, owned))[0 if labeled else 1 :]
     part_tokens = {"arc": arc_tokens(trees.offsets, arcs, heads)}
     memory = np.zeros(len(trees) + 1, np.int64)
-    structure = Structure(EMPTY, groups, part_offsets(groups), ARBORESCENCE, memory, part_tokens=part_tokens)
+    structure = Structure(
+        EMPTY, groups, part_offsets(groups), ARBORESCENCE, memory, part_tokens=part_tokens
+    )
     found = gold_arcs(trees, structure)
     if not labeled:
         return structure, SparseVectors(trees.offsets, found.astype(np.int32), np.ones(len(found)))
@@ -108,15 +135,24 @@ def test_passes(labeled: bool) -> None:
     begin = process_time()
     fitted = HashedTemplates(templates=TEMPLATES, labels=LABELS).fit(trees, structure, gold)
     print(f"\nfit in {process_time() - begin:.1f} s (first time: with compilation): {fitted.note}")
-    k, record, scratch = fitted.kernels, fitted.record(trees, structure), fitted.scratch(trees, structure)
+    k, record, scratch = (
+        fitted.kernels,
+        fitted.record(trees, structure),
+        fitted.scratch(trees, structure),
+    )
     assert fitted.support is not None
     generator, parts = np.random.default_rng(0), structure.parts
-    theta, lag = generator.normal(size=fitted.dimension) * fitted.support * 0.01, np.zeros(fitted.dimension)
+    theta, lag = (
+        generator.normal(size=fitted.dimension) * fitted.support * 0.01,
+        np.zeros(fitted.dimension),
+    )
     s = np.zeros(int(np.diff(parts).max()))
     r = generator.normal(size=len(s))
     sparse = r * (generator.random(len(s)) < 0.02)
     for clock in (perf_counter, process_time):
-        seconds = dict.fromkeys(("scores", "dense pullback", "add_both", "dot", "sparse pullback"), 0.0)
+        seconds = dict.fromkeys(
+            ("scores", "dense pullback", "add_both", "dot", "sparse pullback"), 0.0
+        )
         for i in range(len(trees)):
             size = int(parts[i + 1] - parts[i])
             times = [clock()]
@@ -133,6 +169,9 @@ def test_passes(labeled: bool) -> None:
             for name, first, last in zip(seconds, times[:-1], times[1:], strict=True):
                 seconds[name] += last - first
         told = ", ".join(f"{name} {value:.2f}" for name, value in seconds.items())
-        print(f"{'labelled' if labeled else 'unlabelled'}, seconds a pass over {parts[-1]:,} parts ({clock.__name__}): {told}")
+        print(
+            f"{'labelled' if labeled else 'unlabelled'}, seconds a pass over {parts[-1]:,} parts "
+            f"({clock.__name__}): {told}"
+        )
         print(f"scores of {len(trees.codes) / seconds['scores']:,.0f} tokens a second; ", end="")
         print(f"memory so far {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")

@@ -1,9 +1,10 @@
-"""Pair steps against cvxpy on the programs of k-best MIRA, k = 1..10: `pytest tests/benchmarks/test_k_best_speed.py -s`.
+"""Pair steps against cvxpy on the programs of k-best MIRA, k = 1..10: `pytest
+tests/benchmarks/test_k_best_speed.py -s`.
 
-Half the lists are random, half come from a run of k-best MIRA on the files of STRUCTOPT_ATTRIBUTES (see
-`test_chain_speed.py`; without it, on the shipped corpus). Both solvers get what their method needs: ours the products of
-the rows, cvxpy the rows in a basis of their span, in a program that was compiled beforehand. Nothing here decides whether
-the tests pass but the agreement of the solutions.
+Half the lists are random, half come from a run of k-best MIRA on the files of STRUCTOPT_ATTRIBUTES
+(see `test_chain_speed.py`; without it, on the shipped corpus). Both solvers get what their method
+needs: ours the products of the rows, cvxpy the rows in a basis of their span, in a program that was
+compiled beforehand. Nothing here decides whether the tests pass but the agreement of the solutions.
 """
 
 from __future__ import annotations
@@ -41,16 +42,25 @@ def test_pair_steps(source: str) -> None:
     solve(lists[0]), [by_cvxpy(one) for one in lists]  # both are compiled by now
     ours, theirs, largest = 0.0, 0.0, 0.0
     for one in lists:
-        (seconds, move), (reference_seconds, reference) = fastest(solve, one), fastest(by_cvxpy, one)
+        (seconds, move), (reference_seconds, reference) = (
+            fastest(solve, one),
+            fastest(by_cvxpy, one),
+        )
         ours, theirs = ours + seconds, theirs + reference_seconds
         largest = max(largest, float(np.abs(move - reference).max(initial=0.0)))
     sizes = sorted({len(heights) for _, heights, _ in lists})
-    print(f"\n{len(lists)} {source} lists of {sizes[0]} to {sizes[-1]} rows: pair steps {1e6 * ours / len(lists):.1f} us a list, "
-          f"cvxpy {1e6 * theirs / len(lists):.0f} us, ratio {theirs / ours:.0f}; largest difference {largest:.1e}")  # fmt: skip
+    print(
+        f"\n{len(lists)} {source} lists of {sizes[0]} to {sizes[-1]} rows: pair steps "
+        f"{1e6 * ours / len(lists):.1f} us a list, "
+        f"cvxpy {1e6 * theirs / len(lists):.0f} us, ratio {theirs / ours:.0f}; largest "
+        f"difference {largest:.1e}"
+    )
     assert largest <= 1e-6
 
 
-def fastest(solver: Callable[[List], tuple[float, np.ndarray]], one: List) -> tuple[float, np.ndarray]:
+def fastest(
+    solver: Callable[[List], tuple[float, np.ndarray]], one: List
+) -> tuple[float, np.ndarray]:
     """Seconds and step of the fastest of some runs."""
     return min((solver(one) for _ in range(REPEATS)), key=lambda result: result[0])
 
@@ -100,7 +110,9 @@ def real_lists() -> list[List]:
         k = 1 + len(lists) % 10
         bundle = empty_bundle(k, problem.examples.most_parts, problem.dimension)
         scratch = empty_lists(k, problem.structure.most_active), bundle
-        rows, _ = rank(problem.kernels, problem.data, problem.space, int(i), state["theta"], C, False, *scratch)
+        rows, _ = rank(
+            problem.kernels, problem.data, problem.space, int(i), state["theta"], C, False, *scratch
+        )
         if rows > 1:
             parts = problem.structure.parts[i + 1] - problem.structure.parts[i]
             vectors = planes_over_weights(problem, int(i), bundle.residuals[1:rows, :parts])[1]

@@ -1,9 +1,11 @@
-"""Linear programs against scipy's HiGHS on the full description: `pytest tests/benchmarks/test_lp_speed.py -s`.
+"""Linear programs against scipy's HiGHS on the full description: `pytest
+tests/benchmarks/test_lp_speed.py -s`.
 
-Complete graphs; scores are Gaussian, those of the variables with standard deviation 1. *Fresh*: every visit has scores of its
-own; *near*: those of the last visit, moved by a twentieth, as learning does. Printed: milliseconds a visit of
-`scipy.optimize.milp` on `local_polytope` (once without and once with what building it takes), and of inference=lp without and
-with kept bases. Nothing here decides whether the tests pass but that the values agree.
+Complete graphs; scores are Gaussian, those of the variables with standard deviation 1. *Fresh*:
+every visit has scores of its own; *near*: those of the last visit, moved by a twentieth, as
+learning does. Printed: milliseconds a visit of `scipy.optimize.milp` on `local_polytope` (once
+without and once with what building it takes), and of inference=lp without and with kept bases.
+Nothing here decides whether the tests pass but that the values agree.
 """
 
 from __future__ import annotations
@@ -45,8 +47,13 @@ def test_visits(n: int, K: int, spread: float, kind: str) -> None:
     build = 1e3 * (time.perf_counter() - started)
     milp_value(polytope, scores[0])  # imports scipy's
     expected, values = milliseconds(lambda s: milp_value(polytope, s), scores[1:])
-    line = f"\n{n} x {K}, sd {spread:g}, {kind}: milp {expected:.1f} ms, and {build:.1f} ms to build"
-    for name, inference in (("lp", LinearProgram()), ("lp, kept bases", LinearProgram(warm_start=True))):
+    line = (
+        f"\n{n} x {K}, sd {spread:g}, {kind}: milp {expected:.1f} ms, and {build:.1f} ms to build"
+    )
+    for name, inference in (
+        ("lp", LinearProgram()),
+        ("lp, kept bases", LinearProgram(warm_start=True)),
+    ):
         prepared, solve = inference.prepare(structure), inference.kernels(LOOPY).solve
         memory = np.zeros(int(prepared.memory[-1]))
         z = np.zeros(int(sizes.sum()))
@@ -57,5 +64,8 @@ def test_visits(n: int, K: int, spread: float, kind: str) -> None:
         visit(scores[0])
         took, found = milliseconds(visit, scores[1:])
         np.testing.assert_allclose(found, values, rtol=1e-6)
-        line += f"; {name} {took:.2f} ms ({expected / took:.0f} and {(expected + build) / took:.0f} times faster)"
+        line += (
+            f"; {name} {took:.2f} ms ({expected / took:.0f} and {(expected + build) / took:.0f} "
+            "times faster)"
+        )
     print(line)

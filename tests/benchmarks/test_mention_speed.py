@@ -1,4 +1,6 @@
-"""Scores and gradients of links by tables, against a weight read for every feature of every link, in numpy."""
+"""Scores and gradients of links by tables, against a weight read for every feature of every link,
+in numpy.
+"""
 
 import time
 from statistics import median
@@ -37,14 +39,24 @@ def test_links(mentions):
     columns = tuple(name.replace(" ", "") for name in names)
     sizes = [TYPES if name in ("type", "gender", "length") else WORDS for name in columns]
     codes = np.stack([generator.integers(0, size, total) for size in sizes], axis=1)
-    encoded = encoded.__class__(**{
-        **vars(encoded), "columns": columns, "codes": codes.astype(np.int32), "compared_columns": COLUMNS,
-        "compared": generator.integers(-1, WORDS, (total, len(COLUMNS))).astype(np.int32),
-    })  # fmt: skip
+    encoded = encoded.__class__(
+        **{
+            **vars(encoded),
+            "columns": columns,
+            "codes": codes.astype(np.int32),
+            "compared_columns": COLUMNS,
+            "compared": generator.integers(-1, WORDS, (total, len(COLUMNS))).astype(np.int32),
+        }
+    )
     graph = Antecedent()
     structure = graph.build(encoded)
-    features = MentionTemplates(**lists, hash_bits=20).fit(encoded, structure, graph.gold(encoded, structure))
-    record, scratch = features.record(encoded, structure), features.scratch(encoded, structure).gradient
+    features = MentionTemplates(**lists, hash_bits=20).fit(
+        encoded, structure, graph.gold(encoded, structure)
+    )
+    record, scratch = (
+        features.record(encoded, structure),
+        features.scratch(encoded, structure).gradient,
+    )
     theta, links = generator.normal(size=features.dimension), int(structure.parts[1])
     s, r = np.empty(links), generator.normal(size=links)
     scoring = seconds(lambda: features.kernels.scores(record, theta, 0, s, EMPTY))
@@ -53,7 +65,9 @@ def test_links(mentions):
     indices = generator.integers(0, features.dimension, (links, templates))
     reading = seconds(lambda: theta[indices].sum(axis=1))
     print(
-        f"\n{mentions} mentions, {links} links, {templates} features of each: scores {1e9 * scoring / links:.0f} ns a link, "
-        f"gradients {1e9 * pulling / links:.0f}; all weights in numpy {1e9 * reading / links:.0f}: {reading / scoring:.1f} x"
+        f"\n{mentions} mentions, {links} links, {templates} features of each: scores "
+        f"{1e9 * scoring / links:.0f} ns a link, "
+        f"gradients {1e9 * pulling / links:.0f}; all weights in numpy "
+        f"{1e9 * reading / links:.0f}: {reading / scoring:.1f} x"
     )
     assert np.isfinite(s).all()

@@ -1,6 +1,8 @@
-"""What a round over Ray's workers costs, and whether a simulation from these costs tells how long rounds of 1, 2, 4 workers take.
+"""What a round over Ray's workers costs, and whether a simulation from these costs tells how long
+rounds of 1, 2, 4 workers take.
 
-The constants and the last table of `docs/scaling.md` are printed by it, on an otherwise idle machine.
+The constants and the last table of `docs/scaling.md` are printed by it, on an otherwise idle
+machine.
 """
 
 import os
@@ -32,15 +34,21 @@ SHARDS, ROUNDS = 8, 3
 
 
 class Costs(NamedTuple):
-    """Seconds of a call of a shard without work, and a byte, out (once a round) and in (every shard)."""
+    """Seconds of a call of a shard without work, and a byte, out (once a round) and in (every
+    shard).
+    """
 
     call: float
     out: float
     back: float
 
 
-def simulated(costs: Costs, seconds: Sequence[float], workers: int, cores: int, out: float, back: float) -> float:
-    """Seconds of a round: arguments go out, shards are computed by their workers in turn, results are read in their order."""
+def simulated(
+    costs: Costs, seconds: Sequence[float], workers: int, cores: int, out: float, back: float
+) -> float:
+    """Seconds of a round: arguments go out, shards are computed by their workers in turn, results
+    are read in their order.
+    """
     sent = costs.out * out
     slower = max(1.0, workers / cores)
     free, ended = [sent] * workers, []
@@ -84,8 +92,15 @@ def measured_costs(executor: Ray) -> Costs:
     nothing = timed_rounds(lambda: list(placement.call("take", empty)), 9)
     out = timed_rounds(lambda: list(placement.call("take", full)), 9)
     both = timed_rounds(lambda: [one.sum() for one in placement.call("answer", full)], 9)
-    print(f"\n{SHARDS} shards, no work: {1e3 * nothing:.1f} ms; 8 MB out {1e3 * out:.1f} ms; and in {1e3 * both:.1f} ms")
-    return Costs(nothing / SHARDS, max(0.0, out - nothing) / full.nbytes, max(0.0, both - out) / SHARDS / full.nbytes)
+    print(
+        f"\n{SHARDS} shards, no work: {1e3 * nothing:.1f} ms; 8 MB out {1e3 * out:.1f} ms; and "
+        f"in {1e3 * both:.1f} ms"
+    )
+    return Costs(
+        nothing / SHARDS,
+        max(0.0, out - nothing) / full.nbytes,
+        max(0.0, both - out) / SHARDS / full.nbytes,
+    )
 
 
 def read_problem() -> Problem:
@@ -108,9 +123,14 @@ def test_rounds_of_one_two_and_four_workers() -> None:
     cores = len(os.sched_getaffinity(0))
     os.environ["RAY_AUTH_MODE"] = "disabled"
     ray.init("local", num_cpus=7, include_dashboard=False, log_to_driver=False)
-    executors = {workers: Ray(workers=workers, shards=SHARDS, mixing=SHARDS) for workers in (1, 2, 4)}
+    executors = {
+        workers: Ray(workers=workers, shards=SHARDS, mixing=SHARDS) for workers in (1, 2, 4)
+    }
     costs = measured_costs(executors[4])
-    print(f"{cores} cores; a call {1e3 * costs.call:.2f} ms; out {1e9 * costs.out:.2f} s/GB; in {1e9 * costs.back:.2f} s/GB")
+    print(
+        f"{cores} cores; a call {1e3 * costs.call:.2f} ms; out {1e9 * costs.out:.2f} s/GB; in "
+        f"{1e9 * costs.back:.2f} s/GB"
+    )
     problem = read_problem()
     for name in ("lbfgs", "dca"):
         alone, own = [0.0], 0.0
@@ -125,11 +145,16 @@ def test_rounds_of_one_two_and_four_workers() -> None:
             if workers == 1:
                 alone = [spent["compute_seconds"] / SHARDS] * SHARDS
                 own = seconds - spent["waiting_seconds"] - spent["serialization_seconds"]
-            expected = own + simulated(costs, alone, workers, cores, spent["bytes_out"], spent["bytes_in"] / SHARDS)
+            expected = own + simulated(
+                costs, alone, workers, cores, spent["bytes_out"], spent["bytes_in"] / SHARDS
+            )
             print(
-                f"{name}, {workers} workers: {seconds:.3f} s, simulated {expected:.3f} s ({seconds / expected:.2f}); a token "
-                f"{1e6 * sum(alone) / tokens:.2f} us; out {spent['bytes_out'] / 1e6:.1f} MB, in {spent['bytes_in'] / 1e6:.1f} MB "
-                f"(the weights: {weights:.1f} MB); waiting {spent['waiting_seconds']:.3f} s, serialization "
+                f"{name}, {workers} workers: {seconds:.3f} s, simulated {expected:.3f} s "
+                f"({seconds / expected:.2f}); a token "
+                f"{1e6 * sum(alone) / tokens:.2f} us; out {spent['bytes_out'] / 1e6:.1f} MB, in "
+                f"{spent['bytes_in'] / 1e6:.1f} MB "
+                f"(the weights: {weights:.1f} MB); waiting {spent['waiting_seconds']:.3f} s, "
+                "serialization "
                 f"{spent['serialization_seconds']:.3f} s, work of the one that trains {own:.3f} s"
             )
     for executor in executors.values():

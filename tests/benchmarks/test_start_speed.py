@@ -1,7 +1,9 @@
-"""Seconds of the first command ever, of the second, and of tracking: `pytest tests/benchmarks/test_start_speed.py -s`.
+"""Seconds of the first command ever, of the second, and of tracking: `pytest
+tests/benchmarks/test_start_speed.py -s`.
 
-STRUCTOPT_BEFORE names the Python of an environment with another version, whose commands are run in turn with these. The first
-command begins without compiled kernels. Nothing here decides whether the tests pass.
+STRUCTOPT_BEFORE names the Python of an environment with another version, whose commands are run in
+turn with these. The first command begins without compiled kernels. Nothing here decides whether the
+tests pass.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ def seconds(python: str, folder: Path, kernels: Path, *words: str) -> float:
     folder.mkdir(exist_ok=True)
     began = time.perf_counter()
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(kernels)}
-    subprocess.run([python, *COMMAND, *words], cwd=folder, env=environment, capture_output=True, check=True)
+    subprocess.run(
+        [python, *COMMAND, *words], cwd=folder, env=environment, capture_output=True, check=True
+    )
     return time.perf_counter() - began
 
 
@@ -40,7 +44,10 @@ def test_start(tmp_path: Path) -> None:
         for name, python in pythons.items():
             second[name].append(seconds(python, tmp_path / name, tmp_path / f"{name}_kernels"))
     for name in pythons:
-        print(f"\n{name}: first command {first[name]:.1f} s, second {median(second[name]):.2f} s", end="")
+        print(
+            f"\n{name}: first command {first[name]:.1f} s, second {median(second[name]):.2f} s",
+            end="",
+        )
     if BEFORE:
         ratios = first["here"] / first["before"], median(second["here"]) / median(second["before"])
         print(f"\nhere / before: first {ratios[0]:.2f}, second {ratios[1]:.2f}")
@@ -53,6 +60,13 @@ def test_tracking(tmp_path: Path) -> None:
     seconds(sys.executable, tmp_path, tmp_path / "kernels")
     for _ in range(3):
         for tracker, times in found.items():
-            times.append(seconds(sys.executable, tmp_path, tmp_path / "kernels", f"tracker={tracker}", *words))
-    print(f"\nseconds with MLflow {median(found['mlflow']):.1f}, without {median(found['none']):.1f}", end=": ")
+            times.append(
+                seconds(
+                    sys.executable, tmp_path, tmp_path / "kernels", f"tracker={tracker}", *words
+                )
+            )
+    print(
+        f"\nseconds with MLflow {median(found['mlflow']):.1f}, without {median(found['none']):.1f}",
+        end=": ",
+    )
     print(f"{median(found['mlflow']) / median(found['none']):.3f}")

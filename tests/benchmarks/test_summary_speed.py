@@ -1,4 +1,6 @@
-"""Seconds of summaries by every inference, on the shipped corpus and, where it is there, on Opinosis."""
+"""Seconds of summaries by every inference, on the shipped corpus and, where it is there, on
+Opinosis.
+"""
 
 import os
 import time
@@ -32,13 +34,20 @@ def corpus(name):
 
 @pytest.mark.parametrize("name", ["shipped", "opinosis"])
 def test_inferences(name):
-    """Bigrams scored by document counts; the second visit of every document, when programs are there."""
+    """Bigrams scored by document counts; the second visit of every document, when programs are
+    there.
+    """
     encoded = corpus(name)
     counts, sentences = np.diff(encoded.holders[0]), np.diff(encoded.offsets)
     worth = np.split(np.where(counts > 1, counts, 0.0), encoded.bigrams[1:-1])
     scores = [np.concatenate([np.zeros(n), own]) for n, own in zip(sentences, worth, strict=True)]
     totals = {}
-    for label, inference in {"lp": LinearProgram(), "ilp": IntegerProgram(), "ad3": AD3(), "greedy": Greedy()}.items():
+    for label, inference in {
+        "lp": LinearProgram(),
+        "ilp": IntegerProgram(),
+        "ad3": AD3(),
+        "greedy": Greedy(),
+    }.items():
         structure = inference.prepare(Coverage().build(encoded))
         solve = inference.kernels(structure.kind).solve
         for _ in range(2):
@@ -50,7 +59,10 @@ def test_inferences(name):
                 values.append(value)
         totals[label] = sum(taken)
         print(
-            f"\n{name}, {len(scores)} documents, {label}: {sum(taken):.3f} s, median {np.median(taken):.4f}, "
-            f"longest {max(taken):.3f}; {sum(taken) / totals['lp']:.2f} x lp; values {sum(values):.1f}", end="",
-        )  # fmt: skip
+            f"\n{name}, {len(scores)} documents, {label}: {sum(taken):.3f} s, median "
+            f"{np.median(taken):.4f}, "
+            f"longest {max(taken):.3f}; {sum(taken) / totals['lp']:.2f} x lp; values "
+            f"{sum(values):.1f}",
+            end="",
+        )
     assert min(totals.values()) > 0

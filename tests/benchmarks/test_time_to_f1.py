@@ -1,7 +1,8 @@
-"""Seconds to a dev F1 of .9043 on the attribute file, reading included: `adagrad`, and `pa`, the best learner of CRFsuite.
+"""Seconds to a dev F1 of .9043 on the attribute file, reading included: `adagrad`, and `pa`, the
+best learner of CRFsuite.
 
-Both have a weight for every pair of attribute and label; scoring the dev part is not counted. Nothing here decides whether the
-tests pass.
+Both have a weight for every pair of attribute and label; scoring the dev part is not counted.
+Nothing here decides whether the tests pass.
 """
 
 from __future__ import annotations
@@ -15,13 +16,26 @@ import pytest
 
 from structopt.metrics import entities
 from structopt.process.garbage import rarely_collected
-from tests.benchmarks.attribute_file import component, dev_f1, peer, problem, read_sentences, sentences, timed, training
+from tests.benchmarks.attribute_file import (
+    component,
+    dev_f1,
+    peer,
+    problem,
+    read_sentences,
+    sentences,
+    timed,
+    training,
+)
 
-pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is the peer to compare with (extra: dev)")
+pycrfsuite = pytest.importorskip(
+    "pycrfsuite", reason="python-crfsuite is the peer to compare with (extra: dev)"
+)
 without_file = "STRUCTOPT_ATTRIBUTES" not in os.environ
 pytestmark = [
     pytest.mark.benchmark,
-    pytest.mark.skipif(without_file, reason="the F1 is one of the file that STRUCTOPT_ATTRIBUTES names"),
+    pytest.mark.skipif(
+        without_file, reason="the F1 is one of the file that STRUCTOPT_ATTRIBUTES names"
+    ),
 ]
 GOAL, MOST = 0.9043, 6
 ALL_PAIRS = {"feature.possible_states": 1, "feature.possible_transitions": 1}
@@ -44,12 +58,18 @@ def ours() -> tuple[float, int, float]:
 
 
 def theirs(model: str) -> float:
-    """Seconds of CRFsuite's `pa`, with the first of a few numbers of passes after which it reaches the goal."""
+    """Seconds of CRFsuite's `pa`, with the first of a few numbers of passes after which it reaches
+    the goal.
+    """
     for passes in PASSES:
-        spent = timed(lambda passes=passes: peer("pa", passes, read_sentences(0), **ALL_PAIRS).train(model))  # type: ignore[misc]
+        spent = timed(
+            lambda passes=passes: peer("pa", passes, read_sentences(0), **ALL_PAIRS).train(model)
+        )  # type: ignore[misc]
         tagger = pycrfsuite.Tagger()
         tagger.open(model)
-        found = entities.score([labels for _, labels in sentences(1)], [tagger.tag(items) for items, _ in sentences(1)])["f1"]
+        found = entities.score(
+            [labels for _, labels in sentences(1)], [tagger.tag(items) for items, _ in sentences(1)]
+        )["f1"]
         print(f"pa, {passes} passes: {spent:.1f} s, F1 {found:.4f}")
         if found >= GOAL:
             break

@@ -1,9 +1,11 @@
-"""Sentences a second of the tree algorithms against peers, one thread: `pytest tests/benchmarks/test_tree_speed.py -s`.
+"""Sentences a second of the tree algorithms against peers, one thread: `pytest
+tests/benchmarks/test_tree_speed.py -s`.
 
-Scores are normal, of deviation 2. Each of ours is timed twice: in a compiled loop over the sentences, as training calls it,
-and called from Python once a sentence. Peers: ufal.chu_liu_edmonds (C++, one call a sentence) for the best tree; for log Z and
-marginals the matrix-tree formulas in numpy, slogdet and inv of all sentences in one batch. Nothing here decides whether the
-tests pass but the agreement of the values.
+Scores are normal, of deviation 2. Each of ours is timed twice: in a compiled loop over the
+sentences, as training calls it, and called from Python once a sentence. Peers: ufal.chu_liu_edmonds
+(C++, one call a sentence) for the best tree; for log Z and marginals the matrix-tree formulas in
+numpy, slogdet and inv of all sentences in one batch. Nothing here decides whether the tests pass
+but the agreement of the values.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ def one_thread() -> AbstractContextManager[Any]:
 
 
 def rates(works: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Sentences a second of each; they take turns, so that the machine's mood is the same for all."""
+    """Sentences a second of each; they take turns, so that the machine's mood is the same for
+    all.
+    """
     for work in works.values():
         work()
     seconds = dict.fromkeys(works, float("inf"))
@@ -68,19 +72,34 @@ def rates(works: dict[str, Callable[[], object]]) -> dict[str, float]:
 
 def ours(kind: str, task: str, scores: Array, single_root: bool) -> dict[str, Callable[[], object]]:
     """Both ways of calling a kernel."""
-    n, module = round(scores.shape[1] ** 0.5), {"arborescence": arborescence, "projective": projective}[kind]
+    n, module = (
+        round(scores.shape[1] ** 0.5),
+        {"arborescence": arborescence, "projective": projective}[kind],
+    )
     out = np.zeros(n, np.int32) if task == "best_tree" else np.zeros(n * n)
-    rest = (n, single_root, out, np.zeros(module.floats_needed(n)), np.zeros(module.ints_needed(n), np.int32))
+    rest = (
+        n,
+        single_root,
+        out,
+        np.zeros(module.floats_needed(n)),
+        np.zeros(module.ints_needed(n), np.int32),
+    )
     compiled, plain = LOOPS[kind, task]
     name = "single root" if single_root else "several roots"
-    return {f"{name}, compiled loop": lambda: compiled(scores, *rest), f"{name}, one call each": lambda: plain(scores, *rest)}
+    return {
+        f"{name}, compiled loop": lambda: compiled(scores, *rest),
+        f"{name}, one call each": lambda: plain(scores, *rest),
+    }
 
 
 def report(title: str, found: dict[str, float], peer: str = "") -> None:
     """Print sentences a second, and the ratio to a peer."""
     print(f"\n{title}")
     for name, rate in found.items():
-        print(f"  {rate:>11,.0f} sentences/s  {name}", f"  ratio {rate / found[peer]:.2f}" if peer not in ("", name) else "")
+        print(
+            f"  {rate:>11,.0f} sentences/s  {name}",
+            f"  ratio {rate / found[peer]:.2f}" if peer not in ("", name) else "",
+        )
 
 
 def random_scores(n: int) -> Array:
@@ -89,14 +108,19 @@ def random_scores(n: int) -> Array:
 
 @pytest.mark.parametrize("n", LENGTHS)
 def test_chu_liu_edmonds(n: int) -> None:
-    ufal = pytest.importorskip("ufal.chu_liu_edmonds", reason="the peer to compare with (extra: dev)")
+    ufal = pytest.importorskip(
+        "ufal.chu_liu_edmonds", reason="the peer to compare with (extra: dev)"
+    )
     scores = random_scores(n)
     matrices = np.full((SENTENCES, n + 1, n + 1), -np.inf)
     matrices[:, 1:, 1:] = scores.reshape(-1, n, n)
     matrices[:, 1:, 0] = scores[:, :: n + 1]
     matrices[:, np.arange(n + 1), np.arange(n + 1)] = -np.inf
-    works = {f"best tree, {name}": work for single in (False, True)
-             for name, work in ours("arborescence", "best_tree", scores, single).items()}  # fmt: skip
+    works = {
+        f"best tree, {name}": work
+        for single in (False, True)
+        for name, work in ours("arborescence", "best_tree", scores, single).items()
+    }
     peer = "ufal.chu_liu_edmonds, several roots, one call each"
     works[peer] = lambda: [ufal.chu_liu_edmonds(matrix) for matrix in matrices]
     theirs = sum(ufal.chu_liu_edmonds(matrix)[1] for matrix in matrices)
@@ -121,18 +145,26 @@ def matrix_tree_in_numpy(scores: Array) -> tuple[Array, Array]:
 @pytest.mark.parametrize("n", LENGTHS)
 def test_matrix_tree(n: int) -> None:
     scores = random_scores(n)
-    works = {f"log Z and marginals, {name}": work for single in (False, True)
-             for name, work in ours("arborescence", "partition", scores, single).items()}  # fmt: skip
+    works = {
+        f"log Z and marginals, {name}": work
+        for single in (False, True)
+        for name, work in ours("arborescence", "partition", scores, single).items()
+    }
     peer = "numpy slogdet and inv, several roots, one batch"
     works[peer] = lambda: matrix_tree_in_numpy(scores)
     theirs = matrix_tree_in_numpy(scores)[0].sum()
-    assert works["log Z and marginals, several roots, compiled loop"]() == pytest.approx(theirs, rel=1e-12)
+    assert works["log Z and marginals, several roots, compiled loop"]() == pytest.approx(
+        theirs, rel=1e-12
+    )
     report(f"matrix-tree, n = {n}", rates(works), peer)
 
 
 @pytest.mark.parametrize("n", LENGTHS)
 def test_projective(n: int) -> None:
     scores = random_scores(n)
-    works = {f"{task}, {name}": work for task in ("best_tree", "partition")
-             for name, work in ours("projective", task, scores, single_root=True).items()}  # fmt: skip
+    works = {
+        f"{task}, {name}": work
+        for task in ("best_tree", "partition")
+        for name, work in ours("projective", task, scores, single_root=True).items()
+    }
     report(f"Eisner and inside-outside, n = {n}", rates(works))

@@ -1,4 +1,6 @@
-"""Commands as a user types them, in this process or in one of their own, and stages of a run that train nothing."""
+"""Commands as a user types them, in this process or in one of their own, and stages of a run that
+train nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from structopt.command import main
 
 
 class Stages(types.ModuleType):
-    """Stands in for structopt.run.stages: records the calls, and raises the error that a test sets."""
+    """Stands in for structopt.run.stages: records the calls, and raises the error that a test
+    sets.
+    """
 
     def __init__(self) -> None:
         super().__init__("structopt.run.stages")
@@ -53,4 +57,11 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def run(*words: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "structopt", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )

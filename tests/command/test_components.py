@@ -17,9 +17,14 @@ def test_components(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["kind", "name", "package", "parameters"]
     rows = {tuple(line.split()[:2]): line for line in lines[1:]}
-    assert list(rows) == [(kind, name) for kind in registry.CONTRACTS for name in registry.installed(kind)]
+    assert list(rows) == [
+        (kind, name) for kind in registry.CONTRACTS for name in registry.installed(kind)
+    ]
     assert "structopt-trainer" in rows["optimizer", "dca"]
-    assert "C: float = task.default_C, epochs: int = 30, tolerance: float = 0.0" in rows["optimizer", "dca"]
+    assert (
+        "C: float = task.default_C, epochs: int = 30, tolerance: float = 0.0"
+        in rows["optimizer", "dca"]
+    )
     assert "beta: float = inf, gamma: float = 1.0" in rows["loss", "svm"]
     assert main.main(["components", "pairs", "second_order"]) == 0
     assert "| sdca | enumeration | enumeration | enumeration, ilp, lp |" in capsys.readouterr().out
@@ -41,4 +46,7 @@ def test_components_is_quick(tmp_path: Path) -> None:
     before = os.times()
     assert run("components", folder=tmp_path).returncode == 0
     after = os.times()  # of the processor: whatever else the machine does
-    assert after.children_user + after.children_system - before.children_user - before.children_system < 1.5
+    assert (
+        after.children_user + after.children_system - before.children_user - before.children_system
+        < 1.5
+    )

@@ -1,4 +1,6 @@
-"""Data of several files by the command line: trained on, predicted, scored, compared, tracked; and what is said of mistakes."""
+"""Data of several files by the command line: trained on, predicted, scored, compared, tracked; and
+what is said of mistakes.
+"""
 
 from __future__ import annotations
 
@@ -55,21 +57,30 @@ def train(folder: Path, *words: str) -> bytes:
 
 
 def predicted(model: Path, files: str, target: Path) -> str:
-    assert main.main(["predict", f"model={model}", f"input={files}", f"output={target}", "quiet=true"]) == 0
+    assert (
+        main.main(["predict", f"model={model}", f"input={files}", f"output={target}", "quiet=true"])
+        == 0
+    )
     return target.read_text()
 
 
 def test_columns_by_glob(here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = train(tmp_path / "whole", "task=ner", "task.train=whole.conll", "task.dev=conll/part_01.conll")
+    whole = train(
+        tmp_path / "whole", "task=ner", "task.train=whole.conll", "task.dev=conll/part_01.conll"
+    )
     several = train(
-        tmp_path / "several", "task=ner", "task.train=conll/part_*.conll", "task.dev=conll.tar.gz:part_{01..01}.conll"
+        tmp_path / "several",
+        "task=ner",
+        "task.train=conll/part_*.conll",
+        "task.dev=conll.tar.gz:part_{01..01}.conll",
     )
     assert whole == several
     written = predicted(tmp_path / "whole", "conll/part_{01,02}.conll", tmp_path / "several.out")
     assert written == predicted(tmp_path / "whole", "whole.conll", tmp_path / "whole.out")
     capsys.readouterr()
     scores = [
-        main.main(["evaluate", f"model={tmp_path / 'whole'}", f"input={name}", "quiet=true"]) for name in ("conll", "whole.conll")
+        main.main(["evaluate", f"model={tmp_path / 'whole'}", f"input={name}", "quiet=true"])
+        for name in ("conll", "whole.conll")
     ]
     lines = capsys.readouterr().out.splitlines()
     assert scores == [0, 0] and lines[: len(lines) // 2] == lines[len(lines) // 2 :]
@@ -80,14 +91,19 @@ def test_columns_by_glob(here: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_trees_in_an_archive(here: Path, tmp_path: Path) -> None:
     whole = train(tmp_path / "whole", "task=dependency", "task.train=whole.conllu")
-    assert whole == train(tmp_path / "several", "task=dependency", "task.train=conllu.tar.gz:part_{01..09}.conllu")
+    assert whole == train(
+        tmp_path / "several", "task=dependency", "task.train=conllu.tar.gz:part_{01..09}.conllu"
+    )
     written = predicted(tmp_path / "whole", "conllu.tar.gz:data/*/part_*", tmp_path / "several.out")
     assert written == predicted(tmp_path / "whole", "whole.conllu", tmp_path / "whole.out")
 
 
 def test_facts_of_several_files(here: Path) -> None:
     facts = fingerprint(data_path("conll.tar.gz:part_*.conll"))
-    assert facts["name"] == "conll.tar.gz:part_*.conll" and facts["size"] == Path("whole.conll").stat().st_size
+    assert (
+        facts["name"] == "conll.tar.gz:part_*.conll"
+        and facts["size"] == Path("whole.conll").stat().st_size
+    )
     assert facts["sha256"] == fingerprint(Path("whole.conll"))["sha256"]
     assert facts["uri"].startswith("file:///")
 
@@ -104,28 +120,48 @@ def test_facts_of_several_files(here: Path) -> None:
             "conll/prt_{01..02}.conll: no file fits conll/prt_{01..02}.conll. The",
         ),
         ("task.train=gone.tgz:*.conll", "gone.tgz: there is no such file: check the path."),
-        ("task.train=gone.conll", "gone.conll: there is no such file. Check task.train, task.dev and task.test."),
+        (
+            "task.train=gone.conll",
+            "gone.conll: there is no such file. Check task.train, task.dev and task.test.",
+        ),
     ],
 )
-def test_what_does_not_exist(here: Path, capsys: pytest.CaptureFixture[str], word: str, text: str) -> None:
+def test_what_does_not_exist(
+    here: Path, capsys: pytest.CaptureFixture[str], word: str, text: str
+) -> None:
     assert failed(capsys, "task=ner", word, "tracker=none").startswith(text)
 
 
-def test_errors_name_the_member_and_its_line(here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_name_the_member_and_its_line(
+    here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "bad.conll").write_text("Ann NNP B-NP B-PER\nslept VBD O\n")
     with tarfile.open(tmp_path / "bad.tar.gz", "w:gz") as archive:
         archive.add(here / "whole.conll", arcname="set/a.conll")
         archive.add(tmp_path / "bad.conll", arcname="set/b.conll")
-    message = failed(capsys, "task=ner", f"task.train={tmp_path}/bad.tar.gz:*.conll", "tracker=none")
+    message = failed(
+        capsys, "task=ner", f"task.train={tmp_path}/bad.tar.gz:*.conll", "tracker=none"
+    )
     where = f"{tmp_path}/bad.tar.gz:set"
-    assert message.startswith(f"{where}/b.conll:2: this line has 3 columns, but the first token line ({where}/a.conll:3) has 4: ")
+    assert message.startswith(
+        f"{where}/b.conll:2: this line has 3 columns, but the first token line "
+        f"({where}/a.conll:3) has 4: "
+    )
 
 
-@pytest.mark.parametrize(("task", "name", "form"), [("grid", "npz", "an npz"), ("multilabel", "arff", "ARFF")])
-def test_forms_of_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], task: str, name: str, form: str) -> None:
+@pytest.mark.parametrize(
+    ("task", "name", "form"), [("grid", "npz", "an npz"), ("multilabel", "arff", "ARFF")]
+)
+def test_forms_of_one_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], task: str, name: str, form: str
+) -> None:
     (tmp_path / f"a.{name}").touch()
     message = failed(capsys, f"task={task}", f"task.train={tmp_path}/*.{name}", "tracker=none")
-    assert message == f"{tmp_path}/*.{name}: this names several files, and {form} is read from one: give its path."
+    assert (
+        message
+        == f"{tmp_path}/*.{name}: this names several files, and {form} is read from one: give "
+        "its path."
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,6 +182,12 @@ def test_patterns_need_no_quotes_for_hydra(typed: str, read: str) -> None:
 
 
 def test_a_pattern_reaches_the_task(stages: Stages) -> None:
-    assert main.main(["task=ner", "task.train=wsj_{0001..0160}.conll", "task.dev=t.tgz:{a,b}.conll"]) == 0
+    assert (
+        main.main(["task=ner", "task.train=wsj_{0001..0160}.conll", "task.dev=t.tgz:{a,b}.conll"])
+        == 0
+    )
     config = stages.calls[0][1]
-    assert config["task"]["train"] == "wsj_{0001..0160}.conll" and config["task"]["dev"] == "t.tgz:{a,b}.conll"
+    assert (
+        config["task"]["train"] == "wsj_{0001..0160}.conll"
+        and config["task"]["dev"] == "t.tgz:{a,b}.conll"
+    )

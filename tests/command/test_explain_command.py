@@ -19,7 +19,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("explain")
     shared = ["optimizer.epochs=1", "tracker=none", "quiet=true", "objective_every=0"]
     structopt.train(["task=ner", "task.limit=30", *shared], folder / "ner")
-    structopt.train(["task=dependency", "task.limit=10", "features.hash_bits=16", *shared], folder / "dependency")
+    structopt.train(
+        ["task=dependency", "task.limit=10", "features.hash_bits=16", *shared],
+        folder / "dependency",
+    )
     return {name: folder / name for name in ("ner", "dependency")}
 
 
@@ -34,22 +37,32 @@ def test_weights(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> N
     assert "transition (" in text and "[B-PER → I-PER]" in text
 
 
-def test_one_prediction(runs: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_one_prediction(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     words = [f"model={runs['ner']}", f"input={datasets.path('dev', 'conll')}", "sentence=3"]
     text = printed(capsys, *words, "top=5")
     assert text.startswith("sentence 3\n\nword ") and "where the second best output differs" in text
     data = json.loads(printed(capsys, *words, "format=json"))
-    assert sum(share["share"] for share in data["shares"]) == pytest.approx(data["scores"][0] - data["scores"][1], abs=1e-9)
+    assert sum(share["share"] for share in data["shares"]) == pytest.approx(
+        data["scores"][0] - data["scores"][1], abs=1e-9
+    )
     page = tmp_path / "page.html"
     assert printed(capsys, *words, "format=html", f"output={page}") == ""
     assert "<h1>sentence 3</h1>" in page.read_text(encoding="utf8")
 
 
-def test_hashed_weights_are_named_by_the_training_file(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_hashed_weights_are_named_by_the_training_file(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     run = runs["dependency"]
     assert "are named by the features of train.conllu" in printed(capsys, f"model={run}", "top=3")
-    assert "features of dev.conllu" in printed(capsys, f"model={run}", f"names={datasets.path('dev', 'conllu')}")
-    assert "give a file whose features are to name them" in printed(capsys, f"model={run / 'model'}")
+    assert "features of dev.conllu" in printed(
+        capsys, f"model={run}", f"names={datasets.path('dev', 'conllu')}"
+    )
+    assert "give a file whose features are to name them" in printed(
+        capsys, f"model={run / 'model'}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +76,9 @@ def test_hashed_weights_are_named_by_the_training_file(runs: dict[str, Path], ca
         (["input=missing.txt"], "missing.txt"),
     ],
 )
-def test_refuses(words: list[str], message: str, runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_refuses(
+    words: list[str], message: str, runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert message in failed(capsys, "explain", f"model={runs['ner']}", *words)
 
 

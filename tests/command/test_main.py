@@ -21,8 +21,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_interrupted(stages: Stages, capsys: pytest.CaptureFixture[str]) -> None:
     stages.error = KeyboardInterrupt()
     assert main.main(["tracker=none"]) == 130
-    folder = capsys.readouterr().err.rpartition("The run goes on with: structopt resume=")[2].strip()
-    assert (Path(folder) / ".hydra" / "config.yaml").is_file()  # however early: it is named, and can be gone on with
+    folder = (
+        capsys.readouterr().err.rpartition("The run goes on with: structopt resume=")[2].strip()
+    )
+    # however early: it is named, and can be gone on with
+    assert (Path(folder) / ".hydra" / "config.yaml").is_file()
     assert main.main(["--multirun", "tracker=none", "seed=0,1", "hydra.sweep.dir=s"]) == 130
     command = "structopt --multirun tracker=none seed=0,1 hydra.sweep.dir=s sweep.resume=true"
     shown = capsys.readouterr()
@@ -45,7 +48,8 @@ def test_resume(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main.main(["resume=null", "tracker=none"]) == 0
     assert stages.calls[1][0] == "train"
     assert failed(capsys, "resume=nowhere") == (
-        "resume=nowhere: there is no such run folder. Name the folder that holds checkpoint/ and .hydra/."
+        "resume=nowhere: there is no such run folder. Name the folder that holds checkpoint/ and "
+        ".hydra/."
     )
     assert (
         failed(capsys, "--multirun", "resume=run")
@@ -57,13 +61,18 @@ HEAVY = {"mlflow", "numba", "cvxpy", "scipy", "numpy", "pandas", "matplotlib", "
 
 
 def output_of_light_command(word: str, folder: Path) -> str:
-    """Run a command in a process of its own; return what it prints once it is known to have imported nothing heavy."""
+    """Run a command in a process of its own; return what it prints once it is known to have
+    imported nothing heavy.
+    """
     code = (
-        f"import sys\nfrom structopt.command.main import main\ntry:\n    main([{word!r}])\nexcept SystemExit:\n    pass\n"
+        f"import sys\nfrom structopt.command.main import main\ntry:\n    main([{word!r}])\n"
+        "except SystemExit:\n    pass\n"
         f"heavy = {HEAVY} & set(sys.modules)\n"
         "sys.exit(f'imported: {sorted(heavy)}' if heavy else 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -76,7 +85,8 @@ def test_help_needs_hydra_only(tmp_path: Path) -> None:
     shown = output_of_light_command("--help", tmp_path)
     assert "structopt trains linear structured predictors" in shown
     for group in (
-        "task: attributes, chunking, constituency, coreference, dependency, grid, multiclass, multilabel, ner, summarization",
+        "task: attributes, chunking, constituency, coreference, dependency, grid, multiclass, "
+        "multilabel, ner, summarization",
         "optimizer: adadelta, adagrad, cutting_plane, dca, dlpw, eg, lbfgs",
         "loss: crf, family, perceptron, ramp, risk, softmax_margin, svm",
     ):
@@ -87,7 +97,8 @@ def test_version_needs_hydra_only(tmp_path: Path) -> None:
     first, second = output_of_light_command("--version", tmp_path).splitlines()
     assert first == f"structopt {version('structopt-trainer')}, Python {platform.python_version()}"
     assert [part.split() for part in second.split(", ")] == [
-        [name, version(name)] for name in ("numba", "numpy", "scipy", "cvxpy", "mlflow", "hydra-core")
+        [name, version(name)]
+        for name in ("numba", "numpy", "scipy", "cvxpy", "mlflow", "hydra-core")
     ]
 
 
@@ -113,19 +124,32 @@ def test_as_a_process(tmp_path: Path, full: str) -> None:
     assert "factor_graph:\n  name: linear_chain" in done.stdout
     done = run("optimizer=dac", folder=tmp_path, HYDRA_FULL_ERROR=full)
     assert done.returncode == 2
-    assert done.stderr.startswith("structopt: optimizer 'dac' is not installed. Did you mean 'dca'? Installed: adadelta (")
+    assert done.stderr.startswith(
+        "structopt: optimizer 'dac' is not installed. Did you mean 'dca'? Installed: adadelta ("
+    )
     assert done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
 
 def test_wheel_contains_the_config_files(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(tmp_path),
+        str(ROOT),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("structopt_trainer-*-py3-none-any.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
     conf, installed = ROOT / "conf", tmp_path / "site/structopt/conf"
-    assert {p.relative_to(conf) for p in conf.rglob("*.yaml")} == {p.relative_to(installed) for p in installed.rglob("*.yaml")}
+    assert {p.relative_to(conf) for p in conf.rglob("*.yaml")} == {
+        p.relative_to(installed) for p in installed.rglob("*.yaml")
+    }
     done = run("--info", "searchpath", folder=tmp_path / "site")
     assert str(installed) in done.stdout
     assert (tmp_path / "site/structopt/py.typed").is_file()
@@ -137,8 +161,15 @@ def test_wheel_contains_the_config_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("said", ["", "20"])
 def test_threads_of_openblas_sleep_soon_unless_the_user_says_otherwise(said):
     """Once products are made by threads that spin, a process that waits uses a whole core."""
-    code = "import structopt, os, sys; print(os.environ['OPENBLAS_THREAD_TIMEOUT'], 'numpy' in sys.modules)"
-    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_THREAD_TIMEOUT"}
+    code = (
+        "import structopt, os, sys; print(os.environ['OPENBLAS_THREAD_TIMEOUT'], 'numpy' in "
+        "sys.modules)"
+    )
+    environment = {
+        name: value for name, value in os.environ.items() if name != "OPENBLAS_THREAD_TIMEOUT"
+    }
     environment |= {"OPENBLAS_THREAD_TIMEOUT": said} if said else {}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == [said or "16", "False"]

@@ -1,4 +1,6 @@
-"""What the operating system refuses: one message, exit code 2, and the last checkpoint as it was."""
+"""What the operating system refuses: one message, exit code 2, and the last checkpoint as it
+was.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,15 @@ def last_line(capsys: pytest.CaptureFixture[str]) -> str:
     [
         ("a" * 300, f"{'a' * 300}: File name too long: take a shorter name."),
         ("file", "file: File exists: this is a file where a folder is due; take another name."),
-        ("file/run", "file/run: Not a directory: a part of this path is a file; take another name."),
+        (
+            "file/run",
+            "file/run: Not a directory: a part of this path is a file; take another name.",
+        ),
     ],
 )
-def test_run_folder(stages: Stages, capsys: pytest.CaptureFixture[str], folder: str, text: str) -> None:
+def test_run_folder(
+    stages: Stages, capsys: pytest.CaptureFixture[str], folder: str, text: str
+) -> None:
     Path("file").touch()
     assert failed(capsys, "tracker=none", f"hydra.run.dir={folder}").endswith(text)
     assert not stages.calls
@@ -54,28 +61,39 @@ def test_run_folder(stages: Stages, capsys: pytest.CaptureFixture[str], folder: 
 
 def test_a_read_only_disk(stages: Stages, capsys: pytest.CaptureFixture[str]) -> None:
     stages.error = OSError(errno.EROFS, os.strerror(errno.EROFS), "run/history.csv")
-    assert failed(capsys, "tracker=none") == "run/history.csv: Read-only file system: write to another folder."
+    assert (
+        failed(capsys, "tracker=none")
+        == "run/history.csv: Read-only file system: write to another folder."
+    )
 
 
-def test_the_current_folder_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_current_folder_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     assert failed(capsys, "tracker=none") == ".: the current folder was deleted: go to another one."
 
 
-def test_a_full_disk_keeps_the_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_full_disk_keeps_the_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run, whole = tmp_path / "run", tmp_path / "whole"
     state = run / "checkpoint" / "state.safetensors"
     assert main.main([*QUICK, "optimizer.epochs=1", f"hydra.run.dir={run}"]) == 0
     kept = state.read_bytes()
     with files_of_at_most(4096):
         assert main.main([f"resume={run}", "optimizer.epochs=3"]) == 2
-    assert last_line(capsys).startswith(f"structopt: {state}: File too large: raise the limit (ulimit -f)")
+    assert last_line(capsys).startswith(
+        f"structopt: {state}: File too large: raise the limit (ulimit -f)"
+    )
     assert state.read_bytes() == kept and not list(state.parent.glob(".*"))
     assert main.main([f"resume={run}", "optimizer.epochs=3"]) == 0
     assert main.main([*QUICK, "optimizer.epochs=3", f"hydra.run.dir={whole}"]) == 0
-    assert (run / "model" / "weights.safetensors").read_bytes() == (whole / "model" / "weights.safetensors").read_bytes()
+    assert (run / "model" / "weights.safetensors").read_bytes() == (
+        whole / "model" / "weights.safetensors"
+    ).read_bytes()
 
 
 def test_a_full_disk_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,7 +107,12 @@ def test_a_full_disk_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("streams", "code", "text"),
     [
-        (">/dev/full", 2, "structopt: standard output, or a file of a library: No space left on device: free some.\n"),
+        (
+            ">/dev/full",
+            2,
+            "structopt: standard output, or a file of a library: No space left on device: free "
+            "some.\n",
+        ),
         (">&-", 0, ""),
         (">/dev/full 2>/dev/full", 2, ""),
         (">&- 2>&- <&-", 0, ""),
@@ -97,17 +120,26 @@ def test_a_full_disk_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFix
 )
 def test_standard_streams(tmp_path: Path, streams: str, code: int, text: str) -> None:
     command = f"{sys.executable} -m structopt components optimizer {streams}"
-    ended = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (ended.returncode, ended.stderr) == (code, text)
 
 
 def test_refusals_name_what_there_is() -> None:
-    assert str(SystemRefusal(OSError("odd"))) == "standard output, or a file of a library: odd: mend that."
-    assert str(SystemRefusal(OSError(errno.EXDEV, "Cross-device link", "a", None, "b"))).startswith("a -> b: Cross-device link: ")
+    assert (
+        str(SystemRefusal(OSError("odd")))
+        == "standard output, or a file of a library: odd: mend that."
+    )
+    assert str(SystemRefusal(OSError(errno.EXDEV, "Cross-device link", "a", None, "b"))).startswith(
+        "a -> b: Cross-device link: "
+    )
 
 
 def test_outputs_that_are_no_files(tmp_path: Path) -> None:
-    """Pipes and devices are written to, not replaced; of a link the file that it stands for is replaced."""
+    """Pipes and devices are written to, not replaced; of a link the file that it stands for is
+    replaced.
+    """
     reading, writing = os.pipe()
     write_bytes(Path(f"/dev/fd/{writing}"), b"words")
     assert os.read(reading, 10) == b"words"

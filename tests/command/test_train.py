@@ -13,10 +13,16 @@ from tests.command.commands import Stages, failed
 
 
 def test_train(stages: Stages, tmp_path: Path) -> None:
-    assert main.main(["task=attributes", "loss.beta=inf", "tracker=none", "hydra.run.dir=here"]) == 0
+    assert (
+        main.main(["task=attributes", "loss.beta=inf", "tracker=none", "hydra.run.dir=here"]) == 0
+    )
     (command, config, folder) = stages.calls[0]
     assert (command, folder) == ("train", tmp_path / "here")
-    assert (config["task"]["name"], config["loss"]["beta"], config["optimizer"]["C"]) == ("attributes", float("inf"), 0.1)
+    assert (config["task"]["name"], config["loss"]["beta"], config["optimizer"]["C"]) == (
+        "attributes",
+        float("inf"),
+        0.1,
+    )
     assert "hydra" not in config
     assert (tmp_path / "here/.hydra/config.yaml").is_file()
 
@@ -34,23 +40,41 @@ def test_default_folders(stages: Stages, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "text"),
     [
-        ("optimizer=dac", "optimizer 'dac' is not installed. Did you mean 'dca'? Installed: adadelta (structopt-trainer), "),
+        (
+            "optimizer=dac",
+            "optimizer 'dac' is not installed. Did you mean 'dca'? Installed: adadelta "
+            "(structopt-trainer), ",
+        ),
         ("optimizer.epochs=abc", "optimizer.epochs=abc is not an int."),
         (
             "optimizer.epoch=3",
-            "optimizer=dca has no parameter 'epoch'. Did you mean 'epochs'? It takes C: float = task.default_C, epochs: int",
+            "optimizer=dca has no parameter 'epoch'. Did you mean 'epochs'? It takes C: float = "
+            "task.default_C, epochs: int",
         ),
-        ("+loss.betta=3", "loss=family has no parameter 'betta'. Did you mean 'beta'? It takes beta: float = 1.0, gamma: "),
+        (
+            "+loss.betta=3",
+            "loss=family has no parameter 'betta'. Did you mean 'beta'? It takes beta: float = "
+            "1.0, gamma: ",
+        ),
         ("optimzer=dca", "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: "),
-        ("+optimizer=dca", "'+optimizer=' adds a second optimizer: there is one already. Type optimizer=NAME, "),
+        (
+            "+optimizer=dca",
+            "'+optimizer=' adds a second optimizer: there is one already. Type optimizer=NAME, ",
+        ),
         ("task=null", "A group takes the name of a choice, such as task=ner."),
-        ("flurb", "'flurb' is neither a subcommand nor KEY=VALUE. Type such as task=ner; structopt --help shows more."),
+        (
+            "flurb",
+            "'flurb' is neither a subcommand nor KEY=VALUE. Type such as task=ner; structopt "
+            "--help shows more.",
+        ),
         ("optimizer.C=1,2", "'optimizer.C=1,2' has several values. To run each: --multirun."),
         ("sweep.resume=true", "sweep.resume=true goes on with a sweep: add --multirun."),
         ("hydra.run.dir=${nope}", "hydra.run.dir: Interpolation key 'nope' not found."),
     ],
 )
-def test_what_the_user_can_mend(stages: Stages, capsys: pytest.CaptureFixture[str], word: str, text: str) -> None:
+def test_what_the_user_can_mend(
+    stages: Stages, capsys: pytest.CaptureFixture[str], word: str, text: str
+) -> None:
     before = os.environ.get("HYDRA_FULL_ERROR")
     assert failed(capsys, word, "tracker=none").startswith(text)
     assert not stages.calls
@@ -68,19 +92,32 @@ def test_errors_of_the_job(stages: Stages, capsys: pytest.CaptureFixture[str]) -
     assert len(stages.calls) == 3
 
 
-def test_bugs_do_not_end_a_sweep(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bugs_do_not_end_a_sweep(
+    stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     stages.error = ZeroDivisionError("a bug")
     assert main.main(["--multirun", "tracker=none", "seed=0,1", "hydra.sweep.dir=s"]) == 1
     shown = capsys.readouterr().err
-    assert f"structopt: job 1 (seed=1): ZeroDivisionError: a bug (traceback: {tmp_path}/s/1)\n" in shown
+    assert (
+        f"structopt: job 1 (seed=1): ZeroDivisionError: a bug (traceback: {tmp_path}/s/1)\n"
+        in shown
+    )
     assert "Traceback" not in shown
     assert "Traceback" in (tmp_path / "s/1/structopt.log").read_text()
 
 
-def test_typing_errors_in_sweeps_leave_nothing(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert failed(capsys, "--multirun", "tracker=none", "loss.betta=1,2").startswith("loss=family has no parameter 'betta'.")
-    assert failed(capsys, "--multirun", "tracker=none", "optimizer=dca,dac").startswith("optimizer 'dac' is not installed.")
-    assert "There is no hydra/launcher 'joblub'." in failed(capsys, "--multirun", "tracker=none", "hydra/launcher=joblub")
+def test_typing_errors_in_sweeps_leave_nothing(
+    stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert failed(capsys, "--multirun", "tracker=none", "loss.betta=1,2").startswith(
+        "loss=family has no parameter 'betta'."
+    )
+    assert failed(capsys, "--multirun", "tracker=none", "optimizer=dca,dac").startswith(
+        "optimizer 'dac' is not installed."
+    )
+    assert "There is no hydra/launcher 'joblub'." in failed(
+        capsys, "--multirun", "tracker=none", "hydra/launcher=joblub"
+    )
     assert not stages.calls
     assert not list(tmp_path.iterdir())
 
@@ -91,38 +128,58 @@ def test_the_flag_of_a_sweep_may_stand_anywhere(stages: Stages) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sweeper", "text"), [("basic", "hydra/sweeper=basic cannot run this"), ("random", "A search cannot run this")]
+    ("sweeper", "text"),
+    [("basic", "hydra/sweeper=basic cannot run this"), ("random", "A search cannot run this")],
 )
 def test_experiments_bring_their_own_sweeper(
     stages: Stages, capsys: pytest.CaptureFixture[str], sweeper: str, text: str
 ) -> None:
-    assert main.main(["tracker=none", "+experiment=bartlett2004_figure4", f"hydra/sweeper={sweeper}"]) == 2
+    assert (
+        main.main(["tracker=none", "+experiment=bartlett2004_figure4", f"hydra/sweeper={sweeper}"])
+        == 2
+    )
     assert f"structopt: {text} experiment" in capsys.readouterr().err
     assert not stages.calls
 
 
-def test_a_refused_sweep_leaves_the_one_before_it(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_sweep_leaves_the_one_before_it(
+    stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main.main(["tracker=none", "--multirun", "seed=0,1", "hydra.sweep.dir=s"]) == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
     assert {"job.json", "sweep.json", "multirun.yaml"} <= {path.name for path in before}
-    assert main.main(["tracker=none", "+experiment=bartlett2004_figure4", "scale=smal", "hydra.sweep.dir=s"]) == 2
+    assert (
+        main.main(
+            ["tracker=none", "+experiment=bartlett2004_figure4", "scale=smal", "hydra.sweep.dir=s"]
+        )
+        == 2
+    )
     assert "scale=smal: there is no such scale." in capsys.readouterr().err
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()} == before
 
 
-def test_a_sweep_without_a_folder(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_without_a_folder(
+    stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "s").write_text("no folder")
     assert main.main(["--multirun", "tracker=none", "seed=0,1", "hydra.sweep.dir=s/t"]) == 2
-    text = f"structopt: hydra.sweep.dir={tmp_path}/s/t: this folder cannot be made (Not a directory). Name another.\n"
+    text = (
+        f"structopt: hydra.sweep.dir={tmp_path}/s/t: this folder cannot be made (Not a "
+        "directory). Name another.\n"
+    )
     assert capsys.readouterr().err.endswith(text)
     assert not stages.calls
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", "{"])
-def test_a_sweep_that_cannot_be_read(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str) -> None:
+def test_a_sweep_that_cannot_be_read(
+    stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s/sweep.json").write_text(content)
     words = ["--multirun", "tracker=none", "seed=0,1", "hydra.sweep.dir=s"]
     assert "sweep.json: this cannot be read (" in failed(capsys, *words, "sweep.resume=true")
-    assert "sweep.resume=tru is neither true nor false." in failed(capsys, *words, "sweep.resume=tru")
+    assert "sweep.resume=tru is neither true nor false." in failed(
+        capsys, *words, "sweep.resume=tru"
+    )
     assert not stages.calls

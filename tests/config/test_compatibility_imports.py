@@ -1,4 +1,6 @@
-"""Components are checked against each other by what they say as data: nothing compiled is loaded for it."""
+"""Components are checked against each other by what they say as data: nothing compiled is loaded
+for it.
+"""
 
 import subprocess
 import sys

@@ -20,7 +20,11 @@ from structopt.errors import ConfigError
 from tests.config.test_registry import write_distribution
 
 CONF = Path(conf_dir())
-CHOICES = sorted(f"{path.parent.name}={path.stem}" for path in CONF.glob("*/*.yaml") if path.parent.name in registry.KINDS)
+CHOICES = sorted(
+    f"{path.parent.name}={path.stem}"
+    for path in CONF.glob("*/*.yaml")
+    if path.parent.name in registry.KINDS
+)
 PARTS = """
 from structopt.plugin import Optimizer, Task
 from tests.config.test_registry import whole
@@ -41,18 +45,24 @@ class Words(Task):
 
 @pytest.fixture
 def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A plugin with config files: a task that prefers crf, and optimizers of which one requires svm."""
+    """A plugin with config files: a task that prefers crf, and optimizers of which one requires
+    svm.
+    """
     points = {
         "optimizer": {"steps": "acme_config_parts:Steps", "margins": "acme_config_parts:Steps"},
         "task": {"words": "acme_config_parts:Words", "wild": "acme_config_parts:Words"},
         "conf": {"acme": "structopt_acme_conf"},
     }
-    task = "# @package _global_\ndefaults:\n  - override /loss: crf\n\ntask:\n  name: words\n  train: null\n  default_C: 0.25\n"
+    task = (
+        "# @package _global_\ndefaults:\n  - override /loss: crf\n\ntask:\n  name: words\n"
+        "  train: null\n  default_C: 0.25\n"
+    )
     files = {
         "acme_config_parts.py": PARTS,
         "structopt_acme_conf/__init__.py": "",
         "structopt_acme_conf/task/words.yaml": task + "features: {support: seen, min_count: 1}\n",
-        "structopt_acme_conf/task/wild.yaml": task.replace("words", "wild") + "features: {support: seen, min_count: 1}\n",
+        "structopt_acme_conf/task/wild.yaml": task.replace("words", "wild")
+        + "features: {support: seen, min_count: 1}\n",
         "structopt_acme_conf/optimizer/steps.yaml": "name: steps\nepochs: 3\neta: 1\n",
         "structopt_acme_conf/optimizer/margins.yaml": (
             "defaults:\n  - override /loss@_global_.loss: svm\n\nname: margins\nepochs: 3\neta: 1\n"
@@ -76,7 +86,10 @@ def test_every_choice_composes_is_valid_and_round_trips(choice: str) -> None:
     config = validate(compose([choice]))
     kind, _, name = choice.partition("=")
     assert config[kind]["name"] == name
-    assert OmegaConf.to_container(OmegaConf.create(OmegaConf.to_yaml(OmegaConf.create(config)))) == config
+    assert (
+        OmegaConf.to_container(OmegaConf.create(OmegaConf.to_yaml(OmegaConf.create(config))))
+        == config
+    )
     assert validate(config) == config
 
 
@@ -85,21 +98,39 @@ def test_config_files_list_every_parameter_and_no_target(choice: str) -> None:
     kind, _, name = choice.partition("=")
     described = registry.described(registry.installed(kind)[name])
     parameters = [one.name for one in described]
-    own = OmegaConf.load(CONF / kind / f"{name}.yaml") if kind == "features" else compose([choice])[kind]  # the task adds keys
+    # the task adds keys
+    own = (
+        OmegaConf.load(CONF / kind / f"{name}.yaml")
+        if kind == "features"
+        else compose([choice])[kind]
+    )
     listed = [key for key in own if key != "name"]
     assert sorted(listed) == sorted(key for key in parameters if key not in ("features", *COMMON))
     typed = compose([choice])
-    for one in described:  # messages and tables name the values of the config file, whatever the constructor's are
+    # messages and tables name the values of the config file, whatever the constructor's are
+    for one in described:
         if one.name in own:
-            key = OmegaConf.select(OmegaConf.create(typed), one.default) if one.default.startswith("task.") else None
-            assert one.default == value_name(own[one.name]) or key == own[one.name] or one.name in typed["features"]
+            key = (
+                OmegaConf.select(OmegaConf.create(typed), one.default)
+                if one.default.startswith("task.")
+                else None
+            )
+            assert (
+                one.default == value_name(own[one.name])
+                or key == own[one.name]
+                or one.name in typed["features"]
+            )
     assert "_target_" not in (CONF / kind / f"{name}.yaml").read_text()
 
 
 def test_every_installed_component_has_a_config_file() -> None:
-    core = {f"{kind}={one.name}" for kind in registry.KINDS for one in registry.installed(kind).values()}
+    core = {
+        f"{kind}={one.name}" for kind in registry.KINDS for one in registry.installed(kind).values()
+    }
     assert set(CHOICES) <= core
-    assert {f"{kind}={name}" for kind in registry.KINDS for name in registry.installed(kind)} == set(CHOICES)
+    assert {
+        f"{kind}={name}" for kind in registry.KINDS for name in registry.installed(kind)
+    } == set(CHOICES)
 
 
 def test_defaults() -> None:
@@ -124,7 +155,13 @@ def test_defaults() -> None:
         "threads": 1,
         "resume": None,
         "warm_start": {"model": None, "vocabulary": "union", "state": "none"},
-        "storage": {"name": "memory", "folder": None, "block": 256, "window": 64, "checkpoint": 60.0},
+        "storage": {
+            "name": "memory",
+            "folder": None,
+            "block": 256,
+            "window": 64,
+            "checkpoint": 60.0,
+        },
         "order": None,
         "check": False,
         "data": None,
@@ -155,7 +192,9 @@ def test_defaults() -> None:
         (["task=words", "optimizer=margins", "loss=perceptron"], "perceptron"),
     ],
 )
-def test_typed_before_optimizer_before_task_before_default(acme: Path, typed: list[str], loss: str) -> None:
+def test_typed_before_optimizer_before_task_before_default(
+    acme: Path, typed: list[str], loss: str
+) -> None:
     assert compose(typed)["loss"]["name"] == loss
 
 
@@ -177,17 +216,30 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in KINDS.items() for name in names])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, names in KINDS.items() for name in names]
+)
 def test_every_optimizer_takes_the_task_s_C_for_its_kind(kind: str, name: str) -> None:
-    numbers = {"online": 2, "optimum": 3, "gradient": 5}  # apart, so that no kind can be taken for another
-    words = ["task.default_C=2", "task.default_C_by.optimum=3", "task.default_C_by.gradient=5", f"optimizer={name}"]
+    # apart, so that no kind can be taken for another
+    numbers = {"online": 2, "optimum": 3, "gradient": 5}
+    words = [
+        "task.default_C=2",
+        "task.default_C_by.optimum=3",
+        "task.default_C_by.gradient=5",
+        f"optimizer={name}",
+    ]
     assert compose(words)["optimizer"]["C"] == numbers[kind]
     assert compose([*words, "optimizer.C=7"])["optimizer"]["C"] == 7
 
 
-@pytest.mark.parametrize("task", ["ner", "chunking", "tagging", "attributes", "dependency", "multilabel", "multiclass", "grid"])
+@pytest.mark.parametrize(
+    "task",
+    ["ner", "chunking", "tagging", "attributes", "dependency", "multilabel", "multiclass", "grid"],
+)
 def test_every_task_has_a_C_for_each_kind(task: str) -> None:
-    """One optimizer of each kind stands for all: they read the same key, as the test above shows."""
+    """One optimizer of each kind stands for all: they read the same key, as the test above
+    shows.
+    """
     for kind, (name, *_) in KINDS.items():
         config = compose([f"task={task}", f"optimizer={name}"])
         known = {"online": config["task"]["default_C"]} | config["task"]["default_C_by"]
@@ -202,7 +254,10 @@ def test_a_task_with_one_default_C_gives_it_to_every_kind(acme: Path) -> None:
 
 def test_C_by_kind_is_changed_alone() -> None:
     typed = "task.default_C_by.optimum=5"
-    assert [compose(["task=ner", f"optimizer={name}", typed])["optimizer"]["C"] for name in ("lbfgs", "dca")] == [5, 0.1]
+    assert [
+        compose(["task=ner", f"optimizer={name}", typed])["optimizer"]["C"]
+        for name in ("lbfgs", "dca")
+    ] == [5, 0.1]
 
 
 def test_features_are_typed_at_the_top() -> None:
@@ -224,20 +279,42 @@ def test_validate_puts_numbers_into_their_types(acme: Path) -> None:
     [
         (
             ["optimizer=dac"],
-            "optimizer 'dac' is not installed. Did you mean 'dca'? Installed: adadelta (structopt-trainer), adagrad",
+            "optimizer 'dac' is not installed. Did you mean 'dca'? Installed: adadelta "
+            "(structopt-trainer), adagrad",
         ),
-        (["optimizer.lamda=1"], "optimizer=steps has no parameter 'lamda'. What is called C here is a parameter of "),
-        (["optimizer.epoch=1"], "optimizer=steps has no parameter 'epoch'. Did you mean 'epochs'? It takes "),
-        (["optimzer=dca"], "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: check, data, executor, "),
-        (["optimzer.C=1"], "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: check, data, executor, "),
+        (
+            ["optimizer.lamda=1"],
+            "optimizer=steps has no parameter 'lamda'. What is called C here is a parameter of ",
+        ),
+        (
+            ["optimizer.epoch=1"],
+            "optimizer=steps has no parameter 'epoch'. Did you mean 'epochs'? It takes ",
+        ),
+        (
+            ["optimzer=dca"],
+            "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: check, data, executor, ",
+        ),
+        (
+            ["optimzer.C=1"],
+            "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: check, data, executor, ",
+        ),
         (
             ["features.suport=all"],
-            "There is no key 'features.suport'. Did you mean 'features.support'? Keys of 'features': min_count, ",
+            "There is no key 'features.suport'. Did you mean 'features.support'? Keys of "
+            "'features': min_count, ",
         ),
         (["sed=1"], "There is no key 'sed'. Did you mean 'seed'? Keys: "),
         (["seed.x=1"], "'seed' has no keys of its own, so 'seed.x' cannot be set."),
-        (["~optimzer"], "'~optimzer': there is no group 'optimzer'. Did you mean 'optimizer'? Groups: executor, experiment, "),
-        (["loss={"], "'loss={' cannot be read: its bracket { is not closed. Quote such words whole, for the shell: "),
+        (
+            ["~optimzer"],
+            "'~optimzer': there is no group 'optimzer'. Did you mean 'optimizer'? Groups: "
+            "executor, experiment, ",
+        ),
+        (
+            ["loss={"],
+            "'loss={' cannot be read: its bracket { is not closed. Quote such words whole, for "
+            "the shell: ",
+        ),
         (["task=null"], "A group takes the name of a choice, such as task=ner. Groups: executor, "),
         (["optimizer.eta=${nope}"], "optimizer.eta: Interpolation key 'nope' not found"),
     ],
@@ -253,10 +330,16 @@ def test_compose_refuses(acme: Path, typed: list[str], text: str) -> None:
     ("typed", "text"),
     [
         (["optimizer.epochs=abc"], "optimizer.epochs=abc is not an int."),
-        (["+optimizer.lamda=1"], "optimizer=steps has no parameter 'lamda'. What is called C here is a parameter of "),
+        (
+            ["+optimizer.lamda=1"],
+            "optimizer=steps has no parameter 'lamda'. What is called C here is a parameter of ",
+        ),
         (["+bogus=1"], "There is no key 'bogus'. Keys: check, data, "),
         (["loss.beta=x"], "loss.beta=x is not a float."),
-        (["loss.cost=haming"], "loss.cost=haming is none of: arcs, bigram_recall, brackets, coreference, "),
+        (
+            ["loss.cost=haming"],
+            "loss.cost=haming is none of: arcs, bigram_recall, brackets, coreference, ",
+        ),
         (["features.support=al"], "features.support=al is none of: seen, all. Did you mean 'all'?"),
         (["features.min_count=0"], "features.min_count=0 is too small: at least 1."),
         (["+features.shapes=1"], "There is no key 'features.shapes'."),
@@ -264,17 +347,24 @@ def test_compose_refuses(acme: Path, typed: list[str], text: str) -> None:
         (["threads=0"], "threads=0 is too small: at least 1."),
         (["patience=0"], "patience=0 is too small: at least 1."),
         (["scale=large"], "scale=large is none of: small, full."),
-        (["~optimizer"], "optimizer needs the name of a component: type optimizer=NAME. Installed: adadelta, adagrad, cutt"),
+        (
+            ["~optimizer"],
+            "optimizer needs the name of a component: type optimizer=NAME. Installed: adadelta, "
+            "adagrad, cutt",
+        ),
     ],
 )
 def test_validate_refuses(acme: Path, typed: list[str], text: str) -> None:
-    assert message(validate, compose(["task=words", "optimizer=steps", *[one for one in typed]])).startswith(text)
+    assert message(
+        validate, compose(["task=words", "optimizer=steps", *[one for one in typed]])
+    ).startswith(text)
 
 
 def test_a_component_without_a_config_file(acme: Path) -> None:
     (acme / "structopt_acme_conf/optimizer/steps.yaml").unlink()
     assert message(compose, ["optimizer=steps"]) == (
-        "optimizer 'steps' comes from structopt-acme, which brings no config file optimizer/steps.yaml for it. "
+        "optimizer 'steps' comes from structopt-acme, which brings no config file "
+        "optimizer/steps.yaml for it. "
         "Update structopt-acme."
     )
 
@@ -283,7 +373,8 @@ def test_a_parameter_that_the_config_file_does_not_list(acme: Path) -> None:
     (acme / "structopt_acme_conf/optimizer/steps.yaml").write_text("name: steps\n")
     typed = ["task=words", "optimizer=steps"]
     assert message(compose, [*typed, "optimizer.eta=1"]) == (
-        "optimizer.eta is a parameter of optimizer=steps, but its config file does not list it: type +optimizer.eta=VALUE."
+        "optimizer.eta is a parameter of optimizer=steps, but its config file does not list it: "
+        "type +optimizer.eta=VALUE."
     )
     assert validate(compose([*typed, "+optimizer.eta=1"]))["optimizer"]["eta"] == 1.0
 
@@ -298,23 +389,36 @@ def test_compose_may_be_called_inside_another_hydra_application() -> None:
 
 
 def test_continued_takes_the_saved_config_and_few_changes(acme: Path) -> None:
-    saved = validate(compose(["task=words", "optimizer=steps", "loss=svm", "tracker=none", "optimizer.eta=2"]))
+    saved = validate(
+        compose(["task=words", "optimizer=steps", "loss=svm", "tracker=none", "optimizer.eta=2"])
+    )
     same = continued(saved, [])
     assert same == saved
-    changed = continued(saved, ["optimizer.epochs=9", "threads=2", "tracker=mlflow", "tracker.experiment=again"])
-    assert (changed["optimizer"], changed["threads"]) == ({"name": "steps", "epochs": 9, "eta": 2.0}, 2)
+    changed = continued(
+        saved, ["optimizer.epochs=9", "threads=2", "tracker=mlflow", "tracker.experiment=again"]
+    )
+    assert (changed["optimizer"], changed["threads"]) == (
+        {"name": "steps", "epochs": 9, "eta": 2.0},
+        2,
+    )
     assert (changed["tracker"]["name"], changed["tracker"]["experiment"]) == ("mlflow", "again")
     assert {key: changed[key] for key in ("task", "loss", "features", "seed")} == {
         key: saved[key] for key in ("task", "loss", "features", "seed")
     }
     assert saved == same
     assert message(continued, saved, ["loss.beta=1"]) == (
-        "'loss.beta=1' is refused: a run that goes on keeps its saved config, which has loss.beta=inf. Leave it out, or train "
-        "anew without resume=. What may be typed anew: optimizer.epochs, optimizer.tolerance, threads, max_expansion, tracker, "
+        "'loss.beta=1' is refused: a run that goes on keeps its saved config, which has "
+        "loss.beta=inf. Leave it out, or train "
+        "anew without resume=. What may be typed anew: optimizer.epochs, optimizer.tolerance, "
+        "threads, max_expansion, tracker, "
         "quiet and tracker's parameters."
     )
-    assert message(continued, saved, ["optimizer.epochs=abc"]) == "optimizer.epochs=abc is not an int."
-    assert message(continued, saved, ["tracker=mlfow"]).startswith("tracker 'mlfow' is not installed. Did you mean 'mlflow'?")
+    assert (
+        message(continued, saved, ["optimizer.epochs=abc"]) == "optimizer.epochs=abc is not an int."
+    )
+    assert message(continued, saved, ["tracker=mlfow"]).startswith(
+        "tracker 'mlfow' is not installed. Did you mean 'mlflow'?"
+    )
 
 
 @pytest.mark.parametrize(
@@ -328,7 +432,14 @@ def test_continued_takes_the_saved_config_and_few_changes(acme: Path) -> None:
     ],
 )
 def test_what_equals_the_saved_config_may_be_typed_again(acme: Path, words: list[str]) -> None:
-    typed = ["task=words", "task.default_C=2", "optimizer=steps", "loss=svm", "tracker=none", "optimizer.eta=2"]
+    typed = [
+        "task=words",
+        "task.default_C=2",
+        "optimizer=steps",
+        "loss=svm",
+        "tracker=none",
+        "optimizer.eta=2",
+    ]
     saved = validate(compose(typed))
     if "optimizer.eta=${task.default_C}" in words:
         words = ["task.default_C=2", *words]
@@ -339,22 +450,36 @@ def test_what_equals_the_saved_config_may_be_typed_again(acme: Path, words: list
 @pytest.mark.parametrize(
     ("word", "text"),
     [
-        ("optimizer.eta=3", "'optimizer.eta=3' is refused: a run that goes on keeps its saved config, which has optimizer.eta=2"),
-        ("loss=crf", "'loss=crf' is refused: a run that goes on keeps its saved config, which has loss=svm."),
+        (
+            "optimizer.eta=3",
+            "'optimizer.eta=3' is refused: a run that goes on keeps its saved config, which has "
+            "optimizer.eta=2",
+        ),
+        (
+            "loss=crf",
+            "'loss=crf' is refused: a run that goes on keeps its saved config, which has loss=svm.",
+        ),
         ("task.train=a.txt", "which has task.train=null."),
         ("seed=x", "seed=x is not an int."),
         ("optimizer.etta=2", "optimizer=steps has no parameter 'etta'. Did you mean 'eta'?"),
-        ("experiment=martins2010_figure3", "'+experiment=martins2010_figure3' is refused. Leave it out."),
+        (
+            "experiment=martins2010_figure3",
+            "'+experiment=martins2010_figure3' is refused. Leave it out.",
+        ),
         ("hydra.sweep.dir=s", "'hydra.sweep.dir=s' is refused. Leave it out."),
         ("~optimizer.eta", "'~optimizer.eta' is refused. Leave it out."),
     ],
 )
 def test_what_differs_from_the_saved_config_is_refused(acme: Path, word: str, text: str) -> None:
-    saved = validate(compose(["task=words", "optimizer=steps", "loss=svm", "tracker=none", "optimizer.eta=2"]))
+    saved = validate(
+        compose(["task=words", "optimizer=steps", "loss=svm", "tracker=none", "optimizer.eta=2"])
+    )
     assert text in message(continued, saved, [word])
 
 
-def test_train_takes_the_folder_that_hydra_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_train_takes_the_folder_that_hydra_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Interpolations are resolved; beside folder= it must be the same one."""
     monkeypatch.chdir(tmp_path)
     quick = ["task=multiclass", "task.limit=20", "optimizer.epochs=0", "tracker=none"]
@@ -364,17 +489,34 @@ def test_train_takes_the_folder_that_hydra_is_told(tmp_path: Path, monkeypatch: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two words"]
     with pytest.raises(ConfigError) as refused:
         structopt.train([*quick, "hydra.run.dir=a"], folder="b")
-    assert str(refused.value) == "The run folder is given twice: folder=b and hydra.run.dir=a. Leave one of them out."
+    assert (
+        str(refused.value)
+        == "The run folder is given twice: folder=b and hydra.run.dir=a. Leave one of them out."
+    )
 
 
 @pytest.mark.parametrize(
-    "word", ["hydra.sweep.dir=a", "hydra/launcher=joblib", "hydra.mode=MULTIRUN", "hydra.verbose=true", "hydra={run: {dir: a}}"]
+    "word",
+    [
+        "hydra.sweep.dir=a",
+        "hydra/launcher=joblib",
+        "hydra.mode=MULTIRUN",
+        "hydra.verbose=true",
+        "hydra={run: {dir: a}}",
+    ],
 )
 def test_train_refuses_hydra_s_other_words(word: str) -> None:
     with pytest.raises(ConfigError) as refused:
         structopt.train(["tracker=none", word])
-    text = "train makes one run, and of Hydra's words it hears hydra.run.dir and hydra.searchpath. Leave it out."
-    assert str(refused.value) == f"'{word}' would do nothing here: {text} Sweeps run from the command line: structopt --multirun."
+    text = (
+        "train makes one run, and of Hydra's words it hears hydra.run.dir and hydra.searchpath. "
+        "Leave it out."
+    )
+    assert (
+        str(refused.value)
+        == f"'{word}' would do nothing here: {text} Sweeps run from the command line: structopt "
+        "--multirun."
+    )
 
 
 @pytest.mark.parametrize("word", ["--multirun", "-m", "--cfg=job"])

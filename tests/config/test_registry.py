@@ -21,29 +21,90 @@ from structopt.errors import CompatibilityError, ConfigError
 
 NAMES = {
     "task": [
-        "attributes", "chunking", "constituency", "coreference", "dependency", "grid", "multiclass", "multilabel", "ner",
-        "summarization", "synthetic", "tagging",
+        "attributes",
+        "chunking",
+        "constituency",
+        "coreference",
+        "dependency",
+        "grid",
+        "multiclass",
+        "multilabel",
+        "ner",
+        "summarization",
+        "synthetic",
+        "tagging",
     ],
     "features": ["anchored_templates", "attribute_rows", "hashed_templates", "mention_templates"],
     "factor_graph": [
-        "antecedent", "arc_factored", "coverage", "grammar", "linear_chain", "pairwise", "second_order", "single", "span",
+        "antecedent",
+        "arc_factored",
+        "coverage",
+        "grammar",
+        "linear_chain",
+        "pairwise",
+        "second_order",
+        "single",
+        "span",
     ],
-    "inference": ["ad3", "enumeration", "exact", "greedy", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"],
+    "inference": [
+        "ad3",
+        "enumeration",
+        "exact",
+        "greedy",
+        "ilp",
+        "loopy_bp",
+        "lp",
+        "mplp",
+        "trw_bp",
+    ],
     "loss": ["crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm"],
     "optimizer": [
-        "adadelta", "adagrad", "cutting_plane", "dca", "dlpw", "eg", "lbfgs", "mira", "online_cutting_plane", "pegasos",
-        "perceptron", "sdca", "sgd", "smo",
+        "adadelta",
+        "adagrad",
+        "cutting_plane",
+        "dca",
+        "dlpw",
+        "eg",
+        "lbfgs",
+        "mira",
+        "online_cutting_plane",
+        "pegasos",
+        "perceptron",
+        "sdca",
+        "sgd",
+        "smo",
     ],
     "tracker": ["mlflow", "none"],
     "executor": ["ray", "serial", "threads"],
     "cost": [
-        "arcs", "bigram_recall", "brackets", "coreference", "hamming", "hamming_normalized", "labeled_arcs", "rules", "weighted",
+        "arcs",
+        "bigram_recall",
+        "brackets",
+        "coreference",
+        "hamming",
+        "hamming_normalized",
+        "labeled_arcs",
+        "rules",
+        "weighted",
     ],
-    "factor_kind": ["automaton", "budget", "coverage", "exactly_one", "length_budget", "linear_budget", "pairs", "table", "tree"],
+    "factor_kind": [
+        "automaton",
+        "budget",
+        "coverage",
+        "exactly_one",
+        "length_budget",
+        "linear_budget",
+        "pairs",
+        "table",
+        "tree",
+    ],
 }
 
+
 def whole(cls: Any) -> Any:
-    """A component of which a test needs a part only: what its contract asks for beside is not asked for."""
+    """A component of which a test needs a part only: what its contract asks for beside is not asked
+    for.
+    """
     cls.__abstractmethods__ = frozenset()
     return cls
 
@@ -95,13 +156,16 @@ class Maximiser(Inference):
 '''
 
 
-def write_distribution(folder: Path, name: str, points: Mapping[str, Mapping[str, str]], modules: Mapping[str, str]) -> None:
+def write_distribution(
+    folder: Path, name: str, points: Mapping[str, Mapping[str, str]], modules: Mapping[str, str]
+) -> None:
     """Write what an installed distribution is: modules, metadata, entry points."""
     info = folder / f"{name.replace('-', '_')}-0.1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
     groups = (
-        f"[structopt.{group}]\n" + "".join(f"{key} = {value}\n" for key, value in one.items()) for group, one in points.items()
+        f"[structopt.{group}]\n" + "".join(f"{key} = {value}\n" for key, value in one.items())
+        for group, one in points.items()
     )
     (info / "entry_points.txt").write_text("\n".join(groups))
     for path, text in modules.items():
@@ -113,7 +177,11 @@ def write_distribution(folder: Path, name: str, points: Mapping[str, Mapping[str
 def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A distribution structopt-acme with components of its own, one of which cannot be imported."""
     points = {
-        "optimizer": {"steps": "acme_parts:Steps", "inherits": "acme_parts:Inherits", "broken": "acme_broken:Broken"},
+        "optimizer": {
+            "steps": "acme_parts:Steps",
+            "inherits": "acme_parts:Inherits",
+            "broken": "acme_broken:Broken",
+        },
         "executor": {"sized": "acme_parts:Sized"},
         "inference": {"argmax": "acme_parts:Maximiser"},
     }
@@ -132,14 +200,24 @@ def message(function: Any, *arguments: Any, **keywords: Any) -> str:
 
 @pytest.mark.parametrize("kind", registry.KINDS)
 def test_registered_names_are_on_the_golden_list(kind: str) -> None:
-    core = [name for name, one in registry.installed(kind).items() if one.distribution == "structopt-trainer"]
+    core = [
+        name
+        for name, one in registry.installed(kind).items()
+        if one.distribution == "structopt-trainer"
+    ]
     assert core == NAMES[kind]
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in NAMES.items() for name in names])
-def test_every_registered_class_loads_and_its_source_tells_the_same_parameters(kind: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, names in NAMES.items() for name in names]
+)
+def test_every_registered_class_loads_and_its_source_tells_the_same_parameters(
+    kind: str, name: str
+) -> None:
     parameters = registry.schema(registry.load(kind, name))
-    assert [one.name for one in registry.described(registry.installed(kind)[name])] == list(parameters)
+    assert [one.name for one in registry.described(registry.installed(kind)[name])] == list(
+        parameters
+    )
 
 
 def test_installed_imports_nothing(acme: Path) -> None:
@@ -150,13 +228,17 @@ def test_installed_imports_nothing(acme: Path) -> None:
 
 def test_unknown_kind() -> None:
     assert message(registry.installed, "optimiser").startswith(
-        "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: task, features, factor_graph,"
+        "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: "
+        "task, features, factor_graph,"
     )
 
 
 def test_unknown_name(acme: Path) -> None:
     said = message(registry.load, "optimizer", "step")
-    assert said.startswith("optimizer 'step' is not installed. Did you mean 'steps'? Installed: adadelta (structopt-trainer), ")
+    assert said.startswith(
+        "optimizer 'step' is not installed. Did you mean 'steps'? Installed: adadelta "
+        "(structopt-trainer), "
+    )
     assert all(f"{name} (structopt-acme)" in said for name in ("broken", "inherits", "steps"))
     assert message(registry.load, "optimizer", "dac").startswith(
         "optimizer 'dac' is not installed. Did you mean 'dca'? Installed: "
@@ -164,40 +246,65 @@ def test_unknown_name(acme: Path) -> None:
 
 
 def test_name_claimed_twice(acme: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_distribution(acme / "other", "structopt-other", {"optimizer": {"dca": "acme_parts:Steps"}}, {})
+    write_distribution(
+        acme / "other", "structopt-other", {"optimizer": {"dca": "acme_parts:Steps"}}, {}
+    )
     monkeypatch.syspath_prepend(str(acme / "other"))
     assert message(registry.load, "optimizer", "dca") == (
-        "optimizer 'dca' is claimed by two distributions, structopt-other and structopt-trainer. Uninstall one of them."
+        "optimizer 'dca' is claimed by two distributions, structopt-other and structopt-trainer. "
+        "Uninstall one of them."
     )
 
 
 def test_plugin_that_cannot_be_imported(acme: Path) -> None:
     assert message(registry.load, "optimizer", "broken") == (
-        "optimizer=broken comes from structopt-acme, and acme_broken:Broken cannot be imported: ModuleNotFoundError: "
+        "optimizer=broken comes from structopt-acme, and acme_broken:Broken cannot be imported: "
+        "ModuleNotFoundError: "
         "No module named 'there_is_no_such_module'. Reinstall or update structopt-acme."
     )
 
 
 def test_plugin_that_lacks_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as a task that was written before tasks had schemas."""
-    module = "class Old:\n    input_schema = output_schema = None\n\n    def output_table(self, outputs): ...\n"
-    write_distribution(tmp_path / "site", "structopt-old", {"task": {"old": "old_task:Old"}}, {"old_task.py": module})
+    module = (
+        "class Old:\n    input_schema = output_schema = None\n\n"
+        "    def output_table(self, outputs): ...\n"
+    )
+    write_distribution(
+        tmp_path / "site",
+        "structopt-old",
+        {"task": {"old": "old_task:Old"}},
+        {"old_task.py": module},
+    )
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     assert message(registry.load, "task", "old") == (
-        "task=old of structopt-old lacks attribute_names, columns, corpus, decode, encode, files, fit, input_example, instances, "
-        "main_metric, outcomes, read, report, restore, state, vocabulary, write_outputs, which every task has (structopt.plugin."
+        "task=old of structopt-old lacks attribute_names, columns, corpus, decode, encode, "
+        "files, fit, input_example, instances, "
+        "main_metric, outcomes, read, report, restore, state, vocabulary, write_outputs, which "
+        "every task has (structopt.plugin."
         "Task says what it does, and has a default where one makes sense). Update structopt-old."
     )
 
 
 def test_schema_from_class_and_from_source_agree(acme: Path) -> None:
     for kind, name in [("optimizer", "steps"), ("optimizer", "inherits"), ("executor", "sized")]:
-        from_source = {one.name: one.doc for one in registry.described(registry.installed(kind)[name])}
-        from_class = {key: one.doc for key, one in registry.schema(registry.load(kind, name)).items()}
+        from_source = {
+            one.name: one.doc for one in registry.described(registry.installed(kind)[name])
+        }
+        from_class = {
+            key: one.doc for key, one in registry.schema(registry.load(kind, name)).items()
+        }
         assert from_source == from_class
     shown = [str(one) for one in registry.schema(registry.load("optimizer", "steps")).values()]
-    assert shown[:3] == ["lambda_: float = 1.0", "epochs: int = 10", 'variant: Literal["max_loss", "prediction"] = "max_loss"']
-    assert registry.schema(registry.load("optimizer", "steps"))["lambda_"].doc == "Strength of the regulariser."
+    assert shown[:3] == [
+        "lambda_: float = 1.0",
+        "epochs: int = 10",
+        'variant: Literal["max_loss", "prediction"] = "max_loss"',
+    ]
+    assert (
+        registry.schema(registry.load("optimizer", "steps"))["lambda_"].doc
+        == "Strength of the regulariser."
+    )
     assert [str(one) for one in registry.schema(registry.load("executor", "sized")).values()] == [
         "size: int",
         "lists: dict[str, float] = {}",
@@ -205,7 +312,9 @@ def test_schema_from_class_and_from_source_agree(acme: Path) -> None:
 
 
 def test_create(acme: Path) -> None:
-    steps = registry.create("optimizer", {"name": "steps", "lambda_": 1, "epochs": 3}, seed=7, features={})
+    steps = registry.create(
+        "optimizer", {"name": "steps", "lambda_": 1, "epochs": 3}, seed=7, features={}
+    )
     assert (steps.lambda_, type(steps.lambda_), steps.epochs, steps.seed) == (1.0, float, 3, 7)
     assert registry.create("optimizer", {"name": "steps", "lambda_": "inf"}).lambda_ == float("inf")
     assert registry.create("optimizer", {"name": "steps", "seed": 2}, seed=7).seed == 2
@@ -216,7 +325,8 @@ def test_create(acme: Path) -> None:
     [
         (
             {"name": "steps", "lamda": 1},
-            "optimizer=steps has no parameter 'lamda'. Did you mean 'lambda_'? It takes lambda_: float = 1.0, ",
+            "optimizer=steps has no parameter 'lamda'. Did you mean 'lambda_'? It takes lambda_: "
+            "float = 1.0, ",
         ),
         ({"name": "steps", "epochs": "abc"}, "optimizer.epochs=abc is not an int."),
         ({"name": "steps", "epochs": True}, "optimizer.epochs=true is not an int."),
@@ -228,7 +338,11 @@ def test_create(acme: Path) -> None:
             {"name": "steps", "variant": "max_los"},
             "optimizer.variant=max_los is none of: max_loss, prediction. Did you mean 'max_loss'?",
         ),
-        ({}, "optimizer needs the name of a component: type optimizer=NAME. Installed: adadelta, adagrad, broken, c"),
+        (
+            {},
+            "optimizer needs the name of a component: type optimizer=NAME. Installed: adadelta, "
+            "adagrad, broken, c",
+        ),
     ],
 )
 def test_create_refuses(acme: Path, node: dict[str, Any], text: str) -> None:
@@ -280,10 +394,15 @@ def test_coerce(value: Any, hint: Any, expected: Any) -> None:
         (["x"], list[int], "here[0]=x is not an int."),
         ({"O": "x"}, dict[str, float], "here.O=x is not a float."),
         ("abc", list[str], "here=abc is a text, and here takes a list. Type 'here=[abc]'."),
-        (3, dict[str, int], (
-            "here=3 is a number, and here takes a mapping. Type 'here={NAME: 0}', with the quotes, which keep the shell from "
-            "dividing it."
-        )),
+        (
+            3,
+            dict[str, int],
+            (
+                "here=3 is a number, and here takes a mapping. Type 'here={NAME: 0}', with the "
+                "quotes, which keep the shell from "
+                "dividing it."
+            ),
+        ),
         (1, Literal["a", "b"], "here=1 is none of: a, b."),
     ],
 )
@@ -320,22 +439,39 @@ class _NoAlgorithm(Inference):
 
 
 def test_compatibility(acme: Path) -> None:
-    argmax, graph = registry.create("inference", {"name": "argmax"}), registry.create("factor_graph", {"name": "linear_chain"})
+    argmax, graph = (
+        registry.create("inference", {"name": "argmax"}),
+        registry.create("factor_graph", {"name": "linear_chain"}),
+    )
     check(graph, argmax, _Maximum(), _NeedsNothing())
     with pytest.raises(CompatibilityError) as caught:
         check(graph, argmax, _NeedsMarginals(), _NeedsNothing())
-    beginning = "loss.beta=1 needs marginals, but inference=argmax only maximises. With this factor graph, "
+    beginning = (
+        "loss.beta=1 needs marginals, but inference=argmax only maximises. With this factor graph, "
+    )
     assert str(caught.value).startswith(beginning)
-    with pytest.raises(CompatibilityError, match="^optimizer=steps needs marginals, but inference=argmax only maximises"):
+    with pytest.raises(
+        CompatibilityError,
+        match="^optimizer=steps needs marginals, but inference=argmax only maximises",
+    ):
         check(graph, argmax, _Maximum(), registry.create("optimizer", {"name": "steps"}))
-    with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain. Those that can: .*argmax"):
+    with pytest.raises(
+        CompatibilityError, match="cannot solve structures of kind chain. Those that can: .*argmax"
+    ):
         check(graph, _NoAlgorithm(), _Maximum(), _NeedsNothing())
 
 
 def test_compatibility_names_the_inferences_that_would_do(acme: Path) -> None:
     graph = registry.create("factor_graph", {"name": "linear_chain"})
-    with pytest.raises(CompatibilityError, match=r"With this factor graph, marginals come from: .*exact\."):
-        check(graph, registry.create("inference", {"name": "argmax"}), _NeedsMarginals(), _NeedsNothing())
+    with pytest.raises(
+        CompatibilityError, match=r"With this factor graph, marginals come from: .*exact\."
+    ):
+        check(
+            graph,
+            registry.create("inference", {"name": "argmax"}),
+            _NeedsMarginals(),
+            _NeedsNothing(),
+        )
 
 
 def test_components_without_a_constructor_are_told_from_source() -> None:

@@ -1,4 +1,6 @@
-"""Words of the field stand for what is installed, in the core and in plugins; and the core's file says each once."""
+"""Words of the field stand for what is installed, in the core and in plugins; and the core's file
+says each once.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,31 @@ def test_every_word_stands_once_for_something_that_there_is(section: str) -> Non
         assert not {form_of(name) for name in known} & set(words)
     elif section == "keys":
         components = [one for kind in registry.KINDS for one in registry.installed(kind).values()]
-        parameters = {f"{one.kind}.{parameter.name}" for one in components for parameter in registry.described(one)}
-        known = {*dotted(compose([])), *parameters, *Settings.__annotations__, *registry.KINDS, "hydra.run.dir", *LATER}
+        parameters = {
+            f"{one.kind}.{parameter.name}"
+            for one in components
+            for parameter in registry.described(one)
+        }
+        known = {
+            *dotted(compose([])),
+            *parameters,
+            *Settings.__annotations__,
+            *registry.KINDS,
+            "hydra.run.dir",
+            *LATER,
+        }
     elif section == "options":
-        known = {key for one in (predict, evaluate, compare) for key in one.SYNTAX.options.__annotations__}
+        known = {
+            key
+            for one in (predict, evaluate, compare)
+            for key in one.SYNTAX.options.__annotations__
+        }
     else:
-        known = {*COMMANDS, TRAIN} if section == "subcommands" else {"--multirun", "--help", "--version"}
+        known = (
+            {*COMMANDS, TRAIN}
+            if section == "subcommands"
+            else {"--multirun", "--help", "--version"}
+        )
     assert names <= known
 
 
@@ -47,10 +68,14 @@ def test_a_plugin_has_words_of_its_own(tmp_path: Path, monkeypatch: pytest.Monke
         "structopt_words_conf/__init__.py": "",
         "structopt_words_conf/synonyms.yaml": "loss:\n  - {name: ramp, words: [quadratic_hinge, hinge], why: the nearest}\n",
     }
-    write_distribution(tmp_path, "structopt-words", {"conf": {"words": "structopt_words_conf"}}, files)
+    write_distribution(
+        tmp_path, "structopt-words", {"conf": {"words": "structopt_words_conf"}}, files
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "structopt_words_conf", raising=False)
-    assert "Did you mean 'ramp'? The nearest. Installed: " in registry.not_installed("loss", "Quadratic-Hinge")
+    assert "Did you mean 'ramp'? The nearest. Installed: " in registry.not_installed(
+        "loss", "Quadratic-Hinge"
+    )
     found = synonym_of("loss", "hinge")
     assert found is not None and found.name == "svm"  # the core's words are the core's
     assert "hinge" in words_for("loss", "svm") and not words_for("loss", "ramp")[3:]
@@ -63,7 +88,11 @@ def test_a_plugin_has_words_of_its_own(tmp_path: Path, monkeypatch: pytest.Monke
         ("l-bfgs", ["sgd", "lbfgs"], ["lbfgs"]),
         ("c", ["C", "cost"], ["C"]),
         ("chain", ["linear_chain", "single"], ["linear_chain"]),
-        ("martins", ["martins_table", "martins_figure", "meshi"], ["martins_table", "martins_figure"]),
+        (
+            "martins",
+            ["martins_table", "martins_figure", "meshi"],
+            ["martins_table", "martins_figure"],
+        ),
         ("betta", ["beta", "task"], ["beta"]),
         ("beta", ["task", "label"], []),
         ("f2", ["f1", "uas"], ["f1"]),

@@ -22,11 +22,22 @@ def test_a_copy_is_the_same_kind(kind):
 
 def test_a_kind_of_ones_own_has_no_algorithms():
     kind = StructureKind("selections")
-    assert (str(kind), kind.exact, kind.vertices, kind.loopy, kind.lists) == ("selections", None, None, False, False)
+    assert (str(kind), kind.exact, kind.vertices, kind.loopy, kind.lists) == (
+        "selections",
+        None,
+        None,
+        False,
+        False,
+    )
 
 
-@pytest.mark.parametrize(("count", "shown"), [(11, "11"), (12345, "12,345"), (2.0**60, r"1\.2e\+18")])
+@pytest.mark.parametrize(
+    ("count", "shown"), [(11, "11"), (12345, "12,345"), (2.0**60, r"1\.2e\+18")]
+)
 def test_counts_are_checked(count, shown):
     check_count(0, 10, "outputs", 10)
-    with pytest.raises(TooManyOutputs, match=rf"instance 3 has {shown} trees, more than 10\. Take another inference"):
+    with pytest.raises(
+        TooManyOutputs,
+        match=rf"instance 3 has {shown} trees, more than 10\. Take another inference",
+    ):
         check_count(2, count, "trees", 10)

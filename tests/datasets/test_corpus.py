@@ -1,4 +1,7 @@
-"""The shipped corpus: reproducible, consistent across its formats, and hard enough to be worth learning."""
+"""The shipped corpus: reproducible, consistent across its formats, and hard enough to be worth
+learning.
+"""
+
 from __future__ import annotations
 
 import re
@@ -17,13 +20,20 @@ Rows = list[list[str]]
 
 def read_conll(split: str) -> list[Rows]:
     blocks = datasets.path(split).read_text(encoding="utf8").split("\n\n")
-    rows = [[line.split(" ") for line in block.strip().splitlines()] for block in blocks if block.strip()]
+    rows = [
+        [line.split(" ") for line in block.strip().splitlines()]
+        for block in blocks
+        if block.strip()
+    ]
     return [sentence for sentence in rows if sentence[0][0] != "-DOCSTART-"]
 
 
 def read_conllu(split: str) -> list[Rows]:
     blocks = datasets.path(split, "conllu").read_text(encoding="utf8").strip().split("\n\n")
-    return [[line.split("\t") for line in block.splitlines() if not line.startswith("#")] for block in blocks]
+    return [
+        [line.split("\t") for line in block.splitlines() if not line.startswith("#")]
+        for block in blocks
+    ]
 
 
 def read_coref(split: str) -> list[list[Rows]]:
@@ -31,7 +41,11 @@ def read_coref(split: str) -> list[list[Rows]]:
     documents = []
     for document in texts:
         body = re.sub(r"^\s*#begin document.*$", "", document, count=1, flags=re.M)
-        sentences = [[line.split(" ") for line in block.splitlines()] for block in body.strip().split("\n\n") if block]
+        sentences = [
+            [line.split(" ") for line in block.splitlines()]
+            for block in body.strip().split("\n\n")
+            if block
+        ]
         documents += [sentences] if sentences else []
     return documents
 
@@ -55,7 +69,9 @@ def test_regenerating_gives_the_same_bytes(tmp_path: Path) -> None:
     generate.main(["--folder", str(tmp_path)])
     for split in datasets.SPLITS:
         for kind in datasets.KINDS:
-            assert (tmp_path / f"{split}.{kind}").read_bytes() == datasets.path(split, kind).read_bytes(), (split, kind)
+            assert (tmp_path / f"{split}.{kind}").read_bytes() == datasets.path(
+                split, kind
+            ).read_bytes(), (split, kind)
 
 
 def test_another_seed_gives_another_corpus(tmp_path: Path) -> None:
@@ -91,7 +107,9 @@ def test_every_dependency_graph_is_a_tree(split: str) -> None:
         assert all(len(row) == 10 and all(row) for row in sentence)
         heads = [0] + [int(row[6]) for row in sentence]
         assert [row[7] for row in sentence if row[6] == "0"] == ["root"]
-        assert not any(row[7] in ("root", "dep") and row[6] != "0" and row[7] == "root" for row in sentence)
+        assert not any(
+            row[7] in ("root", "dep") and row[6] != "0" and row[7] == "root" for row in sentence
+        )
         for start in range(1, len(heads)):
             node, steps = start, 0
             while node:
@@ -149,7 +167,10 @@ def test_libsvm_counts_the_words_of_the_columns(split: str) -> None:
         for rows in read_conll(earlier):
             for word, *_ in rows:
                 names.setdefault(word.lower(), str(len(names) + 1))
-    lines = [line.split(" ") for line in datasets.path(split, "libsvm").read_text(encoding="utf8").splitlines()]
+    lines = [
+        line.split(" ")
+        for line in datasets.path(split, "libsvm").read_text(encoding="utf8").splitlines()
+    ]
     assert {theme for theme, *_ in lines} == set(THEMES)
     for (_, *pairs), rows in zip(lines, read_conll(split), strict=True):
         expected = Counter(names[word.lower()] for word, *_ in rows)
@@ -158,7 +179,10 @@ def test_libsvm_counts_the_words_of_the_columns(split: str) -> None:
 
 @pytest.mark.parametrize("split", datasets.SPLITS)
 def test_libsvm_has_one_theme_a_document(split: str) -> None:
-    themes = [line.split(" ")[0] for line in datasets.path(split, "libsvm").read_text(encoding="utf8").splitlines()]
+    themes = [
+        line.split(" ")[0]
+        for line in datasets.path(split, "libsvm").read_text(encoding="utf8").splitlines()
+    ]
     start = 0
     for document in read_coref(split):
         assert len(set(themes[start : start + len(document)])) == 1

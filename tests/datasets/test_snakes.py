@@ -13,4 +13,6 @@ def test_snakes():
         for a, b in zip(cells[:-1], cells[1:], strict=True):
             assert steps[tuple(pixels[a].tolist())] == (b[0] - a[0], b[1] - a[1])
         assert (pixels[labels == 0] == BACKGROUND).all()
-        assert not (labels[0].any() or labels[-1].any() or labels[:, 0].any() or labels[:, -1].any())
+        assert not (
+            labels[0].any() or labels[-1].any() or labels[:, 0].any() or labels[:, -1].any()
+        )

@@ -16,7 +16,9 @@ def tagged(count=60, split="train"):
     corpus = crfsuite.read(datasets.path(split, "crfsuite"), count)
     ends, bounds = corpus.attribute_offsets.tolist(), corpus.offsets.tolist()
     tokens = [[corpus.attributes[j] for j in corpus.ids[a:b]] for a, b in pairwise(ends)]
-    return [tokens[a:b] for a, b in pairwise(bounds)], [corpus.labels[a:b] for a, b in pairwise(bounds)]
+    return [tokens[a:b] for a, b in pairwise(bounds)], [
+        corpus.labels[a:b] for a, b in pairwise(bounds)
+    ]
 
 
 @cache
@@ -26,4 +28,10 @@ def label_sets(count=60):
     X = np.zeros((count, max(map(int, corpus.attributes))))
     for i, (a, b) in enumerate(pairwise(corpus.offsets.tolist())):
         X[i, [int(corpus.attributes[j]) - 1 for j in corpus.ids[a:b]]] = corpus.values[a:b]
-    return X, np.array([[name in labels for name in corpus.names] for labels in corpus.labels]).astype(int), corpus.names
+    return (
+        X,
+        np.array([[name in labels for name in corpus.names] for labels in corpus.labels]).astype(
+            int
+        ),
+        corpus.names,
+    )

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from structopt import ConstituencyParser, DependencyParser, GridLabeler, SequenceTagger, StructuredEstimator
+from structopt import (
+    ConstituencyParser,
+    DependencyParser,
+    GridLabeler,
+    SequenceTagger,
+    StructuredEstimator,
+)
 from structopt.errors import ConfigError, DataError
 from structopt.estimators.bases import NotFittedError
 from structopt.formats.labelled_images import Image
@@ -24,7 +30,9 @@ def fitted(request):
 
 def plain(outputs):
     """Outputs that can be compared: arrays as lists, trees as text."""
-    return [output.labels.tolist() if isinstance(output, Image) else str(output) for output in outputs]
+    return [
+        output.labels.tolist() if isinstance(output, Image) else str(output) for output in outputs
+    ]
 
 
 def test_predictions(fitted):
@@ -46,10 +54,15 @@ def test_predictions_are_outputs_to_learn_from(fitted):
 def test_clones_and_pickles(fitted):
     estimator, task = fitted
     copy = pickle.loads(pickle.dumps(estimator))
-    assert plain(copy.predict(task.X)) == plain(estimator.predict(task.X)) and copy.get_params() == estimator.get_params()
+    assert (
+        plain(copy.predict(task.X)) == plain(estimator.predict(task.X))
+        and copy.get_params() == estimator.get_params()
+    )
     with pytest.raises(NotFittedError, match="This StructuredEstimator instance is not fitted yet"):
         clone(estimator).predict(task.X)
-    assert np.array_equal(clone(estimator).fit(task.X, task.y).model_.weights, estimator.model_.weights)
+    assert np.array_equal(
+        clone(estimator).fit(task.X, task.y).model_.weights, estimator.model_.weights
+    )
 
 
 def test_a_dev_split(fitted):
@@ -65,11 +78,15 @@ def test_malformed(name):
     estimator = StructuredEstimator(task=name, **task.settings)
     many, count = len(task.X) + 1, len(task.X)
     with pytest.raises(
-        DataError, match=f"<outputs>: there are {many} outputs for {count} instances. Give one for every instance"
+        DataError,
+        match=f"<outputs>: there are {many} outputs for {count} instances. Give one for every "
+        "instance",
     ):
         estimator.fit(task.X, [*task.y, task.y[0]])
     for outputs in ("y", None, {"a": 1}):
-        with pytest.raises(DataError, match="<outputs>: .* is no list of outputs. Give one for every instance"):
+        with pytest.raises(
+            DataError, match="<outputs>: .* is no list of outputs. Give one for every instance"
+        ):
             estimator.fit(task.X, outputs)
     for instances in ("X", {"a": 1}):
         with pytest.raises(DataError, match=r"<memory>: the instances are one (string|mapping), "):
@@ -88,23 +105,30 @@ def test_documents_without_mentions_have_those_of_their_entities():
     task = EVERY["coreference"]
     bare = [{"sentences": document["sentences"]} for document in task.X]
     estimator = StructuredEstimator(task="coreference", **task.settings)
-    assert np.array_equal(estimator.fit(bare, task.y).model_.weights, estimator.fit(task.X, task.y).model_.weights)
+    assert np.array_equal(
+        estimator.fit(bare, task.y).model_.weights, estimator.fit(task.X, task.y).model_.weights
+    )
     assert estimator.predict(bare) == [[] for _ in bare]
 
 
 def test_extracts_stand_for_references():
     task = EVERY["summarization"]
-    estimator = StructuredEstimator(task="summarization", **task.settings).fit(task.X, [[1], [2], [1]])
+    estimator = StructuredEstimator(task="summarization", **task.settings).fit(
+        task.X, [[1], [2], [1]]
+    )
     assert estimator.predict(task.X) == [[1], [2], [1]]
 
 
 @pytest.mark.parametrize(
-    "estimator", [SequenceTagger(templates="default"), DependencyParser(), ConstituencyParser(), GridLabeler()]
+    "estimator",
+    [SequenceTagger(templates="default"), DependencyParser(), ConstituencyParser(), GridLabeler()],
 )
 @pytest.mark.parametrize("outputs", [None, 5, "y", {"a": 1}])
 def test_the_named_estimators_refuse_the_same(estimator, outputs):
     X = [np.zeros((2, 2))] if isinstance(estimator, GridLabeler) else [["Ann", "slept"]]
-    with pytest.raises(DataError, match="<outputs>: .* is no list of outputs. Give one for every instance"):
+    with pytest.raises(
+        DataError, match="<outputs>: .* is no list of outputs. Give one for every instance"
+    ):
         estimator.fit(X, outputs)
 
 
@@ -113,5 +137,7 @@ def test_tasks_that_learn_from_files_alone_say_so(monkeypatch):
     from structopt.task.synthetic import Synthetic
 
     monkeypatch.setattr(Synthetic, "labelled", Task.labelled)
-    with pytest.raises(ConfigError, match="This task learns from files, and not from instances in memory."):
+    with pytest.raises(
+        ConfigError, match="This task learns from files, and not from instances in memory."
+    ):
         StructuredEstimator(task="synthetic").fit([], [])

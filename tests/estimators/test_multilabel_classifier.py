@@ -1,4 +1,6 @@
-"""Classifiers of sets of labels: the run underneath, matrices of every kind, what is asked about single labels."""
+"""Classifiers of sets of labels: the run underneath, matrices of every kind, what is asked about
+single labels.
+"""
 
 import numpy as np
 import pytest
@@ -28,7 +30,10 @@ def test_sparse_matrices_are_the_same(classifier):
     sparse = MultilabelClassifier(epochs=3).fit(csr_matrix(X), csr_matrix(Y))
     assert np.array_equal(sparse.model_.weights, classifier.model_.weights)
     assert np.array_equal(sparse.predict(csr_matrix(X)), classifier.predict(X))
-    assert classifier.classes_.tolist() == list(range(len(NAMES))) and classifier.n_features_in_ == X.shape[1]
+    assert (
+        classifier.classes_.tolist() == list(range(len(NAMES)))
+        and classifier.n_features_in_ == X.shape[1]
+    )
 
 
 def test_decisions_have_the_sign_of_predictions():
@@ -37,14 +42,20 @@ def test_decisions_have_the_sign_of_predictions():
     assert np.array_equal(decisions > 0, outputs == 1)
     scores = exact.model_.scores(exact._instances(X[:6]))
     for i in range(6):
-        flipped = exact.model_.scores(exact._instances(X[i : i + 1]), given=[{"2": not outputs[i, 2]}])
+        flipped = exact.model_.scores(
+            exact._instances(X[i : i + 1]), given=[{"2": not outputs[i, 2]}]
+        )
         assert abs(decisions[i, 2]) == pytest.approx(scores[i] - flipped[0])
 
 
 def test_marginals_and_allowed():
-    classifier = MultilabelClassifier(epochs=3, edges="none", loss="crf", inference="trw_bp").fit(X, Y)
+    classifier = MultilabelClassifier(epochs=3, edges="none", loss="crf", inference="trw_bp").fit(
+        X, Y
+    )
     table = classifier.predict_marginals(X[:5])
-    assert table.shape == (5, len(NAMES)) and np.array_equal(table > 0.5, classifier.predict(X[:5]) == 1)
+    assert table.shape == (5, len(NAMES)) and np.array_equal(
+        table > 0.5, classifier.predict(X[:5]) == 1
+    )
     assert table == pytest.approx(1 / (1 + np.exp(-classifier.decision_function(X[:5]))), abs=1e-5)
     assert classifier.predict(X[:1], allowed=[{0: True, 1: False}])[0, :2].tolist() == [1, 0]
 
@@ -52,20 +63,29 @@ def test_marginals_and_allowed():
 def test_labels_that_never_occur_are_never_predicted():
     wide = np.hstack([Y[:, :2], np.zeros((len(Y), 1), int)])
     classifier = MultilabelClassifier(epochs=2).fit(X, wide)
-    assert not classifier.predict(X)[:, 2].any() and np.isneginf(classifier.decision_function(X[:2])[:, 2]).all()
+    assert (
+        not classifier.predict(X)[:, 2].any()
+        and np.isneginf(classifier.decision_function(X[:2])[:, 2]).all()
+    )
 
 
 def test_one_label_may_be_a_vector_of_any_two_values():
     y = np.where(Y[:, 0] == 1, "yes", "no")
     classifier = MultilabelClassifier(epochs=5).fit(X, y)
-    assert set(classifier.predict(X)) <= {"yes", "no"} and classifier.classes_.tolist() == ["no", "yes"]
+    assert set(classifier.predict(X)) <= {"yes", "no"} and classifier.classes_.tolist() == [
+        "no",
+        "yes",
+    ]
     assert classifier.decision_function(X).shape == (len(X),) and classifier.score(X, y) > 0.9
 
 
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.arange(len(X)) % 3, "Only binary classification is supported, of every label by itself: y has 3 values."),
+        (
+            np.arange(len(X)) % 3,
+            "Only binary classification is supported, of every label by itself: y has 3 values.",
+        ),
         (Y[:5], ""),
         (None, "requires y to be passed, but the target y is None"),
     ],

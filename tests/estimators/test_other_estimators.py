@@ -19,8 +19,12 @@ TREES = ["(S (NP (NNP Ann)) (VP (VBD slept)))", "(S (NP (NNP Bob)) (VP (VBD saw)
 def test_dependency_parser():
     parser = DependencyParser(epochs=5, overrides=HASHED).fit(SENTENCES, RELATED)
     trees = parser.predict(SENTENCES)
-    assert [list(map(tuple, tree)) for tree in trees] == RELATED and parser.score(SENTENCES, RELATED) == 1.0
-    assert list(parser.classes_) == ["nsubj", "obj", "root"] and trees._repr_html_().count("<svg") == 2
+    assert [list(map(tuple, tree)) for tree in trees] == RELATED and parser.score(
+        SENTENCES, RELATED
+    ) == 1.0
+    assert (
+        list(parser.classes_) == ["nsubj", "obj", "root"] and trees._repr_html_().count("<svg") == 2
+    )
     assert parser.predict_marginals(SENTENCES)[1].shape == (3, 4)
     assert parser.predict(SENTENCES[:1], allowed=[[0, None]])[0][0].head == 0
     assert pickle.loads(pickle.dumps(parser)).predict(SENTENCES) == trees
@@ -37,7 +41,9 @@ def test_heads_alone_have_no_relations():
 def test_constituency_parser():
     nested = ("S", ("NP", ("NNP", "Ann")), ["VP", ("VBD", "slept")])
     assert brackets(nested) == TREES[0] and brackets(TREES[0]) == TREES[0]
-    parser = ConstituencyParser(tags="free", optimizer="lbfgs", epochs=20).fit(SENTENCES, [nested, TREES[1]])
+    parser = ConstituencyParser(tags="free", optimizer="lbfgs", epochs=20).fit(
+        SENTENCES, [nested, TREES[1]]
+    )
     trees = parser.predict(SENTENCES)
     assert list(map(str, trees)) == TREES and parser.score(SENTENCES, TREES) == 1.0
     assert trees._repr_html_().count("<svg") == 2 and {"NP", "S", "VP"} <= set(parser.classes_)
@@ -50,7 +56,9 @@ def test_grid_labeler():
     X = [np.stack([labels, 1 - labels], axis=-1).astype(float) for labels in y]
     grid = GridLabeler(pixels="values", radius=0, epochs=3).fit(X, y)
     assert all(map(np.array_equal, grid.predict(X), y)) and grid.score(X, y) == 1.0
-    assert grid.classes_.tolist() == [0, 1] and grid.predict(X)._repr_html_().startswith("<div><pre>")
+    assert grid.classes_.tolist() == [0, 1] and grid.predict(X)._repr_html_().startswith(
+        "<div><pre>"
+    )
     assert grid.predict(X[:1], allowed=[[[1, None, None, None], *[[None] * 4] * 2]])[0][0, 0] == 1
 
 
@@ -59,8 +67,13 @@ def test_any_task():
     classifier = StructuredEstimator(task="multiclass", loss="svm", optimizer="pegasos", epochs=20)
     classifier.fit(X, y, sample_weight=[1, 2, 1])
     assert classifier.predict(X) == y and list(classifier.classes_) == ["law", "sport"]
-    assert classifier.config["factor_graph"]["name"] == "single" and classifier.predict_k_best(X, 2)[0][0].output == "law"
-    with pytest.raises(CompatibilityError, match="optimizer=sdca takes all instances to count the same"):
+    assert (
+        classifier.config["factor_graph"]["name"] == "single"
+        and classifier.predict_k_best(X, 2)[0][0].output == "law"
+    )
+    with pytest.raises(
+        CompatibilityError, match="optimizer=sdca takes all instances to count the same"
+    ):
         StructuredEstimator(task="multiclass", optimizer="sdca").fit(X, y, sample_weight=[1, 2, 1])
 
 

@@ -1,4 +1,6 @@
-"""Estimators that are trained on with more instances: the state goes on, labels append, instances are counted."""
+"""Estimators that are trained on with more instances: the state goes on, labels append, instances
+are counted.
+"""
 
 import pickle
 
@@ -21,12 +23,18 @@ def part(rows):
 def test_the_first_call_is_fit_and_later_ones_go_on():
     tagger = SequenceTagger(optimizer="adagrad", epochs=3)
     tagger.partial_fit(*part(FIRST), classes=["ignored"])
-    assert np.array_equal(tagger.model_.weights, SequenceTagger(optimizer="adagrad", epochs=3).fit(*part(FIRST)).model_.weights)
+    assert np.array_equal(
+        tagger.model_.weights,
+        SequenceTagger(optimizer="adagrad", epochs=3).fit(*part(FIRST)).model_.weights,
+    )
     assert tagger.n_samples_seen_ == len(FIRST) and "B-ORG" not in tagger.classes_
     squares = tagger.model_.trained.state["squares"].sum()
     assert tagger.partial_fit(*part(REST)) is tagger
     assert tagger.n_samples_seen_ == len(X) and tagger.n_iter_ == 3
-    assert tagger.model_.trained.state["epoch"] == 6 and tagger.model_.trained.state["squares"].sum() > squares
+    assert (
+        tagger.model_.trained.state["epoch"] == 6
+        and tagger.model_.trained.state["squares"].sum() > squares
+    )
     assert {"B-ORG"} < set(tagger.classes_) and tagger.score(*part(REST)) > 0.5
     tagger.partial_fit(*part(FIRST))
     assert tagger.n_samples_seen_ == len(X) + len(FIRST)
@@ -36,22 +44,35 @@ def test_the_first_call_is_fit_and_later_ones_go_on():
 def test_new_columns_are_new_labels():
     X, Y, _ = label_sets()
     few = Y[:, :3].copy()
-    classifier = MultilabelClassifier(optimizer="dca", inference="ilp", epochs=2).partial_fit(X[:30], few[:30])
+    classifier = MultilabelClassifier(optimizer="dca", inference="ilp", epochs=2).partial_fit(
+        X[:30], few[:30]
+    )
     assert classifier.predict(X[:5]).shape == (5, 3)
     classifier.partial_fit(X[30:], Y[30:])
-    assert classifier.predict(X[:5]).shape == (5, Y.shape[1]) and classifier.classes_.tolist() == list(range(Y.shape[1]))
+    assert classifier.predict(X[:5]).shape == (
+        5,
+        Y.shape[1],
+    ) and classifier.classes_.tolist() == list(range(Y.shape[1]))
     with pytest.raises(ValueError, match="features"):
         classifier.partial_fit(X[:, :-1], Y)
 
 
 def test_what_cannot_go_on():
     tagger = SequenceTagger(optimizer="lbfgs", epochs=2).fit(*part(FIRST))
-    assert not hasattr(tagger, "partial_fit") and hasattr(SequenceTagger(optimizer="dac"), "partial_fit")
-    with pytest.raises(AttributeError, match="This 'SequenceTagger' has no attribute 'partial_fit'") as missing:
+    assert not hasattr(tagger, "partial_fit") and hasattr(
+        SequenceTagger(optimizer="dac"), "partial_fit"
+    )
+    with pytest.raises(
+        AttributeError, match="This 'SequenceTagger' has no attribute 'partial_fit'"
+    ) as missing:
         tagger.partial_fit(*part(REST))
-    assert "optimizer=lbfgs cannot go on with other data: its steps are built from changes" in str(missing.value.__cause__)
+    assert "optimizer=lbfgs cannot go on with other data: its steps are built from changes" in str(
+        missing.value.__cause__
+    )
     tagger = SequenceTagger(optimizer="dca", epochs=1).fit(*part(FIRST))
-    with pytest.raises(ConfigError, match=r"is of optimizer\.C=.*, and this run has optimizer\.C=7\.0"):
+    with pytest.raises(
+        ConfigError, match=r"is of optimizer\.C=.*, and this run has optimizer\.C=7\.0"
+    ):
         tagger.set_params(C=7.0).partial_fit(*part(REST))
     with pytest.raises(ConfigError, match=r"this model has weights only"):
         pickle.loads(pickle.dumps(tagger)).partial_fit(*part(REST))

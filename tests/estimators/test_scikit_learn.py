@@ -1,4 +1,6 @@
-"""scikit-learn's own checks, its searches and pipelines; and estimators where it is not installed."""
+"""scikit-learn's own checks, its searches and pipelines; and estimators where it is not
+installed.
+"""
 
 import subprocess
 import sys
@@ -16,27 +18,46 @@ from structopt.estimators import MultilabelClassifier, SequenceTagger
 from tests.estimators.shipped import label_sets, tagged
 
 WITHOUT_FIT = (
-    "check_estimator_cloneable", "check_estimator_tags_renamed", "check_valid_tag_types", "check_estimator_repr",
-    "check_no_attributes_set_in_init", "check_do_not_raise_errors_in_init_or_set_params", "check_mixin_order",
-    "check_parameters_default_constructible", "check_get_params_invariance", "check_set_params",
-)  # fmt: skip
+    "check_estimator_cloneable",
+    "check_estimator_tags_renamed",
+    "check_valid_tag_types",
+    "check_estimator_repr",
+    "check_no_attributes_set_in_init",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_mixin_order",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+)
 ORDER = "a method that goes from instance to instance in a few passes depends on their order"
-WEIGHTED = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+WEIGHTED = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
 OPTIMUM = MultilabelClassifier(
-    edges="none", loss="crf", optimizer="lbfgs", inference="trw_bp", epochs=1000,
+    edges="none",
+    loss="crf",
+    optimizer="lbfgs",
+    inference="trw_bp",
+    epochs=1000,
     overrides={"optimizer.gradient_tolerance": 1e-11},
-)  # fmt: skip
+)
 X, y = tagged(30)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("estimator", "failing"), [(MultilabelClassifier(), dict.fromkeys(WEIGHTED, ORDER)), (OPTIMUM, {})], ids=["dca", "lbfgs"]
+    ("estimator", "failing"),
+    [(MultilabelClassifier(), dict.fromkeys(WEIGHTED, ORDER)), (OPTIMUM, {})],
+    ids=["dca", "lbfgs"],
 )
 def test_classifiers_pass_all_checks(estimator, failing):
     results = check_estimator(estimator, expected_failed_checks=failing, on_skip=None)
     skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
-    assert skipped <= {"check_array_api_input", "check_classifiers_multilabel_output_format_predict_proba"}
+    assert skipped <= {
+        "check_array_api_input",
+        "check_classifiers_multilabel_output_format_predict_proba",
+    }
 
 
 @pytest.mark.parametrize("name", estimators.__all__)
@@ -46,23 +67,35 @@ def test_estimators_pass_the_checks_that_need_no_matrix(name, check):
 
 
 def test_searches(monkeypatch):
-    search = GridSearchCV(SequenceTagger(epochs=2), {"C": [1e-6, 0.1], "optimizer__average": [True]}, cv=3).fit(X, y)
-    assert search.best_params_["C"] == 0.1 and search.predict(X[:1]) == search.best_estimator_.predict(X[:1])
+    search = GridSearchCV(
+        SequenceTagger(epochs=2), {"C": [1e-6, 0.1], "optimizer__average": [True]}, cv=3
+    ).fit(X, y)
+    assert search.best_params_["C"] == 0.1 and search.predict(
+        X[:1]
+    ) == search.best_estimator_.predict(X[:1])
     outputs = cross_val_predict(SequenceTagger(epochs=2), X, y, cv=3)
-    assert outputs.shape == (30,) and [len(labels) for labels in outputs] == [len(labels) for labels in y]
+    assert outputs.shape == (30,) and [len(labels) for labels in outputs] == [
+        len(labels) for labels in y
+    ]
 
 
 def test_pipelines():
     X, Y, _ = label_sets()
     classifier = make_pipeline(MaxAbsScaler(), MultilabelClassifier(epochs=2)).fit(X, Y)
     assert classifier.predict(X).shape == Y.shape and 0.0 <= classifier.score(X, Y) <= 1.0
-    upper = FunctionTransformer(lambda sentences: [[word.upper() for word in words] for words in sentences])
-    tagger = make_pipeline(upper, SequenceTagger(templates=["word"], epochs=2)).fit([["a", "b"]], [["X", "O"]])
+    upper = FunctionTransformer(
+        lambda sentences: [[word.upper() for word in words] for words in sentences]
+    )
+    tagger = make_pipeline(upper, SequenceTagger(templates=["word"], epochs=2)).fit(
+        [["a", "b"]], [["X", "O"]]
+    )
     assert tagger.predict([["A", "b"]]) == [["X", "O"]]
 
 
 def test_clones_are_not_fitted():
-    tagger = SequenceTagger(optimizer="sgd", overrides={"optimizer.eta": 0.5}).fit([[["a"]]], [["X"]])
+    tagger = SequenceTagger(optimizer="sgd", overrides={"optimizer.eta": 0.5}).fit(
+        [[["a"]]], [["X"]]
+    )
     copy = clone(tagger)
     assert copy.get_params() == tagger.get_params() and "model_" not in vars(copy)
     assert repr(copy) == "SequenceTagger(optimizer='sgd', overrides={'optimizer.eta': 0.5})"
@@ -93,7 +126,9 @@ except ValueError as error:
 
 
 def test_they_work_without_it():
-    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "[[1, 0, 0], [0, 1, 0], [0, 0, 1]] 1.0",
@@ -105,5 +140,8 @@ def test_they_work_without_it():
 
 
 def test_nothing_is_imported_before_it_is_used():
-    code = "import sys, structopt; sys.exit(1 if {'sklearn', 'numba', 'hydra'} & set(sys.modules) else 0)"
+    code = (
+        "import sys, structopt; sys.exit(1 if {'sklearn', 'numba', 'hydra'} & set(sys.modules) "
+        "else 0)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

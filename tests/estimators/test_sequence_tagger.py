@@ -23,7 +23,14 @@ def tagger():
 
 
 def test_the_run_is_that_of_the_command_line(tagger, tmp_path):
-    words = ["task=attributes", "task.limit=60", "optimizer=lbfgs", "optimizer.epochs=10", "tracker=none", "quiet=true"]
+    words = [
+        "task=attributes",
+        "task.limit=60",
+        "optimizer=lbfgs",
+        "optimizer.epochs=10",
+        "tracker=none",
+        "quiet=true",
+    ]
     model = structopt.train(words, folder=tmp_path / "run")
     assert np.array_equal(tagger.model_.weights, model.weights)
     assert tagger.predict(X) == model.predict(X)
@@ -43,15 +50,24 @@ def test_predictions(tagger):
     assert tagger.decision_function(X[:3]) == pytest.approx([lists[0].score for lists in best])
     marginals = tagger.predict_marginals(X[:1])[0]
     assert [sum(token.values()) for token in marginals] == pytest.approx([1.0] * len(X[0]))
-    assert [token[label] for token, label in zip(marginals, outputs[0], strict=True)] == [max(t.values()) for t in marginals]
-    assert tagger.predict_single(X[0]) == outputs[0] and tagger.predict_marginals_single(X[0]) == marginals
+    assert [token[label] for token, label in zip(marginals, outputs[0], strict=True)] == [
+        max(t.values()) for t in marginals
+    ]
+    assert (
+        tagger.predict_single(X[0]) == outputs[0]
+        and tagger.predict_marginals_single(X[0]) == marginals
+    )
     assert list(tagger.classes_) == sorted({label for labels in y for label in labels})
 
 
 def test_explanations(tagger):
     one = tagger.explain(X, 2, top=3)
-    assert one.chosen == tagger.predict(X)[1] and one.total == pytest.approx(one.difference, abs=1e-9)
-    assert [table.title for table in tagger.explain(top=2).tables][0] == f"label {tagger.classes_[0]}"
+    assert one.chosen == tagger.predict(X)[1] and one.total == pytest.approx(
+        one.difference, abs=1e-9
+    )
+    assert [table.title for table in tagger.explain(top=2).tables][
+        0
+    ] == f"label {tagger.classes_[0]}"
     with pytest.raises(NotFittedError, match="This SequenceTagger instance is not fitted yet"):
         SequenceTagger().explain()
 
@@ -64,14 +80,21 @@ def test_weights_by_names(tagger):
 
 
 def test_weights_by_names_are_those_of_scores():
-    """Summed over the features of an output they are its score; of labels that are numbers, and of pairs with attributes."""
+    """Summed over the features of an output they are its score; of labels that are numbers, and of
+    pairs with attributes.
+    """
     tagger = SequenceTagger(epochs=3).fit(TOY, [[10, 9], [9, 10, 10]])
     labels = tagger.predict_single(TOY[0])
-    score = sum(tagger.state_features_.get((f"w:{token['w']}", label), 0.0) for token, label in zip(TOY[0], labels, strict=True))
+    score = sum(
+        tagger.state_features_.get((f"w:{token['w']}", label), 0.0)
+        for token, label in zip(TOY[0], labels, strict=True)
+    )
     score += tagger.transition_features_.get(tuple(labels), 0.0)
     assert tagger.decision_function(TOY[:1])[0] == pytest.approx(score)
     words, gold = [["Ann", "slept"], ["slept", "Ann"]], [["X", "O"], ["O", "X"]]
-    joined = SequenceTagger(templates=["word"], epochs=2, overrides={"features.transitions": ["word"]}).fit(words, gold)
+    joined = SequenceTagger(
+        templates=["word"], epochs=2, overrides={"features.transitions": ["word"]}
+    ).fit(words, gold)
     assert set(joined.transition_features_) <= {(a, b) for a in "XO" for b in "XO"}
 
 
@@ -85,14 +108,26 @@ def test_hashed_weights_have_numbers_for_names():
 def test_allowed_labels_are_kept(tagger):
     allowed = [[["B-PER", "I-PER"], "B-ORG", *[None] * (len(X[0]) - 2)], None]
     first, second = tagger.predict(X[:2], allowed=allowed)
-    assert first[0] in ("B-PER", "I-PER") and first[1] == "B-ORG" and second == tagger.predict(X[1:2])[0]
-    assert {label for label, p in tagger.predict_marginals(X[:1], allowed=allowed[:1])[0][0].items() if p} <= {"B-PER", "I-PER"}
+    assert (
+        first[0] in ("B-PER", "I-PER")
+        and first[1] == "B-ORG"
+        and second == tagger.predict(X[1:2])[0]
+    )
+    assert {
+        label
+        for label, p in tagger.predict_marginals(X[:1], allowed=allowed[:1])[0][0].items()
+        if p
+    } <= {"B-PER", "I-PER"}
 
 
 def test_a_pickle_predicts_the_same(tagger):
     copy = pickle.loads(pickle.dumps(tagger))
-    assert copy.predict(X) == tagger.predict(X) and np.array_equal(copy.model_.weights, tagger.model_.weights)
-    assert copy.get_params() == tagger.get_params() and pickle.loads(pickle.dumps(tagger.predict(X))) == tagger.predict(X)
+    assert copy.predict(X) == tagger.predict(X) and np.array_equal(
+        copy.model_.weights, tagger.model_.weights
+    )
+    assert copy.get_params() == tagger.get_params() and pickle.loads(
+        pickle.dumps(tagger.predict(X))
+    ) == tagger.predict(X)
 
 
 def test_predictions_show_themselves(tagger):
@@ -125,28 +160,52 @@ def test_matrices():
 def test_numbers_as_labels():
     numbers = [[10, 9], np.array([9, 10, 10])]
     tagger = SequenceTagger(epochs=3).fit(TOY, numbers)
-    assert tagger.predict(TOY) == [[10, 9], [9, 10, 10]] and sorted(tagger.classes_.tolist()) == [9, 10]
-    assert tagger.predict(TOY, allowed=[[9, [9, 10]], None])[0] == [9, 9] and tagger.score(TOY, numbers) == 1.0
+    assert tagger.predict(TOY) == [[10, 9], [9, 10, 10]] and sorted(tagger.classes_.tolist()) == [
+        9,
+        10,
+    ]
+    assert (
+        tagger.predict(TOY, allowed=[[9, [9, 10]], None])[0] == [9, 9]
+        and tagger.score(TOY, numbers) == 1.0
+    )
 
 
 def test_templates():
     words, labels = [["Ann", "slept"], ["Oslo", "slept"]], [["B-X", "O"], ["B-X", "O"]]
-    tagger = SequenceTagger(templates=["word", "word[-1]"], valid_tags=True, epochs=2).fit(words, labels)
-    assert tagger.task_name == "ner" and tagger.predict(words) == labels and tagger.predict([["Bob", "slept"]])[0][1] == "O"
+    tagger = SequenceTagger(templates=["word", "word[-1]"], valid_tags=True, epochs=2).fit(
+        words, labels
+    )
+    assert (
+        tagger.task_name == "ner"
+        and tagger.predict(words) == labels
+        and tagger.predict([["Bob", "slept"]])[0][1] == "O"
+    )
     assert "Ann" in tagger.predict(words)._repr_html_()
-    assert len(SequenceTagger(templates="default", epochs=1).fit(words, labels).model_.weights) > len(tagger.model_.weights)
+    assert len(
+        SequenceTagger(templates="default", epochs=1).fit(words, labels).model_.weights
+    ) > len(tagger.model_.weights)
 
 
 def test_sample_weights_are_copies():
-    settings = {"optimizer": "lbfgs", "epochs": 300, "overrides": {"optimizer.gradient_tolerance": 1e-10}}
-    weighted = SequenceTagger(**settings).fit(TOY, [["X", "Y"], ["Y", "Y", "X"]], sample_weight=[2, 1])
-    copies = SequenceTagger(**settings).fit([TOY[0], *TOY], [["X", "Y"], ["X", "Y"], ["Y", "Y", "X"]])
+    settings = {
+        "optimizer": "lbfgs",
+        "epochs": 300,
+        "overrides": {"optimizer.gradient_tolerance": 1e-10},
+    }
+    weighted = SequenceTagger(**settings).fit(
+        TOY, [["X", "Y"], ["Y", "Y", "X"]], sample_weight=[2, 1]
+    )
+    copies = SequenceTagger(**settings).fit(
+        [TOY[0], *TOY], [["X", "Y"], ["X", "Y"], ["Y", "Y", "X"]]
+    )
     assert np.allclose(weighted.model_.weights, copies.model_.weights, atol=1e-8)
     assert weighted.score(TOY, GOLD, sample_weight=[1, 0]) == 1.0
 
 
 def test_a_dev_split_stops_early():
-    tagger = SequenceTagger(epochs=9, overrides={"patience": 1}).fit(TOY, GOLD, X_dev=TOY, y_dev=GOLD)
+    tagger = SequenceTagger(epochs=9, overrides={"patience": 1}).fit(
+        TOY, GOLD, X_dev=TOY, y_dev=GOLD
+    )
     assert tagger.n_iter_ < 9 and tagger.metrics_["dev"]["accuracy"] == 1.0
 
 
@@ -155,36 +214,67 @@ def test_it_is_silent_unless_verbose(capfd, tmp_path, monkeypatch):
     SequenceTagger(epochs=1).fit(TOY, GOLD)
     assert capfd.readouterr() == ("", "") and not list(tmp_path.iterdir())
     SequenceTagger(epochs=1, verbose=True, folder="run").fit(TOY, GOLD)
-    assert "attributes-dca-crf" in capfd.readouterr().out and (tmp_path / "run" / "history.csv").is_file()
+    assert (
+        "attributes-dca-crf" in capfd.readouterr().out
+        and (tmp_path / "run" / "history.csv").is_file()
+    )
 
 
 def test_words():
-    words = SequenceTagger(loss="svm", C=2, cost="weighted", cost_weights={"O": 0.5, "B-X": 2}, overrides=["check=true"]).words
+    words = SequenceTagger(
+        loss="svm",
+        C=2,
+        cost="weighted",
+        cost_weights={"O": 0.5, "B-X": 2},
+        overrides=["check=true"],
+    ).words
     assert words == [
-        "task=attributes", "loss=svm", "seed=0", "threads=1", "tracker=none", "quiet=true", "check=true", "optimizer.C=2",
-        "loss.cost=weighted", "loss.cost_weights={O: 0.5, B-X: 2}",
-    ]  # fmt: skip
+        "task=attributes",
+        "loss=svm",
+        "seed=0",
+        "threads=1",
+        "tracker=none",
+        "quiet=true",
+        "check=true",
+        "optimizer.C=2",
+        "loss.cost=weighted",
+        "loss.cost_weights={O: 0.5, B-X: 2}",
+    ]
     assert "tracker=none" not in SequenceTagger(overrides={"tracker": "mlflow"}).words
-    typed = SequenceTagger(beta=float("inf"), templates=["word & 'x'"], overrides={"label": "true"}).words
+    typed = SequenceTagger(
+        beta=float("inf"), templates=["word & 'x'"], overrides={"label": "true"}
+    ).words
     assert {"loss.beta=inf", "features.templates=['word & \\'x\\'']", "label='true'"} <= set(typed)
 
 
 def test_crfsuites_regularisation_chooses_lbfgs():
     config = SequenceTagger(c2=0.25).config
-    assert (config["optimizer"]["name"], config["optimizer"]["C"], config["loss"]["name"]) == ("lbfgs", 2.0, "crf")
-    assert {"optimizer.penalty=elastic", "optimizer.c1=0.5", "optimizer.c2=0.25"} <= set(SequenceTagger(c1=0.5, c2=0.25).words)
+    assert (config["optimizer"]["name"], config["optimizer"]["C"], config["loss"]["name"]) == (
+        "lbfgs",
+        2.0,
+        "crf",
+    )
+    assert {"optimizer.penalty=elastic", "optimizer.c1=0.5", "optimizer.c2=0.25"} <= set(
+        SequenceTagger(c1=0.5, c2=0.25).words
+    )
     assert "optimizer.penalty=l1" in SequenceTagger(c1=0.5).words
 
 
 def test_parameters_of_components():
     tagger = SequenceTagger(optimizer="sgd")
-    assert tagger.get_params()["optimizer__eta"] == "auto" and "optimizer__eta" not in tagger.get_params(deep=False)
+    assert tagger.get_params()[
+        "optimizer__eta"
+    ] == "auto" and "optimizer__eta" not in tagger.get_params(deep=False)
     tagger.set_params(optimizer__eta=0.5, C=3.0)
     assert tagger.config["optimizer"]["eta"] == 0.5 and tagger.config["optimizer"]["C"] == 3.0
     assert "task__scheme" in tagger.get_params()
-    with pytest.raises(ValueError, match="Invalid parameter 'optimiser' for estimator SequenceTagger"):
+    with pytest.raises(
+        ValueError, match="Invalid parameter 'optimiser' for estimator SequenceTagger"
+    ):
         tagger.set_params(optimiser="sgd")
-    with pytest.raises(ValueError, match="overrides are words, which take no COMPONENT__PARAMETER beside them."):
+    with pytest.raises(
+        ValueError, match="overrides are words, which take no COMPONENT__PARAMETER beside them."
+    ):
         SequenceTagger(overrides=["seed=1"]).set_params(optimizer__eta=1.0)
 
 
@@ -192,7 +282,10 @@ def test_parameters_of_components():
     ("settings", "message"),
     [
         ({"optimizer": "dac"}, "Did you mean 'dca'"),
-        ({"overrides": "optimizer=dca"}, "overrides='optimizer=dca' is neither {'optimizer.eta': 0.1}, a mapping, nor"),
+        (
+            {"overrides": "optimizer=dca"},
+            "overrides='optimizer=dca' is neither {'optimizer.eta': 0.1}, a mapping, nor",
+        ),
         ({"overrides": {"hydra.sweep.dir": "x"}}, "would do nothing here: train makes one run"),
     ],
 )
@@ -206,5 +299,7 @@ def test_wrong_settings_are_told_when_fitted(settings, message):
 def test_wrong_data_are_told():
     with pytest.raises(DataError, match="<outputs>: there are 1 outputs for 2 instances"):
         SequenceTagger().fit(TOY, GOLD[:1])
-    with pytest.raises(ValueError, match="This SequenceTagger instance is not fitted yet. Call 'fit' first."):
+    with pytest.raises(
+        ValueError, match="This SequenceTagger instance is not fitted yet. Call 'fit' first."
+    ):
         SequenceTagger().predict(TOY)

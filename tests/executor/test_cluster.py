@@ -1,6 +1,8 @@
-"""Three nodes of Ray on this machine: the bits of one thread whatever node has which shard, and whichever of them dies.
+"""Three nodes of Ray on this machine: the bits of one thread whatever node has which shard, and
+whichever of them dies.
 
-Twenty times a worker is killed, five times a node and five times the process that trains, with each kind of optimizer in turn.
+Twenty times a worker is killed, five times a node and five times the process that trains, with each
+kind of optimizer in turn.
 """
 
 import logging
@@ -39,14 +41,23 @@ LENGTHS = (3, 1, 4, 2, 5, 1, 3, 2, 6)
 SHARDS = 4
 KINDS = ("lbfgs", "dca", "sdca")
 kinds = pytest.mark.parametrize("kind", KINDS)
-QUICK = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
+QUICK = {
+    "health_check_initial_delay_ms": 500,
+    "health_check_period_ms": 500,
+    "health_check_failure_threshold": 4,
+}
 """How soon the cluster notices that a node has died."""
 
 
 @pytest.fixture(scope="module")
 def cluster():
     os.environ["RAY_AUTH_MODE"], os.environ["RAY_USAGE_STATS_ENABLED"] = "disabled", "0"
-    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 10**8, "_system_config": QUICK}
+    head = {
+        "num_cpus": 1,
+        "include_dashboard": False,
+        "object_store_memory": 10**8,
+        "_system_config": QUICK,
+    }
     nodes = Cluster(initialize_head=True, head_node_args=head)
     for _ in range(2):
         add_node(nodes)
@@ -68,7 +79,15 @@ def executor(cluster):
 
 def problem_of(kind, executor):
     loss, positional = LossFamily(1.0, 0.0 if kind == "sdca" else 1.0), kind == "sdca"
-    problem = make_problem(random_encoded(1, LENGTHS), LinearChain(), loss, Exact(), 1.0, support="seen", positional=positional)
+    problem = make_problem(
+        random_encoded(1, LENGTHS),
+        LinearChain(),
+        loss,
+        Exact(),
+        1.0,
+        support="seen",
+        positional=positional,
+    )
     problem.executor = executor
     return problem
 
@@ -87,7 +106,13 @@ def trained(kind, executor, passes=5, before=lambda passes: None):
     for done in range(passes):
         before(done)
         state, report = optimizer.step(problem, state)
-        numbers.append((report.loss, report.dual, optimizer.objective(problem, state) if kind == "sdca" else None))
+        numbers.append(
+            (
+                report.loss,
+                report.dual,
+                optimizer.objective(problem, state) if kind == "sdca" else None,
+            )
+        )
     return state, numbers
 
 
@@ -138,7 +163,9 @@ def _node(worker):
 @pytest.mark.parametrize("trial", range(20))
 def test_a_worker_is_killed_in_the_middle_of_a_round(executor, trial, caplog):
     kind = KINDS[trial % 3]
-    asked, worker, passes = (int(number) for number in np.random.default_rng(trial).integers([1, 0, 2], [7, 3, 4]))
+    asked, worker, passes = (
+        int(number) for number in np.random.default_rng(trial).integers([1, 0, 2], [7, 3, 4])
+    )
 
     def before(done):
         if done == passes:
@@ -148,7 +175,9 @@ def test_a_worker_is_killed_in_the_middle_of_a_round(executor, trial, caplog):
     with caplog.at_level(logging.WARNING, ray_workers.__name__):
         found = trained(kind, executor, before=before)
     assert_same(found, trained(kind, Serial()))
-    assert [record.getMessage().partition(" (")[0] for record in caplog.records] == [f"executor=ray: worker {worker} was lost"]
+    assert [record.getMessage().partition(" (")[0] for record in caplog.records] == [
+        f"executor=ray: worker {worker} was lost"
+    ]
 
 
 @pytest.mark.parametrize("trial", range(5))
@@ -157,7 +186,11 @@ def test_a_node_dies_and_the_others_take_over_its_shards(cluster, executor, tria
 
     def before(done):
         if done == 2 + trial % 2:
-            worker = next(k for k, actor in enumerate(executor._team.actors) if _runs_on(actor, cluster.worker_nodes))
+            worker = next(
+                k
+                for k, actor in enumerate(executor._team.actors)
+                if _runs_on(actor, cluster.worker_nodes)
+            )
             here = ray.get(executor._team.actors[worker].__ray_call__.remote(_node))
             node = next(node for node in cluster.worker_nodes if node.node_id == here)
             when_asked(executor, 1 + trial, lambda: cluster.remove_node(node, allow_graceful=False))
@@ -191,7 +224,9 @@ def test_workers_open_their_shards_from_a_folder(cluster, tmp_path):
 
 
 def test_rounds_seconds_and_bytes(executor):
-    """The weights go out once and their moves come back from every shard, with little beside them."""
+    """The weights go out once and their moves come back from every shard, with little beside
+    them.
+    """
     problem, optimizer = problem_of("dca", executor), optimizer_of("dca")
     state = optimizer.init(problem, np.zeros(problem.dimension))
     for _ in range(2):  # the first pass on shards asks them once more: which weights they read
@@ -201,8 +236,11 @@ def test_rounds_seconds_and_bytes(executor):
     spent, weights = executor.account.since(before), 2 * 8 * problem.scorer.count  # and their mean
     assert spent["rounds"] == 1
     assert weights < spent["bytes_out"] < weights + 1000 * (SHARDS + 1)
-    assert SHARDS * weights < spent["bytes_in"] < SHARDS * (1.5 * weights + 2000)  # the mean of the shard's own iterates, too
-    assert min(spent["compute_seconds"], spent["waiting_seconds"], spent["serialization_seconds"]) > 0
+    # the mean of the shard's own iterates, too
+    assert SHARDS * weights < spent["bytes_in"] < SHARDS * (1.5 * weights + 2000)
+    assert (
+        min(spent["compute_seconds"], spent["waiting_seconds"], spent["serialization_seconds"]) > 0
+    )
 
 
 def test_stragglers_are_reported_once(executor, monkeypatch, caplog):
@@ -212,7 +250,10 @@ def test_stragglers_are_reported_once(executor, monkeypatch, caplog):
         for _ in range(2):
             list(placement.call("sleep"))
     (record,) = caplog.records
-    assert "worker 1 is slow: its shard 1 took 0.6 s for sleep, half of the shards 0.0 s or less" in record.getMessage()
+    assert (
+        "worker 1 is slow: its shard 1 took 0.6 s for sleep, half of the shards 0.0 s or less"
+        in record.getMessage()
+    )
 
 
 class Sleeper:
@@ -227,14 +268,25 @@ class Sleeper:
 def test_the_driver_is_killed_and_the_run_resumed(cluster, trial, tmp_path):
     kind = KINDS[trial % 3]
     found = killed_and_resumed(cluster, kind, tmp_path / "killed", 2 + trial)
-    words = [*run_words(kind), "executor=threads", f"executor.mixing={'null' if kind == 'lbfgs' else SHARDS}"]
+    words = [
+        *run_words(kind),
+        "executor=threads",
+        f"executor.mixing={'null' if kind == 'lbfgs' else SHARDS}",
+    ]
     structopt(*words, f"hydra.run.dir={tmp_path / 'whole'}").wait()
     expected = Model.load(tmp_path / "whole" / "model")
     np.testing.assert_array_equal(found.weights, expected.weights)
 
 
 def run_words(kind):
-    return ["task=ner", "task.limit=60", f"optimizer={kind}", "optimizer.epochs=12", "tracker=none", "quiet=true"]
+    return [
+        "task=ner",
+        "task.limit=60",
+        f"optimizer={kind}",
+        "optimizer.epochs=12",
+        "tracker=none",
+        "quiet=true",
+    ]
 
 
 def structopt(*words):

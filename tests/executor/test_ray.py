@@ -1,4 +1,6 @@
-"""Workers of Ray, which is started here once: the bits of one thread, whatever happens to the workers."""
+"""Workers of Ray, which is started here once: the bits of one thread, whatever happens to the
+workers.
+"""
 
 import logging
 
@@ -34,15 +36,29 @@ def executor():
 
 
 def chains(executor):
-    problem = make_problem(random_encoded(1, LENGTHS), LinearChain(), LossFamily(1.0, 1.0), Exact(), C=1.0, support="seen")
+    problem = make_problem(
+        random_encoded(1, LENGTHS),
+        LinearChain(),
+        LossFamily(1.0, 1.0),
+        Exact(),
+        C=1.0,
+        support="seen",
+    )
     problem.executor = executor
     return problem
 
 
 def trees(executor):
-    options = {"templates": ["h.form & m.form", "h.upos & m.upos"], "hash_bits": 10, "label_bits": 4, "distances": [1, 2]}
+    options = {
+        "templates": ["h.form & m.form", "h.upos & m.upos"],
+        "hash_bits": 10,
+        "label_bits": 4,
+        "distances": [1, 2],
+    }
     corpus = random_trees(1, LENGTHS)
-    problem = make_problem(corpus, ArcFactored(), LossFamily(1.0, 0.0), Exact(), C=1.0, support="seen", options=options)
+    problem = make_problem(
+        corpus, ArcFactored(), LossFamily(1.0, 0.0), Exact(), C=1.0, support="seen", options=options
+    )
     problem.executor = executor
     return problem
 
@@ -92,7 +108,8 @@ def test_a_lost_worker_is_replaced_in_the_middle_of_a_pass(executor, problem_of,
         if shard == 4 and team.ask is ask:  # half of the pass is asked for
             team.ask = asked
             ray.kill(team.actors[0])
-            with pytest.raises(ray.exceptions.RayActorError):  # what is asked of it from here on is lost
+            # what is asked of it from here on is lost
+            with pytest.raises(ray.exceptions.RayActorError):
                 while True:
                     ray.get(team.actors[0].__ray_ready__.remote())
         return reference
@@ -102,13 +119,18 @@ def test_a_lost_worker_is_replaced_in_the_middle_of_a_pass(executor, problem_of,
         losses, gradient = problem.gradient(weights)
     assert losses == expected[0]
     np.testing.assert_array_equal(gradient, expected[1])
-    assert [record.getMessage().partition(" (")[0] for record in caplog.records] == ["executor=ray: worker 0 was lost"]
+    assert [record.getMessage().partition(" (")[0] for record in caplog.records] == [
+        "executor=ray: worker 0 was lost"
+    ]
 
 
 @pytest.mark.parametrize("name", ["dca", "adagrad"])
 def test_mixed_parameters_are_those_of_one_thread(executor, name):
     """Of three shards, and with a worker lost between two passes."""
-    problem, optimizer = chains(executor), registry.create("optimizer", {"name": name, "average": True})
+    problem, optimizer = (
+        chains(executor),
+        registry.create("optimizer", {"name": name, "average": True}),
+    )
     killed = []
 
     def kill():
@@ -133,11 +155,16 @@ def test_losses_and_errors_without_end(executor, monkeypatch):
     monkeypatch.setattr(ray_workers, "MOST_LOSSES", 0)
     placement.team.losses = 0
     ray.kill(placement.team.actors[0])
-    with pytest.raises(ConfigError, match="executor=ray lost 1 workers, the last one so: .*task.limit=N"):
+    with pytest.raises(
+        ConfigError, match="executor=ray lost 1 workers, the last one so: .*task.limit=N"
+    ):
         problem.gradient(np.zeros(problem.dimension))
     placement.team.losses = 0
     monkeypatch.undo()
-    assert problem.gradient(np.zeros(problem.dimension))[0] == chains(Serial()).gradient(np.zeros(problem.dimension))[0]
+    assert (
+        problem.gradient(np.zeros(problem.dimension))[0]
+        == chains(Serial()).gradient(np.zeros(problem.dimension))[0]
+    )
 
 
 def test_errors_of_the_components_are_theirs(executor):
@@ -152,27 +179,44 @@ def test_more_workers_than_a_running_ray_has(executor):
     """They would be waited for without end; and a Ray that was running before is left as it is."""
     executor.place(str, ["data"])
     other = Ray(workers=3)
-    with pytest.raises(ConfigError, match="executor.workers=3, of one CPU each, but Ray has 2. Take fewer workers."):
+    with pytest.raises(
+        ConfigError, match="executor.workers=3, of one CPU each, but Ray has 2. Take fewer workers."
+    ):
         other.place(str, ["data"])
     other.close()
     assert ray.is_initialized()
 
 
 def test_options_and_what_ray_is_for(monkeypatch):
-    assert [Ray(workers=3).mixing, Ray(workers=3, mixing=0).mixing, Ray(workers=3, mixing=5).mixing] == [3, 0, 5]
-    with pytest.raises(ConfigError, match=r"executor.address names a cluster: .* executor.workers=N"):
+    assert [
+        Ray(workers=3).mixing,
+        Ray(workers=3, mixing=0).mixing,
+        Ray(workers=3, mixing=5).mixing,
+    ] == [3, 0, 5]
+    with pytest.raises(
+        ConfigError, match=r"executor.address names a cluster: .* executor.workers=N"
+    ):
         Ray(address="auto")
     with pytest.raises(ConfigError, match="executor.workers=0 must be at least 1"):
         Ray(workers=0)
     create = registry.create
     compatibility.check_executor(Ray(workers=2), create("optimizer", {"name": "lbfgs"}))
     compatibility.check_executor(Ray(workers=2), create("optimizer", {"name": "sdca"}))
-    compatibility.check_executor(Ray(workers=2), create("optimizer", {"name": "cutting_plane", "variant": "one_slack"}))
+    compatibility.check_executor(
+        Ray(workers=2), create("optimizer", {"name": "cutting_plane", "variant": "one_slack"})
+    )
     for optimizer in ({"name": "smo"}, {"name": "cutting_plane", "variant": "n_slack"}):
-        with pytest.raises(CompatibilityError, match=r"has variables of instances.* Type executor=threads, or take one"):
+        with pytest.raises(
+            CompatibilityError,
+            match=r"has variables of instances.* Type executor=threads, or take one",
+        ):
             compatibility.check_executor(Ray(workers=2), create("optimizer", optimizer))
-    with pytest.raises(CompatibilityError, match="leaves the workers of executor=ray nothing to do"):
+    with pytest.raises(
+        CompatibilityError, match="leaves the workers of executor=ray nothing to do"
+    ):
         compatibility.check_executor(Ray(workers=2, mixing=0), create("optimizer", {"name": "dca"}))
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"executor=ray needs Ray\. Type: pip install 'structopt-trainer\[ray\]'"):
+    with pytest.raises(
+        ConfigError, match=r"executor=ray needs Ray\. Type: pip install 'structopt-trainer\[ray\]'"
+    ):
         Ray()

@@ -1,4 +1,6 @@
-"""Ray's workers open their own instances of a corpus in files: the bits of a corpus in memory, and nothing of it is sent."""
+"""Ray's workers open their own instances of a corpus in files: the bits of a corpus in memory, and
+nothing of it is sent.
+"""
 
 import os
 import shutil
@@ -19,9 +21,19 @@ pytestmark = pytest.mark.slow
 
 ray = pytest.importorskip("ray", reason="Ray is optional (extra: ray)")
 COMMON = [
-    "task=ner", "task.limit=60", "task.dev=null", "task.test=null", "tracker=none", "quiet=true", "order=blocks",
-    "storage.block=4", "storage.window=3", "optimizer.epochs=3", "executor.shards=4", "executor.workers=2",
-]  # fmt: skip
+    "task=ner",
+    "task.limit=60",
+    "task.dev=null",
+    "task.test=null",
+    "tracker=none",
+    "quiet=true",
+    "order=blocks",
+    "storage.block=4",
+    "storage.window=3",
+    "optimizer.epochs=3",
+    "executor.shards=4",
+    "executor.workers=2",
+]
 METHODS = {
     "lbfgs": ["optimizer=lbfgs"],
     "dca": ["optimizer=dca", "executor.mixing=2"],
@@ -43,7 +55,11 @@ def trained(folder, *words):
     rows = [row.split(",") for row in (folder / "history.csv").read_text().splitlines()]
     numbers = [rows[0].index(name) for name in ("primal", "dual", "loss") if name in rows[0]]
     passes = [[row[number] for number in numbers] for row in rows]
-    return b"".join(path.read_bytes() for path in sorted((folder / "model").iterdir()) if "config" not in path.name), passes
+    return b"".join(
+        path.read_bytes()
+        for path in sorted((folder / "model").iterdir())
+        if "config" not in path.name
+    ), passes
 
 
 @pytest.fixture
@@ -106,7 +122,10 @@ def test_workers_featurise_and_one_that_is_lost_is_replaced(monkeypatch):
     monkeypatch.setattr(Team, "ask", killing)
     trained(Path("many"), *words, "executor=ray", "storage.folder=there")
     assert asked.count("gather") >= 10 and asked.count("encode") >= 6
-    here, there = ({path.name: path.read_bytes() for path in folder.rglob("*")} for folder in map(only, ("here", "there")))
+    here, there = (
+        {path.name: path.read_bytes() for path in folder.rglob("*")}
+        for folder in map(only, ("here", "there"))
+    )
     assert here == there
 
 
@@ -118,11 +137,16 @@ def only(folder):
 
 def test_a_folder_that_a_worker_does_not_see_is_told(tmp_path):
     trained(Path("disk"), "optimizer=dca", "executor=serial", "storage=disk", "executor.workers=1")
-    (folder,) = (path for path in Path("outputs/featurised").iterdir() if not path.name.startswith("."))
+    (folder,) = (
+        path for path in Path("outputs/featurised").iterdir() if not path.name.startswith(".")
+    )
     encoded, _ = open_corpus(folder)
     assert encoded.folder == folder.absolute()
     place = ShardPlace(str(encoded.folder), 0, 2, lambda encoded: (None, None))
     assert len(place.opened().encoded) == 2
     shutil.rmtree(folder)
-    with pytest.raises(ConfigError, match="a worker cannot open .*: there is no manifest. Name a folder that all machines see"):
+    with pytest.raises(
+        ConfigError,
+        match="a worker cannot open .*: there is no manifest. Name a folder that all machines see",
+    ):
         place.opened()

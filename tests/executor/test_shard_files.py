@@ -22,7 +22,10 @@ def test_two_runs_may_share_a_folder(tmp_path):
     first, second = one.write("0-0.pickle", b"one"), other.write("0-0.pickle", b"other")
     one.remove()
     assert second.read() == b"other"
-    with pytest.raises(ConfigError, match=r"a worker cannot read its shard .*0-0\.pickle: No such file.* all machines see"):
+    with pytest.raises(
+        ConfigError,
+        match=r"a worker cannot read its shard .*0-0\.pickle: No such file.* all machines see",
+    ):
         first.read()
 
 
@@ -39,11 +42,17 @@ def test_urls(tmp_path):
 
 def test_what_goes_wrong(tmp_path, monkeypatch):
     written = ShardFiles(str(tmp_path)).write("0-0.pickle", b"data")
-    with pytest.raises(ConfigError, match=r"0-0\.pickle is not what was written there\. Start the run again"):
+    with pytest.raises(
+        ConfigError, match=r"0-0\.pickle is not what was written there\. Start the run again"
+    ):
         ShardFile(written.path, "0" * 64).read()
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigError, match=r"executor\.folder: cannot write .*/file/structopt-.*: Not a directory"):
+    with pytest.raises(
+        ConfigError, match=r"executor\.folder: cannot write .*/file/structopt-.*: Not a directory"
+    ):
         ShardFiles(str(tmp_path / "file")).write("0-0.pickle", b"data")
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(ConfigError, match="a URL, which needs fsspec. Type: pip install fsspec, or name a path"):
+    with pytest.raises(
+        ConfigError, match="a URL, which needs fsspec. Type: pip install fsspec, or name a path"
+    ):
         ShardFiles("s3://bucket").write("0-0.pickle", b"data")

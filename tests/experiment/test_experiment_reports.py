@@ -1,4 +1,6 @@
-"""Reports of experiments: tables, and verdicts on runs made up so that every observation holds, and so that none does."""
+"""Reports of experiments: tables, and verdicts on runs made up so that every observation holds, and
+so that none does.
+"""
 
 import csv
 import math
@@ -25,7 +27,10 @@ def run(tmp_path):
         folder.mkdir()
         if columns:
             names = [key.replace("_", ".", 1) if key.startswith("dev") else key for key in columns]
-            rows = [[epoch, *values] for epoch, values in enumerate(zip(*columns.values(), strict=True), 1)]
+            rows = [
+                [epoch, *values]
+                for epoch, values in enumerate(zip(*columns.values(), strict=True), 1)
+            ]
             with (folder / "history.csv").open("w", newline="") as stream:
                 csv.writer(stream, lineterminator="\n").writerows([["epoch", *names], *rows])
         return RunRecord(folder, name, (), {"seed": seed, **(config or {})}, metrics or {})
@@ -42,7 +47,11 @@ def verdicts(report):
 
 def thrice(records):
     """The same numbers with three seeds."""
-    return [replace(record, config={**record.config, "seed": seed}) for record in records for seed in (0, 1, 2)]
+    return [
+        replace(record, config={**record.config, "seed": seed})
+        for record in records
+        for seed in (0, 1, 2)
+    ]
 
 
 def table1_runs(run, scores, C=1.0, seed=0):
@@ -77,7 +86,15 @@ def test_table1_takes_the_best_C_and_the_mean_over_seeds(run):
     records += table1_runs(run, [91.0] * 7, 1.0) + table1_runs(run, [92.0] * 7, 1.0, seed=1)
     report = martins2010.table1_ner(records, "full")
     table = report.tables[0]
-    assert table.columns == ("β, γ", "C = 0.1", "C = 1", "chosen C", "F1 there", "theirs: best C", "theirs: F1")
+    assert table.columns == (
+        "β, γ",
+        "C = 0.1",
+        "C = 1",
+        "chosen C",
+        "F1 there",
+        "theirs: best C",
+        "theirs: F1",
+    )
     assert table.rows[0][1].mean == pytest.approx(90.0)
     assert str(table.rows[0][4]) == "91.50 ± 0.71"
     assert table.rows[0][3] == "1"
@@ -95,7 +112,11 @@ def test_table1_without_the_SVM_tells_nothing(run):
 
 def test_C_is_chosen_on_the_dev_split_and_the_test_split_reports(run):
     def at(C, dev, test):
-        config = {"loss": {"beta": 1.0, "gamma": 0.0}, "optimizer": {"C": C, "epochs": 30}, "tail": 0.2}
+        config = {
+            "loss": {"beta": 1.0, "gamma": 0.0},
+            "optimizer": {"C": C, "epochs": 30},
+            "tail": 0.2,
+        }
         return run(f"CRF, C={C}", config, {"dev": {"f1": dev}, "test": {"f1": test}})
 
     report = martins2010.table1_ner(thrice([at(0.1, 0.9, 0.8), at(1.0, 0.85, 0.82)]), "full")
@@ -114,21 +135,39 @@ def learning(run, name, last, half, C=1.0, passes=20, metric="dev_f1", **metrics
     values = [value / 100 for value in rising(last, half, range(1, passes + 1))]
     seconds = [float(epoch) for epoch in range(1, passes + 1)]
     config = {"optimizer": {"C": C}}
-    return run(f"{name}, C={C:g}", config, {"train": {"seconds_per_epoch": 1.0, **metrics}}, seconds=seconds, **{metric: values})
+    return run(
+        f"{name}, C={C:g}",
+        config,
+        {"train": {"seconds_per_epoch": 1.0, **metrics}},
+        seconds=seconds,
+        **{metric: values},
+    )
 
 
 @pytest.mark.parametrize(
     ("sgd", "sgd10", "batch", "expected"),
-    [((90, 2), (85, 2), (89, 8), [True, True, True, True]), ((92, 0.5), (92, 0.5), (92, 0.5), [False, False, False, False])],
+    [
+        ((90, 2), (85, 2), (89, 8), [True, True, True, True]),
+        ((92, 0.5), (92, 0.5), (92, 0.5), [False, False, False, False]),
+    ],
 )
 def test_figure3_is_judged_by_best_scores_and_passes(run, sgd, sgd10, batch, expected):
     records = [
-        learning(run, "DCA", 91, 1), learning(run, "DCA", 91, 1, 10.0), learning(run, "SGD", *sgd),
-        learning(run, "SGD", *sgd10, 10.0), learning(run, "L-BFGS", *batch, passes=60),
-    ]  # fmt: skip
+        learning(run, "DCA", 91, 1),
+        learning(run, "DCA", 91, 1, 10.0),
+        learning(run, "SGD", *sgd),
+        learning(run, "SGD", *sgd10, 10.0),
+        learning(run, "L-BFGS", *batch, passes=60),
+    ]
     report = martins2010_figure3.figure3(thrice(records), "full")
     assert verdicts(report) == expected
-    assert [row[0] for row in report.tables[0].rows] == ["DCA C=1", "DCA C=10", "SGD C=1", "SGD C=10", "L-BFGS C=1"]
+    assert [row[0] for row in report.tables[0].rows] == [
+        "DCA C=1",
+        "DCA C=10",
+        "SGD C=1",
+        "SGD C=10",
+        "L-BFGS C=1",
+    ]
     assert report.tables[0].rows[-1][-1] == 90.53
 
 
@@ -145,18 +184,23 @@ def parsed(run, name, last, half, negative=0):
 
 @pytest.mark.parametrize(
     ("first", "second", "negative", "bound", "expected"),
-    [((80, 2), 84, 90, 83, [True, True, True, True]), ((80, 0.5), 80, 6, 80, [False, False, False, False])],
+    [
+        ((80, 2), 84, 90, 83, [True, True, True, True]),
+        ((80, 0.5), 80, 6, 80, [False, False, False, False]),
+    ],
 )
 def test_figure4_is_judged_by_orders(run, first, second, negative, bound, expected):
     records = [
         record
         for language in ("Turkish", "Greek", "Hungarian")
         for record in (
-            parsed(run, f"{language} first DCA", 80, 1), parsed(run, f"{language} first SGD", *first),
-            parsed(run, f"{language} second DCA", 81, 1, negative), parsed(run, f"{language} second SGD", second, 1),
+            parsed(run, f"{language} first DCA", 80, 1),
+            parsed(run, f"{language} first SGD", *first),
+            parsed(run, f"{language} second DCA", 81, 1, negative),
+            parsed(run, f"{language} second SGD", second, 1),
             parsed(run, f"{language} second DCA-TRW", bound, 1),
         )
-    ]  # fmt: skip
+    ]
     report = martins2010_figure4.figure4(thrice(records), "full")
     assert verdicts(report) == expected
     shares = [row[-2] for row in report.tables[0].rows[:5]]
@@ -177,9 +221,11 @@ def dual(run, name, values):
 )
 def test_bartlett_s_figure_is_judged_by_dual_objectives(run, smo, eg, hybrid, expected):
     records = [
-        dual(run, "SMO", smo), dual(run, "EG η=1 θ=-3", eg), dual(run, "EG after SMO", hybrid),
+        dual(run, "SMO", smo),
+        dual(run, "EG η=1 θ=-3", eg),
+        dual(run, "EG after SMO", hybrid),
         dual(run, "optimum (SDCA)", rising(12.1, 1)),
-    ]  # fmt: skip
+    ]
     report = bartlett2004.figure4(thrice(records), "full")
     assert verdicts(report) == expected
     assert report.tables[0].rows[0][-1].mean == pytest.approx(smo[-1])
@@ -204,16 +250,23 @@ def test_values_of_a_curve():
     assert (first_reaching(points, 6.0), first_reaching(points, 10.0)) == (2.0, None)
 
 
-@pytest.mark.parametrize("heights", [[0.5, 0.5, 0.5], [0.97, 0.98, 0.99], [0.1, 0.9], [0.02] * 20, []])
+@pytest.mark.parametrize(
+    "heights", [[0.5, 0.5, 0.5], [0.97, 0.98, 0.99], [0.1, 0.9], [0.02] * 20, []]
+)
 def test_labels_stay_apart_in_order_and_inside(heights):
     moved, least = apart(heights, 0.06), min(0.06, 1 / max(len(heights), 1))
-    assert all(after - before > least - 1e-9 for before, after in zip(moved, moved[1:], strict=False))
+    assert all(
+        after - before > least - 1e-9 for before, after in zip(moved, moved[1:], strict=False)
+    )
     assert all(-1e-9 <= height <= 1 for height in moved)
 
 
 def test_tables_for_documents_terminals_and_spreadsheets():
     table = Table(("", "F1"), (("a|b", 90.123), ("long name", None)), "Caption", 1)
-    assert table.markdown() == "Caption\n\n|  | F1 |\n| --- | --- |\n| a\\|b | 90.1 |\n| long name |  |"
+    assert (
+        table.markdown()
+        == "Caption\n\n|  | F1 |\n| --- | --- |\n| a\\|b | 90.1 |\n| long name |  |"
+    )
     assert table.text() == "Caption\n           F1\na|b        90.1\nlong name"
     assert table.csv() == ",F1\na|b,90.123\nlong name,\n"
 
@@ -227,7 +280,10 @@ def test_a_report_is_written_with_its_verdict_and_its_failures(tmp_path):
     assert "1 of 3 observations hold, 1 cannot be told." in text
     assert "at least 2 standard errors" in text
     assert "| C | cannot be told | 3 |" in text
-    assert "- Missing here, because they did not come to their end: SGD, C=1 (failed: C must be positive)." in text
+    assert (
+        "- Missing here, because they did not come to their end: SGD, C=1 (failed: C must be "
+        "positive)." in text
+    )
     assert (tmp_path / "table_2.csv").read_text() == f"y\n{math.pi}\n"
     assert (tmp_path / "figure.png").read_bytes() == b"png"
     assert with_failures(report, []) is report

@@ -16,9 +16,13 @@ from structopt.sweep.experiment_sweeper import report_of
 pytestmark = pytest.mark.slow
 
 NAMES = (
-    "martins2010_table1_ner", "martins2010_table1_parsing", "martins2010_figure3", "martins2010_figure4", "bartlett2004_figure4",
+    "martins2010_table1_ner",
+    "martins2010_table1_parsing",
+    "martins2010_figure3",
+    "martins2010_figure4",
+    "bartlett2004_figure4",
     "losses_on_constituents",
-)  # fmt: skip
+)
 TREES = ("martins2010_table1_parsing", "martins2010_figure4")
 WITHOUT_FIGURE = ("martins2010_table1_ner", "martins2010_table1_parsing", "losses_on_constituents")
 NO_MORE = [[]]
@@ -27,10 +31,15 @@ NO_MORE = [[]]
 
 def plan(**changes):
     keys = {
-        "title": "T", "report": "bartlett2004_figure4", "files": {"task.train": "a/train.gz"},
-        "settings": {"DCA": ["optimizer=dca"], "SGD": {"overrides": ["optimizer=sgd"], "grid": {"optimizer.eta": [0.1]}}},
+        "title": "T",
+        "report": "bartlett2004_figure4",
+        "files": {"task.train": "a/train.gz"},
+        "settings": {
+            "DCA": ["optimizer=dca"],
+            "SGD": {"overrides": ["optimizer=sgd"], "grid": {"optimizer.eta": [0.1]}},
+        },
         "grid": {"optimizer.C": [1, math.inf]},
-    }  # fmt: skip
+    }
     return Plan.read("trial", {**keys, **changes})
 
 
@@ -41,10 +50,16 @@ def plan(**changes):
         ({"title": None}, "hydra.sweeper.title is missing"),
         ({"settings": {}}, "hydra.sweeper.settings is missing"),
         ({"settings": ["optimizer=dca"]}, "settings: this must be NAME: \\[override"),
-        ({"settings": {"DCA": "optimizer=dca"}}, "settings.DCA: this must be a list of overrides, or have"),
+        (
+            {"settings": {"DCA": "optimizer=dca"}},
+            "settings.DCA: this must be a list of overrides, or have",
+        ),
         ({"settings": {"DCA": ["dca"]}}, "settings.DCA: 'dca' is no override"),
         ({"settings": {"DCA, fast": ["optimizer=dca"]}}, "cannot contain ', '"),
-        ({"settings": {"DCA": {"override": []}}}, "no key 'override' here. Did you mean 'overrides'?"),
+        (
+            {"settings": {"DCA": {"override": []}}},
+            "no key 'override' here. Did you mean 'overrides'?",
+        ),
         ({"grid": {"optimizer.C": 1}}, "grid.optimizer.C: this must be a list of values"),
         ({"grid": {"optimizer.C": []}}, "grid.optimizer.C: this must be a list of values"),
         ({"files": ["a"]}, "files: this must be KEY: path"),
@@ -58,19 +73,24 @@ def test_errors_in_an_experiment_s_file_say_where_they_are(changes, message):
 
 
 def test_only_names_settings_that_exist():
-    with pytest.raises(ConfigError, match="small.only: there is no setting 'DCB'. Did you mean 'DCA'?"):
+    with pytest.raises(
+        ConfigError, match="small.only: there is no setting 'DCB'. Did you mean 'DCA'?"
+    ):
         plan(small={"only": ["DCB"]}).chosen("small")
 
 
 @pytest.mark.parametrize(
-    ("typed", "data", "scale"), [(None, None, "small"), (None, "d", "full"), ("small", "d", "small"), ("full", "d", "full")]
+    ("typed", "data", "scale"),
+    [(None, None, "small"), (None, "d", "full"), ("small", "d", "small"), ("full", "d", "full")],
 )
 def test_the_scale_is_full_where_there_is_data(typed, data, scale):
     assert plan().scale(typed, data) == scale
 
 
 def test_scale_full_needs_data_and_scales_are_two():
-    with pytest.raises(ConfigError, match="scale=full needs .* type data=DIR, the folder of a/train.gz"):
+    with pytest.raises(
+        ConfigError, match="scale=full needs .* type data=DIR, the folder of a/train.gz"
+    ):
         plan().scale("full", None)
     with pytest.raises(ConfigError, match="scale=smal: .* Did you mean 'small'"):
         plan().scale("smal", None)
@@ -86,12 +106,18 @@ def test_missing_files_are_named(tmp_path):
 
 
 def labels(jobs):
-    return [word.partition("=")[2].strip("'") for job in jobs for word in job if key_of(word) == "label"]
+    return [
+        word.partition("=")[2].strip("'") for job in jobs for word in job if key_of(word) == "label"
+    ]
 
 
 def test_jobs_are_settings_times_grid_times_what_is_typed():
-    typed = [[("seed=0", "seed=0"), ("optimizer.epochs=5", "")], [("seed=1", "seed=1"), ("optimizer.epochs=5", "")]]
-    jobs = plan().jobs(None, "full", ["+experiment=trial"], typed)  # a typed seed replaces the plan's
+    typed = [
+        [("seed=0", "seed=0"), ("optimizer.epochs=5", "")],
+        [("seed=1", "seed=1"), ("optimizer.epochs=5", "")],
+    ]
+    # a typed seed replaces the plan's
+    jobs = plan().jobs(None, "full", ["+experiment=trial"], typed)
     assert labels(jobs) == [
         *("DCA, C=1, seed=0", "DCA, C=1, seed=1", "DCA, C=inf, seed=0", "DCA, C=inf, seed=1"),
         *("SGD, eta=0.1, seed=0", "SGD, eta=0.1, seed=1"),
@@ -104,13 +130,23 @@ def test_jobs_are_settings_times_grid_times_what_is_typed():
 def test_the_later_of_two_overrides_is_the_only_one():
     trial = plan(small={"overrides": ["task.limit=40", "optimizer.epochs=2"]}, grid={})
     jobs = trial.jobs(None, "small", [], [[("optimizer.epochs=5", ""), ("optimizer=mira", "")]])
-    assert [word for word in jobs[0] if key_of(word) != "label"] == ["task.limit=40", "optimizer.epochs=5", "optimizer=mira"]
+    assert [word for word in jobs[0] if key_of(word) != "label"] == [
+        "task.limit=40",
+        "optimizer.epochs=5",
+        "optimizer=mira",
+    ]
 
 
 def test_files_are_given_where_there_is_data_and_a_setting_s_own_come_first():
     trial = plan(settings={"EN": [], "EL": {"files": {"task.train": "b/el.gz"}}}, grid={})
-    with_data, without = trial.jobs("my data", "small", [], NO_MORE), trial.jobs(None, "small", [], NO_MORE)
-    assert [job[0] for job in with_data] == ["task.train='my data/a/train.gz'", "task.train='my data/b/el.gz'"]
+    with_data, without = (
+        trial.jobs("my data", "small", [], NO_MORE),
+        trial.jobs(None, "small", [], NO_MORE),
+    )
+    assert [job[0] for job in with_data] == [
+        "task.train='my data/a/train.gz'",
+        "task.train='my data/b/el.gz'",
+    ]
     assert without == [["label='EN'"], ["label='EL'"]]
 
 
@@ -118,17 +154,28 @@ def test_a_scale_replaces_settings_grid_and_files():
     settings = {"SGD": ["optimizer=sgd"], "Pegasos": ["optimizer=pegasos"]}
     trial = plan(small={"settings": settings, "only": ["SGD", "Pegasos"], "grid": {}})
     assert labels(trial.jobs(None, "small", [], NO_MORE)) == ["SGD", "Pegasos"]
-    assert labels(trial.jobs(None, "full", [], [[("seed=7", "")]])) == ["DCA, C=1", "DCA, C=inf", "SGD, eta=0.1"]
+    assert labels(trial.jobs(None, "full", [], [[("seed=7", "")]])) == [
+        "DCA, C=1",
+        "DCA, C=inf",
+        "SGD, eta=0.1",
+    ]
 
 
 def test_seeds_are_three_at_full_scale_and_those_of_the_plan_where_it_has_some():
     trial = plan(settings={"DCA": [], "AP": {"grid": {"seed": [5]}}}, grid={})
-    assert labels(trial.jobs(None, "full", [], NO_MORE)) == ["DCA, seed=0", "DCA, seed=1", "DCA, seed=2", "AP, seed=5"]
+    assert labels(trial.jobs(None, "full", [], NO_MORE)) == [
+        "DCA, seed=0",
+        "DCA, seed=1",
+        "DCA, seed=2",
+        "AP, seed=5",
+    ]
     assert labels(trial.jobs(None, "small", [], NO_MORE)) == ["DCA", "AP, seed=5"]
     assert plan(seeds=[3, 4]).seeds_of("full") == (3, 4)
     assert plan(seeds=[3, 4]).seeds_of("small") == (0,)
     assert plan(small={"seeds": [1, 2]}).seeds_of("small") == (1, 2)
-    with pytest.raises(ConfigError, match=r"hydra.sweeper.seeds: this must be a list of whole numbers from 0 on"):
+    with pytest.raises(
+        ConfigError, match=r"hydra.sweeper.seeds: this must be a list of whole numbers from 0 on"
+    ):
         plan(seeds=3)
 
 
@@ -144,18 +191,26 @@ def test_values_are_chosen_on_the_tail_at_full_scale_unless_there_is_a_test_file
     assert trial.tuning(None, str(tmp_path), "small") == "dev"
     assert trial.tuning("dev", str(tmp_path), "full") == "dev"
     files = [f"task.train='{tmp_path}/train'", f"task.dev='{tmp_path}/dev'"]
-    tail, dev = (trial.jobs(str(tmp_path), "small", [], NO_MORE, tuning)[0] for tuning in ("tail", "dev"))
+    tail, dev = (
+        trial.jobs(str(tmp_path), "small", [], NO_MORE, tuning)[0] for tuning in ("tail", "dev")
+    )
     assert tail == [*files, "tail=0.2", "label='DCA'"]
     assert dev == [*files, "label='DCA'"]
     (tmp_path / "test").touch()
     assert trial.tuning(None, str(tmp_path), "full") == "dev"
-    assert trial.jobs(str(tmp_path), "small", [], NO_MORE)[0] == [*files, f"task.test='{tmp_path}/test'", "label='DCA'"]
+    assert trial.jobs(str(tmp_path), "small", [], NO_MORE)[0] == [
+        *files,
+        f"task.test='{tmp_path}/test'",
+        "label='DCA'",
+    ]
     assert trial.jobs(str(tmp_path), "small", [], NO_MORE, "tail")[0] == tail
 
 
 def test_what_chooses_nothing_has_no_tail(tmp_path):
     assert plan().tuning(None, str(tmp_path), "full") == "dev"
-    with pytest.raises(ConfigError, match="tuning=tail: trial chooses nothing by scores and trains on whole files"):
+    with pytest.raises(
+        ConfigError, match="tuning=tail: trial chooses nothing by scores and trains on whole files"
+    ):
         plan().tuning("tail", str(tmp_path), "full")
     with pytest.raises(ConfigError, match=r"tuning=foo: there is no such part. Parts: tail, dev."):
         plan().tuning("foo", None, "small")
@@ -167,7 +222,9 @@ def test_unknown_reports_are_refused():
 
 
 def test_reports_of_both_groups_are_found(tmp_path, monkeypatch):
-    """Plugins bring reports in structopt.experiment; the group's earlier name is read too, and the new one goes first."""
+    """Plugins bring reports in structopt.experiment; the group's earlier name is read too, and the
+    new one goes first.
+    """
     info = tmp_path / "published-0.1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: published\nVersion: 0.1\n")
@@ -175,11 +232,16 @@ def test_reports_of_both_groups_are_found(tmp_path, monkeypatch):
         "[structopt.experiment]\nnow = published:now\nboth = published:now\n"
         "[structopt.report]\nearlier = published:earlier\nboth = published:earlier\n"
     )
-    (tmp_path / "published.py").write_text("def now(records, scale):\n    pass\n\n\ndef earlier(records, scale):\n    pass\n")
+    (tmp_path / "published.py").write_text(
+        "def now(records, scale):\n    pass\n\n\ndef earlier(records, scale):\n    pass\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     names = {name: report_of(name).__name__ for name in ("now", "earlier", "both")}
     assert names == {"now": "now", "earlier": "earlier", "both": "now"}
-    with pytest.raises(ConfigError, match=r"entry points of the group structopt\.experiment: .*both, earlier, .*, now\."):
+    with pytest.raises(
+        ConfigError,
+        match=r"entry points of the group structopt\.experiment: .*both, earlier, .*, now\.",
+    ):
         report_of("nowhere")
 
 
@@ -187,13 +249,20 @@ def test_reports_of_both_groups_are_found(tmp_path, monkeypatch):
 def test_every_setting_of_an_experiment_is_a_config_that_can_be_run(name):
     from omegaconf import OmegaConf
 
-    file = next(path for folder in conf_folders() if (path := folder / "experiment" / f"{name}.yaml").is_file())
+    file = next(
+        path
+        for folder in conf_folders()
+        if (path := folder / "experiment" / f"{name}.yaml").is_file()
+    )
     trial = Plan.read(name, OmegaConf.to_container(OmegaConf.load(file).hydra.sweeper))
     assert callable(report_of(trial.report))
     for scale in ("small", "full"):
         jobs = trial.jobs(None, scale, [f"+experiment={name}"], NO_MORE)
         assert len(set(labels(jobs))) == len(jobs)
-        first = {setting(label): job for label, job in reversed(list(zip(labels(jobs), jobs, strict=True)))}
+        first = {
+            setting(label): job
+            for label, job in reversed(list(zip(labels(jobs), jobs, strict=True)))
+        }
         for job in first.values():
             validate(compose(job))
 
@@ -201,14 +270,22 @@ def test_every_setting_of_an_experiment_is_a_config_that_can_be_run(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_runs_on_the_shipped_corpora_and_reports(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    words = [f"+experiment={name}", "tracker=none", "task.limit=12", "optimizer.epochs=2", "hydra.sweep.dir=sweep"]
-    trees = ["features.hash_bits=14"] if name in TREES else []  # the default is for treebanks, not for a dozen sentences
+    words = [
+        f"+experiment={name}",
+        "tracker=none",
+        "task.limit=12",
+        "optimizer.epochs=2",
+        "hydra.sweep.dir=sweep",
+    ]
+    # the default is for treebanks, not for a dozen sentences
+    trees = ["features.hash_bits=14"] if name in TREES else []
     assert main([*words, *trees]) == 0
     shown, sweep = capsys.readouterr().out, tmp_path / "sweep"
     text = (sweep / "report.md").read_text()
     assert "observations hold" in text
     assert "observations hold, " in shown
-    assert "cannot be told. At scale=small this says nothing about the paper" in shown  # of one seed nothing can
+    # of one seed nothing can
+    assert "cannot be told. At scale=small this says nothing about the paper" in shown
     assert len((sweep / "table.csv").read_text().splitlines()) > 2
     figure = None if name in WITHOUT_FIGURE else sweep / "figure.png"
     assert (figure is None) or figure.read_bytes().startswith(b"\x89PNG")
@@ -216,26 +293,48 @@ def test_an_experiment_runs_on_the_shipped_corpora_and_reports(name, tmp_path, m
 
 
 def test_commands_in_reports_name_no_folders():
-    typed = ["data=/home/me/corpora", "features.vectors=/home/me/vectors.txt", "optimizer.epochs=3", "hydra.sweep.dir=/tmp/x"]
+    typed = [
+        "data=/home/me/corpora",
+        "features.vectors=/home/me/vectors.txt",
+        "optimizer.epochs=3",
+        "hydra.sweep.dir=/tmp/x",
+    ]
     command = typed_command("martins2010_figure3", typed)
-    assert command.endswith(" +experiment=martins2010_figure3 data=DIR features.vectors=vectors.txt optimizer.epochs=3")
+    assert command.endswith(
+        " +experiment=martins2010_figure3 data=DIR features.vectors=vectors.txt optimizer.epochs=3"
+    )
 
 
 def test_tuning_and_seeds_of_an_experiment_that_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    words = ["+experiment=martins2010_table1_ner", "tracker=none", "task.limit=12", "optimizer.epochs=1", "optimizer.C=1"]
+    words = [
+        "+experiment=martins2010_table1_ner",
+        "tracker=none",
+        "task.limit=12",
+        "optimizer.epochs=1",
+        "optimizer.C=1",
+    ]
     assert main([*words, "tuning=tail", "seed=0,1", "hydra.sweep.dir=sweep"]) == 0
-    shown, report = capsys.readouterr().out, json.loads((tmp_path / "sweep" / "report.json").read_text())
+    shown, report = (
+        capsys.readouterr().out,
+        json.loads((tmp_path / "sweep" / "report.json").read_text()),
+    )
     assert "the difference that decides it is at least 2 standard errors" in " ".join(shown.split())
     assert " ± " in shown
     assert report["experiment"] == "martins2010_table1_ner"
     assert report["scale"] == "small"
     assert report["command"] == (
-        "python -m structopt +experiment=martins2010_table1_ner task.limit=12 optimizer.epochs=1 optimizer.C=1 tuning=tail "
+        "python -m structopt +experiment=martins2010_table1_ner task.limit=12 optimizer.epochs=1 "
+        "optimizer.C=1 tuning=tail "
         "seed=0,1"
     )
     assert report["tables"][0]["rows"][0][1].keys() == {"mean", "sd", "seeds"}
-    assert {claim["verdict"] for claim in report["claims"]} <= {"holds", "does not hold", "within noise", "cannot be told"}
+    assert {claim["verdict"] for claim in report["claims"]} <= {
+        "holds",
+        "does not hold",
+        "within noise",
+        "cannot be told",
+    }
     common, first = report["configuration"][0][1], dict(report["configuration"])["CRF"]
     assert "optimizer.epochs=1" in common
     assert "tail=0.2" in common
@@ -247,17 +346,36 @@ def test_tuning_and_seeds_of_an_experiment_that_runs(tmp_path, monkeypatch, caps
 
 def test_runs_that_fail_are_named_and_the_rest_is_reported(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    words = ["+experiment=martins2010_figure3", "tracker=none", "task.limit=12", "optimizer.epochs=1,-1", "hydra.sweep.dir=sweep"]
+    words = [
+        "+experiment=martins2010_figure3",
+        "tracker=none",
+        "task.limit=12",
+        "optimizer.epochs=1,-1",
+        "hydra.sweep.dir=sweep",
+    ]
     assert main(words) == 2
     text = (tmp_path / "sweep" / "report.md").read_text()
-    assert "Missing here, because they did not come to their end: DCA, C=1, epochs=-1 (failed: " in text
+    assert (
+        "Missing here, because they did not come to their end: DCA, C=1, epochs=-1 (failed: "
+        in text
+    )
     assert "| L-BFGS C=1 |" in text
     assert "report:" in capsys.readouterr().out
 
 
 def test_files_that_are_missing_end_the_command_before_anything_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(["+experiment=martins2010_figure4", "tracker=none", f"data={tmp_path}", "hydra.sweep.dir=sweep"]) == 2
+    assert (
+        main(
+            [
+                "+experiment=martins2010_figure4",
+                "tracker=none",
+                f"data={tmp_path}",
+                "hydra.sweep.dir=sweep",
+            ]
+        )
+        == 2
+    )
     message = capsys.readouterr().err
     assert "ud/tr_imst-ud-train.conllu.gz" in message
     assert "Traceback" not in message

@@ -1,4 +1,6 @@
-"""The experiments of Kummerfeld et al. (2015) and Meshi et al. (2010): small runs of each, and verdicts on made-up runs."""
+"""The experiments of Kummerfeld et al. (2015) and Meshi et al. (2010): small runs of each, and
+verdicts on made-up runs.
+"""
 
 import csv
 from dataclasses import replace
@@ -7,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from structopt.command.main import main
-from structopt.experiment import kummerfeld2015, kummerfeld2015_curves, kummerfeld2015_robustness, meshi2010
+from structopt.experiment import (
+    kummerfeld2015,
+    kummerfeld2015_curves,
+    kummerfeld2015_robustness,
+    meshi2010,
+)
 from structopt.experiment.noise import Sample, Verdict
 from structopt.run.history import History
 from structopt.run.records import RunRecord
@@ -29,8 +36,20 @@ EXPERIMENTS = {  # those that are left out differ from one of these in their dat
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_small_experiment_writes_table_figure_and_verdicts(name, tmp_path, capsys):
-    trees = ["features.hash_bits=14"] if "_mst_" in name else []  # the default is for treebanks, not for forty sentences
-    assert main([f"+experiment={name}", "scale=small", "tracker=none", f"hydra.sweep.dir={tmp_path}", *trees]) == 0
+    # the default is for treebanks, not for forty sentences
+    trees = ["features.hash_bits=14"] if "_mst_" in name else []
+    assert (
+        main(
+            [
+                f"+experiment={name}",
+                "scale=small",
+                "tracker=none",
+                f"hydra.sweep.dir={tmp_path}",
+                *trees,
+            ]
+        )
+        == 0
+    )
     text = (tmp_path / "report.md").read_text(encoding="utf8")
     assert all(words in text for words in EXPERIMENTS[name])
     assert "observations hold" in text
@@ -45,7 +64,9 @@ def test_decoding_is_timed_where_it_is_asked_for(tmp_path):
     words = ["optimizer=perceptron", "task.limit=20", "optimizer.epochs=1", "tracker=none"]
     assert main([*words, "time_decoding=true", f"hydra.run.dir={tmp_path / 'timed'}"]) == 0
     assert main([*words, f"hydra.run.dir={tmp_path / 'plain'}"]) == 0
-    timed, plain = ((tmp_path / name / "metrics.json").read_text(encoding="utf8") for name in ("timed", "plain"))
+    timed, plain = (
+        (tmp_path / name / "metrics.json").read_text(encoding="utf8") for name in ("timed", "plain")
+    )
     assert "decoding_seconds" in timed
     assert "decoding_seconds" not in plain
 
@@ -72,13 +93,23 @@ def verdicts(report):
 
 def thrice(records):
     """The same numbers with three seeds."""
-    return [replace(record, config={**record.config, "seed": seed}) for record in records for seed in (0, 1, 2)]
+    return [
+        replace(record, config={**record.config, "seed": seed})
+        for record in records
+        for seed in (0, 1, 2)
+    ]
 
 
 def timed(folder, times, decoding):
     """Runs of Table 1: seconds a pass of every method in every task, and of decoding."""
     return [
-        run(folder, f"{task} {method}", seconds=10 * time, epochs=10, decoding_seconds=decoding if method == "AP" else None)
+        run(
+            folder,
+            f"{task} {method}",
+            seconds=10 * time,
+            epochs=10,
+            decoding_seconds=decoding if method == "AP" else None,
+        )
         for task in kummerfeld2015.TIMES
         for method, time in times.items()
     ]
@@ -86,7 +117,13 @@ def timed(folder, times, decoding):
 
 def test_table1_of_the_papers_own_times_holds(tmp_path):
     runs = [
-        run(tmp_path, f"{task} {method}", seconds=3 * time, epochs=3, decoding_seconds=theirs["Decoding"])
+        run(
+            tmp_path,
+            f"{task} {method}",
+            seconds=3 * time,
+            epochs=3,
+            decoding_seconds=theirs["Decoding"],
+        )
         for task, theirs in kummerfeld2015.TIMES.items()
         for method, time in theirs.items()
         if method != "Decoding"
@@ -104,7 +141,9 @@ def test_table1_of_other_times_does_not(tmp_path):
 
 
 def test_table1_without_the_perceptron_says_nothing(tmp_path):
-    runs = [one for one in timed(tmp_path, {"AP": 1.0, "MIRA": 1.0}, 0.6) if not one.name.endswith("AP")]
+    runs = [
+        one for one in timed(tmp_path, {"AP": 1.0, "MIRA": 1.0}, 0.6) if not one.name.endswith("AP")
+    ]
     report = kummerfeld2015.table1(runs, "full")
     assert verdicts(report) == [None] * 4
     assert [cell.mean for cell in report.tables[1].rows[1][1:]] == [1.0] * len(kummerfeld2015.TIMES)
@@ -114,19 +153,31 @@ def curves(folder, scores):
     """Runs of Figure 1: dev scores (points) of every pass, and seconds a pass, by label."""
     found = []
     for label, (seconds, *points) in scores.items():
-        rows = [{"seconds": seconds * number, "dev.f1": point / 100} for number, point in enumerate(points, 1)]
+        rows = [
+            {"seconds": seconds * number, "dev.f1": point / 100}
+            for number, point in enumerate(points, 1)
+        ]
         seed = int(label.partition("seed=")[2] or 0)
         config = {"task": {"name": "ner"}, "seed": seed}
-        found.append(run(folder, label, rows, config, seconds=seconds * len(points), epochs=len(points)))
+        found.append(
+            run(folder, label, rows, config, seconds=seconds * len(points), epochs=len(points))
+        )
     return found
 
 
 def test_figure1_as_the_paper_saw_it(tmp_path):
-    runs = curves(tmp_path, {
-        "AP": (1, 88, 89, 89, 89), "MIRA": (1, 88, 89.5, 89.5, 89.5),
-        "CP, C=0.1": (9, 60, 85, 75, 89), "CP, C=1": (9, 60, 70, 60, 70), "OCP": (2, 80, 85, 88, 89.6),
-        "OPS l2": (3, 89, 90, 90, 90), "likelihood": (3, 88, 89, 89, 89),
-    })  # fmt: skip
+    runs = curves(
+        tmp_path,
+        {
+            "AP": (1, 88, 89, 89, 89),
+            "MIRA": (1, 88, 89.5, 89.5, 89.5),
+            "CP, C=0.1": (9, 60, 85, 75, 89),
+            "CP, C=1": (9, 60, 70, 60, 70),
+            "OCP": (2, 80, 85, 88, 89.6),
+            "OPS l2": (3, 89, 90, 90, 90),
+            "likelihood": (3, 88, 89, 89, 89),
+        },
+    )
     report = kummerfeld2015_curves.figure1_ner(thrice(runs), "full")
     assert verdicts(report) == [True] * 6
     rows = {row[0]: row for row in report.tables[0].rows}
@@ -137,25 +188,42 @@ def test_figure1_as_the_paper_saw_it(tmp_path):
 
 
 def test_figure1_against_the_paper(tmp_path):
-    runs = curves(tmp_path, {
-        "AP": (1, 88, 90, 91, 92), "MIRA": (1, 85, 88, 90, 91), "CP": (9, 91, 91, 91, 91), "OCP": (1, 91, 91, 91, 91),
-        "OPS l2": (3, 85, 90, 87, 90.5), "likelihood": (3, 88, 89, 92, 92),
-    })  # fmt: skip
+    runs = curves(
+        tmp_path,
+        {
+            "AP": (1, 88, 90, 91, 92),
+            "MIRA": (1, 85, 88, 90, 91),
+            "CP": (9, 91, 91, 91, 91),
+            "OCP": (1, 91, 91, 91, 91),
+            "OPS l2": (3, 85, 90, 87, 90.5),
+            "likelihood": (3, 88, 89, 92, 92),
+        },
+    )
     report = kummerfeld2015_curves.figure1_ner(thrice(runs), "full")
-    assert verdicts(report) == [False, False, False, False, None, False]  # None: neither came near the perceptron
+    # None: neither came near the perceptron
+    assert verdicts(report) == [False, False, False, False, None, False]
 
 
 def test_differences_that_a_seed_makes_are_noise(tmp_path):
     scores = {"AP, seed=0": (1, 89, 90.0), "AP, seed=1": (1, 89, 90.6)}
     scores |= {"OPS l2, seed=0": (1, 89, 89.9), "OPS l2, seed=1": (1, 89, 90.1)}
-    assert verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "noisy", scores), "full"))[1] == "noise"
+    assert (
+        verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "noisy", scores), "full"))[1]
+        == "noise"
+    )
     scores["OPS l2, seed=1"] = (1, 89, 90.45)
-    assert verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "firm", scores), "full"))[1] is False  # seed by seed
+    # seed by seed
+    assert (
+        verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "firm", scores), "full"))[1]
+        is False
+    )
 
 
 def test_the_dev_split_chooses_values_and_passes_and_the_test_split_reports(tmp_path):
     def scored(label, *points):
-        rows = [{"seconds": 1.0, "dev.f1": dev / 100, "test.f1": test / 100} for dev, test in points]
+        rows = [
+            {"seconds": 1.0, "dev.f1": dev / 100, "test.f1": test / 100} for dev, test in points
+        ]
         record = run(tmp_path, label, rows, {"task": {"name": "ner"}, "tail": 0.2})
         return replace(record, metrics={"test": {"f1": 0.5}, "train": {}})
 
@@ -167,14 +235,35 @@ def test_the_dev_split_chooses_values_and_passes_and_the_test_split_reports(tmp_
 
 def grids(folder, primal, dual, batches):
     """Runs of the robustness experiment: scores by (C, η), (C, steps) and (batch, η)."""
+
     def one(name, label, score, seconds=1.0, **optimizer):
         rows = [{"seconds": seconds, "dev.f1": score / 100}]
-        return run(folder, f"{name}, {label}", rows, {"optimizer": optimizer, "seed": 0}, seconds=seconds, epochs=1)
+        return run(
+            folder,
+            f"{name}, {label}",
+            rows,
+            {"optimizer": optimizer, "seed": 0},
+            seconds=seconds,
+            epochs=1,
+        )
 
-    found = [one("OPS l2", f"C={C}, eta={eta}", score, C=C, eta=eta) for (C, eta), score in primal.items()]
-    found += [one("OCP", f"C={C}, steps={steps}", score, C=C, steps=steps) for (C, steps), score in dual.items()]
+    found = [
+        one("OPS l2", f"C={C}, eta={eta}", score, C=C, eta=eta)
+        for (C, eta), score in primal.items()
+    ]
+    found += [
+        one("OCP", f"C={C}, steps={steps}", score, C=C, steps=steps)
+        for (C, steps), score in dual.items()
+    ]
     return found + [
-        one("OPS l2 batches", f"batch_size={size}, eta={eta}", score, seconds, batch_size=size, eta=eta)
+        one(
+            "OPS l2 batches",
+            f"batch_size={size}, eta={eta}",
+            score,
+            seconds,
+            batch_size=size,
+            eta=eta,
+        )
         for (size, eta), (score, seconds) in batches.items()
     ]
 
@@ -183,17 +272,29 @@ def test_robustness_as_the_paper_saw_it(tmp_path):
     primal = {(0.1, 0.1): 90, (1, 0.1): 89, (0.1, 1): 89, (1, 1): 86}
     dual = {(0.1, 1): 89, (1, 1): 80, (0.1, 5): 70, (1, 5): 60}
     batches = {(1, 0.1): (90, 2.0), (1, 1): (80, 2.0), (100, 0.1): (85, 1.0), (100, 1): (89.6, 1.0)}
-    report = kummerfeld2015_robustness.robustness(thrice(grids(tmp_path, primal, dual, batches)), "full")
+    report = kummerfeld2015_robustness.robustness(
+        thrice(grids(tmp_path, primal, dual, batches)), "full"
+    )
     assert verdicts(report) == [True] * 6
     shown = [cell.mean if isinstance(cell, Sample) else cell for cell in report.tables[0].rows[0]]
-    assert shown == ["OPS, l2", 4, pytest.approx(90.0), pytest.approx(89.0), pytest.approx(86.0), 75.0, "0.1 to 1"]
+    assert shown == [
+        "OPS, l2",
+        4,
+        pytest.approx(90.0),
+        pytest.approx(89.0),
+        pytest.approx(86.0),
+        75.0,
+        "0.1 to 1",
+    ]
 
 
 def test_robustness_against_the_paper(tmp_path):
     primal = {(0.1, 0.1): 90, (1, 0.1): 70, (0.1, 1): 60, (1, 1): 50}
     dual = {(0.1, 1): 89, (1, 1): 89}
     batches = {(1, 0.1): (90, 1.0), (1, 1): (80, 1.0), (100, 0.1): (85, 1.0), (100, 1): (84.9, 1.0)}
-    report = kummerfeld2015_robustness.robustness(thrice(grids(tmp_path, primal, dual, batches)), "full")
+    report = kummerfeld2015_robustness.robustness(
+        thrice(grids(tmp_path, primal, dual, batches)), "full"
+    )
     assert verdicts(report) == [False] * 5 + ["noise"]  # the same step size is best
 
 
@@ -204,8 +305,13 @@ VERDICTS = {truth: verdict for verdict, truth in TRUTH.items()}
 def traces(**methods):
     """Traces by method: (seconds, objective) after every pass."""
     return {
-        {"dlpw": meshi2010.DLPW, "pegasos": meshi2010.PEGASOS, "planes": meshi2010.PLANES}[name]: dict.fromkeys(
-            range(3), meshi2010.Trace([seconds for seconds, _ in points], [value for _, value in points], len(points))
+        {"dlpw": meshi2010.DLPW, "pegasos": meshi2010.PEGASOS, "planes": meshi2010.PLANES}[
+            name
+        ]: dict.fromkeys(
+            range(3),
+            meshi2010.Trace(
+                [seconds for seconds, _ in points], [value for _, value in points], len(points)
+            ),
         )
         for name, points in methods.items()
     }
@@ -218,35 +324,47 @@ def traces(**methods):
         ([(1, 1.0)], [(2, 1.0)], False),
         ([(1, 1.0)], [(6, 2.0)], True),  # still not there after six times as long
         ([(1, 1.0)], [(2, 2.0)], None),  # stopped too early to tell
-        ([(4, 2.0)], [(6, 1.0)], False),  # at most half as slow again, wherever the other would have arrived
+        # at most half as slow again, wherever the other would have arrived
+        ([(4, 2.0)], [(6, 1.0)], False),
         ([(1, 2.0)], [(6, 1.0)], None),
         ([(1, 2.0)], [(6, 2.0)], None),
     ],
 )
 def test_a_ratio_of_seconds_is_judged_as_far_as_it_is_known(fast, slow, held):
     statement = meshi2010.Statement("DLPW is faster", meshi2010.DLPW, meshi2010.PEGASOS, least=3.0)
-    assert meshi2010.judge(statement, traces(dlpw=fast, pegasos=slow), LEVEL).judged is VERDICTS[held]
+    assert (
+        meshi2010.judge(statement, traces(dlpw=fast, pegasos=slow), LEVEL).judged is VERDICTS[held]
+    )
 
 
 @pytest.mark.parametrize(("seconds", "held"), [(0.5, False), (1.5, True), (9.0, False)])
 def test_a_small_advantage_is_neither_none_nor_large(seconds, held):
     statement = meshi2010.STATEMENTS["Scene"][-1]
-    assert meshi2010.judge(statement, traces(dlpw=[(1.0, 1.0)], pegasos=[(seconds, 1.0)]), LEVEL).judged is VERDICTS[held]
+    assert (
+        meshi2010.judge(
+            statement, traces(dlpw=[(1.0, 1.0)], pegasos=[(seconds, 1.0)]), LEVEL
+        ).judged
+        is VERDICTS[held]
+    )
 
 
 def test_meshi_table_compares_with_the_papers_ratios(tmp_path):
     def one(name, *points):
-        return run(tmp_path, name, [{"seconds": seconds, "primal": value} for seconds, value in points])
+        return run(
+            tmp_path, name, [{"seconds": seconds, "primal": value} for seconds, value in points]
+        )
 
     runs = [
-        one(meshi2010.PLANES, (40, 0.9), (86, 0.501)), one(meshi2010.DLPW, (1, 0.6), (2, 0.502)),
+        one(meshi2010.PLANES, (40, 0.9), (86, 0.501)),
+        one(meshi2010.DLPW, (1, 0.6), (2, 0.502)),
         one(meshi2010.PEGASOS, (6, 0.6), (12, 0.5)),
-    ]  # fmt: skip
+    ]
     report = meshi2010.figure1_yeast(thrice(runs), "full")
     rows = [(row[0], *row[-3:]) for row in report.tables[0].rows]
     assert rows == [
-        (meshi2010.DLPW, "2.00 ± 0.00", None, None), (meshi2010.PEGASOS, "12.00 ± 0.00", "6.0", "6"),
+        (meshi2010.DLPW, "2.00 ± 0.00", None, None),
+        (meshi2010.PEGASOS, "12.00 ± 0.00", "6.0", "6"),
         (meshi2010.PLANES, "86.00 ± 0.00", "43.0", "43"),
-    ]  # fmt: skip
+    ]
     assert verdicts(report) == [True] * 3
     assert verdicts(meshi2010.figure1_yeast(runs[:1], "full")) == [None] * 3

@@ -1,4 +1,6 @@
-"""The statistics of verdicts: standard errors against simulation, and verdicts that are combined."""
+"""The statistics of verdicts: standard errors against simulation, and verdicts that are
+combined.
+"""
 
 from statistics import stdev
 
@@ -46,7 +48,10 @@ def test_the_standard_error_is_the_deviation_of_the_difference_over_many_sweeps(
     paired, unpaired, values = [], [], []
     for _ in range(3000):
         seeds = shared * generator.standard_normal(5)
-        first, second = 1.0 + seeds + generator.standard_normal(5), seeds + 2 * generator.standard_normal(5)
+        first, second = (
+            1.0 + seeds + generator.standard_normal(5),
+            seeds + 2 * generator.standard_normal(5),
+        )
         one = difference(sample(*first), sample(*second))
         values.append(one.value)
         paired.append(one.error)
@@ -62,7 +67,12 @@ def test_equal_systems_are_rarely_told_apart_and_different_ones_mostly():
 
     def told(lead, seeds):
         pairs = generator.standard_normal((2000, 2, seeds))
-        return np.mean([higher(sample(*(lead + first)), sample(*second)) is not NOISE for first, second in pairs])
+        return np.mean(
+            [
+                higher(sample(*(lead + first)), sample(*second)) is not NOISE
+                for first, second in pairs
+            ]
+        )
 
     assert told(0.0, 3) == pytest.approx(0.184, abs=0.03)  # |t| of two degrees of freedom above 2
     assert told(0.0, 10) == pytest.approx(0.077, abs=0.02)

@@ -24,7 +24,10 @@ def sweeps(tmp_path):
     claims = (Claim("DCA is better", Verdict.NOISE, "90.50, 90.40"),)
     source = "Martins et al. (2010), Figure 3; CoNLL-2003"
     report = Report("Curves", source, (table,), claims, (), lambda path: path.write_bytes(b"png"))
-    for folder, name, scale in (("a/1", "martins2010_figure3", "full"), ("a/2", "meshi2010_figure1_yeast", "small")):
+    for folder, name, scale in (
+        ("a/1", "martins2010_figure3", "full"),
+        ("a/2", "meshi2010_figure1_yeast", "small"),
+    ):
         place = tmp_path / "sweeps" / folder
         place.mkdir(parents=True)
         write(report, place, Origin(name, scale, COMMAND, 2, 3723.0))
@@ -39,7 +42,8 @@ def readings(tmp_path):
     (folder / "order.txt").write_text("old_table1\nmartins2010_figure3\n")
     (folder / "martins2010_figure3.md").write_text("**Reading.** By hand.\n")
     (folder / "old_table1.earlier.md").write_text(
-        "Old and Older (1999), Table 1.\n\n| the paper says | here | numbers |\n| --- | --- | --- |\n| It was so | yes | 1 |\n"
+        "Old and Older (1999), Table 1.\n\n| the paper says | here | numbers |\n"
+        "| --- | --- | --- |\n| It was so | yes | 1 |\n"
     )
     (folder / "old_table1.md").write_text("**Explanation.** Long ago.\n")
     return folder
@@ -52,24 +56,38 @@ def test_finished_reports_become_pages_and_readings_stay(sweeps, readings, capsy
     assert "within noise: DCA is better (90.50, 90.40)" in capsys.readouterr().out
     text, screen = page.read_text(), (readings.parent / "observations.md").read_text()
     assert text.startswith("# Title\n\n## old_table1\n\n*From an earlier version: one seed")
-    assert "| It was so | yes | 1 |\n\n**Explanation.** Long ago.\n\n## martins2010_figure3\n\n    " + COMMAND in text
+    assert (
+        "| It was so | yes | 1 |\n\n**Explanation.** Long ago.\n\n## martins2010_figure3\n\n    "
+        + COMMAND
+        in text
+    )
     assert "2 runs, 1:02:03 of training." in text
     assert "| DCA | 90.50 ± 0.71 |" in text
     assert "at least 2 standard errors" in text
     assert "![martins2010_figure3](images/experiments/martins2010_figure3.png)" in text
     assert text.endswith("**Reading.** By hand.\n")
-    assert (readings.parent / "images" / "experiments" / "martins2010_figure3.png").read_bytes() == b"png"
+    assert (
+        readings.parent / "images" / "experiments" / "martins2010_figure3.png"
+    ).read_bytes() == b"png"
     lines = screen.splitlines()
     assert "| paper | table | observation | verdict | command |" in lines
-    assert "| Old and Older (1999) | [Table 1](experiments.md#old_table1) | It was so | yes (earlier) | " in screen
-    row = "| Martins et al. (2010) | [Figure 3](experiments.md#martins2010_figure3) | DCA is better | **within noise** | "
+    assert (
+        "| Old and Older (1999) | [Table 1](experiments.md#old_table1) | It was so | yes "
+        "(earlier) | " in screen
+    )
+    row = (
+        "| Martins et al. (2010) | [Figure 3](experiments.md#martins2010_figure3) | DCA is "
+        "better | **within noise** | "
+    )
     assert f"{row}`{COMMAND}` |" in lines
     assert lines[-1] == "1:02:03 of training in all."
     assert "meshi" not in text
     before = {path: path.read_bytes() for path in readings.parent.rglob("*") if path.is_file()}
     assert main(words) == 0
     write_pages(page)
-    assert {path: path.read_bytes() for path in readings.parent.rglob("*") if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in readings.parent.rglob("*") if path.is_file()
+    } == before
 
 
 def test_reports_that_a_folder_lacks_are_kept_from_the_last_time(sweeps, readings):
@@ -83,8 +101,15 @@ def test_reports_that_a_folder_lacks_are_kept_from_the_last_time(sweeps, reading
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["folder={}/nowhere"], "there is no finished sweep of an experiment at scale=full in it, which has a report.json"),
-        (["folder={}", "report=observations"], "report=observations: there is no such report over sweeps"),
+        (
+            ["folder={}/nowhere"],
+            "there is no finished sweep of an experiment at scale=full in it, which has a "
+            "report.json",
+        ),
+        (
+            ["folder={}", "report=observations"],
+            "report=observations: there is no such report over sweeps",
+        ),
         (["folder={}", "report=kummerfeld2015_observations"], "and the folder has none"),
         (["folder={}", "scale=large"], "scale=large is none of: full, small"),
         ([], "experiments needs folder=..."),
@@ -112,7 +137,9 @@ def test_the_pages_of_the_project_are_those_of_its_readings(tmp_path):
     shutil.copytree(docs / "readings", tmp_path / "readings")
     write_pages(tmp_path / "experiments.md")
     for name in ("experiments.md", "observations.md"):
-        assert (tmp_path / name).read_text(encoding="utf8") == (docs / name).read_text(encoding="utf8")
+        assert (tmp_path / name).read_text(encoding="utf8") == (docs / name).read_text(
+            encoding="utf8"
+        )
 
 
 def test_durations():
@@ -132,14 +159,21 @@ def curves(folder, task, scores):
         history = History(place / "history.csv")
         for number, point in enumerate(points, 1):
             history.append({"epoch": number, "seconds": float(number), "dev.f1": point / 100})
-        records += [RunRecord(place, f"{setting}, seed={seed}", (), {"task": {"name": "ner"}, "seed": seed}) for seed in range(3)]
+        records += [
+            RunRecord(place, f"{setting}, seed={seed}", (), {"task": {"name": "ner"}, "seed": seed})
+            for seed in range(3)
+        ]
     return records
 
 
 GOOD = {
-    "AP": (88, 89, 89, 89), "MIRA": (88, 89.5, 89.5, 89.5), "CP": (60, 85, 75, 89), "OCP": (80, 85, 88, 89.6),
-    "OPS l2": (89, 90, 90, 90), "likelihood": (88, 89, 89, 89),
-}  # fmt: skip
+    "AP": (88, 89, 89, 89),
+    "MIRA": (88, 89.5, 89.5, 89.5),
+    "CP": (60, 85, 75, 89),
+    "OCP": (80, 85, 88, 89.6),
+    "OPS l2": (89, 90, 90, 90),
+    "likelihood": (88, 89, 89, 89),
+}
 BAD = {**GOOD, "likelihood": (92, 92, 92, 92), "AP": (92, 92, 92, 92)}
 
 
@@ -147,42 +181,92 @@ def judged(task, scores, folder):
     """The report of a task's curves, as JSON values."""
     name = f"kummerfeld2015_figure1_{task}"
     (place := folder / name).mkdir(parents=True)
-    report = getattr(kummerfeld2015_curves, f"figure1_{task}")(curves(folder / "runs", task, scores), "full")
-    write(report, place, Origin(name, "full", f"python -m structopt +experiment={name} data=DIR", 18, 60.0))
+    report = getattr(kummerfeld2015_curves, f"figure1_{task}")(
+        curves(folder / "runs", task, scores), "full"
+    )
+    write(
+        report,
+        place,
+        Origin(name, "full", f"python -m structopt +experiment={name} data=DIR", 18, 60.0),
+    )
     return read_report(place / "report.json")
 
 
 def test_observations_are_judged_over_all_tasks(tmp_path):
-    tasks = {"ner": GOOD, "mst_projective": GOOD, "parser": BAD, "coreference": BAD, "summarization": GOOD}
-    reports = {f"kummerfeld2015_figure1_{task}": judged(task, scores, tmp_path) for task, scores in tasks.items()}
+    tasks = {
+        "ner": GOOD,
+        "mst_projective": GOOD,
+        "parser": BAD,
+        "coreference": BAD,
+        "summarization": GOOD,
+    }
+    reports = {
+        f"kummerfeld2015_figure1_{task}": judged(task, scores, tmp_path)
+        for task, scores in tasks.items()
+    }
     report = joint.observations(reports, "full")
     claims = {claim.text.partition(" (here")[0]: claim for claim in report.claims}
     assert claims["1: margin methods equal or surpass likelihood"].judged is Verdict.HOLDS
-    assert claims["1: margin methods equal or surpass likelihood"].evidence == "of 4 tasks: holds 3, does not hold 1"
-    assert claims["1: margin methods equal or surpass the perceptron"].evidence == "of 4 tasks: holds 3, does not hold 1"
-    assert claims["1: coreference is an exception, likelihood surpasses margin methods"].judged is Verdict.HOLDS
-    assert claims["2: both cutting plane methods take more iterations to their peak"].judged is Verdict.HOLDS
-    assert claims["3: the perceptron has difficulty with real-valued features"].evidence == "of 1 task: holds 1"
+    assert (
+        claims["1: margin methods equal or surpass likelihood"].evidence
+        == "of 4 tasks: holds 3, does not hold 1"
+    )
+    assert (
+        claims["1: margin methods equal or surpass the perceptron"].evidence
+        == "of 4 tasks: holds 3, does not hold 1"
+    )
+    assert (
+        claims["1: coreference is an exception, likelihood surpasses margin methods"].judged
+        is Verdict.HOLDS
+    )
+    assert (
+        claims["2: both cutting plane methods take more iterations to their peak"].judged
+        is Verdict.HOLDS
+    )
+    assert (
+        claims["3: the perceptron has difficulty with real-valued features"].evidence
+        == "of 1 task: holds 1"
+    )
     assert claims["4: OPS is effective"].judged is Verdict.HOLDS
-    assert claims["5: larger batches speed OPS up"].judged is Verdict.UNKNOWN  # there is no such sweep
-    assert report.tables[0].columns == ("observation", "NER", "MST Proj.", "Span Parser", "Summ.", "Coref")
+    # there is no such sweep
+    assert claims["5: larger batches speed OPS up"].judged is Verdict.UNKNOWN
+    assert report.tables[0].columns == (
+        "observation",
+        "NER",
+        "MST Proj.",
+        "Span Parser",
+        "Summ.",
+        "Coref",
+    )
     worse = {**tasks, "ner": BAD, "mst_projective": BAD}
-    reports = {f"kummerfeld2015_figure1_{task}": judged(task, scores, tmp_path / "worse") for task, scores in worse.items()}
+    reports = {
+        f"kummerfeld2015_figure1_{task}": judged(task, scores, tmp_path / "worse")
+        for task, scores in worse.items()
+    }
     assert joint.observations(reports, "full").claims[0].judged is Verdict.FAILS
 
 
 def test_every_observation_is_one_that_reports_judge(tmp_path):
-    reports = [judged(task, GOOD, tmp_path)["claims"] for task in ("ner", "coreference", "summarization")]
+    reports = [
+        judged(task, GOOD, tmp_path)["claims"] for task in ("ner", "coreference", "summarization")
+    ]
     texts = {claim["text"] for claims in reports for claim in claims}
-    texts |= {claim.text for claim in (*robustness.observation4({}), *robustness.observation5({}, {}))}
+    texts |= {
+        claim.text for claim in (*robustness.observation4({}), *robustness.observation5({}, {}))
+    }
     assert texts == {one.claim for one in joint.OBSERVATIONS}
 
 
 def test_pages_judge_over_the_tasks_that_they_have_from_earlier_times(tmp_path, readings):
-    """One sweep is in the folder, one report was kept; a third is of an earlier version, and has its own rows."""
-    (readings / "kummerfeld2015_figure1_ner.json").write_text(json.dumps(judged("ner", GOOD, tmp_path / "old")))
+    """One sweep is in the folder, one report was kept; a third is of an earlier version, and has
+    its own rows.
+    """
+    (readings / "kummerfeld2015_figure1_ner.json").write_text(
+        json.dumps(judged("ner", GOOD, tmp_path / "old"))
+    )
     (readings / "kummerfeld2015_figure1_parser.earlier.md").write_text(
-        "Kummerfeld and others (2015), Figure 1.\n\n| the paper says | here | numbers |\n| --- | --- | --- |\n"
+        "Kummerfeld and others (2015), Figure 1.\n\n| the paper says | here | numbers |\n"
+        "| --- | --- | --- |\n"
         "| Parsing too | no | 1 |\n"
     )
     page = readings.parent / "experiments.md"
@@ -200,11 +284,22 @@ def test_pages_judge_over_the_tasks_that_they_have_from_earlier_times(tmp_path, 
 @pytest.mark.slow
 def test_the_observations_of_sweeps_that_ran(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    words = ["tracker=none", "task.limit=20", "optimizer.epochs=1", "seed=0,1", "hydra.sweep.dir=sweeps/ner"]
+    words = [
+        "tracker=none",
+        "task.limit=20",
+        "optimizer.epochs=1",
+        "seed=0,1",
+        "hydra.sweep.dir=sweeps/ner",
+    ]
     assert main(["+experiment=kummerfeld2015_figure1_ner", *words]) == 0
     capsys.readouterr()
-    assert main(["experiments", "folder=sweeps", "scale=small", "report=kummerfeld2015_observations"]) == 0
+    assert (
+        main(["experiments", "folder=sweeps", "scale=small", "report=kummerfeld2015_observations"])
+        == 0
+    )
     assert "1: margin methods equal or surpass likelihood" in capsys.readouterr().out
-    report = json.loads((tmp_path / "sweeps" / "kummerfeld2015_observations" / "report.json").read_text())
+    report = json.loads(
+        (tmp_path / "sweeps" / "kummerfeld2015_observations" / "report.json").read_text()
+    )
     assert report["runs"] == 14
     assert report["tables"][0]["columns"] == ["observation", "NER"]

@@ -8,7 +8,9 @@ from structopt.factor_graph.ragged import ends_of
 
 
 def random_texts(seed, sizes, words=6):
-    """Documents of so many sentences each; budgets fit at least one, and gold is a random choice within them."""
+    """Documents of so many sentences each; budgets fit at least one, and gold is a random choice
+    within them.
+    """
     generator = np.random.default_rng(seed)
     lengths, budgets, gold, bigrams, counts, holders, worth = [], [], [], [], [], [], []
     for n in sizes:
@@ -25,7 +27,12 @@ def random_texts(seed, sizes, words=6):
         worth += (generator.integers(0, 3, len(has)) / 10).tolist()
         lengths, budgets, gold = [*lengths, *own], [*budgets, budget], [*gold, *inside]
     sentence, bigram = (
-        AttributeTable(np.arange(count + 1), generator.integers(0, 3, count).astype(np.int32), generator.normal(size=count), 3)
+        AttributeTable(
+            np.arange(count + 1),
+            generator.integers(0, 3, count).astype(np.int32),
+            generator.normal(size=count),
+            3,
+        )
         for count in (len(lengths), len(counts))
     )
     return EncodedTexts(

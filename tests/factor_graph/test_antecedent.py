@@ -22,7 +22,8 @@ def reached(encoded, i, distance, sentences):
         [
             a
             for a in range(m)
-            if (distance is None or m - a <= distance) and (sentences is None or own[m] - own[a] <= sentences)
+            if (distance is None or m - a <= distance)
+            and (sentences is None or own[m] - own[a] <= sentences)
         ]
         for m in range(len(own))
     ]
@@ -38,16 +39,32 @@ class TestAntecedent(FactorGraphSuite):
         return random_documents()
 
     def test_gold_that_is_known_in_part(self, graph, encoded, structure):
-        """Any antecedent of the entity in reach is allowed, else the start of an entity; a missed variable costs its weight."""
-        targets, weights = graph.targets(encoded, structure), np.random.default_rng(0).uniform(1, 2, int(encoded.offsets[-1]))
+        """Any antecedent of the entity in reach is allowed, else the start of an entity; a missed
+        variable costs its weight.
+        """
+        targets, weights = (
+            graph.targets(encoded, structure),
+            np.random.default_rng(0).uniform(1, 2, int(encoded.offsets[-1])),
+        )
         cost, gold = graph.cost(encoded, structure, weights), graph.gold(encoded, structure)
         assert targets.sets.all()
         for i in range(len(encoded)):
             size = int(structure.parts[i + 1] - structure.parts[i])
-            own, entity = slice(*encoded.offsets[i : i + 2]), encoded.gold[slice(*encoded.offsets[i : i + 2])]
-            allowed, variables, at = targets.allowed, range(*targets.allowed.variables[i : i + 2]), 0
+            own, entity = (
+                slice(*encoded.offsets[i : i + 2]),
+                encoded.gold[slice(*encoded.offsets[i : i + 2])],
+            )
+            allowed, variables, at = (
+                targets.allowed,
+                range(*targets.allowed.variables[i : i + 2]),
+                0,
+            )
             p, g = dense(cost, i, size), dense(gold, i, size)
-            for v, (m, reach) in zip(variables, enumerate(reached(encoded, i, graph.distance, graph.sentences)), strict=True):
+            for v, (m, reach) in zip(
+                variables,
+                enumerate(reached(encoded, i, graph.distance, graph.sentences)),
+                strict=True,
+            ):
                 right = [at + 1 + k for k, a in enumerate(reach) if entity[a] == entity[m]] or [at]
                 assert (allowed.starts[v], allowed.ends[v]) == (at, at + 1 + len(reach))
                 assert allowed.parts[allowed.offsets[v] : allowed.offsets[v + 1]].tolist() == right
@@ -61,11 +78,18 @@ class TestAntecedent(FactorGraphSuite):
 
 @pytest.mark.parametrize("limits", GRAPHS.values(), ids=GRAPHS)
 def test_prices(limits):
-    """False anaphors, false news and wrong links have their prices, up to a constant that allowed outputs have."""
+    """False anaphors, false news and wrong links have their prices, up to a constant that allowed
+    outputs have.
+    """
     encoded, graph = random_documents(3, (6, 2, 5)), Antecedent(*limits)
-    structure, prices = graph.build(encoded), {"false_anaphor": 0.5, "false_new": 2.0, "wrong_link": 0.7}
+    structure, prices = (
+        graph.build(encoded),
+        {"false_anaphor": 0.5, "false_new": 2.0, "wrong_link": 0.7},
+    )
     cost = registry.create("cost", {"name": "coreference"})
-    p = graph.cost(encoded, structure, cost.of_variables(*graph.counted("link", encoded), prices), "link")
+    p = graph.cost(
+        encoded, structure, cost.of_variables(*graph.counted("link", encoded), prices), "link"
+    )
     gold = graph.gold(encoded, structure)
     for i in range(len(encoded)):
         size, at = int(structure.parts[i + 1] - structure.parts[i]), 0
@@ -75,9 +99,16 @@ def test_prices(limits):
             anaphor = any(entity[a] == entity[m] for a in reach)
             expected = [prices["false_new"] if anaphor else 0.0]
             expected += [
-                0.0 if entity[a] == entity[m] else prices["wrong_link"] if anaphor else prices["false_anaphor"] for a in reach
+                0.0
+                if entity[a] == entity[m]
+                else prices["wrong_link"]
+                if anaphor
+                else prices["false_anaphor"]
+                for a in reach
             ]
-            np.testing.assert_allclose(own[at : at + len(expected)] - own[right[m]], expected, atol=1e-12)
+            np.testing.assert_allclose(
+                own[at : at + len(expected)] - own[right[m]], expected, atol=1e-12
+            )
             at += len(expected)
 
 
@@ -104,7 +135,10 @@ def test_mentions_out_of_reach_are_counted():
     encoded = replace(random_documents(0, (4,)), gold=entities, sentences=sentences)
     assert Antecedent().admit(encoded) == (encoded, "")
     _, note = Antecedent(2).admit(encoded)
-    assert note.startswith("1 of 4 mentions have all earlier mentions of their entity out of reach (factor_graph.distance=2, ")
+    assert note.startswith(
+        "1 of 4 mentions have all earlier mentions of their entity out of reach "
+        "(factor_graph.distance=2, "
+    )
     note = Antecedent(None, 2).admit(encoded)[1]
     assert note.endswith("factor_graph.distance=null, factor_graph.sentences=2): they count as new")
 
@@ -113,7 +147,10 @@ def test_mentions_out_of_reach_are_counted():
     ("options", "text"),
     [
         ({"distance": 0}, r"factor_graph\.distance=0 must be at least 1, or null for no limit\."),
-        ({"sentences": -1}, r"factor_graph\.sentences=-1 must be at least 0, or null for no limit\."),
+        (
+            {"sentences": -1},
+            r"factor_graph\.sentences=-1 must be at least 0, or null for no limit\.",
+        ),
     ],
 )
 def test_refusals(options, text):
@@ -122,5 +159,8 @@ def test_refusals(options, text):
 
 
 def test_other_data():
-    with pytest.raises(ConfigError, match="factor_graph=antecedent is a graph of mentions and their antecedents, which this"):
+    with pytest.raises(
+        ConfigError,
+        match="factor_graph=antecedent is a graph of mentions and their antecedents, which this",
+    ):
         Antecedent().build(random_encoded())

@@ -1,4 +1,6 @@
-"""Coverage graphs: the contract, the cost, and programs over them against a listing of all summaries."""
+"""Coverage graphs: the contract, the cost, and programs over them against a listing of all
+summaries.
+"""
 
 from dataclasses import replace
 from itertools import product
@@ -33,7 +35,10 @@ def summaries(corpus, i):
     """Part indicators of all summaries of document i, from the definition."""
     n, starts = int(np.diff(corpus.offsets)[i]), corpus.holders[0]
     lengths = corpus.lengths[corpus.offsets[i] : corpus.offsets[i + 1]]
-    held = [set(corpus.holders[1][starts[b] : starts[b + 1]].tolist()) for b in range(corpus.bigrams[i], corpus.bigrams[i + 1])]
+    held = [
+        set(corpus.holders[1][starts[b] : starts[b + 1]].tolist())
+        for b in range(corpus.bigrams[i], corpus.bigrams[i + 1])
+    ]
     for y in product((0, 1), repeat=n):
         if np.dot(y, lengths) <= corpus.budgets[i]:
             chosen = {j for j in range(n) if y[j]}
@@ -55,21 +60,30 @@ def random_scores(corpus, seed, lowest=-np.inf):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_programs_and_their_bounds(seed):
-    """ILP = the best of all summaries <= ad3 <= LP, for scores of both signs; LP = ad3 with a linear budget."""
+    """ILP = the best of all summaries <= ad3 <= LP, for scores of both signs; LP = ad3 with a
+    linear budget.
+    """
     corpus = random_texts(seed, (1, 5, 9, 12, 15), words=10)
     scores = random_scores(corpus, seed)
     best = [max(float(s @ z) for z in summaries(corpus, i)) for i, s in enumerate(scores)]
     ilp, lp = solved(IntegerProgram(), corpus, scores), solved(LinearProgram(), corpus, scores)
-    ad3, linear = (solved(AD3(tolerance=1e-6), corpus, scores, budget) for budget in ("length_budget", "linear_budget"))
+    ad3, linear = (
+        solved(AD3(tolerance=1e-6), corpus, scores, budget)
+        for budget in ("length_budget", "linear_budget")
+    )
     for i, s in enumerate(scores):
-        assert ilp[i][0] == pytest.approx(best[i], abs=1e-8) and s @ ilp[i][1] == pytest.approx(best[i], abs=1e-8)
+        assert ilp[i][0] == pytest.approx(best[i], abs=1e-8) and s @ ilp[i][1] == pytest.approx(
+            best[i], abs=1e-8
+        )
         assert ilp[i][0] <= ad3[i][0] + 1e-6 and ad3[i][0] <= lp[i][0] + 1e-4
         assert linear[i][0] == pytest.approx(lp[i][0], abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_forbidden_sentences_and_bigrams(seed):
-    """Rows that programs leave out, and copies of columns, are needed where a part is forbidden: the best of what is allowed."""
+    """Rows that programs leave out, and copies of columns, are needed where a part is forbidden:
+    the best of what is allowed.
+    """
     corpus = random_texts(seed, (1, 5, 9, 12), words=25)
     generator, scores = np.random.default_rng(seed), random_scores(corpus, seed)
     for s in scores:
@@ -99,7 +113,9 @@ def test_programs_for_score_after_score(seed):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_greedy(seed):
-    """A summary, at its score; at least 1 - 1 / sqrt(e) of the best where no score is negative, and a step never worth less."""
+    """A summary, at its score; at least 1 - 1 / sqrt(e) of the best where no score is negative, and
+    a step never worth less.
+    """
     corpus = random_texts(seed, (1, 5, 9, 12), words=10)
     for lowest in (0.0, -np.inf):
         scores = random_scores(corpus, seed, lowest)
@@ -112,7 +128,11 @@ def test_greedy(seed):
                 assert value >= 0.0
                 if lowest == 0.0 and scaling == 1.0:
                     assert value >= (1 - np.exp(-0.5)) * best
-    forbidden = np.where(np.arange(len(scores[1])) == int(solved(Greedy(), corpus, scores)[1][1].argmax()), -np.inf, scores[1])
+    forbidden = np.where(
+        np.arange(len(scores[1])) == int(solved(Greedy(), corpus, scores)[1][1].argmax()),
+        -np.inf,
+        scores[1],
+    )
     value, z = solved(Greedy(), corpus, [scores[0], forbidden])[1]
     assert np.isfinite(value) and not z[forbidden == -np.inf].any()
 
@@ -158,14 +178,19 @@ def test_cost_is_the_recall_that_is_lost():
     corpus, graph = random_texts(3, (5, 6)), Coverage()
     structure = graph.build(corpus)
     bigrams = len(corpus.worth)
-    cost, gold = graph.cost(corpus, structure, np.ones(bigrams), "bigram"), graph.gold(corpus, structure)
+    cost, gold = (
+        graph.cost(corpus, structure, np.ones(bigrams), "bigram"),
+        graph.gold(corpus, structure),
+    )
     for i, size in enumerate(np.diff(structure.parts).tolist()):
         p, y = dense(cost, i, size), dense(gold, i, size)
         worth = corpus.worth[corpus.bigrams[i] : corpus.bigrams[i + 1]]
         n = size - len(worth)
         for z in summaries(corpus, i):
             assert p @ (z - y) == pytest.approx(worth @ y[n:] - worth @ z[n:], abs=1e-12)
-    with pytest.raises(ConfigError, match="counts bigrams of references, and these texts have none"):
+    with pytest.raises(
+        ConfigError, match="counts bigrams of references, and these texts have none"
+    ):
         graph.cost(replace(corpus, worth=None), structure, np.ones(bigrams), "bigram")
 
 
@@ -177,7 +202,9 @@ def test_documents_are_taken_apart():
     for i, size in enumerate(np.diff(other.parts).tolist()):
         assert size == np.diff(one.parts)[i + 1]
         np.testing.assert_array_equal(dense(own, i, size), dense(gold, i + 1, size))
-    np.testing.assert_array_equal(part.tables["bigram"].ids, whole.tables["bigram"].ids[whole.bigrams[1] : whole.bigrams[3]])
+    np.testing.assert_array_equal(
+        part.tables["bigram"].ids, whole.tables["bigram"].ids[whole.bigrams[1] : whole.bigrams[3]]
+    )
 
 
 def test_refusals():

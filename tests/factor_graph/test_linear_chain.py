@@ -42,9 +42,17 @@ def test_gold_indicators(order, anchored):
 def test_groups_and_their_names():
     encoded = random_encoded(0, (1, 4))
     names = [(g.name, g.width, g.tied) for g in LinearChain(3).build(encoded).groups]
-    assert names == [("label", 3, False), ("transition", 9, True), ("3-gram", 27, True), ("4-gram", 81, True)]
+    assert names == [
+        ("label", 3, False),
+        ("transition", 9, True),
+        ("3-gram", 27, True),
+        ("4-gram", 81, True),
+    ]
     anchored = LinearChain().build(random_encoded(0, (1, 4), anchored=True))
-    assert [(g.name, g.width, g.tied) for g in anchored.groups] == [("label", 3, False), ("transition", 9, False)]
+    assert [(g.name, g.width, g.tied) for g in anchored.groups] == [
+        ("label", 3, False),
+        ("transition", 9, False),
+    ]
     assert np.diff(anchored.parts).tolist() == [3, 12 + 27]
 
 
@@ -53,7 +61,10 @@ def test_costs_are_at_the_gold_label_parts():
     structure = graph.build(encoded)
     cost = graph.cost(encoded, structure, np.array([1.0, 2.0, 3.0, 4.0]))
     assert cost.values.tolist() == [-1.0, -2.0, -3.0, -4.0]
-    assert cost.parts.tolist() == [encoded.gold[0], *(3 * t + encoded.gold[1 + t] for t in range(3))]
+    assert cost.parts.tolist() == [
+        encoded.gold[0],
+        *(3 * t + encoded.gold[1 + t] for t in range(3)),
+    ]
     assert cost.offsets.tolist() == [0, 1, 4]
 
 
@@ -67,7 +78,11 @@ def test_empty_corpus():
 def test_refuses():
     with pytest.raises(ConfigError, match=r"factor_graph\.order=0 must be at least 1"):
         LinearChain(0)
-    with pytest.raises(ConfigError, match=r"need factor_graph\.order=1; with factor_graph\.order=2 leave them out"):
+    with pytest.raises(
+        ConfigError, match=r"need factor_graph\.order=1; with factor_graph\.order=2 leave them out"
+    ):
         LinearChain(2).build(random_encoded(anchored=True))
-    with pytest.raises(ConfigError, match=r"factor_graph\.order=5 with 20 labels makes 3200000 states"):
+    with pytest.raises(
+        ConfigError, match=r"factor_graph\.order=5 with 20 labels makes 3200000 states"
+    ):
         LinearChain(5).build(random_encoded(labels=20))

@@ -1,4 +1,6 @@
-"""Layout, gold indicators, costs and outputs of graphs of any shape; learning on them against the listing of all outputs."""
+"""Layout, gold indicators, costs and outputs of graphs of any shape; learning on them against the
+listing of all outputs.
+"""
 
 from dataclasses import replace
 from math import inf
@@ -48,14 +50,22 @@ def small(**more):
     table = AttributeTable(np.arange(6), np.arange(5, dtype=np.int32), None, 5)
     edges = np.array([0, 2, 3]), np.array([[0, 2], [1, 2], [0, 1]], np.int32)
     gold = np.array([2, 0, 1, 1, 2], np.int32)
-    fields = {"tables": {"label": table}, "labels": ("a", "b", "c"), "gold": gold, "edges": edges} | more
+    fields = {
+        "tables": {"label": table},
+        "labels": ("a", "b", "c"),
+        "gold": gold,
+        "edges": edges,
+    } | more
     return EncodedGraphs(np.array([0, 3, 5]), **fields)
 
 
 def test_layout():
     structure = Pairwise().build(small())
     assert (structure.kind, len(structure), structure.memory.any()) == (kinds.LOOPY, 2, False)
-    assert [(g.name, g.width, g.offsets.tolist()) for g in structure.groups] == [("label", 3, [0, 3, 5]), ("edge", 9, [0, 2, 3])]
+    assert [(g.name, g.width, g.offsets.tolist()) for g in structure.groups] == [
+        ("label", 3, [0, 3, 5]),
+        ("edge", 9, [0, 2, 3]),
+    ]
     assert not any(g.tied for g in structure.groups)
     assert structure.parts.tolist() == [0, 27, 42]
     assert structure.active == 5
@@ -63,11 +73,17 @@ def test_layout():
     assert f.widths.tolist() == [3] * 5
     assert f.starts.tolist() == [0, 3, 6, 0, 3]
     assert (f.variables.tolist(), f.shared.tolist()) == ([0, 3, 5], [9, 6])
-    assert (f.kinds.tolist(), f.factors.tolist(), f.links.tolist()) == ([TABLE] * 3, [0, 2, 3], [0, 2, 4, 6])
+    assert (f.kinds.tolist(), f.factors.tolist(), f.links.tolist()) == (
+        [TABLE] * 3,
+        [0, 2, 3],
+        [0, 2, 4, 6],
+    )
     assert (f.linked.tolist(), f.privates.tolist()) == ([0, 2, 1, 2, 0, 1], [0, 9, 18, 27])
 
 
-@pytest.mark.parametrize(("edges", "listed"), [("complete", [[0, 1], [0, 2], [1, 2], [0, 1]]), ("none", [])])
+@pytest.mark.parametrize(
+    ("edges", "listed"), [("complete", [[0, 1], [0, 2], [1, 2], [0, 1]]), ("none", [])]
+)
 def test_edges_of_its_own(edges, listed):
     structure = Pairwise(edges).build(small())
     f = open_factors.py_func(structure.record)
@@ -82,14 +98,19 @@ def wide(labels_wide=True):
     table = AttributeTable(np.arange(rows + 1), np.zeros(rows, np.int32), None, 1)
     edges = np.array([0, 2, 4]), np.array([[0, 1], [1, 2]] * 2, np.int32)
     gold = np.array([1, 0, 1, 1, 1, 0], np.int32)
-    return EncodedGraphs(np.array([0, 3, 6]), {"label": table}, ("off", "on"), gold, edges=edges, wide=True)
+    return EncodedGraphs(
+        np.array([0, 3, 6]), {"label": table}, ("off", "on"), gold, edges=edges, wide=True
+    )
 
 
 @pytest.mark.parametrize("labels_wide", [True, False])
 def test_wide_layout(labels_wide):
     structure = Pairwise().build(wide(labels_wide))
     labels = ("label", 6, [0, 1, 2]) if labels_wide else ("label", 2, [0, 3, 6])
-    assert [(g.name, g.width, g.offsets.tolist()) for g in structure.groups] == [labels, ("edge", 8, [0, 1, 2])]
+    assert [(g.name, g.width, g.offsets.tolist()) for g in structure.groups] == [
+        labels,
+        ("edge", 8, [0, 1, 2]),
+    ]
     assert (structure.parts.tolist(), structure.active) == ([0, 14, 28], 5)
     complete = Pairwise("complete").build(wide(labels_wide))
     assert complete.groups[1].width == 12
@@ -98,13 +119,17 @@ def test_wide_layout(labels_wide):
 def test_a_task_without_edges_is_asked_which_there_are():
     no_edges = np.zeros(3, np.int64), np.zeros((0, 2), np.int32)
     encoded = replace(wide(), edges=no_edges)
-    with pytest.raises(ConfigError, match=r"this task gives none\. Type factor_graph\.edges=complete .*, or none for indep"):
+    with pytest.raises(
+        ConfigError,
+        match=r"this task gives none\. Type factor_graph\.edges=complete .*, or none for indep",
+    ):
         Pairwise().build(encoded)
     assert Pairwise("complete").build(encoded).parts.tolist() == [0, 18, 36]
     assert Pairwise("none").build(encoded).parts.tolist() == [0, 6, 12]
     one = replace(encoded, offsets=np.arange(3), gold=np.zeros(2, np.int32))
     assert Pairwise().build(one).parts.tolist() == [0, 2, 4]
-    assert Pairwise().build(replace(encoded, wide=False, tables={})).parts.tolist() == [0, 6, 12]  # such graphs there are
+    # such graphs there are
+    assert Pairwise().build(replace(encoded, wide=False, tables={})).parts.tolist() == [0, 6, 12]
 
 
 def test_complete_graphs_that_do_not_fit_are_refused(monkeypatch):
@@ -113,7 +138,10 @@ def test_complete_graphs_that_do_not_fit_are_refused(monkeypatch):
         monkeypatch.setattr("structopt.core.memory.free_bytes", lambda room=room: float(room))
         if room % 4 == 0:
             assert Pairwise("complete").build(encoded).parts.tolist() == [0, 36, 51]
-    with pytest.raises(ConfigError, match=r"makes 4 edges of 2 instances with up to 3 variables.*Keep fewer .*most_frequent"):
+    with pytest.raises(
+        ConfigError,
+        match=r"makes 4 edges of 2 instances with up to 3 variables.*Keep fewer .*most_frequent",
+    ):
         Pairwise("complete").build(encoded)
     Pairwise("task").build(encoded)
 
@@ -123,14 +151,26 @@ def test_wide_and_narrow_graphs_have_the_same_parts():
     graph = Pairwise()
     for encoded in (narrow, wide()):
         structure = graph.build(encoded)
-        assert np.flatnonzero(dense(graph.gold(encoded, structure), structure, 1)).tolist() == [1, 3, 4, 6 + 3, 10 + 2]
+        assert np.flatnonzero(dense(graph.gold(encoded, structure), structure, 1)).tolist() == [
+            1,
+            3,
+            4,
+            6 + 3,
+            10 + 2,
+        ]
 
 
 def test_gold_and_cost():
     encoded, graph = small(), Pairwise()
     structure = graph.build(encoded)
     gold, cost = graph.gold(encoded, structure), graph.cost(encoded, structure, np.arange(1.0, 6.0))
-    assert np.flatnonzero(dense(gold, structure, 0)).tolist() == [2, 3, 7, 9 + 3 * 2 + 1, 18 + 3 * 0 + 1]
+    assert np.flatnonzero(dense(gold, structure, 0)).tolist() == [
+        2,
+        3,
+        7,
+        9 + 3 * 2 + 1,
+        18 + 3 * 0 + 1,
+    ]
     assert np.flatnonzero(dense(gold, structure, 1)).tolist() == [1, 5, 6 + 3 * 1 + 2]
     assert gold.parts.dtype == cost.parts.dtype == np.int32
     assert dense(cost, structure, 0)[[2, 3, 7]].tolist() == [-1, -2, -3]
@@ -149,12 +189,16 @@ graphs = pytest.mark.parametrize("options", GRAPHS.values(), ids=GRAPHS)
 
 def problem_of(options, beta=1.0, gamma=0.0, inference=None, edges="task", cost=HAMMING, **more):
     encoded = random_graphs(3, **options)
-    return make_problem(encoded, Pairwise(edges), LossFamily(beta, gamma, cost), inference or Enumeration(), **more)
+    return make_problem(
+        encoded, Pairwise(edges), LossFamily(beta, gamma, cost), inference or Enumeration(), **more
+    )
 
 
 @graphs
 def test_outputs_are_all_states(options):
-    """K^d outputs, the gold one among them at no cost; every wrong state costs as much as it should."""
+    """K^d outputs, the gold one among them at no cost; every wrong state costs as much as it
+    should.
+    """
     problem = problem_of(options, inf, 1.0, cost=HammingNormalized())
     encoded, K = problem.examples.encoded, len(problem.examples.encoded.labels)
     for i in range(problem.m):
@@ -182,7 +226,9 @@ def test_scores_are_what_the_equation_says(options):
         for vertex in vertices[:: max(1, len(vertices) // 20)]:
             y = vertex[: d * K].reshape(d, K).argmax(axis=1)
             nodes = sum(s[k * K + y[k]] for k in range(d))
-            pairs = sum(s[d * K + e * K * K + y[a] * K + y[b]] for e, (a, b) in enumerate(joined.tolist()))
+            pairs = sum(
+                s[d * K + e * K * K + y[a] * K + y[b]] for e, (a, b) in enumerate(joined.tolist())
+            )
             assert s @ vertex == pytest.approx(nodes + pairs, abs=1e-12)
 
 
@@ -202,7 +248,9 @@ def test_no_edges_are_independent_variables():
     for inference in (Enumeration(), LoopyBP()):
         graph = problem_of(options, edges="none", inference=inference)
         encoded = graph.examples.encoded
-        alone = replace(encoded, offsets=np.arange(7), edges=(np.zeros(7, np.int64), np.zeros((0, 2), np.int32)))
+        alone = replace(
+            encoded, offsets=np.arange(7), edges=(np.zeros(7, np.int64), np.zeros((0, 2), np.int32))
+        )
         single = make_problem(alone, Single(), LossFamily(), Exact())
         weights = random_weights(graph, 4) if weights is None else weights
         assert graph.dimension == single.dimension
@@ -226,26 +274,39 @@ def test_decodes_as_the_listing_does(options):
 
 
 def test_weights_of_ones_own_variables():
-    """A wide graph learns that one variable is always on and another always off, which shared weights cannot tell."""
+    """A wide graph learns that one variable is always on and another always off, which shared
+    weights cannot tell.
+    """
     gold = np.array([1, 0, 1] * 4, np.int32)
     edges = np.arange(0, 9, 2), np.array([[0, 1], [1, 2]] * 4, np.int32)
     wrong = {}
     for name in (True, False):
         rows = 4 if name else 12
         table = AttributeTable(np.arange(rows + 1), np.zeros(rows, np.int32), None, 1)
-        encoded = EncodedGraphs(np.arange(0, 13, 3), {"label": table}, ("off", "on"), gold, edges=edges, wide=name)
+        encoded = EncodedGraphs(
+            np.arange(0, 13, 3), {"label": table}, ("off", "on"), gold, edges=edges, wide=name
+        )
         problem = make_problem(encoded, Pairwise("none"), LossFamily(inf, 1.0), AD3(), 10.0)
         optimizer = DualCoordinateAscent(10.0)
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(10):
             state, _ = optimizer.step(problem, state)
-        outputs = best_outputs(problem.examples, problem.kernels, optimizer.weights(state), Serial())
-        wrong[name] = int((Pairwise("none").view("labels", encoded, problem.structure, outputs) != gold).sum())
+        outputs = best_outputs(
+            problem.examples, problem.kernels, optimizer.weights(state), Serial()
+        )
+        wrong[name] = int(
+            (Pairwise("none").view("labels", encoded, problem.structure, outputs) != gold).sum()
+        )
     assert wrong == {True: 0, False: 4}
 
 
 def test_empty_corpora_and_graphs_without_edges():
-    for options in ({"sizes": ()}, {"sizes": (), "wide": True}, {"sizes": (1, 1)}, {"sizes": (1, 1), "wide": True}):
+    for options in (
+        {"sizes": ()},
+        {"sizes": (), "wide": True},
+        {"sizes": (1, 1)},
+        {"sizes": (1, 1), "wide": True},
+    ):
         encoded = random_graphs(0, **options)
         for edges in ("task", "complete", "none"):
             graph = Pairwise(edges)
@@ -258,14 +319,30 @@ def test_empty_corpora_and_graphs_without_edges():
     ("encoded", "edges", "message"),
     [
         (random_encoded(), "task", "joins the variables of task=multilabel, grid or synthetic"),
-        (small(labels=("a",)), "task", "needs variables with at least 2 states, but the training data have 1"),
+        (
+            small(labels=("a",)),
+            "task",
+            "needs variables with at least 2 states, but the training data have 1",
+        ),
         (small(forbidden_starts=(0,)), "task", "has no hard constraints between labels"),
-        (small(edges=(np.array([0, 1, 2]), np.array([[0, 2], [0, 2]]))), "task", r"instance 2 has 2 variables .* \[0, 2\]"),
-        (small(edges=(np.array([0, 1, 1]), np.array([[1, 0]]))), "task", r"instance 1 .* an edge \[1, 0\]\. .* the lower first"),
+        (
+            small(edges=(np.array([0, 1, 2]), np.array([[0, 2], [0, 2]]))),
+            "task",
+            r"instance 2 has 2 variables .* \[0, 2\]",
+        ),
+        (
+            small(edges=(np.array([0, 1, 1]), np.array([[1, 0]]))),
+            "task",
+            r"instance 1 .* an edge \[1, 0\]\. .* the lower first",
+        ),
         (small(edges=(np.array([0, 1, 1]), np.array([[1, 1]]))), "task", "two different variables"),
         (small(edges=(np.array([0, 1]), np.array([[0, 1]]))), "task", "2 instances need 3 offsets"),
         (small(wide=True), "none", "instance 2 has others than the first"),
-        (random_graphs(0, edge_attributes=2), "complete", r"features on its edges\. Type factor_graph\.edges=task"),
+        (
+            random_graphs(0, edge_attributes=2),
+            "complete",
+            r"features on its edges\. Type factor_graph\.edges=task",
+        ),
     ],
 )
 def test_refuses(encoded, edges, message):
@@ -289,19 +366,27 @@ def test_labels_that_are_kept():
         assert (~excluded[first : first + 3] == kept[variable]).all()
     assert excluded.sum() == 3
     last = len(encoded) - 1
-    assert (allowed.excluded(structure.parts, (last, last + 1)) == excluded[structure.parts[last] :]).all()
+    assert (
+        allowed.excluded(structure.parts, (last, last + 1)) == excluded[structure.parts[last] :]
+    ).all()
     assert graph.restricted(small(), structure) is None
 
 
 def test_refuses_other_edges_in_wide_graphs():
-    encoded = replace(wide(), edges=(np.array([0, 2, 4]), np.array([[0, 1], [1, 2], [0, 1], [0, 2]], np.int32)))
-    with pytest.raises(ConfigError, match=r"instance 2 has others than the first\. Encode them with wide=False"):
+    encoded = replace(
+        wide(), edges=(np.array([0, 2, 4]), np.array([[0, 1], [1, 2], [0, 1], [0, 2]], np.int32))
+    )
+    with pytest.raises(
+        ConfigError, match=r"instance 2 has others than the first\. Encode them with wide=False"
+    ):
         Pairwise().build(encoded)
 
 
 def test_refuses_costs_of_trees():
     graph = Pairwise()
-    with pytest.raises(ConfigError, match=r"counts parts of the role arc, and this graph has: variable\."):
+    with pytest.raises(
+        ConfigError, match=r"counts parts of the role arc, and this graph has: variable\."
+    ):
         graph.cost(small(), graph.build(small()), np.ones(5), "arc")
 
 

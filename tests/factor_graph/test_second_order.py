@@ -1,4 +1,6 @@
-"""Second-order structures: their parts, factors and gold, against definitions written out in plain Python."""
+"""Second-order structures: their parts, factors and gold, against definitions written out in plain
+Python.
+"""
 
 from itertools import pairwise, product
 
@@ -19,18 +21,29 @@ SIBLINGS = ("consecutive", "all", "none")
 
 
 def trees(*sentences, candidates=None):
-    """A corpus of the given heads; `candidates`: for each sentence, for each token, the heads that it may take."""
+    """A corpus of the given heads; `candidates`: for each sentence, for each token, the heads that
+    it may take.
+    """
     lengths = [len(heads) for heads in sentences]
     offsets = np.cumsum([0, *lengths]).astype(np.int64)
     total = int(offsets[-1])
     listed = None
     if candidates is not None:
         rows = [sorted(row) for sentence in candidates for row in sentence]
-        listed = np.cumsum([0, *map(len, rows)]).astype(np.int64), np.array([h for row in rows for h in row], np.int32)
+        listed = (
+            np.cumsum([0, *map(len, rows)]).astype(np.int64),
+            np.array([h for row in rows for h in row], np.int32),
+        )
     return EncodedTrees(
-        offsets=offsets, tables={}, labels=("r",), gold=np.zeros(total, np.int32), columns=("form",),
-        codes=np.zeros((total, 1), np.int32), heads=np.concatenate([np.zeros(0), *sentences]).astype(np.int32), candidates=listed,
-    )  # fmt: skip
+        offsets=offsets,
+        tables={},
+        labels=("r",),
+        gold=np.zeros(total, np.int32),
+        columns=("form",),
+        codes=np.zeros((total, 1), np.int32),
+        heads=np.concatenate([np.zeros(0), *sentences]).astype(np.int32),
+        candidates=listed,
+    )
 
 
 def is_tree(heads, single_root, projective=False):
@@ -44,7 +57,9 @@ def is_tree(heads, single_root, projective=False):
             return False
     arcs = [(min(h, m), max(h, m)) if h != m else (-1, m) for m, h in enumerate(heads)]
     crossing = any(a < c < b < d for (a, b), (c, d) in product(arcs, arcs))
-    return (not single_root or sum(h == m for m, h in enumerate(heads)) == 1) and not (projective and crossing)
+    return (not single_root or sum(h == m for m, h in enumerate(heads)) == 1) and not (
+        projective and crossing
+    )
 
 
 def all_trees(n, single_root=True, projective=False, candidates=None):
@@ -65,19 +80,31 @@ def second_order_parts(heads, siblings, grandparents):
             if siblings == "consecutive":
                 parts |= {("sibling", h, a, b, side is before) for a, b in pairwise(chain)}
             if siblings == "all":
-                parts |= {("sibling", h, a, b, side is before) for k, a in enumerate(side) for b in side[k + 1 :]}
+                parts |= {
+                    ("sibling", h, a, b, side is before)
+                    for k, a in enumerate(side)
+                    for b in side[k + 1 :]
+                }
     if grandparents:
         parts |= {("grandparent", head[head[m]], head[m], m) for m in range(n) if head[m] != ROOT}
     return parts
 
 
 def expected(names, heads, siblings="consecutive", grandparents=True):
-    """Names of the parts of a tree; a side on which no arc may be has no automaton, hence no pair (NONE, NONE)."""
-    return {name for name in second_order_parts(heads, siblings, grandparents) if name in names or name[2:4] != (NONE, NONE)}
+    """Names of the parts of a tree; a side on which no arc may be has no automaton, hence no pair
+    (NONE, NONE).
+    """
+    return {
+        name
+        for name in second_order_parts(heads, siblings, grandparents)
+        if name in names or name[2:4] != (NONE, NONE)
+    }
 
 
 def names_of(structure, i):
-    """Name of every part of an instance; a pair (NONE, NONE) has the side of the automaton that it belongs to."""
+    """Name of every part of an instance; a pair (NONE, NONE) has the side of the automaton that it
+    belongs to.
+    """
     f, names = FACTORS.open(structure.record), []
     for group in structure.groups:
         rows = structure.part_tokens[group.name][group.offsets[i] : group.offsets[i + 1]].tolist()
@@ -87,7 +114,11 @@ def names_of(structure, i):
         first = private_start(f, i, factor)
         for part in range(first, first + f.privates[factor + 1] - f.privates[factor]):
             if names[part][0] == "sibling":
-                head, modifier = arcs[f.linked[f.links[factor]]] if f.kinds[factor] == AUTOMATON else names[part][1:3]
+                head, modifier = (
+                    arcs[f.linked[f.links[factor]]]
+                    if f.kinds[factor] == AUTOMATON
+                    else names[part][1:3]
+                )
                 names[part] = (*names[part], bool(modifier < head))
     return names
 
@@ -96,7 +127,9 @@ def vertices_of(structure, i):
     """Part vectors of all trees that the kind lists, by their heads."""
     begin, end = structure.groups[0].offsets[i : i + 2]
     arcs, vertices = structure.part_tokens["arc"][begin:end].tolist(), {}
-    for vertex in structure.kind.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 10_000):
+    for vertex in structure.kind.vertices(
+        structure.record, i, int(np.diff(structure.parts)[i]), 10_000
+    ):
         heads = {m: m if h == ROOT else h for (h, m), on in zip(arcs, vertex, strict=False) if on}
         vertices[tuple(heads[m] for m in range(len(heads)))] = vertex
     return vertices
@@ -125,7 +158,14 @@ def test_parts_of_two_tokens_by_hand():
     assert structure.part_tokens["arc"].tolist() == [[ROOT, 0], [1, 0], [0, 1], [ROOT, 1]]
     right_of_0 = [[0, NONE, 1], [0, NONE, NONE], [0, 1, NONE]]
     left_of_1 = [[1, NONE, 0], [1, NONE, NONE], [1, 0, NONE]]
-    root = [[ROOT, NONE, 0], [ROOT, NONE, 1], [ROOT, NONE, NONE], [ROOT, 0, 1], [ROOT, 0, NONE], [ROOT, 1, NONE]]
+    root = [
+        [ROOT, NONE, 0],
+        [ROOT, NONE, 1],
+        [ROOT, NONE, NONE],
+        [ROOT, 0, 1],
+        [ROOT, 0, NONE],
+        [ROOT, 1, NONE],
+    ]
     assert structure.part_tokens["sibling"].tolist() == right_of_0 + left_of_1 + root
     assert structure.part_tokens["grandparent"].tolist() == [[ROOT, 1, 0], [ROOT, 0, 1]]
     assert structure.parts.tolist() == [0, 4 + 12 + 2]
@@ -149,17 +189,34 @@ def test_gold_of_a_hand_made_tree():
     structure = graph.build(corpus)
     gold = graph.gold(corpus, structure)
     arcs, siblings = (int(group.offsets[-1]) for group in structure.groups[:2])
-    arc, sibling = gold.parts[gold.parts < arcs], gold.parts[(gold.parts >= arcs) & (gold.parts < arcs + siblings)] - arcs
+    arc, sibling = (
+        gold.parts[gold.parts < arcs],
+        gold.parts[(gold.parts >= arcs) & (gold.parts < arcs + siblings)] - arcs,
+    )
     grandparent = gold.parts[gold.parts >= arcs + siblings] - arcs - siblings
-    assert structure.part_tokens["arc"][arc].tolist() == [[1, 0], [ROOT, 1], [1, 2], [2, 3], [2, 4], [1, 5]]
+    assert structure.part_tokens["arc"][arc].tolist() == [
+        [1, 0],
+        [ROOT, 1],
+        [1, 2],
+        [2, 3],
+        [2, 4],
+        [1, 5],
+    ]
     chains = structure.part_tokens["sibling"][sibling].tolist()
     assert [row for row in chains if row[1:] != [NONE, NONE]] == [
-        [1, NONE, 0], [1, 0, NONE],
-        [1, NONE, 2], [1, 2, 5], [1, 5, NONE],
-        [2, NONE, 3], [2, 3, 4], [2, 4, NONE],
-        [ROOT, NONE, 1], [ROOT, 1, NONE],
-    ]  # fmt: skip
-    assert [row[0] for row in chains if row[1:] == [NONE, NONE]] == [0, 2, 3, 3, 4, 4, 5]  # 0 and 5: no left, no right side
+        [1, NONE, 0],
+        [1, 0, NONE],
+        [1, NONE, 2],
+        [1, 2, 5],
+        [1, 5, NONE],
+        [2, NONE, 3],
+        [2, 3, 4],
+        [2, 4, NONE],
+        [ROOT, NONE, 1],
+        [ROOT, 1, NONE],
+    ]
+    # 0 and 5: no left, no right side
+    assert [row[0] for row in chains if row[1:] == [NONE, NONE]] == [0, 2, 3, 3, 4, 4, 5]
     chains = [[ROOT, 1, 0], [ROOT, 1, 2], [1, 2, 3], [1, 2, 4], [ROOT, 1, 5]]
     assert structure.part_tokens["grandparent"][grandparent].tolist() == chains
     assert (gold.values == 1.0).all()
@@ -168,7 +225,9 @@ def test_gold_of_a_hand_made_tree():
 @pytest.mark.parametrize("siblings", SIBLINGS)
 @pytest.mark.parametrize("grandparents", [True, False])
 def test_every_tree_has_exactly_its_parts(siblings, grandparents):
-    """s^T z of the vertex of a tree is the sum of the scores of its arcs, siblings and grandparents."""
+    """s^T z of the vertex of a tree is the sum of the scores of its arcs, siblings and
+    grandparents.
+    """
     generator = np.random.default_rng(3)
     graph = SecondOrder(siblings=siblings, grandparents=grandparents, single_root=False)
     for n in (1, 2, 3, 4):
@@ -182,7 +241,9 @@ def test_every_tree_has_exactly_its_parts(siblings, grandparents):
             wanted = expected(names, heads, siblings, grandparents)
             assert {name for name, on in zip(names, z, strict=True) if on == 1.0} == wanted
             assert ((z == 0.0) | (z == 1.0)).all()
-            np.testing.assert_allclose(s @ z, sum(s[names.index(name)] for name in wanted), rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(
+                s @ z, sum(s[names.index(name)] for name in wanted), rtol=1e-12, atol=1e-12
+            )
 
 
 @pytest.mark.parametrize("siblings", SIBLINGS)
@@ -197,7 +258,9 @@ def test_gold_of_pruned_sentences_is_the_vertex_of_the_gold_trees(siblings):
         names = names_of(structure, i)
         gold_parts = gold.parts[gold.offsets[i] : gold.offsets[i + 1]]
         assert {names[part] for part in gold_parts} == expected(names, tree, siblings)
-        assert np.flatnonzero(vertices_of(structure, i)[tuple(tree)]).tolist() == gold_parts.tolist()
+        assert (
+            np.flatnonzero(vertices_of(structure, i)[tuple(tree)]).tolist() == gold_parts.tolist()
+        )
 
 
 @pytest.mark.parametrize("siblings", SIBLINGS)
@@ -208,7 +271,9 @@ def test_factors_link_the_arcs_that_their_parts_name(siblings):
     structure = SecondOrder(siblings=siblings, projective=True, single_root=False).build(corpus)
     f = FACTORS.open(structure.record)
     for i in range(len(corpus)):
-        arcs = structure.part_tokens["arc"][structure.groups[0].offsets[i] : structure.groups[0].offsets[i + 1]]
+        arcs = structure.part_tokens["arc"][
+            structure.groups[0].offsets[i] : structure.groups[0].offsets[i + 1]
+        ]
         names, at = names_of(structure, i), len(arcs)
         assert f.variables[i + 1] - f.variables[i] == f.shared[i] == len(arcs)
         assert f.starts[f.variables[i] : f.variables[i + 1]].tolist() == list(range(len(arcs)))
@@ -236,7 +301,9 @@ def test_factors_link_the_arcs_that_their_parts_name(siblings):
                 places = [NONE, *modifiers, NONE]
                 k = len(linked)
                 assert [part[1:4] for part in parts] == [
-                    (heads[0], places[a], places[b]) for a in range(k + 1) for b in range(a + 1, k + 2)
+                    (heads[0], places[a], places[b])
+                    for a in range(k + 1)
+                    for b in range(a + 1, k + 2)
                 ]
             else:
                 assert f.kinds[factor] == PAIRS
@@ -252,7 +319,9 @@ def test_factors_link_the_arcs_that_their_parts_name(siblings):
         assert {name[1:] for name in names if name[0] == "grandparent"} == chains
 
 
-@pytest.mark.parametrize(("single_root", "projective"), [(True, False), (False, False), (True, True), (False, True)])
+@pytest.mark.parametrize(
+    ("single_root", "projective"), [(True, False), (False, False), (True, True), (False, True)]
+)
 def test_rounding_finds_the_tree_with_the_largest_sum_of_marginals(single_root, projective):
     generator = np.random.default_rng(11)
     graph = SecondOrder(single_root=single_root, projective=projective)
@@ -321,8 +390,13 @@ def test_cost_counts_wrong_heads():
         for heads, vertex in vertices_of(structure, 1).items():
             z = vertex.copy()
             z[gold.parts[gold.offsets[1] :]] -= 1.0
-            assert dense @ z == sum(w for w, h, g in zip(weights[3:], heads, second, strict=True) if h != g)
-    with pytest.raises(ConfigError, match=r"counts parts of the role labeled_arc, and this graph has: variable, arc\."):
+            assert dense @ z == sum(
+                w for w, h, g in zip(weights[3:], heads, second, strict=True) if h != g
+            )
+    with pytest.raises(
+        ConfigError,
+        match=r"counts parts of the role labeled_arc, and this graph has: variable, arc\.",
+    ):
         graph.cost(corpus, structure, weights, "labeled_arc")
 
 
@@ -348,7 +422,12 @@ def test_what_is_to_be_pruned():
     assert SecondOrder().pruning is not None
     assert SecondOrder(prune_ratio=0.0, max_heads=0).pruning is None
     wanted = SecondOrder(projective=True, prune_ratio=0.0, max_heads=4, pruner="runs/a").pruning
-    assert (wanted.model, wanted.ratio, wanted.max_heads, wanted.projective) == ("runs/a", 0.0, 4, True)
+    assert (wanted.model, wanted.ratio, wanted.max_heads, wanted.projective) == (
+        "runs/a",
+        0.0,
+        4,
+        True,
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Layout, gold indicators and costs of single variables; the objective and its steps against general-purpose solvers."""
+"""Layout, gold indicators and costs of single variables; the objective and its steps against
+general-purpose solvers.
+"""
 
 from math import inf
 
@@ -17,7 +19,13 @@ from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.reference.linearised import linearised_step
 from structopt.reference.primal import Listed, minimum
 from structopt.testing.inference import finite_differences
-from structopt.testing.problems import loss_and_gradient, make_problem, outputs, random_encoded, random_weights
+from structopt.testing.problems import (
+    loss_and_gradient,
+    make_problem,
+    outputs,
+    random_encoded,
+    random_weights,
+)
 
 INSTANCES, LABELS, ATTRIBUTES = 12, 4, 5
 MEMBERS = [(1.0, 0.0), (inf, 1.0), (inf, 0.0), (1.0, 1.0), (3.0, 2.5)]
@@ -25,11 +33,17 @@ members = pytest.mark.parametrize(("beta", "gamma"), MEMBERS)
 
 
 def encoded_of(**options):
-    return random_encoded(2, (1,) * INSTANCES, **{"labels": LABELS, "attributes": ATTRIBUTES, "values": True} | options)
+    return random_encoded(
+        2,
+        (1,) * INSTANCES,
+        **{"labels": LABELS, "attributes": ATTRIBUTES, "values": True} | options,
+    )
 
 
 def problem_of(beta=1.0, gamma=0.0, C=0.5, graph=None, inference=None, **options):
-    return make_problem(encoded_of(), graph or Single(), LossFamily(beta, gamma), inference or Exact(), C, **options)
+    return make_problem(
+        encoded_of(), graph or Single(), LossFamily(beta, gamma), inference or Exact(), C, **options
+    )
 
 
 @pytest.mark.parametrize("positional", [False, True])
@@ -43,7 +57,10 @@ def test_layout(positional):
     assert gold.offsets.tolist() == cost.offsets.tolist() == list(range(INSTANCES + 1))
     assert gold.parts.tolist() == cost.parts.tolist() == encoded.gold.tolist()
     assert gold.parts.dtype == np.int32
-    assert (gold.values.tolist(), cost.values.tolist()) == ([1.0] * 12, [-float(w) for w in range(12)])
+    assert (gold.values.tolist(), cost.values.tolist()) == (
+        [1.0] * 12,
+        [-float(w) for w in range(12)],
+    )
 
 
 def test_empty_corpus():
@@ -56,9 +73,15 @@ def test_empty_corpus():
 @pytest.mark.parametrize(
     ("encoded", "message"),
     [
-        (random_encoded(0, (1, 3)), "but instance 2 has 3. For sequences take factor_graph=linear_chain"),
+        (
+            random_encoded(0, (1, 3)),
+            "but instance 2 has 3. For sequences take factor_graph=linear_chain",
+        ),
         (Encoded(np.array([0, 1, 1]), {}, ("A", "B")), "but instance 2 has 0."),
-        (random_encoded(0, (1, 1), constrained=True), "has no hard constraints: leave task.valid_tags=false"),
+        (
+            random_encoded(0, (1, 1), constrained=True),
+            "has no hard constraints: leave task.valid_tags=false",
+        ),
     ],
 )
 def test_refuses(encoded, message):
@@ -81,13 +104,18 @@ def test_a_chain_of_one_position_has_the_same_objective(beta, gamma):
     weights = random_weights(one, 3)
     longer = np.concatenate([weights, np.zeros(chain.dimension - one.dimension)])
     assert one.objective(weights) == pytest.approx(chain.objective(longer), abs=1e-12)
-    np.testing.assert_allclose(one.gradient(weights)[1], chain.gradient(longer)[1][: one.dimension], atol=1e-12)
+    np.testing.assert_allclose(
+        one.gradient(weights)[1], chain.gradient(longer)[1][: one.dimension], atol=1e-12
+    )
 
 
 @members
 def test_every_step_of_dca_solves_the_linearised_problem(beta, gamma):
     C = 0.3
-    problem, listed = problem_of(beta, gamma, C), problem_of(beta, gamma, C, inference=Enumeration())
+    problem, listed = (
+        problem_of(beta, gamma, C),
+        problem_of(beta, gamma, C, inference=Enumeration()),
+    )
     start = random_weights(problem, 1, 0.3)
     theta = start.copy()
     for i in problem.order(0):
@@ -115,7 +143,9 @@ def test_the_crf_is_multinomial_logistic_regression(C):
     table = encoded.tables["label"]
     x = np.zeros((INSTANCES, ATTRIBUTES))
     np.add.at(x, (np.repeat(np.arange(INSTANCES), np.diff(table.offsets)), table.ids), table.values)
-    peer = linear_model.LogisticRegression(C=C, fit_intercept=False, tol=1e-12, max_iter=10_000).fit(x, encoded.gold)
+    peer = linear_model.LogisticRegression(
+        C=C, fit_intercept=False, tol=1e-12, max_iter=10_000
+    ).fit(x, encoded.gold)
     assert len(peer.classes_) == LABELS
     weights = np.ascontiguousarray(peer.coef_.T).ravel()
     best = optimum_of(problem, C)
@@ -130,6 +160,10 @@ def test_the_svm_has_the_minimum_of_crammer_and_singer():
     problem, table = problem_of(inf, 1.0, C), encoded.tables["label"]
     x = np.zeros((INSTANCES, ATTRIBUTES))
     np.add.at(x, (np.repeat(np.arange(INSTANCES), np.diff(table.offsets)), table.ids), table.values)
-    peer = svm.LinearSVC(C=C, multi_class="crammer_singer", fit_intercept=False, tol=1e-10, max_iter=1_000_000)
+    peer = svm.LinearSVC(
+        C=C, multi_class="crammer_singer", fit_intercept=False, tol=1e-10, max_iter=1_000_000
+    )
     weights = np.ascontiguousarray(peer.fit(x, encoded.gold).coef_.T).ravel()
-    assert problem.objective(weights) == pytest.approx(optimum_of(problem, C, inf, 1.0).value, rel=1e-6)
+    assert problem.objective(weights) == pytest.approx(
+        optimum_of(problem, C, inf, 1.0).value, rel=1e-6
+    )

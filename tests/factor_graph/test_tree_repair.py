@@ -14,11 +14,16 @@ def corpus(*sentences, **more):
     heads = np.array([h for sentence in sentences for h in sentence], np.int32)
     tokens = np.arange(len(heads), dtype=np.int32)
     offsets = np.cumsum([0, *map(len, sentences)])
-    return EncodedTrees(offsets, {}, ("r",), tokens, columns=("form",), codes=tokens[:, None], heads=heads, **more)
+    return EncodedTrees(
+        offsets, {}, ("r",), tokens, columns=("form",), codes=tokens[:, None], heads=heads, **more
+    )
 
 
 def trees(encoded):
-    return [encoded.heads[a:b].tolist() for a, b in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)]
+    return [
+        encoded.heads[a:b].tolist()
+        for a, b in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)
+    ]
 
 
 CROSSING = [1, 1, 0, 1]  # the arc 0 -> 2 crosses 1's, the root's
@@ -35,7 +40,11 @@ def above(heads, k):
 
 
 def is_projective(heads):
-    return all(heads[m] in above(heads, k) for m in range(len(heads)) for k in range(*sorted((m, heads[m]))))
+    return all(
+        heads[m] in above(heads, k)
+        for m in range(len(heads))
+        for k in range(*sorted((m, heads[m])))
+    )
 
 
 def test_lift_moves_the_shortest_arc_first():
@@ -81,8 +90,13 @@ def test_lifted_trees_are_projective(single_root):
 
 def test_drop_rebuilds_every_field():
     offsets = np.cumsum([0, 2, 3, 3, 2, 2, 1, 4, 1, 2, 1, 1])
-    candidates = offsets, np.array([0, 1, 0, 1, 2, 0, 1, 2, 1, 2, 0, 1, 1, 0, 1, 2, 3, 2, 0, 1, 2, 3], np.int32)
-    original = corpus(FINE, CROSSING, TWO_ROOTS, candidates=candidates, allowed=np.eye(11, 1, dtype=bool))
+    candidates = (
+        offsets,
+        np.array([0, 1, 0, 1, 2, 0, 1, 2, 1, 2, 0, 1, 1, 0, 1, 2, 3, 2, 0, 1, 2, 3], np.int32),
+    )
+    original = corpus(
+        FINE, CROSSING, TWO_ROOTS, candidates=candidates, allowed=np.eye(11, 1, dtype=bool)
+    )
     encoded, said = admitted(original, True, True, "drop")
     assert said == (
         "1 of 3 gold trees have several roots: their sentences were left out; "
@@ -114,17 +128,27 @@ def test_lifted_arcs_become_candidates():
 
 
 def test_refusals():
-    refused = r"factor_graph\.repair=refuse: 1 of 3 gold trees {}, the first in training sentence {}\. Set factor_graph\.{}=false"
+    refused = (
+        r"factor_graph\.repair=refuse: 1 of 3 gold trees {}, the first in training sentence {}\. "
+        r"Set factor_graph\.{}=false"
+    )
     with pytest.raises(ConfigError, match=refused.format("are not projective", 2, "projective")):
         admitted(corpus(FINE, CROSSING, TWO_ROOTS), True, False, "refuse")
     with pytest.raises(ConfigError, match=refused.format("have several roots", 3, "single_root")):
         admitted(corpus(FINE, CROSSING, TWO_ROOTS), True, True, "refuse")
-    with pytest.raises(ConfigError, match=r"repair=drop leaves no sentence to train on\. Set factor_graph\.repair=lift"):
+    with pytest.raises(
+        ConfigError,
+        match=r"repair=drop leaves no sentence to train on\. Set factor_graph\.repair=lift",
+    ):
         admitted(corpus(CROSSING), True, True, "drop")
 
 
 def test_nothing_to_do():
-    for encoded in (corpus(FINE), corpus(), EncodedTrees(np.array([0]), {}, (), columns=(), codes=np.zeros((0, 0), np.int32))):
+    for encoded in (
+        corpus(FINE),
+        corpus(),
+        EncodedTrees(np.array([0]), {}, (), columns=(), codes=np.zeros((0, 0), np.int32)),
+    ):
         for repair in ("lift", "drop", "refuse"):
             assert admitted(encoded, True, True, repair) == (encoded, "")
     encoded = corpus(CROSSING, TWO_ROOTS)

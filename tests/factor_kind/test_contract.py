@@ -30,13 +30,20 @@ OWN = [
 
 
 class TestKinds(FactorKindSuite):
-    @pytest.fixture(params=[*CORE, *OWN], ids=lambda case: case[0] if isinstance(case[0], str) else case[0].__name__)
+    @pytest.fixture(
+        params=[*CORE, *OWN],
+        ids=lambda case: case[0] if isinstance(case[0], str) else case[0].__name__,
+    )
     def case(self, request):
         return request.param
 
     @pytest.fixture
     def kind(self, case):
-        return registry.create("factor_kind", {"name": case[0]}) if isinstance(case[0], str) else case[0]()
+        return (
+            registry.create("factor_kind", {"name": case[0]})
+            if isinstance(case[0], str)
+            else case[0]()
+        )
 
     @pytest.fixture
     def factor(self, case):

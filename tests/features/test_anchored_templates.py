@@ -1,4 +1,6 @@
-"""Anchored templates against a slow listing of the features of every edge; gradients, gold features, bins, states, refusals."""
+"""Anchored templates against a slow listing of the features of every edge; gradients, gold
+features, bins, states, refusals.
+"""
 
 from dataclasses import replace
 
@@ -19,14 +21,27 @@ from tests.factor_graph.grammar.random_treebanks import random_treebank, thinned
 
 LISTS = {
     "spans": [
-        "bias", "length", "first.a", "last.b", "before.a[-1] & first.b", "after.a", "first.a & last.a", "span.a",
+        "bias",
+        "length",
+        "first.a",
+        "last.b",
+        "before.a[-1] & first.b",
+        "after.a",
+        "first.a & last.a",
+        "span.a",
         "length & first.a",
     ],
     "splits": [
-        "left.a", "right.b[1]", "left_length", "right_length", "left.a & right.a", "first.a & left.b", "span.b & right_length",
+        "left.a",
+        "right.b[1]",
+        "left_length",
+        "right_length",
+        "left.a & right.a",
+        "first.a & left.b",
+        "span.b & right_length",
     ],
     "words": ["w.a", "w.b[-1] & w.a[1]", "bias"],
-}  # fmt: skip
+}
 LENGTHS = (1, 2, 3, 4, 4)
 BINS = (1, 3)
 
@@ -44,14 +59,21 @@ def treebank(seed=0, kept=0.7):
 
 
 def fitted(encoded, structure, gold, **options):
-    return AnchoredTemplates(**{"hash_bits": 24, "lengths": BINS, **LISTS, **options}).fit(encoded, structure, gold)
+    return AnchoredTemplates(**{"hash_bits": 24, "lengths": BINS, **LISTS, **options}).fit(
+        encoded, structure, gold
+    )
 
 
 def run_of(values):
     """The first four and the last three values of a span, runs as one value and a mark."""
     halves = [values] if len(values) <= 7 else [values[:4], values[-3:]]
     return tuple(
-        tuple((v, half[k + 1 : k + 2] == [v]) for k, v in enumerate(half) if k == 0 or half[k - 1] != v) for half in halves
+        tuple(
+            (v, half[k + 1 : k + 2] == [v])
+            for k, v in enumerate(half)
+            if k == 0 or half[k - 1] != v
+        )
+        for half in halves
     )
 
 
@@ -71,7 +93,15 @@ def values_of(template, codes, b, e, k):
         if role == "span":
             found.append(run_of(codes[b:e, column].tolist()))
             continue
-        at = {"first": b, "last": e - 1, "before": b - 1, "after": e, "left": k - 1, "right": k, "w": b}[role]
+        at = {
+            "first": b,
+            "last": e - 1,
+            "before": b - 1,
+            "after": e,
+            "left": k - 1,
+            "right": k,
+            "w": b,
+        }[role]
         at += int(offset[:-1]) if offset else 0
         found.append(int(codes[at, column]) if 0 <= at < len(codes) else "<" if at < 0 else ">")
     return tuple(found)
@@ -82,30 +112,51 @@ def features_of(graph, encoded, structure, i, joined=("rule", "parent"), lists=L
     rules, codes = graph.rules, encoded.codes[encoded.offsets[i] : encoded.offsets[i + 1]]
     edges, nodes = list(forests.sentences(structure))[i]
     found = []
-    for head, number, k in zip(edges.head.tolist(), edges.number.tolist(), edges.split.tolist(), strict=True):
+    for head, number, k in zip(
+        edges.head.tolist(), edges.number.tolist(), edges.split.tolist(), strict=True
+    ):
         b, e = int(nodes.begin[head]), int(nodes.end[head])
         if k == forests.TAG:
-            found.append([("words", t, values_of(t, codes, b, e, b), number) for t in lists["words"]])
+            found.append(
+                [("words", t, values_of(t, codes, b, e, b), number) for t in lists["words"]]
+            )
             continue
-        names = {"rule": ("step", number) if k == forests.STEP else ("rule", number), "parent": int(nodes.symbol[head])}
+        names = {
+            "rule": ("step", number) if k == forests.STEP else ("rule", number),
+            "parent": int(nodes.symbol[head]),
+        }
         kinds = ("spans",) if k == forests.STEP else ("spans", "splits")
         found.append(
-            [(which, t, values_of(t, codes, b, e, max(k, 0)), names[j]) for which in kinds for t in lists[which] for j in joined]
+            [
+                (which, t, values_of(t, codes, b, e, max(k, 0)), names[j])
+                for which in kinds
+                for t in lists[which]
+                for j in joined
+            ]
         )
     assert rules.symbols
     return found
 
 
 def test_every_feature_has_a_weight_and_every_gold_feature_its_own():
-    """With all features gold, scores are those of the slow listing under some one-to-one map of features to weights."""
+    """With all features gold, scores are those of the slow listing under some one-to-one map of
+    features to weights.
+    """
     graph, encoded, structure, _ = treebank()
     everything = np.concatenate([np.arange(size) for size in np.diff(structure.spans("edge")[1])])
     gold = replace(
         structure_gold(structure, everything), values=np.ones(len(everything))
     )  # every edge counts as gold
     features = fitted(encoded, structure, gold, unseen=0.0)
-    names = {f for i in range(len(encoded)) for edge in features_of(graph, encoded, structure, i) for f in edge}
-    assert features.dimension == len(names) and features.note.startswith(f"{len(names):,} features of gold trees, 0.0% share")
+    names = {
+        f
+        for i in range(len(encoded))
+        for edge in features_of(graph, encoded, structure, i)
+        for f in edge
+    }
+    assert features.dimension == len(names) and features.note.startswith(
+        f"{len(names):,} features of gold trees, 0.0% share"
+    )
     record, weight = features.record(encoded, structure), {}
     k = features.kernels
     for i, size in enumerate(np.diff(structure.parts).tolist()):
@@ -133,7 +184,9 @@ def test_every_feature_has_a_weight_and_every_gold_feature_its_own():
 def structure_gold(structure, parts):
     from structopt.core.data.sparse_vectors import SparseVectors
 
-    return SparseVectors(structure.spans("edge")[1].copy(), parts.astype(np.int32), np.ones(len(parts)))
+    return SparseVectors(
+        structure.spans("edge")[1].copy(), parts.astype(np.int32), np.ones(len(parts))
+    )
 
 
 @pytest.mark.parametrize("joined", [("rule",), ("parent",), ("rule", "parent")])
@@ -163,24 +216,41 @@ def test_gradients_are_finite_differences(beta, gamma, cost):
     graph, encoded, structure, gold = treebank(2, 0.6)
     few = encoded.subset(2, 5)
     loss = registry.create("loss", {"name": "family", "beta": beta, "gamma": gamma, "cost": cost})
-    exact, scorer = registry.create("inference", {"name": "exact"}), fitted(encoded, structure, gold)
+    exact, scorer = (
+        registry.create("inference", {"name": "exact"}),
+        fitted(encoded, structure, gold),
+    )
     problem = make_problem(few, graph, loss, exact, scorer=scorer)
     weights = random_weights(problem, 1, 0.3)
     for i in range(len(few)):
         _, gradient = loss_and_gradient(problem, weights, i)
-        for direction in np.random.default_rng(i).normal(size=(3, problem.dimension)) / np.sqrt(problem.dimension):
+        for direction in np.random.default_rng(i).normal(size=(3, problem.dimension)) / np.sqrt(
+            problem.dimension
+        ):
             h = 1e-5
-            values = [loss_and_gradient(problem, weights + step * direction, i)[0] for step in (h, -h)]
-            assert (values[0] - values[1]) / (2 * h) == pytest.approx(direction @ gradient, abs=1e-8)
+            values = [
+                loss_and_gradient(problem, weights + step * direction, i)[0] for step in (h, -h)
+            ]
+            assert (values[0] - values[1]) / (2 * h) == pytest.approx(
+                direction @ gradient, abs=1e-8
+            )
 
 
 def test_sparse_gradients_are_the_dense_ones():
     _, encoded, structure, gold = treebank(3)
     features = fitted(encoded, structure, gold)
-    record, scratch, k = features.record(encoded, structure), features.scratch(encoded, structure), features.kernels
+    record, scratch, k = (
+        features.record(encoded, structure),
+        features.scratch(encoded, structure),
+        features.kernels,
+    )
     generator = np.random.default_rng(0)
     for i, size in enumerate(np.diff(structure.parts).tolist()):
-        r, theta, want = generator.normal(size=size), generator.normal(size=features.dimension), np.zeros(features.dimension)
+        r, theta, want = (
+            generator.normal(size=size),
+            generator.normal(size=features.dimension),
+            np.zeros(features.dimension),
+        )
         k.accumulate(record, i, r, want)
         norm = k.pullback(record, i, r, scratch.gradient)
         assert norm == pytest.approx(want @ want)
@@ -199,18 +269,32 @@ def test_sparse_gradients_are_the_dense_ones():
         for start, width in zip(starts[:read], widths[:read], strict=True):
             mask[start : start + width] = True
         assert mask[want != 0].all()
-        assert k.spans(record, i, starts[:1], widths[:1], EMPTY) == 1 and widths[0] == features.dimension
+        assert (
+            k.spans(record, i, starts[:1], widths[:1], EMPTY) == 1
+            and widths[0] == features.dimension
+        )
 
 
 def test_notes_on_the_sentence_last_scored_change_nothing():
-    """Gradients are the same with notes of the sentence, with those of another one, and where there is no room for notes."""
+    """Gradients are the same with notes of the sentence, with those of another one, and where there
+    is no room for notes.
+    """
     _, encoded, structure, gold = treebank(3)
     features = fitted(encoded, structure, gold)
-    record, k, generator = features.record(encoded, structure), features.kernels, np.random.default_rng(0)
-    noted, narrow = features.scratch(encoded, structure).gradient, features.scratch(encoded, structure).gradient
+    record, k, generator = (
+        features.record(encoded, structure),
+        features.kernels,
+        np.random.default_rng(0),
+    )
+    noted, narrow = (
+        features.scratch(encoded, structure).gradient,
+        features.scratch(encoded, structure).gradient,
+    )
     fields = SCRATCH.open(narrow)
     nested = {name: len(getattr(fields.gradient, name)) for name in fields.gradient._fields}
-    narrow = SCRATCH.pack(gradient=nested, noted=3, edges=len(fields.edges), parts=8, starts=3, weights=5)
+    narrow = SCRATCH.pack(
+        gradient=nested, noted=3, edges=len(fields.edges), parts=8, starts=3, weights=5
+    )
     sizes, theta = np.diff(structure.parts).tolist(), generator.normal(size=features.dimension)
     for i in [*range(len(sizes)), *range(len(sizes)), 0, 0]:
         r, first, second, third = generator.normal(size=sizes[i]), *np.zeros((3, sizes[i]))
@@ -235,7 +319,10 @@ def test_states_are_restored_and_forged_ones_refused():
     values, arrays = features.state()
     again = AnchoredTemplates.restore(values, arrays)
     assert again.dimension == features.dimension and again.state()[0] == values
-    theta, s, t = np.random.default_rng(0).normal(size=features.dimension), *np.zeros((2, int(structure.parts[1])))
+    theta, s, t = (
+        np.random.default_rng(0).normal(size=features.dimension),
+        *np.zeros((2, int(structure.parts[1]))),
+    )
     features.kernels.scores(features.record(encoded, structure), theta, 0, s, EMPTY)
     again.kernels.scores(again.record(encoded, structure), theta, 0, t, EMPTY)
     assert (s == t).all()
@@ -246,7 +333,9 @@ def test_states_are_restored_and_forged_ones_refused():
 
 
 def test_weights_are_carried_by_names():
-    """A model of half of the trees: rules have other numbers, and gold features that both have keep their weights."""
+    """A model of half of the trees: rules have other numbers, and gold features that both have keep
+    their weights.
+    """
     _, encoded, structure, gold = treebank(5, 1.0)
     half = encoded.subset(0, 4)
     graph = Span()
@@ -276,8 +365,14 @@ def test_weights_are_carried_by_names():
         ({"hash_bits": 40}, "features.hash_bits=40 must be a whole number from 10 to 30"),
         ({"unseen": -1.0}, "features.unseen=-1.0 must be from 0"),
         ({"joined": []}, r"features.joined=\[\] must be one of"),
-        ({"joined": ["word"]}, r"features.joined=\['word'\] must be one of \[rule\], \[parent\] and \[rule, parent\]"),
-        ({"lengths": [3, 1]}, r"features.lengths=\[3, 1\] must be fewer than 32 ascending whole numbers"),
+        (
+            {"joined": ["word"]},
+            r"features.joined=\['word'\] must be one of \[rule\], \[parent\] and \[rule, parent\]",
+        ),
+        (
+            {"lengths": [3, 1]},
+            r"features.lengths=\[3, 1\] must be fewer than 32 ascending whole numbers",
+        ),
         ({"spans": ["left.a"]}, "features.spans: the template 'left.a' has the role 'left'"),
     ],
 )
@@ -288,7 +383,9 @@ def test_options_that_make_no_sense_are_refused(options, message):
 
 def test_columns_and_graphs_that_there_are_not():
     graph, encoded, structure, gold = treebank(6)
-    with pytest.raises(ConfigError, match="the template 'first.c' looks at the column 'c', which there is not"):
+    with pytest.raises(
+        ConfigError, match="the template 'first.c' looks at the column 'c', which there is not"
+    ):
         fitted(encoded, structure, gold, spans=["first.c"])
     tied = Grammar()
     tied.fit(encoded)

@@ -16,8 +16,11 @@ from structopt.kernels.waist.record import EMPTY
 from structopt.objective.examples import Examples
 from structopt.testing.problems import random_encoded
 
-SINGLES = {"labels": 7, "attributes": 40, "anchored": True}  # most attributes occur with one label, many again in a sentence
-CASES = list(product([{}, {"order": 2}, {"anchored": True}, SINGLES], [False, True], ["all", "seen"]))
+# most attributes occur with one label, many again in a sentence
+SINGLES = {"labels": 7, "attributes": 40, "anchored": True}
+CASES = list(
+    product([{}, {"order": 2}, {"anchored": True}, SINGLES], [False, True], ["all", "seen"])
+)
 cases = pytest.mark.parametrize(("shape", "values", "support"), CASES)
 
 
@@ -36,7 +39,9 @@ def build(shape, values, support, seed=0):
 
 
 def active(examples, group, i):
-    """(position, attribute, value) of every entry of instance i in one part group, from the task's tables."""
+    """(position, attribute, value) of every entry of instance i in one part group, from the task's
+    tables.
+    """
     structure, encoded = examples.structure, examples.encoded
     g = structure.groups[group]
     if g.tied:
@@ -44,7 +49,9 @@ def active(examples, group, i):
     table, entries = encoded.tables[g.name], []
     for place, p in enumerate(range(g.offsets[i], g.offsets[i + 1])):
         for j in range(table.offsets[p], table.offsets[p + 1]):
-            entries.append((place, int(table.ids[j]), 1.0 if table.values is None else float(table.values[j])))
+            entries.append(
+                (place, int(table.ids[j]), 1.0 if table.values is None else float(table.values[j]))
+            )
         if g.name != "label":
             entries.append((place, table.size, 1.0))
     return entries
@@ -72,11 +79,18 @@ def matrix(examples, i):
 def tables(rows, array):
     """An array over all pairs, by group."""
     ends = np.cumsum([group.size * group.width for group in rows.groups])
-    return {g.name: a.reshape(g.size, g.width) for g, a in zip(rows.groups, np.split(array, ends[:-1]), strict=True)}
+    return {
+        g.name: a.reshape(g.size, g.width)
+        for g, a in zip(rows.groups, np.split(array, ends[:-1]), strict=True)
+    }
 
 
 def mask(examples):
-    return np.ones(examples.scorer.dimension) if examples.scorer.support is None else examples.scorer.support
+    return (
+        np.ones(examples.scorer.dimension)
+        if examples.scorer.support is None
+        else examples.scorer.support
+    )
 
 
 @cases
@@ -109,8 +123,14 @@ def test_each_instance_is_asked_for_in_the_three_visits_before_its_own(monkeypat
     monkeypatch.setattr(ahead, "open_rows", ROWS.open)
     monkeypatch.setattr(ahead, "list_of", list_of.py_func)
     monkeypatch.setattr(ahead, "positions_of", positions_of.py_func)
-    monkeypatch.setattr(ahead, "prefetch", lambda array, index: asked.append((array.ctypes.data, index)))
-    monkeypatch.setattr(ahead, "prefetch_run", lambda array, begin, end: asked.append((array.ctypes.data, begin, end)))
+    monkeypatch.setattr(
+        ahead, "prefetch", lambda array, index: asked.append((array.ctypes.data, index))
+    )
+    monkeypatch.setattr(
+        ahead,
+        "prefetch_run",
+        lambda array, begin, end: asked.append((array.ctypes.data, begin, end)),
+    )
     x = ROWS.open(examples.features)
     stride = len(x.positions) // len(x.widths)
     for n in range(len(order)):
@@ -125,9 +145,14 @@ def test_each_instance_is_asked_for_in_the_three_visits_before_its_own(monkeypat
                 expected += [(x.positions.ctypes.data, at), (x.lists.ctypes.data, at)]
             if n + 2 < len(order):
                 listed = list_of.py_func(x, g, order[n + 2])
-                expected += [(listed.ctypes.data, 0, len(listed)), (x.offsets.ctypes.data, begins[n + 2], ends[n + 2] + 1)]
+                expected += [
+                    (listed.ctypes.data, 0, len(listed)),
+                    (x.offsets.ctypes.data, begins[n + 2], ends[n + 2] + 1),
+                ]
             if n + 1 < len(order):
-                expected.append((x.ids.ctypes.data, x.offsets[begins[n + 1]], x.offsets[ends[n + 1]]))
+                expected.append(
+                    (x.ids.ctypes.data, x.offsets[begins[n + 1]], x.offsets[ends[n + 1]])
+                )
         assert asked == expected
 
 
@@ -147,7 +172,9 @@ def test_adjoint(shape, values, support):
 
 @cases
 def test_sparse_residuals_and_clean_records(shape, values, support):
-    """Zero residuals touch nothing; the gradient record is as new after every use, whatever came before."""
+    """Zero residuals touch nothing; the gradient record is as new after every use, whatever came
+    before.
+    """
     examples, generator = build(shape, values, support, 2), np.random.default_rng(2)
     gradient, allowed = examples.space().gradient, mask(examples)
     for i in [*range(len(examples)), *range(len(examples))]:
@@ -159,16 +186,26 @@ def test_sparse_residuals_and_clean_records(shape, values, support):
         dense = np.zeros(F.shape[0])
         kernels.add(examples.features, dense, gradient, 1.0)
         np.testing.assert_allclose(dense, allowed * (F @ r), atol=1e-12)
-    assert kernels.pullback(examples.features, 0, np.zeros(matrix(examples, 0).shape[1]), gradient) == 0.0
+    assert (
+        kernels.pullback(examples.features, 0, np.zeros(matrix(examples, 0).shape[1]), gradient)
+        == 0.0
+    )
     assert open_gradient.py_func(gradient).counts.sum() == 0
 
 
 @pytest.mark.parametrize("shape", [{}, {"order": 2}, {"anchored": True}, SINGLES])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_seen_support(shape, seed):
-    """A weight may move if its attribute and configuration occur together in a gold output; fixed rows always may."""
+    """A weight may move if its attribute and configuration occur together in a gold output; fixed
+    rows always may.
+    """
     examples = build(shape, False, "seen", seed)
-    encoded, L, base, expected = examples.encoded, len(examples.encoded.labels), 0, np.zeros(pairs(examples.scorer), bool)
+    encoded, L, base, expected = (
+        examples.encoded,
+        len(examples.encoded.labels),
+        0,
+        np.zeros(pairs(examples.scorer), bool),
+    )
     for index, row in enumerate(examples.scorer.groups):
         tied = examples.structure.groups[index].tied
         for i in range(len(examples)):
@@ -182,7 +219,9 @@ def test_seen_support(shape, seed):
     np.testing.assert_array_equal(examples.scorer.pairs, np.flatnonzero(expected))
     assert examples.scorer.count == expected.sum()
     found = examples.scorer.tables_of(examples.scorer.support)
-    np.testing.assert_array_equal(np.concatenate([table.ravel() for table in found.values()]), expected)
+    np.testing.assert_array_equal(
+        np.concatenate([table.ravel() for table in found.values()]), expected
+    )
 
 
 @cases
@@ -194,7 +233,9 @@ def test_state_round_trip(shape, values, support):
     assert [group.singles for group in again.groups] == [group.singles for group in rows.groups]
     assert again.dimension == rows.dimension
     assert (again.support is None) == (rows.support is None)
-    weights = np.random.default_rng(0).normal(size=rows.dimension) * (1 if rows.support is None else rows.support)
+    weights = np.random.default_rng(0).normal(size=rows.dimension) * (
+        1 if rows.support is None else rows.support
+    )
     assert rows.support is None or (again.support == rows.support).all()
     np.testing.assert_array_equal(again.expand(rows.compress(weights)), weights)
 
@@ -209,9 +250,21 @@ def test_compression_is_for_vectors_that_lose_nothing():
 
 
 def test_attributes_of_which_few_weights_may_move_have_these_alone():
-    support = np.array([[1, 0, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0]], bool)
+    support = np.array(
+        [
+            [1, 0, 0, 1, 0, 0, 0],
+            [0, 1, 0, 0, 0, 0, 0],
+            [0, 0, 0, 0, 0, 0, 0],
+            [1, 1, 1, 0, 0, 0, 0],
+        ],
+        bool,
+    )
     (place,) = lay_out([RowGroup("label", 7, 4, singles=True)], support.ravel())
-    assert (place.rows.tolist(), place.singles.tolist(), place.configurations.tolist()) == ([3], [0, 0, 1], [0, 3, 1])
+    assert (place.rows.tolist(), place.singles.tolist(), place.configurations.tolist()) == (
+        [3],
+        [0, 0, 1],
+        [0, 3, 1],
+    )
     assert (place.start, place.behind_rows, place.end) == (0, 7, 10)
     expected = np.full((4, 7), -1)
     expected[3], expected[[0, 0, 1], [0, 3, 1]] = range(7), [7, 8, 9]
@@ -223,13 +276,25 @@ def test_attributes_of_which_few_weights_may_move_have_these_alone():
 
 def test_a_frequent_attribute_has_a_row_unless_one_weight_may_move(monkeypatch):
     monkeypatch.setattr(row_places, "NEAR", 15)
-    support = np.array([[1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0]], bool)
+    support = np.array(
+        [
+            [1, 1, 0, 0, 0, 0, 0],
+            [1, 0, 0, 0, 0, 0, 0],
+            [1, 1, 0, 0, 0, 0, 0],
+            [1, 1, 0, 0, 0, 0, 0],
+        ],
+        bool,
+    )
     (place,) = lay_out([RowGroup("label", 7, 4, singles=True)], support.ravel())
     assert place.rows.tolist() == [0, 2]
 
 
-@pytest.mark.parametrize(("width", "singles", "all_move"), [(3, True, False), (7, False, False), (7, True, True)])
-def test_all_attributes_have_rows_where_these_are_short_or_no_support_is_known(width, singles, all_move):
+@pytest.mark.parametrize(
+    ("width", "singles", "all_move"), [(3, True, False), (7, False, False), (7, True, True)]
+)
+def test_all_attributes_have_rows_where_these_are_short_or_no_support_is_known(
+    width, singles, all_move
+):
     support = None if all_move else np.eye(width, dtype=bool).ravel()
     place = Places.of(RowGroup("label", width, width, singles), 5, support)
     assert (place.rows, place.start, place.end) == (None, 5, 5 + width * width)
@@ -242,8 +307,14 @@ def test_the_order_of_saved_weights_does_not_tell_where_they_stand():
     rows = examples.scorer
     layout, arrays = rows.state()
     assert layout["groups"][0]["singles"]
-    plain = {"groups": [{key: value for key, value in group.items() if key != "singles"} for group in layout["groups"]]}
-    whole = AttributeRows.restore(plain, arrays)  # as a model that was saved before there were single weights
+    plain = {
+        "groups": [
+            {key: value for key, value in group.items() if key != "singles"}
+            for group in layout["groups"]
+        ]
+    }
+    # as a model that was saved before there were single weights
+    whole = AttributeRows.restore(plain, arrays)
     assert whole.dimension == pairs(rows) > rows.dimension
     weights = np.random.default_rng(0).normal(size=rows.count)
     for name, table in whole.tables_of(whole.expand(weights)).items():

@@ -1,4 +1,6 @@
-"""Hashed templates: against features listed one by one in Python, from the definition of the hash."""
+"""Hashed templates: against features listed one by one in Python, from the definition of the
+hash.
+"""
 
 import json
 from dataclasses import replace
@@ -46,15 +48,29 @@ def trees_of(lengths=LENGTHS, seed=0, labels=3, pruned=False):
     generator = np.random.default_rng(seed)
     offsets = np.cumsum([0, *lengths]).astype(np.int64)
     tokens = int(offsets[-1])
-    codes = np.stack([generator.integers(0, size, tokens) for size in (6, 3, 2)], axis=1).astype(np.int32).reshape(-1, 3)
-    heads = np.concatenate([[0], *(generator.integers(0, n, n) for n in lengths)])[1:].astype(np.int32)
+    codes = (
+        np.stack([generator.integers(0, size, tokens) for size in (6, 3, 2)], axis=1)
+        .astype(np.int32)
+        .reshape(-1, 3)
+    )
+    heads = np.concatenate([[0], *(generator.integers(0, n, n) for n in lengths)])[1:].astype(
+        np.int32
+    )
     candidates = None
     if pruned:
-        kept = [sorted({int(heads[t]), *np.flatnonzero(generator.random(n) < 0.4).tolist()}) for t, n in tokens_of(lengths)]
-        candidates = np.cumsum([0, *map(len, kept)]).astype(np.int64), np.concatenate(kept).astype(np.int32)
+        kept = [
+            sorted({int(heads[t]), *np.flatnonzero(generator.random(n) < 0.4).tolist()})
+            for t, n in tokens_of(lengths)
+        ]
+        candidates = (
+            np.cumsum([0, *map(len, kept)]).astype(np.int64),
+            np.concatenate(kept).astype(np.int32),
+        )
     names = tuple("abcdefgh"[:labels])
     gold = generator.integers(0, max(labels, 1), tokens).astype(np.int32)
-    return EncodedTrees(offsets, {}, names, gold, columns=COLUMNS, codes=codes, heads=heads, candidates=candidates)
+    return EncodedTrees(
+        offsets, {}, names, gold, columns=COLUMNS, codes=codes, heads=heads, candidates=candidates
+    )
 
 
 def tokens_of(lengths):
@@ -62,26 +78,43 @@ def tokens_of(lengths):
 
 
 def structure_of(trees, groups=("label", "arc")):
-    """Lay out parts as the factor graphs do; siblings and grandparents are a few of those there might be."""
+    """Lay out parts as the factor graphs do; siblings and grandparents are a few of those there
+    might be.
+    """
     generator, lengths = np.random.default_rng(7), np.diff(trees.offsets).tolist()
     arcs, triples, others, sizes = [], [], [], []
     for i, n in enumerate(lengths):
         mine = []
         for m in range(n):
             t = trees.offsets[i] + m
-            heads = range(n) if trees.candidates is None else trees.candidates[1][slice(*trees.candidates[0][t : t + 2])].tolist()
+            heads = (
+                range(n)
+                if trees.candidates is None
+                else trees.candidates[1][slice(*trees.candidates[0][t : t + 2])].tolist()
+            )
             mine += [(ROOT if h == m else h, m) for h in heads]
-        near = [(h, int(generator.integers(NONE, n)), int(generator.integers(NONE, n))) for h, _ in mine]
+        near = [
+            (h, int(generator.integers(NONE, n)), int(generator.integers(NONE, n))) for h, _ in mine
+        ]
         siblings = [(h, s if s >= 0 else NONE, m if m >= 0 else NONE) for h, s, m in near]
         grand = [(int(generator.integers(ROOT, n)), h, m) for h, m in mine if h != ROOT]
         arcs, triples, others = arcs + mine, triples + siblings, others + grand
         sizes.append((len(mine), len(siblings), len(grand)))
-    offsets = np.concatenate([np.zeros((1, 3), np.int64), np.cumsum(np.array(sizes).reshape(-1, 3), axis=0)]).astype(np.int64)
+    offsets = np.concatenate(
+        [np.zeros((1, 3), np.int64), np.cumsum(np.array(sizes).reshape(-1, 3), axis=0)]
+    ).astype(np.int64)
     column = {"label": 0, "arc": 0, "sibling": 1, "grandparent": 2}
-    found = tuple(PartGroup(g, len(trees.labels) if g == "label" else 1, offsets[:, column[g]]) for g in groups)
+    found = tuple(
+        PartGroup(g, len(trees.labels) if g == "label" else 1, offsets[:, column[g]])
+        for g in groups
+    )
     part_tokens = {
         name: np.array(rows, np.int32).reshape(-1, width)
-        for name, rows, width in (("arc", arcs, 2), ("sibling", triples, 3), ("grandparent", others, 3))
+        for name, rows, width in (
+            ("arc", arcs, 2),
+            ("sibling", triples, 3),
+            ("grandparent", others, 3),
+        )
         if name in groups or (name == "arc" and "label" in groups)
     }
     kind, memory = StructureKind("by hand"), np.zeros(len(lengths) + 1, np.int64)
@@ -100,17 +133,28 @@ def gold_of(trees, structure):
             else:
                 for e, (h, m) in enumerate(structure.part_tokens["arc"][begin:end].tolist()):
                     if trees.heads[first + m] == (m if h == ROOT else h):
-                        parts.append(start + e * group.width + (trees.gold[first + m] if group.name == "label" else 0))
+                        parts.append(
+                            start
+                            + e * group.width
+                            + (trees.gold[first + m] if group.name == "label" else 0)
+                        )
             start += (end - begin) * group.width
         offsets.append(len(parts))
         assert last >= first
-    return SparseVectors(np.array(offsets, np.int64), np.array(parts, np.int32), np.ones(len(parts)))
+    return SparseVectors(
+        np.array(offsets, np.int64), np.array(parts, np.int32), np.ones(len(parts))
+    )
 
 
 # ---- the features, one by one ----
 
 ALL = 2**64 - 1
-LISTS = {"label": "labels", "arc": "templates", "sibling": "siblings", "grandparent": "grandparents"}
+LISTS = {
+    "label": "labels",
+    "arc": "templates",
+    "sibling": "siblings",
+    "grandparent": "grandparents",
+}
 PLACES = {"label": "hm", "arc": "hm", "sibling": "hsm", "grandparent": "ghm"}
 
 
@@ -143,7 +187,9 @@ def variant(kind, places):
         return 3 if h == ROOT else 1 + (h < m)
     if kind == "arc":
         h, m = places
-        return 15 if h == ROOT else 1 + 2 * sum(abs(h - m) > b for b in (1, 2, 3, 4, 5, 10)) + (h < m)
+        return (
+            15 if h == ROOT else 1 + 2 * sum(abs(h - m) > b for b in (1, 2, 3, 4, 5, 10)) + (h < m)
+        )
     if kind == "sibling":
         h, s, m = places
         return 1 + 3 * (0 if s == NONE else 1 + (s > h)) + (0 if m == NONE else 1 + (m > h))
@@ -157,7 +203,11 @@ def hashes(kind, places, codes, options):
     number = sum(len(options.get(which, ())) for which in order[: order.index(LISTS[kind])])
     for template in options.get(LISTS[kind], ()):
         number += 1
-        atoms = [] if template == "bias" else [atom.strip().split(".", 1) for atom in template.split("&")]
+        atoms = (
+            []
+            if template == "bias"
+            else [atom.strip().split(".", 1) for atom in template.split("&")]
+        )
         inside = codes[min(places[:2]) + 1 : max(places[:2])] if kind in ("label", "arc") else codes
         looks = next((COLUMNS.index(column) for role, column in atoms if role == "between"), None)
         for seen in [None] if looks is None else sorted(set(inside[:, looks].tolist())):
@@ -165,7 +215,11 @@ def hashes(kind, places, codes, options):
             for role, text in atoms:
                 name, _, offset = text.replace(" ", "").partition("[")
                 place = seen if role == "between" else places[PLACES[kind].index(role)]
-                found = place if role == "between" else value(codes, COLUMNS.index(name), place, int(offset.strip("]") or 0))
+                found = (
+                    place
+                    if role == "between"
+                    else value(codes, COLUMNS.index(name), place, int(offset.strip("]") or 0))
+                )
                 values.append(found)
             yield hashed(number, values)
 
@@ -209,17 +263,23 @@ class Case:
     def __init__(self, groups, pruned=False, labels=3, support="seen"):
         self.trees = trees_of(pruned=pruned)
         if labels > 3:
-            self.trees = replace(self.trees, labels=tuple(map(str, range(labels))), gold=self.trees.gold * 20)
+            self.trees = replace(
+                self.trees, labels=tuple(map(str, range(labels))), gold=self.trees.gold * 20
+            )
         self.structure = structure_of(self.trees, groups)
         self.gold = gold_of(self.trees, self.structure)
-        self.map = HashedTemplates(**(OPTIONS | {"support": support})).fit(self.trees, self.structure, self.gold)
+        self.map = HashedTemplates(**(OPTIONS | {"support": support})).fit(
+            self.trees, self.structure, self.gold
+        )
         self.record = self.map.record(self.trees, self.structure)
         self.scratch: FeatureScratch = self.map.scratch(self.trees, self.structure)
         self.k = self.map.kernels
         self.generator = np.random.default_rng(3)
 
     def weights(self):
-        return self.generator.normal(size=self.map.dimension) * (1 if self.map.support is None else self.map.support)
+        return self.generator.normal(size=self.map.dimension) * (
+            1 if self.map.support is None else self.map.support
+        )
 
     def size(self, i):
         return int(np.diff(self.structure.parts)[i])
@@ -236,7 +296,10 @@ class Case:
 
     def dense(self):
         """The sparse gradient as `flatten` lists it."""
-        indices, values = np.zeros(self.scratch.coordinates, np.int64), np.zeros(self.scratch.coordinates)
+        indices, values = (
+            np.zeros(self.scratch.coordinates, np.int64),
+            np.zeros(self.scratch.coordinates),
+        )
         found = self.k.flatten(self.record, self.scratch.gradient, indices, values)
         assert len(set(indices[:found].tolist())) == found
         assert np.all(values[:found] != 0.0)
@@ -245,7 +308,10 @@ class Case:
         return out
 
 
-@pytest.fixture(params=[(name, support) for name in CASES for support in ("seen", "all")], ids=lambda p: f"{p[0]}, {p[1]}")
+@pytest.fixture(
+    params=[(name, support) for name in CASES for support in ("seen", "all")],
+    ids=lambda p: f"{p[0]}, {p[1]}",
+)
 def case(request):
     name, support = request.param
     return Case(**CASES[name], support=support)
@@ -263,7 +329,12 @@ def test_gradients(case):
     """All that is done with a sparse gradient, one after the other in one record."""
     gradient = case.scratch.gradient
     for i, sparse in [(i, sparse) for i in range(len(LENGTHS)) for sparse in (False, True, False)]:
-        r, theta, lag, s = case.residual(i, sparse), case.weights(), case.weights(), np.zeros(case.size(i))
+        r, theta, lag, s = (
+            case.residual(i, sparse),
+            case.weights(),
+            case.weights(),
+            np.zeros(case.size(i)),
+        )
         want = case.masked(case.matrix(i) @ r)
         norm = case.k.pullback(case.record, i, r, gradient)
         np.testing.assert_allclose(case.dense(), want, atol=1e-12)
@@ -303,7 +374,8 @@ def test_spans_are_the_weights_that_scores_read_and_that_may_move(case):
         read = case.matrix(i).any(axis=1) & (True if case.map.support is None else case.map.support)
         assert np.all((listed > 0) >= read)
         if found > 1:
-            assert np.all(listed[case.map.layout.weights :] <= 1)  # rows of label weights, each once
+            # rows of label weights, each once
+            assert np.all(listed[case.map.layout.weights :] <= 1)
             assert listed.astype(bool).sum() < case.map.dimension
             assert case.map.support is None or np.all((listed > 0) <= case.map.support)
 
@@ -316,7 +388,9 @@ def test_spans_are_one_run_where_they_are_too_many():
 
 
 def test_scores_of_the_instance_that_was_listed(case):
-    """The note that `spans` takes replaces the walk; the record serves gradients before and after."""
+    """The note that `spans` takes replaces the walk; the record serves gradients before and
+    after.
+    """
     room, gradient = case.scratch.runs, case.scratch.gradient
     starts, widths = np.zeros(room, np.int64), np.zeros(room, np.int64)
     for i in range(len(LENGTHS)):
@@ -332,7 +406,16 @@ def test_scores_of_the_instance_that_was_listed(case):
 def test_scores_of_the_instance_that_was_listed_where_there_was_no_room(room):
     case = Case(("label", "arc"))
     theta, s = case.weights(), np.full(case.size(4), np.nan)
-    assert case.k.spans(case.record, 4, np.zeros(room, np.int64), np.zeros(room, np.int64), case.scratch.gradient) == 1
+    assert (
+        case.k.spans(
+            case.record,
+            4,
+            np.zeros(room, np.int64),
+            np.zeros(room, np.int64),
+            case.scratch.gradient,
+        )
+        == 1
+    )
     case.k.listed_scores(case.record, theta, 4, s, case.scratch.gradient)
     np.testing.assert_allclose(s, case.matrix(4).T @ theta, atol=1e-12)
 
@@ -404,7 +487,9 @@ def test_state(case):
 def test_columns_may_stand_elsewhere_at_prediction():
     case, turned = Case(("arc",)), [2, 0, 1]
     theta, s, again = case.weights(), np.zeros(case.size(4)), np.zeros(case.size(4))
-    trees = replace(case.trees, columns=tuple(COLUMNS[k] for k in turned), codes=case.trees.codes[:, turned])
+    trees = replace(
+        case.trees, columns=tuple(COLUMNS[k] for k in turned), codes=case.trees.codes[:, turned]
+    )
     case.k.scores(case.record, theta, 4, s, EMPTY)
     case.k.scores(case.map.record(trees, case.structure), theta, 4, again, EMPTY)
     np.testing.assert_array_equal(s, again)
@@ -414,8 +499,14 @@ def test_variants_of_a_feature_have_weights_of_their_own():
     """Distance bins, directions and the root: 15 weights and the plain one, all different."""
     trees = trees_of((30,))
     structure = structure_of(trees, ("arc",))
-    found = HashedTemplates("all", templates=["bias"], hash_bits=10).fit(trees, structure, gold_of(trees, structure))
-    k, record, scratch = found.kernels, found.record(trees, structure), found.scratch(trees, structure)
+    found = HashedTemplates("all", templates=["bias"], hash_bits=10).fit(
+        trees, structure, gold_of(trees, structure)
+    )
+    k, record, scratch = (
+        found.kernels,
+        found.record(trees, structure),
+        found.scratch(trees, structure),
+    )
     k.pullback(record, 0, np.ones(900), scratch.gradient)
     indices, values = np.zeros(scratch.coordinates, np.int64), np.zeros(scratch.coordinates)
     assert k.flatten(record, scratch.gradient, indices, values) == 16
@@ -436,7 +527,9 @@ def test_few_templates_and_no_instance(templates):
     structure = structure_of(trees, ("label", "arc"))
     found = HashedTemplates(**options).fit(trees, structure, gold_of(trees, structure))
     s = np.full(structure.parts[1], np.nan)
-    found.kernels.scores(found.record(trees, structure), np.ones(found.dimension) * found.support, 0, s, EMPTY)
+    found.kernels.scores(
+        found.record(trees, structure), np.ones(found.dimension) * found.support, 0, s, EMPTY
+    )
     np.testing.assert_array_equal(s[: 9 * 3], 0.0)
     assert np.all(s[9 * 3 :] == 0.0) == (not templates)
     gradient = found.scratch(trees, structure).gradient
@@ -448,12 +541,24 @@ def test_a_gradient_larger_than_the_smallest_table():
     """Thousands of weights in one gradient: the table of their places grows, and shrinks again."""
     trees = trees_of((60, 2), labels=0)
     trees = replace(trees, codes=np.arange(62 * 3, dtype=np.int32).reshape(62, 3))
-    options = {"templates": ["h.form & m.form", "h.upos & m.form[1]", "h.form"], "support": "all", "hash_bits": 16}
+    options = {
+        "templates": ["h.form & m.form", "h.upos & m.form[1]", "h.form"],
+        "support": "all",
+        "hash_bits": 16,
+    }
     structure = structure_of(trees, ("arc",))
     found = HashedTemplates(**options).fit(trees, structure, gold_of(trees, structure))
-    k, record, scratch = found.kernels, found.record(trees, structure), found.scratch(trees, structure)
+    k, record, scratch = (
+        found.kernels,
+        found.record(trees, structure),
+        found.scratch(trees, structure),
+    )
     for i, size in ((1, 4), (0, 3600), (1, 4), (0, 3600)):
-        r, dense, want = np.random.default_rng(i).normal(size=size), np.zeros(found.dimension), np.zeros(found.dimension)
+        r, dense, want = (
+            np.random.default_rng(i).normal(size=size),
+            np.zeros(found.dimension),
+            np.zeros(found.dimension),
+        )
         norm = k.pullback(record, i, r, scratch.gradient)
         k.add(record, dense, scratch.gradient, 1.0)
         k.accumulate(record, i, r, want)
@@ -474,18 +579,30 @@ def test_report_of_collisions():
             labels = np.diff(structure.groups[0].offsets)[i] * 3
             if part < labels:
                 continue
-            arc = structure.part_tokens["arc"][structure.groups[1].offsets[i] + part - labels].tolist()
+            arc = structure.part_tokens["arc"][
+                structure.groups[1].offsets[i] + part - labels
+            ].tolist()
             for h in hashes("arc", arc, codes, options):
                 for v in (0, variant("arc", arc)):
                     places[h, v] = (h >> 54) // 16 * 16 + ((h >> 54) + v) % 16
     _, first = np.unique(list(places.values()), return_inverse=True)
     sharing = np.mean(np.bincount(first)[first] > 1)
     note = HashedTemplates(**options).fit(trees, structure, gold).note
-    assert note.startswith(f"{len(places):,} distinct features of gold parts on 1,024 weights: {sharing:.0%} share theirs")
+    assert note.startswith(
+        f"{len(places):,} distinct features of gold parts on 1,024 weights: {sharing:.0%} share "
+        "theirs"
+    )
     assert "features.hash_bits=" in note
     assert "on 32 rows of label weights" in note
-    assert "of all parts" in HashedTemplates(**(options | {"support": "all"})).fit(trees, structure, gold).note
-    roomy = HashedTemplates(**(options | {"hash_bits": 22, "label_bits": 16})).fit(trees, structure, gold).note
+    assert (
+        "of all parts"
+        in HashedTemplates(**(options | {"support": "all"})).fit(trees, structure, gold).note
+    )
+    roomy = (
+        HashedTemplates(**(options | {"hash_bits": 22, "label_bits": 16}))
+        .fit(trees, structure, gold)
+        .note
+    )
     assert "features.hash_bits=" not in roomy
 
 
@@ -498,8 +615,15 @@ def test_report_of_collisions():
         ({"label_bits": 4.0}, "features.label_bits=4.0"),
         ({"distances": [1, 1]}, "features.distances"),
         ({"distances": [1, 2, 3, 4, 5, 6, 7]}, "at most 6"),
-        ({"templates": ["h.fom"]}, "features.templates: the template 'h.fom' looks at the column 'fom'.*Did you mean 'form'"),
-        ({"labels": ["h.form & x.form"]}, "features.labels: the template 'h.form & x.form' has the role 'x'"),
+        (
+            {"templates": ["h.fom"]},
+            "features.templates: the template 'h.fom' looks at the column 'fom'.*Did you mean "
+            "'form'",
+        ),
+        (
+            {"labels": ["h.form & x.form"]},
+            "features.labels: the template 'h.form & x.form' has the role 'x'",
+        ),
     ],
 )
 def test_errors(options, message):
@@ -523,7 +647,11 @@ def test_sampled_report(monkeypatch):
     trees = trees_of((40, 50, 45))
     trees = replace(trees, codes=np.arange(135 * 3, dtype=np.int32).reshape(135, 3))
     structure = structure_of(trees, ("arc",))
-    options = {"templates": ["h.form & m.form", "h.upos & m.form[1]"], "support": "all", "hash_bits": 14}
+    options = {
+        "templates": ["h.form & m.form", "h.upos & m.form[1]"],
+        "support": "all",
+        "hash_bits": 14,
+    }
     exact = HashedTemplates(**options).fit(trees, structure, gold_of(trees, structure)).note
     monkeypatch.setattr(collisions, "MOST", 2000)
     estimate = HashedTemplates(**options).fit(trees, structure, gold_of(trees, structure)).note

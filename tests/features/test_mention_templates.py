@@ -1,4 +1,6 @@
-"""Mention templates against a slow listing of the features of every part; gradients, support, states, refusals."""
+"""Mention templates against a slow listing of the features of every part; gradients, support,
+states, refusals.
+"""
 
 from itertools import product
 
@@ -19,11 +21,20 @@ from tests.random_documents import random_documents
 LISTS = {
     "new": ["bias", "m.a", "m.a & m.b"],
     "links": [
-        "bias", "m.a", "a.a", "m.a & a.b", "distance", "sentences", "same.text", "same.a & distance", "a.a & m.b & sentences",
-        "m.type & a.b", "a.a & a.b & distance & same.text",
+        "bias",
+        "m.a",
+        "a.a",
+        "m.a & a.b",
+        "distance",
+        "sentences",
+        "same.text",
+        "same.a & distance",
+        "a.a & m.b & sentences",
+        "m.type & a.b",
+        "a.a & a.b & distance & same.text",
     ],
     "joined": ["bias", "m.type", "m.type & a.type"],
-}  # fmt: skip
+}
 BINS = {"distances": (1, 2), "sentence_distances": (0, 1)}
 
 
@@ -35,7 +46,9 @@ def fitted(encoded, graph, **options):
 
 
 def features_of(encoded, i, m, a, lists=LISTS):
-    """Of a mention with an antecedent (None: it starts an entity) its features: frozen sets of atoms with their values."""
+    """Of a mention with an antecedent (None: it starts an entity) its features: frozen sets of
+    atoms with their values.
+    """
     first = int(encoded.offsets[i])
 
     def value(atom):
@@ -43,7 +56,12 @@ def features_of(encoded, i, m, a, lists=LISTS):
         if role == "distance":
             return int(np.searchsorted(BINS["distances"], m - a))
         if role == "sentences":
-            return int(np.searchsorted(BINS["sentence_distances"], encoded.sentences[first + m] - encoded.sentences[first + a]))
+            return int(
+                np.searchsorted(
+                    BINS["sentence_distances"],
+                    encoded.sentences[first + m] - encoded.sentences[first + a],
+                )
+            )
         if role == "same":
             own = encoded.compared[:, encoded.compared_columns.index(column)]
             return bool(own[first + m] >= 0 and own[first + m] == own[first + a])
@@ -59,10 +77,15 @@ def features_of(encoded, i, m, a, lists=LISTS):
 
 @pytest.mark.parametrize("mentions", [(3, 1, 5, 0, 4), (24,)])
 def test_scores_are_sums_over_distinct_features(mentions):
-    """Each feature has one weight: scores are those of the listing, for weights found by one feature after the other."""
+    """Each feature has one weight: scores are those of the listing, for weights found by one
+    feature after the other.
+    """
     encoded, graph = random_documents(2, mentions), Antecedent(7)
     features, structure = fitted(encoded, graph)
-    record, theta = features.record(encoded, structure), np.random.default_rng(0).normal(size=features.dimension)
+    record, theta = (
+        features.record(encoded, structure),
+        np.random.default_rng(0).normal(size=features.dimension),
+    )
     weight = {}
     for i in range(len(encoded)):
         n, at = int(encoded.offsets[i + 1] - encoded.offsets[i]), 0
@@ -100,11 +123,15 @@ class TestMentionTemplates(ScorerContract):
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 4.0])
 def test_loss_and_gradient_by_enumeration_of_antecedent_choices(beta):
-    """The latent loss of up to six mentions against a sum over all choices, and finite differences of the weights."""
+    """The latent loss of up to six mentions against a sum over all choices, and finite differences
+    of the weights.
+    """
     encoded, graph = random_documents(4, (1, 3, 6, 5)), Antecedent(4)
     loss = LossFamily(beta, 1.0, Coreference())
     scorer = MentionTemplates(hash_bits=10, **BINS, **LISTS)
-    problem = make_problem(encoded, graph, loss, registry.create("inference", {"name": "exact"}), scorer=scorer)
+    problem = make_problem(
+        encoded, graph, loss, registry.create("inference", {"name": "exact"}), scorer=scorer
+    )
     theta = 0.5 * random_weights(problem)
     gradient = np.zeros(problem.dimension)
     total = 0.0
@@ -120,13 +147,17 @@ def test_loss_and_gradient_by_enumeration_of_antecedent_choices(beta):
         augmented = beta * (vertices @ (s + p))
         total += (np.logaddexp.reduce(augmented) - np.logaddexp.reduce(augmented[allowed])) / beta
         r = np.exp(augmented - np.logaddexp.reduce(augmented)) @ vertices
-        r -= np.exp(augmented[allowed] - np.logaddexp.reduce(augmented[allowed])) @ vertices[allowed]
+        r -= (
+            np.exp(augmented[allowed] - np.logaddexp.reduce(augmented[allowed])) @ vertices[allowed]
+        )
         problem.scorer.kernels.accumulate(problem.examples.prepared[0], i, r, gradient)
     losses, found = problem.gradient(theta)
     assert losses == pytest.approx(total, rel=1e-12, abs=1e-9)
     np.testing.assert_allclose(found, gradient, atol=1e-9)
     direction, step = np.random.default_rng(1).normal(size=len(theta)), 1e-5
-    slope = (problem.losses(theta + step * direction) - problem.losses(theta - step * direction)) / (2 * step)
+    slope = (
+        problem.losses(theta + step * direction) - problem.losses(theta - step * direction)
+    ) / (2 * step)
     assert slope == pytest.approx(found @ direction, abs=1e-6)
 
 
@@ -149,7 +180,11 @@ def test_seen_features_are_those_of_allowed_outputs():
 def test_runs_name_the_weights_that_scores_read():
     encoded, graph = random_documents(2, (5, 12)), Antecedent(6)
     features, structure = fitted(encoded, graph, hash_bits=14)
-    record, scratch, theta = features.record(encoded, structure), features.scratch(encoded, structure), np.zeros(1 << 14)
+    record, scratch, theta = (
+        features.record(encoded, structure),
+        features.scratch(encoded, structure),
+        np.zeros(1 << 14),
+    )
     for i in range(len(encoded)):
         starts, widths = np.zeros(scratch.runs, np.int64), np.zeros(scratch.runs, np.int64)
         size = int(structure.parts[i + 1] - structure.parts[i])
@@ -168,12 +203,33 @@ def test_runs_name_the_weights_that_scores_read():
     ("options", "text"),
     [
         ({"hash_bits": 9}, r"features\.hash_bits=9 must be a whole number from 10 to 28\."),
-        ({"distances": [0]}, r"features\.distances=\[0\] must be fewer than 32 ascending whole numbers from 1, the upper"),
-        ({"sentence_distances": [2, 1]}, r"features\.sentence_distances=\[2, 1\] must be fewer than 32 ascending whole numbers"),
-        ({"new": ["a.head"]}, r"features\.new: the template 'a\.head' has the role 'a'\. There are: m"),
-        ({"new": ["distance"]}, r"features\.new: the template 'distance' has the atom 'distance', which is not of the form"),
-        ({"links": ["m.a[1]"]}, r"features\.links: the template 'm\.a\[1\]' has an offset, and mentions have no neighbours\."),
-        ({"links": ["m.a", "m.a"]}, r"features\.links: the template 'm\.a' is listed twice; leave one of them out\."),
+        (
+            {"distances": [0]},
+            r"features\.distances=\[0\] must be fewer than 32 ascending whole numbers from 1, "
+            r"the upper",
+        ),
+        (
+            {"sentence_distances": [2, 1]},
+            r"features\.sentence_distances=\[2, 1\] must be fewer than 32 ascending whole numbers",
+        ),
+        (
+            {"new": ["a.head"]},
+            r"features\.new: the template 'a\.head' has the role 'a'\. There are: m",
+        ),
+        (
+            {"new": ["distance"]},
+            r"features\.new: the template 'distance' has the atom 'distance', which is not of "
+            r"the form",
+        ),
+        (
+            {"links": ["m.a[1]"]},
+            r"features\.links: the template 'm\.a\[1\]' has an offset, and mentions have no "
+            r"neighbours\.",
+        ),
+        (
+            {"links": ["m.a", "m.a"]},
+            r"features\.links: the template 'm\.a' is listed twice; leave one of them out\.",
+        ),
     ],
 )
 def test_refusals(options, text):
@@ -183,9 +239,16 @@ def test_refusals(options, text):
 
 def test_columns_that_there_are_not():
     encoded, graph = random_documents(), Antecedent()
-    with pytest.raises(ConfigError, match=r"features\.new: the template 'm\.c' looks at the column 'c'"):
+    with pytest.raises(
+        ConfigError, match=r"features\.new: the template 'm\.c' looks at the column 'c'"
+    ):
         fitted(encoded, graph, new=["m.c"])
-    with pytest.raises(ConfigError, match=r"features\.links: the template 'same\.b' looks at the column 'b'"):
+    with pytest.raises(
+        ConfigError, match=r"features\.links: the template 'same\.b' looks at the column 'b'"
+    ):
         fitted(encoded, graph, links=["same.b"])
-    with pytest.raises(ConfigError, match="features=mention_templates are features of mentions and their antecedents, which"):
+    with pytest.raises(
+        ConfigError,
+        match="features=mention_templates are features of mentions and their antecedents, which",
+    ):
         MentionTemplates().fit(random_encoded(), None, None)

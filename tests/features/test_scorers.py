@@ -1,4 +1,6 @@
-"""The contract of scorers on the core's features; and any scorer where sparse features were: the same problem, the same steps."""
+"""The contract of scorers on the core's features; and any scorer where sparse features were: the
+same problem, the same steps.
+"""
 
 from math import inf
 
@@ -63,7 +65,9 @@ class TestAttributeRows(ScorerContract):
 class TestHashedTemplates(ScorerContract):
     @pytest.fixture
     def scorer(self):
-        return HashedTemplates(hash_bits=10, label_bits=4, templates=["h.form & m.form", "m.upos"], labels=["m.form"])
+        return HashedTemplates(
+            hash_bits=10, label_bits=4, templates=["h.form & m.form", "m.upos"], labels=["m.form"]
+        )
 
     @pytest.fixture
     def graph(self):
@@ -84,7 +88,15 @@ def pair(loss=None, graph=None, **options):
     """The same problem with sparse features, and with a scorer of which nothing is known."""
     encoded = random_encoded(3, (2, 1, 4, 3, 2, 5, 1), **options)
     return [
-        make_problem(encoded, graph or LinearChain(), loss or LossFamily(1.0, 0.5), Exact(), C=0.5, seed=2, scorer=one)
+        make_problem(
+            encoded,
+            graph or LinearChain(),
+            loss or LossFamily(1.0, 0.5),
+            Exact(),
+            C=0.5,
+            seed=2,
+            scorer=one,
+        )
         for one in (AttributeRows("all"), Plain())
     ]
 
@@ -106,7 +118,9 @@ def test_minibatch_learners_take_the_same_steps_with_any_scorer(make, average, w
     results = []
     for problem in pair(values=True):
         method = make(average)
-        state = method.init(problem, random_weights(problem, 4, 0.3) if warm else np.zeros(problem.dimension))
+        state = method.init(
+            problem, random_weights(problem, 4, 0.3) if warm else np.zeros(problem.dimension)
+        )
         for _ in range(3):
             state, report = method.step(problem, state)
         results.append((method.weights(state), report.loss))
@@ -135,15 +149,21 @@ def test_outputs_marginals_and_lists_are_the_same(graph):
         examples, kernels = problem.examples, predicting(problem.scorer, graph, Exact())
         lists = k_best(examples, kernels, weights, 3, thread)
         scores = np.concatenate([one.scores for one in lists])
-        tables = np.concatenate([one.ravel() for one in marginals(examples, kernels, weights, "label", thread)])
+        tables = np.concatenate(
+            [one.ravel() for one in marginals(examples, kernels, weights, "label", thread)]
+        )
         best = best_outputs(examples, kernels, weights, thread)
-        results.append((best.offsets, best.parts, best.values, scores, tables, problem.losses(weights)))
+        results.append(
+            (best.offsets, best.parts, best.values, scores, tables, problem.losses(weights))
+        )
     for one, other in zip(*results, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 def test_any_scorer_over_shards():
-    """A pass on shards, whose states are mixed, is that of sparse features if all shards count for all weights."""
+    """A pass on shards, whose states are mixed, is that of sparse features if all shards count for
+    all weights.
+    """
     from structopt.learning.mixing import Mixed
 
     def all_count(*arguments):
@@ -172,19 +192,25 @@ def test_a_checkpoint_knows_the_data_of_any_scorer():
     [
         (
             DualCoordinateAscent(),
-            "optimizer=dca needs scores that are linear in the weights, with sparse columns, and those of features=Plain are any "
-            "function of them. Take one that needs their gradients alone: adadelta, adagrad, lbfgs, sgd.",
+            "optimizer=dca needs scores that are linear in the weights, with sparse columns, and "
+            "those of features=Plain are any "
+            "function of them. Take one that needs their gradients alone: adadelta, adagrad, "
+            "lbfgs, sgd.",
         ),
         (
             AdaGrad(certificate=True),
-            "optimizer.certificate=true needs scores that are linear in the weights, with sparse columns, and those of "
-            "features=Plain are any function of them, so that nothing bounds the least objective. Leave optimizer.certificate "
+            "optimizer.certificate=true needs scores that are linear in the weights, with sparse "
+            "columns, and those of "
+            "features=Plain are any function of them, so that nothing bounds the least "
+            "objective. Leave optimizer.certificate "
             "out.",
         ),
         (
             LBFGS(tolerance=1e-3),
-            "optimizer.tolerance needs scores that are linear in the weights, with sparse columns, and those of features=Plain "
-            "are any function of them, so that nothing bounds the least objective. Leave optimizer.tolerance out.",
+            "optimizer.tolerance needs scores that are linear in the weights, with sparse "
+            "columns, and those of features=Plain "
+            "are any function of them, so that nothing bounds the least objective. Leave "
+            "optimizer.tolerance out.",
         ),
     ],
 )
@@ -203,14 +229,19 @@ def test_optimizers_that_do_not(optimizer):
 def test_a_driver_that_needs_kernels_says_so():
     problem = pair()[1]
     method = DualCoordinateAscent()
-    with pytest.raises(NotImplementedError, match="these features have no kernels for visits of single instances"):
+    with pytest.raises(
+        NotImplementedError, match="these features have no kernels for visits of single instances"
+    ):
         method.step(problem, method.init(problem, np.zeros(problem.dimension)))
 
 
 def test_scores_of_another_length_are_refused():
     problem = pair()[1]
     problem.scorer.scores = lambda *_: np.zeros(3)
-    with pytest.raises(ConfigError, match=r"features=Plain gave scores of shape \(3,\), where \(\d+,\) was asked for"):
+    with pytest.raises(
+        ConfigError,
+        match=r"features=Plain gave scores of shape \(3,\), where \(\d+,\) was asked for",
+    ):
         problem.losses(np.zeros(problem.dimension))
 
 
@@ -221,6 +252,8 @@ def test_weights_without_names_are_not_carried_over():
 
 def test_models_of_the_first_version_load():
     """Their layouts call the name ``block``."""
-    layout, arrays = make_problem(random_encoded(), LinearChain(), LossFamily(), Exact()).scorer.state()
+    layout, arrays = make_problem(
+        random_encoded(), LinearChain(), LossFamily(), Exact()
+    ).scorer.state()
     restored = scoring.restored({"block": "attribute_rows", **layout}, arrays)
     assert scoring.stored(restored)[0] == {"name": "attribute_rows", **layout}

@@ -7,7 +7,9 @@ import pytest
 
 @pytest.fixture
 def make(request, tmp_path):
-    """Writes a file, gzip if it is named so; its name is FILE of the test's module unless another is given."""
+    """Writes a file, gzip if it is named so; its name is FILE of the test's module unless another
+    is given.
+    """
     default = getattr(request.module, "FILE", "data.txt")
 
     def make(content, name=default):

@@ -26,7 +26,9 @@ ROWS = "Ann NNP B-NP B-PER\nslept VBD B-VP O\n\nOslo NNP B-NP B-LOC\n"
 def cut(digits: str, rows: str = ROWS) -> str:
     """Some columns of the rows."""
     keep = [int(digit) for digit in digits]
-    return "\n".join(" ".join(line.split()[k] for k in keep) if line else "" for line in rows.split("\n"))
+    return "\n".join(
+        " ".join(line.split()[k] for k in keep) if line else "" for line in rows.split("\n")
+    )
 
 
 def fitted(path: Path, **options: Any) -> SequenceLabelling:
@@ -43,10 +45,24 @@ def templates(task: SequenceLabelling, name: str = "label") -> list[str]:
 @pytest.mark.parametrize(
     ("columns", "text"),
     [
-        ({"word": 0, "pos": 0, "tag": 1}, "'word' and 'pos' are both column 0: .* as in 'task.columns={word: 0, tag: 1}'"),
-        ({"word": 0, "tag": -1, "chunk": -1}, "'tag' and 'chunk' are both column -1: .* as in 'task.columns={word: 0, tag: -1}'"),
-        ({"word": 0, "tag": 0}, "'word' and 'tag' are both column 0: give each a column of its own, or leave one out\\."),
-        ({"word": 0}, "task.columns needs 'tag' and at least one other column. Type all of them, such as 'task.columns={"),
+        (
+            {"word": 0, "pos": 0, "tag": 1},
+            "'word' and 'pos' are both column 0: .* as in 'task.columns={word: 0, tag: 1}'",
+        ),
+        (
+            {"word": 0, "tag": -1, "chunk": -1},
+            "'tag' and 'chunk' are both column -1: .* as in 'task.columns={word: 0, tag: -1}'",
+        ),
+        (
+            {"word": 0, "tag": 0},
+            "'word' and 'tag' are both column 0: give each a column of its own, or leave one "
+            "out\\.",
+        ),
+        (
+            {"word": 0},
+            "task.columns needs 'tag' and at least one other column. Type all of them, such as "
+            "'task.columns={",
+        ),
         ({}, "task.columns needs 'tag'"),
     ],
 )
@@ -56,25 +72,36 @@ def test_typed_columns_that_are_refused(columns: dict[str, int], text: str) -> N
 
 
 def test_the_label_is_no_feature(make: Any) -> None:
-    """Counted from the end, the label is the column that another name has: refused, with what to type."""
+    """Counted from the end, the label is the column that another name has: refused, with what to
+    type.
+    """
     path = make("\n" + cut("013"))
     with pytest.raises(DataError) as error:
         fitted(path, columns={"word": 0, "pos": 1, "chunk": 2, "tag": -1})
     assert str(error.value) == (
-        f"{path}:2: this line has 3 columns, so that 'chunk' (2) and 'tag' (-1) are one column: give each a column of its own, "
+        f"{path}:2: this line has 3 columns, so that 'chunk' (2) and 'tag' (-1) are one column: "
+        "give each a column of its own, "
         "or leave one out: 'task.columns={word: 0, pos: 1, tag: -1}'."
     )
-    with pytest.raises(ConfigError, match="template 'tag': unknown column 'tag'; the columns are word, pos"):
+    with pytest.raises(
+        ConfigError, match="template 'tag': unknown column 'tag'; the columns are word, pos"
+    ):
         fitted(path, features={"templates": ["tag"]})
 
 
 def test_a_shorter_file_moves_no_column_onto_another(make: Any) -> None:
-    """Of unlabelled input, a feature that is counted from the end is absent where another one stands; the label is as before."""
+    """Of unlabelled input, a feature that is counted from the end is absent where another one
+    stands; the label is as before.
+    """
     path = make("a X\n")
     numbers = {"word": 0, "pos": 1, "chunk": -1, "tag": -2}
-    columns_read = conll_reader.read(path, numbers, optional=("pos", "chunk", "tag"), shared=("tag",))
+    columns_read = conll_reader.read(
+        path, numbers, optional=("pos", "chunk", "tag"), shared=("tag",)
+    )
     assert columns_read.numbers == {"word": 0, "pos": 1}
-    columns_read = conll_reader.read(path, {"word": 0, "pos": 1, "tag": -1}, optional=("pos", "tag"), shared=("tag",))
+    columns_read = conll_reader.read(
+        path, {"word": 0, "pos": 1, "tag": -1}, optional=("pos", "tag"), shared=("tag",)
+    )
     assert columns_read.numbers == {"word": 0, "pos": 1, "tag": 1}
 
 
@@ -82,7 +109,11 @@ def test_a_shorter_file_moves_no_column_onto_another(make: Any) -> None:
 def test_trees_read_no_answer_as_a_feature(layout: Any) -> None:
     answers = [layout.numbers[name] for name in ("head", "deprel") if name in layout.numbers]
     assert len(set(answers)) == len(answers)
-    assert all(number not in answers for name, number in layout.numbers.items() if name not in ("head", "deprel"))
+    assert all(
+        number not in answers
+        for name, number in layout.numbers.items()
+        if name not in ("head", "deprel")
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,18 +125,26 @@ def test_trees_read_no_answer_as_a_feature(layout: Any) -> None:
     ],
 )
 def test_columns_are_found(
-    make: Any, caplog: pytest.LogCaptureFixture, digits: str, columns: dict[str, int], left: list[str]
+    make: Any,
+    caplog: pytest.LogCaptureFixture,
+    digits: str,
+    columns: dict[str, int],
+    left: list[str],
 ) -> None:
     path = make(cut(digits))
     task = fitted(path, train=str(path))
     assert (task.columns, templates(task)) == (tuple(columns)[:-1], left)
-    assert SequenceLabelling(train=str(path), layouts=NER).columns == task.columns  # before it is read
+    # before it is read
+    assert SequenceLabelling(train=str(path), layouts=NER).columns == task.columns
     first, *rest = [record.getMessage() for record in caplog.records]
     shown = ", ".join(f"{name}: {number}" for name, number in columns.items())
     assert first == f"{path}: {len(columns)} columns, read as {{{shown}}}."
     if digits == "03":
         names = "'pos[-1..1]', 'chunk & word'"
-        assert rest == [f"features.templates: there is no column pos or chunk, so these templates are left out: {names}."]
+        assert rest == [
+            "features.templates: there is no column pos or chunk, so these templates are left "
+            f"out: {names}."
+        ]
     values, arrays = task.state()
     other = SequenceLabelling(layouts=NER)
     other.restore(json.loads(json.dumps(values)), arrays)
@@ -120,15 +159,20 @@ def test_columns_are_found(
     [
         (
             "\na b c d e\n",
-            ":2: this line has 5 columns, but layouts are known for 2 (word tag), 3 (word pos tag), 4 (word pos chunk "
-            "tag): type it, such as 'task.columns={word: 0, pos: 1, tag: 4}', or set task.separator.",
+            ":2: this line has 5 columns, but layouts are known for 2 (word tag), 3 (word pos "
+            "tag), 4 (word pos chunk "
+            "tag): type it, such as 'task.columns={word: 0, pos: 1, tag: 4}', or set "
+            "task.separator.",
         ),
         ("a\n", ":1: this line has 1 column, but .*: check the file, or set task.separator."),
     ],
 )
 def test_other_widths_are_asked_for(make: Any, text: str, message: str) -> None:
     path = make(text)
-    for ask in (lambda: fitted(path), lambda: SequenceLabelling(train=str(path), layouts=NER).columns):
+    for ask in (
+        lambda: fitted(path),
+        lambda: SequenceLabelling(train=str(path), layouts=NER).columns,
+    ):
         with pytest.raises(DataError) as error:
             ask()
         start, _, end = message.partition(".*")
@@ -139,7 +183,8 @@ def test_what_is_typed_wins(make: Any, caplog: pytest.LogCaptureFixture) -> None
     task = fitted(make(ROWS), columns={"word": 0, "tag": 3})
     assert (task.columns, templates(task)) == (("word",), ["bias", "word"])
     assert not any("read as" in record.getMessage() for record in caplog.records)
-    assert task.read(make("Bo x y B-PER z\n", "dev.txt")).cells["tag"] == ["B-PER"]  # of any width that has these columns
+    # of any width that has these columns
+    assert task.read(make("Bo x y B-PER z\n", "dev.txt")).cells["tag"] == ["B-PER"]
 
 
 def test_labelled_files_are_as_wide_as_the_training_file(make: Any) -> None:
@@ -147,7 +192,8 @@ def test_labelled_files_are_as_wide_as_the_training_file(make: Any) -> None:
     with pytest.raises(DataError) as error:
         task.read(dev)
     assert str(error.value) == (
-        f"{dev}:1: this line has 3 columns, but the training file has 4, read as {{word: 0, pos: 1, chunk: 2, tag: 3}}: give "
+        f"{dev}:1: this line has 3 columns, but the training file has 4, read as {{word: 0, pos: "
+        f"1, chunk: 2, tag: 3}}: give "
         "labelled files the columns of the training file."
     )
 
@@ -156,14 +202,39 @@ def test_labelled_files_are_as_wide_as_the_training_file(make: Any) -> None:
     ("digits", "cells", "with_tags", "note"),
     [
         ("0123", {"word", "pos", "chunk"}, True, ""),
-        ("012", {"word", "pos", "chunk"}, False, "3 columns, but the training file has 4; read as {word: 0, pos: 1, chunk: 2}"),
-        ("01", {"word", "pos"}, False, "2 columns, but the training file has 4; read as {word: 0, pos: 1}, without labels."),
-        ("0", {"word"}, False, "1 column, but the training file has 4; read as {word: 0}, without labels."),
-        ("01233", {"word", "pos", "chunk"}, True, "5 columns, but the training file has 4; read as {word: 0, pos: 1, chunk: 2}."),
+        (
+            "012",
+            {"word", "pos", "chunk"},
+            False,
+            "3 columns, but the training file has 4; read as {word: 0, pos: 1, chunk: 2}",
+        ),
+        (
+            "01",
+            {"word", "pos"},
+            False,
+            "2 columns, but the training file has 4; read as {word: 0, pos: 1}, without labels.",
+        ),
+        (
+            "0",
+            {"word"},
+            False,
+            "1 column, but the training file has 4; read as {word: 0}, without labels.",
+        ),
+        (
+            "01233",
+            {"word", "pos", "chunk"},
+            True,
+            "5 columns, but the training file has 4; read as {word: 0, pos: 1, chunk: 2}.",
+        ),
     ],
 )
 def test_files_to_predict(
-    make: Any, caplog: pytest.LogCaptureFixture, digits: str, cells: set[str], with_tags: bool, note: str
+    make: Any,
+    caplog: pytest.LogCaptureFixture,
+    digits: str,
+    cells: set[str],
+    with_tags: bool,
+    note: str,
 ) -> None:
     task, path = fitted(make(ROWS)), make(cut(digits), "new.txt")
     caplog.clear()
@@ -172,21 +243,37 @@ def test_files_to_predict(
     assert task.given_labels(corpus) == (["B-PER", "O", "B-LOC"] if with_tags else None)
     assert task.encode(corpus).gold is None
     messages = [record.getMessage() for record in caplog.records]
-    assert [message.startswith(f"{path}: {note}") for message in messages] == ([True] if note else [])
+    assert [message.startswith(f"{path}: {note}") for message in messages] == (
+        [True] if note else []
+    )
 
 
 @pytest.mark.parametrize("columns", [None, {"word": 0, "pos": 1, "chunk": 2, "tag": -1}])
 @pytest.mark.parametrize(("digits", "name", "number"), [("013", "chunk", 2), ("03", "pos", 1)])
-def test_labels_are_not_predicted_from(make: Any, columns: Any, digits: str, name: str, number: int) -> None:
-    """A file of words and labels, of other columns than the training file, is not taken for one without labels."""
+def test_labels_are_not_predicted_from(
+    make: Any, columns: Any, digits: str, name: str, number: int
+) -> None:
+    """A file of words and labels, of other columns than the training file, is not taken for one
+    without labels.
+    """
     features = {"templates": ["bias", "word", "pos", "chunk"]}
-    task, path = fitted(make(ROWS), columns=columns, features=features), make("\n" + cut(digits), "new.txt")
+    task, path = (
+        fitted(make(ROWS), columns=columns, features=features),
+        make("\n" + cut(digits), "new.txt"),
+    )
     with pytest.raises(DataError) as error:
         task.read(path, labelled=False)
-    text = f"'B-PER' is a label, but stands in column {number}, which would be read as '{name}': give all columns"
+    text = (
+        f"'B-PER' is a label, but stands in column {number}, which would be read as '{name}': "
+        "give all columns"
+    )
     assert str(error.value) == f"{path}:2: {text} (word, pos, chunk, tag), or leave the labels out."
-    with pytest.raises(DataError, match=f"<memory>:2: 'B-PER' is a label, but stands in column {number}"):
-        task.corpus([[("a", "NNP", "B-NP")[:number + 1]], [tuple(cut(digits).split("\n")[0].split())]])
+    with pytest.raises(
+        DataError, match=f"<memory>:2: 'B-PER' is a label, but stands in column {number}"
+    ):
+        task.corpus(
+            [[("a", "NNP", "B-NP")[: number + 1]], [tuple(cut(digits).split("\n")[0].split())]]
+        )
 
 
 def test_templates_on_transitions(make: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -196,7 +283,8 @@ def test_templates_on_transitions(make: Any, caplog: pytest.LogCaptureFixture) -
     task = fitted(path, features={"templates": ["word"], "transitions": ["pos"]})
     assert "transition" not in task.encode(task.read(path)).tables
     assert caplog.records[-1].getMessage() == (
-        "features.transitions: there is no column pos or chunk, so these templates are left out: 'pos'; none is left, so that "
+        "features.transitions: there is no column pos or chunk, so these templates are left out: "
+        "'pos'; none is left, so that "
         "transitions have no features."
     )
 
@@ -204,7 +292,11 @@ def test_templates_on_transitions(make: Any, caplog: pytest.LogCaptureFixture) -
 @pytest.mark.parametrize(
     ("lines", "text"),
     [
-        (["pos"], "pos or chunk: 'pos'. Columns: word; type templates on these, such as 'features.templates=\\[word\\]'"),
+        (
+            ["pos"],
+            "pos or chunk: 'pos'. Columns: word; type templates on these, such as "
+            "'features.templates=\\[word\\]'",
+        ),
         (["word", "pso"], "template 'pso': unknown column 'pso'; the columns are word"),
     ],
 )
@@ -215,17 +307,27 @@ def test_templates_that_are_refused(make: Any, lines: list[str], text: str) -> N
 
 def test_word_lists_of_templates_that_are_left_out(make: Any, tmp_path: Path) -> None:
     (tmp_path / "tags.txt").write_text("NNP\n")
-    features = {"templates": ["word", "list(pos, tags)"], "lists": {"tags": str(tmp_path / "tags.txt")}}
+    features = {
+        "templates": ["word", "list(pos, tags)"],
+        "lists": {"tags": str(tmp_path / "tags.txt")},
+    }
     assert templates(fitted(make(cut("03")), features=features)) == ["word"]
 
 
 @pytest.mark.parametrize(
     ("lines", "text"),
     [
-        (["word"], "task.layouts: 'word' is no layout: name the columns from left to right, each once, one of them tag"),
+        (
+            ["word"],
+            "task.layouts: 'word' is no layout: name the columns from left to right, each once, "
+            "one of them tag",
+        ),
         (["word word tag"], "is no layout"),
         (["_ tag"], "is no layout"),
-        (["word tag", "form tag"], "task.layouts: 'word tag' and 'form tag' both have 2 columns: keep one of them."),
+        (
+            ["word tag", "form tag"],
+            "task.layouts: 'word tag' and 'form tag' both have 2 columns: keep one of them.",
+        ),
     ],
 )
 def test_layouts_that_are_refused(lines: list[str], text: str) -> None:

@@ -10,7 +10,9 @@ import pytest
 from structopt.errors import ConfigError, DataError
 from structopt.formats.conll_reader import convert_tags, read
 
-TEXT = "-DOCSTART- -X- O\n\nEU NNP I-ORG\nrejects VBZ O\n\n  \t\n-DOCSTART- -X- O\nPeter NNP I-PER\n"
+TEXT = (
+    "-DOCSTART- -X- O\n\nEU NNP I-ORG\nrejects VBZ O\n\n  \t\n-DOCSTART- -X- O\nPeter NNP I-PER\n"
+)
 
 
 def message(error):
@@ -51,7 +53,9 @@ def test_only_ascii_white_space_parts_cells(make):
 
 
 def test_separator_keeps_spaces_and_empty_cells(make):
-    columns = read(make("New York\t\tB\n\t\nx\ty\tO\n"), {"word": 0, "pos": 1, "tag": 2}, separator="\t")
+    columns = read(
+        make("New York\t\tB\n\t\nx\ty\tO\n"), {"word": 0, "pos": 1, "tag": 2}, separator="\t"
+    )
     assert columns.cells == {"word": ["New York", "x"], "pos": ["", "y"], "tag": ["B", "O"]}
     assert columns.offsets.tolist() == [0, 1, 2]
 
@@ -71,18 +75,34 @@ def test_optional_column_may_be_absent(make, line, present, number):
 
 
 def test_encoding(make):
-    assert read(make("café X\n".encode("latin-1")), {"word": 0}, encoding="latin-1").cells["word"] == ["café"]
+    assert read(make("café X\n".encode("latin-1")), {"word": 0}, encoding="latin-1").cells[
+        "word"
+    ] == ["café"]
 
 
 @pytest.mark.parametrize(
     ("content", "where", "text"),
     [
-        ("a b c\na b\n", ":2", "this line has 2 columns, but the first token line (1) has 3: give every token line the same"),
+        (
+            "a b c\na b\n",
+            ":2",
+            "this line has 2 columns, but the first token line (1) has 3: give every token line "
+            "the same",
+        ),
         ("", "", "the file is empty: check the path"),
         ("\n \n", "", "the file is empty: check the path"),
         ("-DOCSTART- X\n\n", "", "the file has no sentences: check the path"),
-        (b"a b c\n\nx \xe9t c\n", ":3", "the bytes e9 are not utf8 (invalid continuation byte): set task.encoding"),
-        ("\na b\n", ":2", "there is no column 2 for 'ner': this line has 2 columns, numbered 0 to 1 (or -2 to -1); set its"),
+        (
+            b"a b c\n\nx \xe9t c\n",
+            ":3",
+            "the bytes e9 are not utf8 (invalid continuation byte): set task.encoding",
+        ),
+        (
+            "\na b\n",
+            ":2",
+            "there is no column 2 for 'ner': this line has 2 columns, numbered 0 to 1 (or -2 to "
+            "-1); set its",
+        ),
     ],
 )
 def test_bad_content(make, content, where, text):
@@ -103,7 +123,9 @@ def test_missing_file_and_directory(tmp_path):
     with pytest.raises(DataError, match="there is no file in this folder: check the path"):
         read(tmp_path, {"word": 0})
     (tmp_path / "file").write_text("a X\n")
-    with pytest.raises(DataError, match=r"the file cannot be read \(Not a directory\): check the path"):
+    with pytest.raises(
+        DataError, match=r"the file cannot be read \(Not a directory\): check the path"
+    ):
         read(tmp_path / "file" / "x", {"word": 0})
 
 
@@ -121,11 +143,15 @@ def test_damaged_gzip(make):
 
 def test_bad_settings(make):
     path = make(TEXT)
-    with pytest.raises(ConfigError, match="limit=0 reads no sentence: give a number of sentences from 1 on"):
+    with pytest.raises(
+        ConfigError, match="limit=0 reads no sentence: give a number of sentences from 1 on"
+    ):
         read(path, {"word": 0}, limit=0)
     with pytest.raises(ConfigError, match="the separator is empty"):
         read(path, {"word": 0}, separator="")
-    with pytest.raises(ConfigError, match="task.encoding='latin1x' is not an encoding Python knows"):
+    with pytest.raises(
+        ConfigError, match="task.encoding='latin1x' is not an encoding Python knows"
+    ):
         read(path, {"word": 0}, encoding="latin1x")
 
 
@@ -138,7 +164,9 @@ def test_a_bad_tag_is_reported_with_its_line(make):
     path = make("a I-A\n\nb O\nc Q-PER\n")
     with pytest.raises(DataError) as error:
         convert_tags(read(path, {"tag": 1}), "tag", "iob1", "iob2")
-    assert message(error).startswith(f"{path}:4: tag 'Q-PER' is neither O nor begins with one of B-, I- as iob1 asks")
+    assert message(error).startswith(
+        f"{path}:4: tag 'Q-PER' is neither O nor begins with one of B-, I- as iob1 asks"
+    )
 
 
 @pytest.mark.skipif("STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set")

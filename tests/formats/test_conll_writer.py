@@ -7,7 +7,9 @@ import pytest
 from structopt.errors import DataError
 from structopt.formats.conll_writer import write
 
-TEXT = "-DOCSTART- -X- O\n\nEU NNP I-ORG\nrejects VBZ O\n\n  \t\n-DOCSTART- -X- O\nPeter NNP I-PER\n"
+TEXT = (
+    "-DOCSTART- -X- O\n\nEU NNP I-ORG\nrejects VBZ O\n\n  \t\n-DOCSTART- -X- O\nPeter NNP I-PER\n"
+)
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out.gz"])
@@ -33,8 +35,15 @@ def test_write_to_the_source_itself(make):
 @pytest.mark.parametrize(
     ("added", "text"),
     [
-        ([[["x"]]], r"data.txt: the file has 2 sentences, but the predictions 1: has the file changed"),
-        ([[["x"]], [["x"]]], r"data.txt:3: the sentence that begins here has 2 tokens, but its prediction 1: has the file"),
+        (
+            [[["x"]]],
+            r"data.txt: the file has 2 sentences, but the predictions 1: has the file changed",
+        ),
+        (
+            [[["x"]], [["x"]]],
+            r"data.txt:3: the sentence that begins here has 2 tokens, but its prediction 1: has "
+            r"the file",
+        ),
     ],
 )
 def test_write_checks_counts_and_leaves_nothing(make, tmp_path, added, text):
@@ -45,9 +54,14 @@ def test_write_checks_counts_and_leaves_nothing(make, tmp_path, added, text):
 
 def test_write_failures(make, tmp_path, monkeypatch):
     source = make("a X\n")
-    with pytest.raises(DataError, match=r"the file cannot be written \(No such file or directory\): choose a folder"):
+    with pytest.raises(
+        DataError,
+        match=r"the file cannot be written \(No such file or directory\): choose a folder",
+    ):
         write(source, tmp_path / "no" / "out", [[["x"]]])
-    with pytest.raises(DataError, match=r"out:1: 'é' cannot be written as ascii: set task.encoding=utf8"):
+    with pytest.raises(
+        DataError, match=r"out:1: 'é' cannot be written as ascii: set task.encoding=utf8"
+    ):
         write(source, tmp_path / "out", [[["é"]]], encoding="ascii")
 
     def full(*_):

@@ -13,7 +13,10 @@ from structopt.formats.crfsuite import read, write
 
 def rows(sentences):
     bounds = sentences.attribute_offsets
-    return [[sentences.attributes[i] for i in sentences.ids[a:b]] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [
+        [sentences.attributes[i] for i in sentences.ids[a:b]]
+        for a, b in zip(bounds, bounds[1:], strict=False)
+    ]
 
 
 @pytest.mark.parametrize("name", ["data.txt", "data.gz"])
@@ -29,7 +32,12 @@ def test_reads_tokens_attributes_and_lines(make, name):
     assert sentences.labels == ["B", "O", "O"]
     assert sentences.lines.tolist() == [2, 3, 6]
     assert sentences.ids.dtype == np.int32
-    assert sentences.offsets.dtype == sentences.attribute_offsets.dtype == sentences.lines.dtype == np.int64
+    assert (
+        sentences.offsets.dtype
+        == sentences.attribute_offsets.dtype
+        == sentences.lines.dtype
+        == np.int64
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,7 +56,11 @@ def test_reads_tokens_attributes_and_lines(make, name):
 def test_escapes_and_values(make, field, name, value):
     sentences = read(make(f"O\tbias\t{field}\tlast\n"))
     assert sentences.attributes == ["bias", name, "last"]
-    assert (sentences.values.tolist() if sentences.values is not None else [1, 1, 1]) == [1, value, 1]
+    assert (sentences.values.tolist() if sentences.values is not None else [1, 1, 1]) == [
+        1,
+        value,
+        1,
+    ]
 
 
 def test_an_escaped_name_is_the_plain_name(make):
@@ -63,7 +75,9 @@ def test_values_that_are_all_one_are_left_out(make):
 
 def test_a_line_of_many_attributes_of_all_lengths(make):
     names = ["x" * (n % 40) + ("" if n % 3 else ":") + "y" * (n % 11) + str(n) for n in range(200)]
-    fields = [name.replace(":", "\\:") + (f":{n}" if n % 4 == 0 else "") for n, name in enumerate(names)]
+    fields = [
+        name.replace(":", "\\:") + (f":{n}" if n % 4 == 0 else "") for n, name in enumerate(names)
+    ]
     lines = ["\t".join(["O", *fields]), "\t".join(["O", *reversed(fields)])]
     found = read(make("\n".join(lines)))
     ids, bounds = found.ids.tolist(), found.attribute_offsets.tolist()
@@ -85,7 +99,11 @@ def test_label_only_and_empty_fields(make):
 
 def test_windows_line_ends_and_last_line_without_end(make):
     sentences = read(make("O\ta\r\n\r\nB\tb"))
-    assert (sentences.labels, rows(sentences), sentences.offsets.tolist()) == (["O", "B"], [["a"], ["b"]], [0, 1, 2])
+    assert (sentences.labels, rows(sentences), sentences.offsets.tolist()) == (
+        ["O", "B"],
+        [["a"], ["b"]],
+        [0, 1, 2],
+    )
 
 
 def test_spaces_belong_to_names(make):
@@ -102,15 +120,32 @@ def test_limit(make):
 @pytest.mark.parametrize(
     ("content", "where", "text"),
     [
-        ("O\ta\nO\tw=::\n", ":2", r"the value ':' of attribute 'w=' is not a finite number: write attribute:number"),
+        (
+            "O\ta\nO\tw=::\n",
+            ":2",
+            r"the value ':' of attribute 'w=' is not a finite number: write attribute:number",
+        ),
         ("O\ta:\n", ":1", "the value '' of attribute 'a' is not a finite number"),
         ("O\ta:nan\n", ":1", "the value 'nan' of attribute 'a' is not a finite number"),
-        ("O\ta:x\n", ":1", r"the value 'x' of attribute 'a' is not a finite number: write attribute:number, and a colon that"),
+        (
+            "O\ta:x\n",
+            ":1",
+            r"the value 'x' of attribute 'a' is not a finite number: write attribute:number, and "
+            r"a colon that",
+        ),
         ("\ta\n", ":1", "the line begins with a tab, so it has no label"),
-        ("@weight:2\nO\ta\n", ":1", "instance weights (@weight) are not supported: remove the line"),
+        (
+            "@weight:2\nO\ta\n",
+            ":1",
+            "instance weights (@weight) are not supported: remove the line",
+        ),
         ("", "", "the file is empty"),
         ("\n\t\n", "", "the file is empty"),
-        (b"O\ta\nO\t\xff\n", ":2", "the bytes ff are not utf8 (invalid start byte): set task.encoding"),
+        (
+            b"O\ta\nO\t\xff\n",
+            ":2",
+            "the bytes ff are not utf8 (invalid start byte): set task.encoding",
+        ),
     ],
 )
 def test_bad_content(make, content, where, text):
@@ -121,7 +156,9 @@ def test_bad_content(make, content, where, text):
 
 
 def expected(text):
-    """The same by Python's own functions: labels, attributes with values, and lines of the tokens of every sentence."""
+    """The same by Python's own functions: labels, attributes with values, and lines of the tokens
+    of every sentence.
+    """
     unescape = re.compile(r"\\([:\\])")
     sentences = [[]]
     for number, line in enumerate(text.split("\n"), 1):
@@ -129,7 +166,11 @@ def expected(text):
             sentences.append([])
             continue
         label, *fields = line.split("\t")
-        matches = [re.fullmatch(r"((?:\\.|[^:\\]|\\$)*)(?::(.*))?", field, re.DOTALL) for field in fields if field]
+        matches = [
+            re.fullmatch(r"((?:\\.|[^:\\]|\\$)*)(?::(.*))?", field, re.DOTALL)
+            for field in fields
+            if field
+        ]
         found = [(unescape.sub(r"\1", match[1]), float(match[2] or 1)) for match in matches]
         sentences[-1].append((unescape.sub(r"\1", label), found, number))
     return [sentence for sentence in sentences if sentence]
@@ -138,7 +179,10 @@ def expected(text):
 def as_lists(corpus):
     """A corpus in the form of `expected`."""
     values = np.ones(len(corpus.ids)) if corpus.values is None else corpus.values
-    pairs = [(corpus.attributes[i], value) for i, value in zip(corpus.ids.tolist(), values.tolist(), strict=True)]
+    pairs = [
+        (corpus.attributes[i], value)
+        for i, value in zip(corpus.ids.tolist(), values.tolist(), strict=True)
+    ]
     ends, lines = corpus.attribute_offsets.tolist(), corpus.lines.tolist()
     tokens = [(corpus.labels[k], pairs[ends[k] : ends[k + 1]], lines[k]) for k in range(len(lines))]
     bounds = corpus.offsets.tolist()
@@ -150,10 +194,15 @@ BLANK = ["", "", "", " ", "\t\x1c", "\u3000", "\xa0\t "]
 
 
 def random_line(generator):
-    """A line between sentences, or one of a token whose attributes may be empty, escaped, or have values."""
+    """A line between sentences, or one of a token whose attributes may be empty, escaped, or have
+    values.
+    """
     if generator.random() < 0.2:
         return generator.choice(BLANK)
-    fields = ["".join(generator.choices(ATOMS, k=generator.randrange(4))) for _ in range(generator.randrange(6))]
+    fields = [
+        "".join(generator.choices(ATOMS, k=generator.randrange(4)))
+        for _ in range(generator.randrange(6))
+    ]
     values = generator.choices(["", "\\", ":1", ":2.5"], k=len(fields))
     label = "".join(generator.choices([*ATOMS, ":"], k=generator.randint(1, 3)))
     return "\t".join([label, *map(str.__add__, fields, values)])
@@ -162,7 +211,9 @@ def random_line(generator):
 @pytest.mark.parametrize("seed", range(40))
 def test_reads_what_python_s_functions_read(make, seed):
     generator = random.Random(seed)
-    text = "\n".join(["O\tfirst", *(random_line(generator) for _ in range(generator.choice([3, 30, 1000])))])
+    text = "\n".join(
+        ["O\tfirst", *(random_line(generator) for _ in range(generator.choice([3, 30, 1000])))]
+    )
     assert as_lists(read(make(text))) == expected(text)
 
 
@@ -181,7 +232,11 @@ def test_many_labels_without_attributes_are_found_again(make):
 
 def test_lines_of_wide_white_space_end_sentences(make):
     corpus = read(make("O\ta\u3000b\n\u3000 \x85\nO\tc\xa0\n\n\xa0\t\nO\td\n"))
-    assert (corpus.attributes, corpus.lines.tolist(), len(corpus)) == (["a\u3000b", "c\xa0", "d"], [1, 3, 6], 3)
+    assert (corpus.attributes, corpus.lines.tolist(), len(corpus)) == (
+        ["a\u3000b", "c\xa0", "d"],
+        [1, 3, 6],
+        3,
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,13 +269,20 @@ def test_missing_directory_and_truncated(make, tmp_path):
 def test_write_puts_labels_and_predictions_side_by_side(make, tmp_path, name):
     write(make("O\ta\nB\n\n\nO\tb:2\n"), tmp_path / name, [[["X"], ["Y"]], [["Z", "0.5"]]])
     data = (tmp_path / name).read_bytes()
-    assert (gzip.decompress(data) if name.endswith(".gz") else data) == b"O\tX\nB\tY\n\nO\tZ\t0.5\n\n"
+    assert (
+        gzip.decompress(data) if name.endswith(".gz") else data
+    ) == b"O\tX\nB\tY\n\nO\tZ\t0.5\n\n"
 
 
 def test_write_checks_counts(make, tmp_path):
     source = make("O\ta\n\nO\tb\n")
-    with pytest.raises(DataError, match="the file has 2 sentences, but the predictions 1: has the file changed"):
+    with pytest.raises(
+        DataError, match="the file has 2 sentences, but the predictions 1: has the file changed"
+    ):
         write(source, tmp_path / "out", [[["X"]]])
-    with pytest.raises(DataError, match=r"data.txt:3: the sentence that begins here has 1 tokens, but its prediction 2"):
+    with pytest.raises(
+        DataError,
+        match=r"data.txt:3: the sentence that begins here has 1 tokens, but its prediction 2",
+    ):
         write(source, tmp_path / "out", [[["X"]], [["X"], ["X"]]])
     assert not (tmp_path / "out").exists()

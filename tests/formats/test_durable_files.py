@@ -16,8 +16,14 @@ from structopt.formats import durable_files
 
 def test_arrays_and_notes(tmp_path: Path) -> None:
     path = tmp_path / "a.safetensors"
-    arrays = {"b": np.arange(6.0).reshape(2, 3).T, "a": np.zeros(0, np.int32), "bits": np.array([1, 255], np.uint8)}
-    durable_files.write_arrays(path, arrays, {"n": np.int64(3), "low": float("-inf"), "list": (1, 2)})
+    arrays = {
+        "b": np.arange(6.0).reshape(2, 3).T,
+        "a": np.zeros(0, np.int32),
+        "bits": np.array([1, 255], np.uint8),
+    }
+    durable_files.write_arrays(
+        path, arrays, {"n": np.int64(3), "low": float("-inf"), "list": (1, 2)}
+    )
     found, notes = durable_files.read_arrays(path)
     assert notes == {"n": 3, "low": "-inf", "list": [1, 2]}
     assert set(found) == set(arrays)
@@ -25,7 +31,9 @@ def test_arrays_and_notes(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found[name], array)
         assert found[name].dtype == array.dtype
     data = path.read_bytes()
-    durable_files.write_arrays(path, dict(reversed(arrays.items())), {"list": [1, 2], "low": float("-inf"), "n": 3})
+    durable_files.write_arrays(
+        path, dict(reversed(arrays.items())), {"list": [1, 2], "low": float("-inf"), "n": 3}
+    )
     assert path.read_bytes() == data
     assert [p.name for p in tmp_path.iterdir()] == ["a.safetensors"]
 
@@ -43,14 +51,19 @@ def test_missing(tmp_path: Path) -> None:
 
 
 def test_json(tmp_path: Path) -> None:
-    durable_files.write_json(tmp_path / "a.json", {"é": np.float64(1.5), "inf": float("inf"), "list": (np.int32(1), None, True)})
+    durable_files.write_json(
+        tmp_path / "a.json",
+        {"é": np.float64(1.5), "inf": float("inf"), "list": (np.int32(1), None, True)},
+    )
     text = (tmp_path / "a.json").read_text(encoding="utf8")
     assert "é" in text and text.endswith("\n")
     assert json.loads(text) == {"é": 1.5, "inf": "inf", "list": [1, None, True]}
     assert file_sets.digest(tmp_path / "a.json") == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "a"
     durable_files.write_bytes(path, b"old")
 
@@ -65,9 +78,14 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 
 def test_large_arrays_are_written_one_by_one_to_the_same_bytes(tmp_path, monkeypatch):
     arrays = {
-        "b": np.arange(5, dtype=np.int32), "a": np.zeros((2, 3)), "c": np.array([True, False]), "none": np.zeros((1, 0)),
-        "z": np.arange(3), "bytes": np.frombuffer(b"xyz", np.uint8), "single": np.ones(3, np.float32),
-    }  # fmt: skip
+        "b": np.arange(5, dtype=np.int32),
+        "a": np.zeros((2, 3)),
+        "c": np.array([True, False]),
+        "none": np.zeros((1, 0)),
+        "z": np.arange(3),
+        "bytes": np.frombuffer(b"xyz", np.uint8),
+        "single": np.ones(3, np.float32),
+    }
     durable_files.write_arrays(tmp_path / "small", arrays, {"é": [1]})
     monkeypatch.setattr(durable_files, "SMALL", 0)
     durable_files.write_arrays(tmp_path / "large", arrays, {"é": [1]})

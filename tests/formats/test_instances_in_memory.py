@@ -1,4 +1,6 @@
-"""Instances in memory that are no instances: every task refuses them in one line that shows the right form."""
+"""Instances in memory that are no instances: every task refuses them in one line that shows the
+right form.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,18 @@ WORDS = (
     "Give a list of sentences, each a list of words: [['Ann', 'slept']], or of columns: "
     "[{'word': ['Ann', 'slept'], 'pos': [...]}]."
 )
-TREES = "Give a list of sentences, each a list of words: [['Ann', 'slept']], or of columns: [{'form': ['Ann', 'slept'], 'lemma': "
-TOKENS = "Give a list of sentences, each a list of tokens, each a list of attributes: [[['word=Ann', 'upper'], ['word=slept']]]"
-VECTORS = "Give a list of instances, each a mapping from index to value: [{1: 0.5, 7: 2.0}], or a row of values: "
+TREES = (
+    "Give a list of sentences, each a list of words: [['Ann', 'slept']], or of columns: "
+    "[{'form': ['Ann', 'slept'], 'lemma': "
+)
+TOKENS = (
+    "Give a list of sentences, each a list of tokens, each a list of attributes: [[['word=Ann', "
+    "'upper'], ['word=slept']]]"
+)
+VECTORS = (
+    "Give a list of instances, each a mapping from index to value: [{1: 0.5, 7: 2.0}], or a row "
+    "of values: "
+)
 IMAGES = "Give a list of images, each an array of numbers of shape (rows, columns, channels)"
 SAMPLES = "Give a list of samples, each a row of numbers, one a variable: "
 
@@ -51,7 +62,10 @@ def refused(task: Any, instances: Any) -> str:
     ("instances", "text"),
     [
         ("a b c", "<memory>: the instances are one string, 'a b c'. "),
-        ({"word": ["a"], "pos": ["X"]}, "<memory>: the instances are one mapping, of 'word', 'pos'. "),
+        (
+            {"word": ["a"], "pos": ["X"]},
+            "<memory>: the instances are one mapping, of 'word', 'pos'. ",
+        ),
         (3, "<memory>: the instances are 3, which is no list. "),
         (["a b c"], "<memory>:1: "),
         (["a", "b"], "<memory>:1: "),
@@ -71,7 +85,10 @@ def test_what_is_no_list_of_instances(name: str, instances: Any, text: str) -> N
         ("a b c", "a sentence is one string, 'a b c'"),
         ({"pos": ["X"]}, "the sentence has no words (column 'word')"),
         ({"word": ["a", "b"], "pos": ["X"]}, "the column 'pos' has 1 cells for 2 words"),
-        ({"word": ["a"], "poss": ["X"]}, "there is no column 'poss'; the columns are word, pos. Did you mean 'pos'? Give"),
+        (
+            {"word": ["a"], "poss": ["X"]},
+            "there is no column 'poss'; the columns are word, pos. Did you mean 'pos'? Give",
+        ),
         ({"word": "a b"}, "a column 'word' is one string, 'a b'"),
         ([1, 2], "1 in 'word' is not a string"),
         (["a", None], "None in 'word' is not a string"),
@@ -120,11 +137,17 @@ def test_one_image_is_no_list() -> None:
 @pytest.mark.parametrize(
     "instances",
     [
-        [], [[]], [["a", "b"], ("c",)], [np.array(["a", "b"])], [{"word": ("a", "b")}],
+        [],
+        [[]],
+        [["a", "b"], ("c",)],
+        [np.array(["a", "b"])],
+        [{"word": ("a", "b")}],
         ({"word": ["a"], "pos": ["X"], "tag": ["O"]},),
-        [[("a", "X"), ["b", "Y"]]], [[("a", "X", "O")]], (one for one in [["a"]]),
+        [[("a", "X"), ["b", "Y"]]],
+        [[("a", "X", "O")]],
+        (one for one in [["a"]]),
     ],
-)  # fmt: skip
+)
 def test_sentences_that_are_taken(instances: Any, tmp_path: Path) -> None:
     corpus = TASKS["sequence"][0]().corpus(instances)
     assert corpus.cells["word"] == ["a", "b", "c"][: len(corpus.cells["word"])]

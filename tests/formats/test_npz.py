@@ -14,7 +14,9 @@ from structopt.formats.npz import read_arrays
 
 def npy(shape, kind="<f8", data=bytes(64)):
     stream = io.BytesIO()
-    np.lib.format.write_array_header_1_0(stream, {"descr": kind, "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        stream, {"descr": kind, "fortran_order": False, "shape": shape}
+    )
     return stream.getvalue() + data
 
 
@@ -27,7 +29,10 @@ def archive(path, member, compression=zipfile.ZIP_STORED):
 @pytest.mark.parametrize(
     ("member", "text"),
     [
-        (npy((10**12,)), "the header of 'a' says float64 of shape (1000000000000,), which is not what follows"),
+        (
+            npy((10**12,)),
+            "the header of 'a' says float64 of shape (1000000000000,), which is not what follows",
+        ),
         (npy((2**62, 4)), "which is not what follows"),
         (npy((-8,)), "which is not what follows"),
         (npy((7,)), "which is not what follows"),
@@ -54,7 +59,9 @@ def test_headers(tmp_path, member, text):
     ],
 )
 def test_archives(tmp_path, old, new, text):
-    """Bytes of the member's own header, and of its entry in the directory: its method, its flags, the version it needs."""
+    """Bytes of the member's own header, and of its entry in the directory: its method, its flags,
+    the version it needs.
+    """
     data = bytearray(archive(tmp_path / "a.npz", npy((8,))).read_bytes())
     for begin, changes in ((0, old), (data.index(b"PK\x01\x02"), new)):
         for place, byte in changes.items():

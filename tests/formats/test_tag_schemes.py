@@ -6,7 +6,15 @@ import pytest
 
 from structopt.errors import ConfigError
 from structopt.formats import tag_schemes
-from structopt.formats.tag_schemes import TagError, constraints, convert, detect_scheme, from_spans, to_spans, valid
+from structopt.formats.tag_schemes import (
+    TagError,
+    constraints,
+    convert,
+    detect_scheme,
+    from_spans,
+    to_spans,
+    valid,
+)
 
 IOB1 = ["I-A", "I-A", "B-A", "I-B", "O", "I-B", "O", "I-A"]
 IOB2 = ["B-A", "I-A", "B-A", "B-B", "O", "B-B", "O", "B-A"]
@@ -88,7 +96,10 @@ def test_first_violation(tags, scheme, position):
 
 @pytest.mark.parametrize("scheme", SEQUENCES)
 def test_constraints_forbid_exactly_the_invalid_sequences(scheme):
-    labels = ["O", *(f"{prefix}-{kind}" for prefix in tag_schemes.PREFIXES[scheme] for kind in "AB")]
+    labels = [
+        "O",
+        *(f"{prefix}-{kind}" for prefix in tag_schemes.PREFIXES[scheme] for kind in "AB"),
+    ]
     starts, pairs, ends = constraints(labels, scheme)
     generator = random.Random(5)
     for _ in range(2000):
@@ -104,7 +115,9 @@ def test_constraints_of_iob2():
 
 @pytest.mark.parametrize("tag", ["Q-PER", "PER", "E-PER", "B", "", "-PER", "i-PER"])
 def test_a_tag_outside_the_scheme_is_named_with_its_position(tag):
-    with pytest.raises(TagError, match=r"is neither O nor begins with one of B-, I- as iob2 asks: check the column") as error:
+    with pytest.raises(
+        TagError, match=r"is neither O nor begins with one of B-, I- as iob2 asks: check the column"
+    ) as error:
         convert(["O", tag], "iob2", "bioes")
     assert (error.value.position, error.value.tag, error.value.scheme) == (1, tag, "iob2")
 
@@ -114,24 +127,35 @@ def test_types_may_contain_hyphens():
 
 
 def test_unknown_scheme_suggests_a_known_one():
-    with pytest.raises(ConfigError, match=r"'iob3' is unknown\. Did you mean 'iob\d'\? Schemes: iob1, iob2, bioes, none\."):
+    with pytest.raises(
+        ConfigError,
+        match=r"'iob3' is unknown\. Did you mean 'iob\d'\? Schemes: iob1, iob2, bioes, none\.",
+    ):
         convert(["O"], "iob3", "iob2")
     with pytest.raises(ConfigError, match="tag scheme 'iob' is unknown"):
         valid(["O"], "iob")
 
 
 def test_plain_labels_cannot_become_a_scheme():
-    with pytest.raises(ConfigError, match="scheme 'none' has plain labels and no entities: name the scheme of the tags"):
+    with pytest.raises(
+        ConfigError,
+        match="scheme 'none' has plain labels and no entities: name the scheme of the tags",
+    ):
         convert(["NN"], "none", "iob2")
 
 
 @pytest.mark.parametrize(
     ("tags", "scheme"),
     [
-        (["B-X", "I-X", "O"], "iob2"), (["I-X", "B-X"], "iob1"), (["S-X", "O"], "bioes"), (["B-X", "E-X"], "bioes"),
-        (["NN", "VB"], "none"), (["O"], "none"), (["B-X", "NN"], "none"),
+        (["B-X", "I-X", "O"], "iob2"),
+        (["I-X", "B-X"], "iob1"),
+        (["S-X", "O"], "bioes"),
+        (["B-X", "E-X"], "bioes"),
+        (["NN", "VB"], "none"),
+        (["O"], "none"),
+        (["B-X", "NN"], "none"),
     ],
-)  # fmt: skip
+)
 def test_detected_scheme(tags, scheme):
     assert detect_scheme([tags]) == scheme
 

@@ -15,21 +15,31 @@ from structopt.formats.vectors import libsvm, libsvm_multilabel
 FILE = "a.txt"
 
 
-@pytest.mark.parametrize("encoding", ["rot13", "hex", "base64", "zlib", "idna", "punycode", "undefined", "unicode_escape"])
+@pytest.mark.parametrize(
+    "encoding",
+    ["rot13", "hex", "base64", "zlib", "idna", "punycode", "undefined", "unicode_escape"],
+)
 def test_codecs_that_are_no_encoding(make, encoding):
-    with pytest.raises(ConfigError, match=f"task.encoding='{encoding}' is a codec of Python, but no encoding of text files"):
+    with pytest.raises(
+        ConfigError,
+        match=f"task.encoding='{encoding}' is a codec of Python, but no encoding of text files",
+    ):
         read_text(make("a b\n"), encoding)
     with pytest.raises(ConfigError, match="no encoding of text files"):
         write_text(make("a b\n"), "a", encoding)
 
 
-@pytest.mark.parametrize("encoding", ["", "utf9", "mbcs", "oem", "a\0b", "\ud800", "../os", "x" * 1000])
+@pytest.mark.parametrize(
+    "encoding", ["", "utf9", "mbcs", "oem", "a\0b", "\ud800", "../os", "x" * 1000]
+)
 def test_names_that_are_no_encoding(make, encoding):
     with pytest.raises(ConfigError, match="is not an encoding Python knows"):
         read_text(make("a b\n"), encoding)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "utf-7", "shift_jis", "cp1252", "UTF8", "Latin1"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-16", "utf-32", "utf-8-sig", "utf-7", "shift_jis", "cp1252", "UTF8", "Latin1"]
+)
 @pytest.mark.parametrize("text", ["a \u00a7\r\nb\n", "ascii\nalone\n", "ascii\r\n", "+AKc-\n"])
 def test_encodings(make, encoding, text):
     file = make(text.encode(encoding))
@@ -69,7 +79,11 @@ class TestSeveralFiles:
     def test_text(self, tmp_path, contents, whole):
         for number, content in enumerate(contents):
             (tmp_path / f"{number}.txt").write_bytes(content.encode())
-        assert text_files.read_text(tmp_path, "utf8") == text_files.read_text(f"{tmp_path}/*.txt") == whole
+        assert (
+            text_files.read_text(tmp_path, "utf8")
+            == text_files.read_text(f"{tmp_path}/*.txt")
+            == whole
+        )
         assert text_files.read_verbatim(tmp_path).removeprefix("\ufeff").replace("\r", "") == whole
 
     def test_lines_of_errors(self, tmp_path):
@@ -77,10 +91,21 @@ class TestSeveralFiles:
         (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"1\n2\n3"))
         (tmp_path / "c.txt").write_text("1")
         assert text_files.read_text(tmp_path).split("\n") == ["1", "2", "", "1", "2", "3", "", "1"]
-        places = [str(DataError(tmp_path, line, "x")).removeprefix(f"{tmp_path}/") for line in (1, 3, 4, 6, 8)]
-        assert places == ["a.txt:1: x", "a.txt:3: x", "b.txt.gz:1: x", "b.txt.gz:3: x", "c.txt:1: x"]
+        places = [
+            str(DataError(tmp_path, line, "x")).removeprefix(f"{tmp_path}/")
+            for line in (1, 3, 4, 6, 8)
+        ]
+        assert places == [
+            "a.txt:1: x",
+            "a.txt:3: x",
+            "b.txt.gz:1: x",
+            "b.txt.gz:3: x",
+            "c.txt:1: x",
+        ]
         assert str(DataError(tmp_path, None, "x")) == f"{tmp_path}: x"
-        assert line_name(tmp_path, 1, 2) == "1" and line_name(tmp_path, 2, 8) == f"{tmp_path}/a.txt:2"
+        assert (
+            line_name(tmp_path, 1, 2) == "1" and line_name(tmp_path, 2, 8) == f"{tmp_path}/a.txt:2"
+        )
 
     def test_a_file_of_another_encoding(self, tmp_path):
         (tmp_path / "a.txt").write_bytes(b"a\n")
@@ -90,7 +115,9 @@ class TestSeveralFiles:
 
     def test_only_empty_files(self, tmp_path):
         (tmp_path / "a.txt").write_bytes(b"\n")
-        with pytest.raises(DataError, match="all these files are empty: check the path, or make them again."):
+        with pytest.raises(
+            DataError, match="all these files are empty: check the path, or make them again."
+        ):
             text_files.read_text(tmp_path)
 
     @pytest.mark.parametrize(

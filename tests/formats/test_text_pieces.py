@@ -1,4 +1,6 @@
-"""Files in pieces: the same sentences as of the file as a whole, with the lines of the file in errors."""
+"""Files in pieces: the same sentences as of the file as a whole, with the lines of the file in
+errors.
+"""
 
 import gzip
 import tarfile
@@ -10,7 +12,9 @@ from structopt.core.data.file_sets import data_path
 from structopt.errors import DataError
 from structopt.formats import conll_reader, crfsuite, text_pieces
 
-TEXT = "".join(f"-DOCSTART- O\n\nword{i} B-X\r\nnext{i} O\n" + "\n" * (1 + i % 3) for i in range(40))
+TEXT = "".join(
+    f"-DOCSTART- O\n\nword{i} B-X\r\nnext{i} O\n" + "\n" * (1 + i % 3) for i in range(40)
+)
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +50,13 @@ def test_blocks_have_the_sentences_of_the_whole(tmp_path, form, limit):
     whole = conll_reader.read(path, {"word": 0, "tag": 1}, limit)
     blocks = list(conll_reader.read_blocks(path, {"word": 0, "tag": 1}, limit))
     assert len(blocks) > 1 or limit == 1
-    assert [sentence for block in blocks for sentence in block.sentences("word")] == whole.sentences("word")
+    assert [
+        sentence for block in blocks for sentence in block.sentences("word")
+    ] == whole.sentences("word")
     if form in ("plain", "gzip"):
-        np.testing.assert_array_equal(np.concatenate([block.lines for block in blocks]), whole.lines)
+        np.testing.assert_array_equal(
+            np.concatenate([block.lines for block in blocks]), whole.lines
+        )
 
 
 def test_attribute_text_in_blocks(tmp_path):
@@ -64,10 +72,15 @@ def test_attribute_text_in_blocks(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        (TEXT + "one O more\n", TEXT.count("\n") + 1, "this line has 3 columns, but the first token line"),
-        ("\n \n", None, "the file is empty"), ("-DOCSTART- O\n\n", None, "the file has no sentences"),
+        (
+            TEXT + "one O more\n",
+            TEXT.count("\n") + 1,
+            "this line has 3 columns, but the first token line",
+        ),
+        ("\n \n", None, "the file is empty"),
+        ("-DOCSTART- O\n\n", None, "the file has no sentences"),
     ],
-)  # fmt: skip
+)
 def test_errors_have_the_line_of_the_file(tmp_path, text, line, message):
     path = tmp_path / "a.txt"
     path.write_text(text, newline="")
@@ -79,7 +92,12 @@ def test_errors_have_the_line_of_the_file(tmp_path, text, line, message):
 def test_other_encodings(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("é O\n\n".encode("latin-1") * 30)
-    assert list(conll_reader.read_blocks(path, {"word": 0, "tag": 1}, encoding="latin-1"))[-1].cells["word"][0] == "é"
+    assert (
+        list(conll_reader.read_blocks(path, {"word": 0, "tag": 1}, encoding="latin-1"))[-1].cells[
+            "word"
+        ][0]
+        == "é"
+    )
     with pytest.raises(DataError, match="the file is not utf8.*set task.encoding"):
         list(conll_reader.read_blocks(path, {"word": 0, "tag": 1}))
 
@@ -93,8 +111,12 @@ def test_stretches_have_the_sentences_and_lines_of_the_whole(tmp_path, monkeypat
     parts = text_pieces.stretches(path)
     read = [one for part in parts for one in conll_reader.read_blocks(part, {"word": 0, "tag": -1})]
     for name in ("word", "tag"):
-        assert [cell for one in read for cell in one.cells[name]] == [cell for one in whole for cell in one.cells[name]]
-    assert [int(line) for one in read for line in one.lines] == [int(line) for one in whole for line in one.lines]
+        assert [cell for one in read for cell in one.cells[name]] == [
+            cell for one in whole for cell in one.cells[name]
+        ]
+    assert [int(line) for one in read for line in one.lines] == [
+        int(line) for one in whole for line in one.lines
+    ]
     assert len(parts) > 10 if size == 1 and form in ("plain", "folder") else len(parts) >= 1
     assert {one.path for one in read} == {one.path for one in whole}
 
@@ -112,4 +134,8 @@ def test_a_stretch_may_be_without_sentences(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"a O\n\n" + b"\n" * 20)
     rest = text_pieces.Stretch(str(path), 5, 25, 3)
-    assert list(conll_reader.read_blocks(rest, {"word": 0, "tag": -1})) == list(crfsuite.read_blocks(rest)) == []
+    assert (
+        list(conll_reader.read_blocks(rest, {"word": 0, "tag": -1}))
+        == list(crfsuite.read_blocks(rest))
+        == []
+    )

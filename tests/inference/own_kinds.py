@@ -4,7 +4,14 @@ from math import exp, inf, log1p
 
 import numpy as np
 
-from structopt.plugin import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES, FactorKernels, FactorKind, kernel
+from structopt.plugin import (
+    FACTOR_EXTEND,
+    FACTOR_LOCAL,
+    FACTOR_MESSAGES,
+    FactorKernels,
+    FactorKind,
+    kernel,
+)
 
 
 @kernel(FACTOR_EXTEND)
@@ -27,7 +34,9 @@ def some_max(extra, s, p, out, private_out, floats, ints):
 
 @kernel(FACTOR_LOCAL)
 def some_marginals(extra, s, p, out, private_out, floats, ints):
-    """The sum over all configurations but the empty one; the scratch is used to see that it is there."""
+    """The sum over all configurations but the empty one; the scratch is used to see that it is
+    there.
+    """
     total = 0.0
     for j in range(len(s)):
         floats[j] = max(s[j], 0.0) + log1p(exp(-abs(s[j])))  # log(1 + e^s)
@@ -57,7 +66,9 @@ def some_messages(extra, n, p, hot, out, floats, ints):
 
 
 class AtLeastOne(FactorKind):
-    """At least one of the linked binary variables is on: hard, with everything that a kind can have."""
+    """At least one of the linked binary variables is on: hard, with everything that a kind can
+    have.
+    """
 
     kernels = FactorKernels(some, some_max, some_marginals, some_messages)
 
@@ -147,7 +158,9 @@ def same_max(extra, s, p, out, private_out, floats, ints):
 
 
 class SameState(FactorKind):
-    """All linked variables, of extra[0] states, have the same one; a private part a state: hard, with parts, not binary."""
+    """All linked variables, of extra[0] states, have the same one; a private part a state: hard,
+    with parts, not binary.
+    """
 
     kernels = FactorKernels(same, same_max)
 

@@ -1,4 +1,6 @@
-"""Small factor graphs of every kind of factor, and all of their outputs, listed without any of the package's algorithms."""
+"""Small factor graphs of every kind of factor, and all of their outputs, listed without any of the
+package's algorithms.
+"""
 
 from itertools import product
 
@@ -21,8 +23,12 @@ def binary(count):
     return FactorRows(np.ones(count, np.int32))
 
 
-def tree(n, single_root=False, projective=False, siblings=False, pairs=0, generator=None, candidates=None):
-    """Candidate arcs of n tokens with a TREE factor; consecutive siblings as AUTOMATON factors; random PAIRS."""
+def tree(
+    n, single_root=False, projective=False, siblings=False, pairs=0, generator=None, candidates=None
+):
+    """Candidate arcs of n tokens with a TREE factor; consecutive siblings as AUTOMATON factors;
+    random PAIRS.
+    """
     arcs = [(m, h) for m in range(n) for h in range(n) if candidates is None or candidates[m, h]]
     row = binary(len(arcs))
     row.add(TREE, np.arange(len(arcs)), extra=[n, single_root, projective, *np.ravel(arcs)])
@@ -31,7 +37,11 @@ def tree(n, single_root=False, projective=False, siblings=False, pairs=0, genera
             for side in ([m for m in range(h - 1, -1, -1)], [m for m in range(h + 1, n)]):
                 automaton(row, [arcs.index((m, h)) for m in side if (m, h) in arcs])
     if pairs:
-        row.add(PAIRS, [a for _ in range(pairs) for a in generator.choice(len(arcs), 2, replace=False)], pairs)
+        row.add(
+            PAIRS,
+            [a for _ in range(pairs) for a in generator.choice(len(arcs), 2, replace=False)],
+            pairs,
+        )
     return row
 
 
@@ -42,7 +52,9 @@ def automaton(row, linked):
 
 
 def mixed(generator):
-    """Binary variables under an EXACTLY_ONE, two BUDGETs, an AUTOMATON and PAIRS; one is in no factor."""
+    """Binary variables under an EXACTLY_ONE, two BUDGETs, an AUTOMATON and PAIRS; one is in no
+    factor.
+    """
     row = binary(8)
     row.add(EXACTLY_ONE, [0, 1, 2])
     row.add(BUDGET, [1, 2, 3, 4, 5], extra=[2])
@@ -53,7 +65,9 @@ def mixed(generator):
 
 
 def complete(widths, loose=0):
-    """Variables of more than one state, a TABLE for every two of them; `loose` more are in no factor."""
+    """Variables of more than one state, a TABLE for every two of them; `loose` more are in no
+    factor.
+    """
     row = FactorRows(np.array([*widths, *[3] * loose], np.int32))
     for b in range(len(widths)):
         for a in range(b):
@@ -95,7 +109,9 @@ def outputs(row):
 
 
 def candidates_of(row, starts):
-    """Joint states of the variables: one head a token where there is a tree, else every state of every variable."""
+    """Joint states of the variables: one head a token where there is a tree, else every state of
+    every variable.
+    """
     size = starts[-1]
     if TREE in row.kinds:
         extra = row.extras[row.kinds.index(TREE)]
@@ -137,7 +153,9 @@ def configuration(kind, linked, privates, extra, shared, starts):
 
 
 def is_tree(extra, on):
-    """Whether the arcs that are on are a tree over the tokens, of the kind that `extra` asks for."""
+    """Whether the arcs that are on are a tree over the tokens, of the kind that `extra` asks
+    for.
+    """
     n, single_root, projective = extra[:3]
     heads = {m: h for m, h, one in zip(extra[3::2], extra[4::2], on, strict=True) if one}
     roots = sum(m == h for m, h in heads.items())

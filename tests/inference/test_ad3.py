@@ -102,7 +102,9 @@ def test_second_order_trees(n):
     plain, vertices = structure_of([row]), outputs(row)
     relaxed, exact, integral = AD3().prepare(plain), AD3(exact=True).prepare(plain), 0
     for _ in range(10):
-        s = np.concatenate([generator.normal(size=n * n), 0.5 * generator.normal(size=vertices.shape[1] - n * n)])
+        s = np.concatenate(
+            [generator.normal(size=n * n), 0.5 * generator.normal(size=vertices.shape[1] - n * n)]
+        )
         value, z = run(SOLVE, relaxed, 0, s, 0.0)
         assert value >= (vertices @ s).max() - 1e-9
         if np.isin(z, (0.0, 1.0)).all():
@@ -119,11 +121,16 @@ def passes_spent(structure):
 
 @pytest.mark.parametrize("n", [5, 12])
 def test_ties_are_proved_without_passes(n):
-    """Scores of zero weights: all trees tie but for the costs of gold arcs, and any tree without them is a best output."""
+    """Scores of zero weights: all trees tie but for the costs of gold arcs, and any tree without
+    them is a best output.
+    """
     generator = np.random.default_rng(n)
-    structure = AD3().prepare(structure_of([tree(n, single_root=True, siblings=True, pairs=20 * n, generator=generator)]))
+    structure = AD3().prepare(
+        structure_of([tree(n, single_root=True, siblings=True, pairs=20 * n, generator=generator)])
+    )
     s, z = np.zeros(int(structure.parts[-1])), np.zeros(int(structure.parts[-1]))
-    gold = [m * n + max(0, m - 1) for m in range(n)]  # arc (m, h) is part m * n + h, and that from the root m * n + m
+    # arc (m, h) is part m * n + h, and that from the root m * n + m
+    gold = [m * n + max(0, m - 1) for m in range(n)]
     s[gold] = -1.0
     assert SOLVE(structure.record, 0, s, 0.0, z, np.zeros(0), structure.work) == 0.0
     assert passes_spent(structure) == 0
@@ -133,7 +140,9 @@ def test_ties_are_proved_without_passes(n):
 
 @pytest.mark.parametrize("n", [6, 10])
 def test_small_integers_end_by_themselves(n):
-    """Scores after a first update are hugely tied too: the passes end long before there may be no more."""
+    """Scores after a first update are hugely tied too: the passes end long before there may be no
+    more.
+    """
     generator = np.random.default_rng(n)
     plain = structure_of([tree(n, single_root=True, siblings=True, pairs=n, generator=generator)])
     structure, z = AD3().prepare(plain), np.zeros(int(plain.parts[-1]))
@@ -149,7 +158,9 @@ def test_ends_where_the_bound_stalls():
     values, spent = [], []
     for passes in (600, 20_000):
         structure, s = AD3(passes=passes, tolerance=1e-15).prepare(PLAIN), list(draws(5))[3]
-        values.append(SOLVE(structure.record, 5, s, 0.0, np.zeros(len(s)), np.zeros(0), structure.work))
+        values.append(
+            SOLVE(structure.record, 5, s, 0.0, np.zeros(len(s)), np.zeros(0), structure.work)
+        )
         spent.append(passes_spent(structure))
     assert spent[0] < 600
     assert spent[0] < spent[1] < 20_000
@@ -189,7 +200,9 @@ def test_a_visit_does_not_depend_on_the_last(exact):
 
 
 def test_warm_starts_need_fewer_passes():
-    """At nearly the same scores, five passes from the last visit's messages are nearer than five from none."""
+    """At nearly the same scores, five passes from the last visit's messages are nearer than five
+    from none.
+    """
     i, few = 5, AD3(passes=5, warm_start=True)
     structure, cold = few.prepare(PLAIN), AD3(passes=5).prepare(PLAIN)
     many = AD3(passes=2000, tolerance=1e-7, warm_start=True).prepare(PLAIN)
@@ -235,15 +248,23 @@ def test_tables_with_forbidden_pairs():
         relaxed = run(LP, plain, 0, s, 0.0)[0]
         assert run(SOLVE, exact, 0, s, 0.0)[0] == pytest.approx(best(vertices, s), abs=1e-9)
         if relaxed > -inf:
-            assert run(SOLVE, TIGHT.prepare(plain), 0, s, 0.0)[0] == pytest.approx(relaxed, abs=1e-4)
+            assert run(SOLVE, TIGHT.prepare(plain), 0, s, 0.0)[0] == pytest.approx(
+                relaxed, abs=1e-4
+            )
 
 
-PAIRWISE = {(n, K, spread): structure_of([complete([K] * n)]) for n, K in ((14, 2), (8, 4)) for spread in (0.1, 0.3, 1.0)}
+PAIRWISE = {
+    (n, K, spread): structure_of([complete([K] * n)])
+    for n, K in ((14, 2), (8, 4))
+    for spread in (0.1, 0.3, 1.0)
+}
 
 
 @pytest.mark.parametrize("shape", PAIRWISE)
 def test_pairwise_graphs(shape):
-    """With default options within 1e-4 of the relaxation, and at it where the passes go on; never below."""
+    """With default options within 1e-4 of the relaxation, and at it where the passes go on; never
+    below.
+    """
     _, K, spread = shape
     plain, generator = PAIRWISE[shape], np.random.default_rng(0)
     default, tight = AD3().prepare(plain), TIGHT.prepare(plain)
@@ -288,10 +309,17 @@ def test_tolerance_that_was_not_given():
 
 
 def test_what_it_comes_to():
-    """With kept messages the value depends on the visits before; what P is reported by does not, and is the relaxation's."""
+    """With kept messages the value depends on the visits before; what P is reported by does not,
+    and is the relaxation's.
+    """
     assert (plain := AD3()).converged(PLAIN) is plain
     reported = AD3(passes=3, eta=0.7, exact=True, warm_start=True).converged(PLAIN)
-    assert (reported.passes, reported.tolerance, reported.eta, reported.exact) == (20_000, 1e-6, 0.7, True)
+    assert (reported.passes, reported.tolerance, reported.eta, reported.exact) == (
+        20_000,
+        1e-6,
+        0.7,
+        True,
+    )
     assert not reported.warm_start
     few = AD3(passes=2, warm_start=True)
     i, structure, judge = 1, few.prepare(PLAIN), few.converged(PLAIN).prepare(PLAIN)
@@ -306,9 +334,13 @@ def test_what_it_comes_to():
 
 
 def test_refusals():
-    with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=ad3 only maximises"):
+    with pytest.raises(
+        CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=ad3 only maximises"
+    ):
         check(Pairwise(), AD3(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
-    with pytest.raises(CompatibilityError, match="is for factor graphs of kind 'factors', not 'chain'"):
+    with pytest.raises(
+        CompatibilityError, match="is for factor graphs of kind 'factors', not 'chain'"
+    ):
         AD3().kernels(CHAIN)
     s = next(draws(0))
     assert np.isnan(run(SOLVE, AD3().prepare(PLAIN), 0, s, 1.0)[0])
@@ -316,7 +348,10 @@ def test_refusals():
 
 def test_what_it_provides():
     assert AD3().provides(LOOPY) == Ability.MAP | Ability.UPPER
-    assert AD3(exact=True).provides(LOOPY) == Ability.MAP | Ability.UPPER | Ability.EXACT | Ability.CONVEX
+    assert (
+        AD3(exact=True).provides(LOOPY)
+        == Ability.MAP | Ability.UPPER | Ability.EXACT | Ability.CONVEX
+    )
     assert not AD3().provides(CHAIN)
 
 

@@ -58,5 +58,10 @@ def test_enumeration_refuses_many_outputs():
     encoded = Encoded(np.array([0, 40]), {}, ("A", "B"))
     structure = LinearChain().build(encoded)
     s = np.zeros(84)
-    with pytest.raises(ConfigError, match=r"instance 1 has 1\.1e\+12 outputs \(2\^40\), more than 1,000,000\. Take another"):
-        Enumeration().kernels(CHAIN).solve(structure.record, 0, s, 1.0, s.copy(), np.zeros(0), structure.work)
+    with pytest.raises(
+        ConfigError,
+        match=r"instance 1 has 1\.1e\+12 outputs \(2\^40\), more than 1,000,000\. Take another",
+    ):
+        Enumeration().kernels(CHAIN).solve(
+            structure.record, 0, s, 1.0, s.copy(), np.zeros(0), structure.work
+        )

@@ -1,4 +1,6 @@
-"""Loopy belief propagation: exact without cycles, near on mild ones, the same in odds and in logs, honest about convergence."""
+"""Loopy belief propagation: exact without cycles, near on mild ones, the same in odds and in logs,
+honest about convergence.
+"""
 
 from itertools import pairwise
 from math import inf
@@ -31,7 +33,13 @@ patient = LoopyBP(passes=200, tolerance=1e-13)
 
 
 def propagated(inference, rows, s, temperature):
-    return run(inference.kernels(kinds.LOOPY).solve, inference.prepare(factor_structure([rows])), 0, s, temperature)
+    return run(
+        inference.kernels(kinds.LOOPY).solve,
+        inference.prepare(factor_structure([rows])),
+        0,
+        s,
+        temperature,
+    )
 
 
 def listed(rows, s, temperature):
@@ -47,7 +55,9 @@ class TestLoopyBP(InferenceSuite):
 
     @pytest.fixture
     def structure(self, inference):
-        return inference.prepare(factor_structure([ACYCLIC[name] for name in ("tree", "chain", "pairs", "budget")]))
+        return inference.prepare(
+            factor_structure([ACYCLIC[name] for name in ("tree", "chain", "pairs", "budget")])
+        )
 
 
 @pytest.mark.parametrize("name", ACYCLIC)
@@ -90,7 +100,9 @@ def test_forbidden_parts(name):
     ],
 )
 def test_near_on_graphs_with_cycles(name, of_value, of_marginals):
-    """With private scores a tenth of the others; only the hard factor of a tree makes short cycles that matter."""
+    """With private scores a tenth of the others; only the hard factor of a tree makes short cycles
+    that matter.
+    """
     for seed in range(6):
         s = random_scores(LOOPY[name], seed, own=0.1)
         value, z = propagated(patient, LOOPY[name], s, 1.0)
@@ -104,11 +116,15 @@ def test_beliefs_are_the_gradient_where_messages_converged(name):
     for seed in range(3):
         s = random_scores(LOOPY[name], seed, own=0.3)
         z = propagated(patient, LOOPY[name], s, 1.0)[1]
-        slopes = finite_differences(lambda x, name=name: propagated(patient, LOOPY[name], x, 1.0)[0], s)
+        slopes = finite_differences(
+            lambda x, name=name: propagated(patient, LOOPY[name], x, 1.0)[0], s
+        )
         np.testing.assert_allclose(z, slopes, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["tree", "tree_and_more", "second_order", "projective_second_order"])
+@pytest.mark.parametrize(
+    "name", ["tree", "tree_and_more", "second_order", "projective_second_order"]
+)
 def test_heads_of_a_token_sum_to_one(name):
     rows = (ACYCLIC | LOOPY)[name]
     z = propagated(LoopyBP(passes=2), rows, random_scores(rows, 1, 3.0), 1.0)[1]
@@ -117,7 +133,9 @@ def test_heads_of_a_token_sum_to_one(name):
 
 
 @pytest.mark.parametrize("damping", [0.0, 0.3])
-@pytest.mark.parametrize("name", ["siblings", "grandparents", "second_order", "automaton", "pairs", "tree_and_more"])
+@pytest.mark.parametrize(
+    "name", ["siblings", "grandparents", "second_order", "automaton", "pairs", "tree_and_more"]
+)
 def test_odds_and_logs_agree(name, damping):
     """A pair beside the problem, with a score too large for odds, sends it through the logs."""
     rows = (ACYCLIC | LOOPY)[name]
@@ -132,12 +150,16 @@ def test_odds_and_logs_agree(name, damping):
             far = np.concatenate([s[:wide], [0.0, 0.0], s[wide:], [MODERATE + 10.0]])
             value, z = propagated(inference, rows, s, 1.0)
             other, y = propagated(inference, apart, far, 1.0)
-            assert value == pytest.approx(other - np.log(3.0 + np.exp(MODERATE + 10.0)), rel=1e-6, abs=1e-6)
+            assert value == pytest.approx(
+                other - np.log(3.0 + np.exp(MODERATE + 10.0)), rel=1e-6, abs=1e-6
+            )
             np.testing.assert_allclose(z, np.concatenate([y[:wide], y[wide + 2 : -1]]), atol=1e-6)
 
 
 def test_large_odds_are_not_lost():
-    """Arcs that must be on, and strong private scores: the beliefs keep what the clipped odds cannot hold."""
+    """Arcs that must be on, and strong private scores: the beliefs keep what the clipped odds
+    cannot hold.
+    """
     rows = tree_rows(4, density=0.6, seed=1)
     for seed in range(5):
         s = random_scores(rows, seed, 10.0)
@@ -188,19 +210,37 @@ def test_convergence_is_reported_for_every_instance():
     assert inference.diagnostics(memory)["unconverged"] == 0.0
     for i, rows in enumerate(graphs):
         s, work = random_scores(rows, i), Record(*(buffer.copy() for buffer in structure.work))
-        solve(structure.record, i, s, 1.0, np.zeros(len(s)), memory[structure.memory[i] : structure.memory[i + 1]], work)
+        solve(
+            structure.record,
+            i,
+            s,
+            1.0,
+            np.zeros(len(s)),
+            memory[structure.memory[i] : structure.memory[i + 1]],
+            work,
+        )
     assert memory[0] == 2.0
     assert memory[1] == -3.0
     assert inference.diagnostics(memory)["unconverged"] >= 1 / 3
-    assert inference.diagnostics(np.array([5.0, -3.0, 0.0, -1.0]))["unconverged"] == pytest.approx(2 / 3)
+    assert inference.diagnostics(np.array([5.0, -3.0, 0.0, -1.0]))["unconverged"] == pytest.approx(
+        2 / 3
+    )
 
 
 def test_instances_do_not_disturb_one_another():
     """The answer does not depend on what the scratch was used for before."""
-    graphs = [LOOPY["second_order"], ACYCLIC["chain"], beside_a_tree(tree_rows(3)), LOOPY["complete"]]
+    graphs = [
+        LOOPY["second_order"],
+        ACYCLIC["chain"],
+        beside_a_tree(tree_rows(3)),
+        LOOPY["complete"],
+    ]
     inference = LoopyBP()
     structure = inference.prepare(factor_structure(graphs))
-    solve, work = inference.kernels(kinds.LOOPY).solve, Record(*(buffer.copy() for buffer in structure.work))
+    solve, work = (
+        inference.kernels(kinds.LOOPY).solve,
+        Record(*(buffer.copy() for buffer in structure.work)),
+    )
     for _ in range(2):
         for i, rows in enumerate(graphs):
             s, z = random_scores(rows, i), np.zeros(len(random_scores(rows, i)))
@@ -214,6 +254,11 @@ def test_promises_and_refusals():
     assert LoopyBP().provides(kinds.LOOPY) == Ability.MAP | Ability.MARGINALS
     with pytest.raises(CompatibilityError, match="exact"):
         LoopyBP().kernels(kinds.CHAIN)
-    for options in ({"passes": 0}, {"damping": 1.0}, {"tolerance": -1.0}, {"decoding_temperature": -1.0}):
+    for options in (
+        {"passes": 0},
+        {"damping": 1.0},
+        {"tolerance": -1.0},
+        {"decoding_temperature": -1.0},
+    ):
         with pytest.raises(ConfigError, match=next(iter(options))):
             LoopyBP(**options)

@@ -1,4 +1,6 @@
-"""The linear relaxation against cvxpy, the integer program against a list of all outputs, and the tree polytopes."""
+"""The linear relaxation against cvxpy, the integer program against a list of all outputs, and the
+tree polytopes.
+"""
 
 from math import inf
 
@@ -81,7 +83,10 @@ def test_tree_polytopes_are_integral(n, single_root, projective_trees):
     """Over a TREE factor alone the relaxation finds the best tree, as the tree algorithms do."""
     structure = structure_of([tree(n, single_root, projective_trees)])
     algorithms = projective if projective_trees else arborescence
-    floats, ints = np.zeros(algorithms.floats_needed(n)), np.zeros(algorithms.ints_needed(n), np.int32)
+    floats, ints = (
+        np.zeros(algorithms.floats_needed(n)),
+        np.zeros(algorithms.ints_needed(n), np.int32),
+    )
     heads, generator = np.zeros(n, np.int32), np.random.default_rng(n)
     for _ in range(10):
         W = generator.normal(size=n * n)
@@ -146,11 +151,15 @@ def test_contradictions_have_no_output():
 
 @pytest.mark.parametrize("inference", [LinearProgram(), IntegerProgram()])
 def test_refusals(inference):
-    with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=i?lp only maximises"):
+    with pytest.raises(
+        CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=i?lp only maximises"
+    ):
         check(Pairwise(), inference, LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain"):
         check(LinearChain(), inference, LossFamily(beta=inf, gamma=1.0), DualCoordinateAscent())
-    with pytest.raises(CompatibilityError, match="is for factor graphs of kind 'factors', not 'chain'"):
+    with pytest.raises(
+        CompatibilityError, match="is for factor graphs of kind 'factors', not 'chain'"
+    ):
         inference.kernels(CHAIN)
     with pytest.raises(ConfigError, match="only maximises: it has no marginals at temperature 1"):
         run(inference.kernels(LOOPY).solve, STRUCTURE, 0, next(draws(0)), 1.0)
@@ -158,7 +167,10 @@ def test_refusals(inference):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"time_limit": 0.0}, "time_limit=0 is not above 0"), ({"gap": -1.0}, "gap=-1 is not 0 or more")],
+    [
+        ({"time_limit": 0.0}, "time_limit=0 is not above 0"),
+        ({"gap": -1.0}, "gap=-1 is not 0 or more"),
+    ],
 )
 def test_options_out_of_range(options, message):
     with pytest.raises(ConfigError, match=message):

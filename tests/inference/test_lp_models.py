@@ -1,4 +1,6 @@
-"""What linear programs are made of: compact polytopes, models that graphs share, bases that visits start from, limits."""
+"""What linear programs are made of: compact polytopes, models that graphs share, bases that visits
+start from, limits.
+"""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +31,9 @@ from tests.interrupts import SOON, interrupted_soon
 
 
 def some_tables(generator, widths=(2, 2, 3, 2, 1, 2, 1)):
-    """Tables over variables of two states and of three; pairs of binary variables; a variable of two states in no factor."""
+    """Tables over variables of two states and of three; pairs of binary variables; a variable of
+    two states in no factor.
+    """
     row = FactorRows(np.array(widths, np.int32))
     for a, b in [(0, 1), (1, 2), (0, 3), (3, 1), (2, 0)]:
         row.add(TABLE, [a, b], widths[a] * widths[b])
@@ -37,14 +41,21 @@ def some_tables(generator, widths=(2, 2, 3, 2, 1, 2, 1)):
     return row
 
 
-ROWS = [complete([2] * 4), some_tables(np.random.default_rng(0)), complete([2, 3, 2], loose=1), *random_rows()]
+ROWS = [
+    complete([2] * 4),
+    some_tables(np.random.default_rng(0)),
+    complete([2, 3, 2], loose=1),
+    *random_rows(),
+]
 STRUCTURE = structure_of(ROWS)
 PARTS = np.diff(STRUCTURE.parts)
 
 
 @pytest.mark.parametrize("i", range(len(ROWS)))
 def test_compact_columns_are_the_parts_of_every_output(i):
-    """The columns of an output satisfy the rows and give its parts back; and they are those it has itself."""
+    """The columns of an output satisfy the rows and give its parts back; and they are those it has
+    itself.
+    """
     p = compact_polytope(STRUCTURE.record, i, int(PARTS[i]))
     for z in outputs(ROWS[i])[:50]:
         program = Program(p)
@@ -54,7 +65,9 @@ def test_compact_columns_are_the_parts_of_every_output(i):
 
 
 def test_compact_sizes():
-    """One column a variable and table of two states, and three rows a table; other factors stay as they are."""
+    """One column a variable and table of two states, and three rows a table; other factors stay as
+    they are.
+    """
     p = compact_polytope(STRUCTURE.record, 0, int(PARTS[0]))
     assert p.matrix.shape == (3 * 6, 4 + 6)
     assert p.integral == 4
@@ -68,8 +81,14 @@ def test_compact_sizes():
 @pytest.mark.parametrize("i", [0, 1, 2])
 @pytest.mark.parametrize("forbid", [0, 1, 2, 4, 7])
 def test_forbidden_states_and_pairs(i, forbid):
-    """Value and feasibility are those of the full description in cvxpy, whichever parts are fixed to 0."""
-    generator, n, solve = np.random.default_rng([i, forbid]), int(PARTS[i]), LinearProgram().kernels(LOOPY).solve
+    """Value and feasibility are those of the full description in cvxpy, whichever parts are fixed
+    to 0.
+    """
+    generator, n, solve = (
+        np.random.default_rng([i, forbid]),
+        int(PARTS[i]),
+        LinearProgram().kernels(LOOPY).solve,
+    )
     full, infeasible = local_polytope(STRUCTURE.record, i, n), 0
     for _ in range(8):
         s = generator.normal(size=n)
@@ -90,7 +109,9 @@ def test_forbidden_states_and_pairs(i, forbid):
 
 @pytest.mark.parametrize("part", range(8))
 def test_each_forbidden_part_of_one_table(part):
-    """Of two variables with a table, any one part forbidden: the relaxation is exact, and avoids it."""
+    """Of two variables with a table, any one part forbidden: the relaxation is exact, and avoids
+    it.
+    """
     row = complete([2, 2])
     structure, vertices = structure_of([row]), outputs(row)
     for seed in range(5):
@@ -114,7 +135,9 @@ def test_both_states_forbidden():
 
 
 def test_answers_do_not_depend_on_the_visits_before():
-    """The same bits from a model that has seen other scores, forbidden parts, no solution and integers, as from a new one."""
+    """The same bits from a model that has seen other scores, forbidden parts, no solution and
+    integers, as from a new one.
+    """
     generator, n = np.random.default_rng(3), int(PARTS[1])
     p = compact_polytope(STRUCTURE.record, 1, n)
     used = Program(p)
@@ -131,7 +154,10 @@ def test_answers_do_not_depend_on_the_visits_before():
 
 
 def test_warm_starts_find_the_same_values_with_fewer_pivots():
-    structure, generator = structure_of([complete([2] * 10), complete([3] * 5)]), np.random.default_rng(0)
+    structure, generator = (
+        structure_of([complete([2] * 10), complete([3] * 5)]),
+        np.random.default_rng(0),
+    )
     for i, n in enumerate(np.diff(structure.parts).tolist()):
         program = Program(compact_polytope(structure.record, i, n))
         basis, s, pivots = np.zeros(program.kept), generator.normal(size=n), []
@@ -173,7 +199,10 @@ def test_memory_after_no_solution():
 
 def test_learning_with_kept_bases_and_threads():
     """Cutting planes come to the same optimum with bases kept or not, with one thread or three."""
-    encoded, loss = random_graphs(0, (6,) * 12, 2, wide=True), LossFamily(inf, 1.0, HammingNormalized())
+    encoded, loss = (
+        random_graphs(0, (6,) * 12, 2, wide=True),
+        LossFamily(inf, 1.0, HammingNormalized()),
+    )
     objectives = []
     for warm_start in (False, True):
         for executor in (None, Threads(3)):
@@ -191,7 +220,9 @@ def test_learning_with_kept_bases_and_threads():
 
 
 def test_threads_share_models():
-    """Many threads over graphs of one shape: every answer is the one of a single thread, bit by bit."""
+    """Many threads over graphs of one shape: every answer is the one of a single thread, bit by
+    bit.
+    """
     solve, alone = LinearProgram().kernels(LOOPY).solve, LinearProgram().kernels(LOOPY).solve
     structure = structure_of([complete([2] * 6)] * 20)
     scores = np.random.default_rng(0).normal(size=(20, int(structure.parts[1])))
@@ -204,7 +235,9 @@ def test_threads_share_models():
 
 
 def test_graphs_of_one_shape_share_a_model_and_few_are_kept():
-    structure = structure_of([complete([2] * 3), complete([2] * 3), complete([2] * 4), complete([2, 3, 2])])
+    structure = structure_of(
+        [complete([2] * 3), complete([2] * 3), complete([2] * 4), complete([2, 3, 2])]
+    )
     made = []
 
     def make(polytope):
@@ -224,7 +257,10 @@ def test_graphs_of_one_shape_share_a_model_and_few_are_kept():
         assert len(made) == 4  # the first is lent, so there is a second
     small = Programs(make, room=made[0].size)
     assert visit(small, [0, 1, 0, 2, 0, 0]) == 3  # the larger one leaves no room for any
-    with pytest.raises(ZeroDivisionError), programs.program(structure.record, 3, int(np.diff(structure.parts)[3])):
+    with (
+        pytest.raises(ZeroDivisionError),
+        programs.program(structure.record, 3, int(np.diff(structure.parts)[3])),
+    ):
         raise ZeroDivisionError
     assert visit(programs, [3]) == 1  # what failed is made anew
 
@@ -234,11 +270,15 @@ def hard_graph(seed=0, count=22):
     row, generator = binary(count), np.random.default_rng(seed)
     pairs = [(a, b) for b in range(count) for a in range(b)]
     row.add(PAIRS, np.ravel(pairs), len(pairs))
-    return structure_of([row]), np.concatenate([generator.normal(size=count), generator.normal(size=len(pairs))])
+    return structure_of([row]), np.concatenate(
+        [generator.normal(size=count), generator.normal(size=len(pairs))]
+    )
 
 
 def test_gap_and_time_limit():
-    """A search that may stop early does so, with a bound above the best score, and never above the relaxation's."""
+    """A search that may stop early does so, with a bound above the best score, and never above the
+    relaxation's.
+    """
     structure, s = hard_graph(count=17)
 
     def solved(inference):
@@ -253,7 +293,8 @@ def test_gap_and_time_limit():
         value, z = solved(IntegerProgram(time_limit=seconds))
         assert exact < value <= relaxed + 1e-6
         assert z @ s <= value + 1e-9
-    np.testing.assert_allclose(z, solved(LinearProgram())[1], atol=1e-9)  # there was no time to find any output
+    # there was no time to find any output
+    np.testing.assert_allclose(z, solved(LinearProgram())[1], atol=1e-9)
 
 
 def test_time_limits_are_of_one_instance():

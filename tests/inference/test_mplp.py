@@ -1,4 +1,6 @@
-"""MPLP: every update by hand, a bound that never rises, and the linear relaxation where it must come down to it."""
+"""MPLP: every update by hand, a bound that never rises, and the linear relaxation where it must
+come down to it.
+"""
 
 from itertools import pairwise
 from math import inf, log
@@ -28,7 +30,9 @@ def graph(widths, edges):
     return row
 
 
-GRID = [(v, v + step) for v in range(9) for step in (1, 3) if v + step < 9 and (step == 3 or v % 3 < 2)]
+GRID = [
+    (v, v + step) for v in range(9) for step in (1, 3) if v + step < 9 and (step == 3 or v % 3 < 2)
+]
 ROWS = [
     complete([2] * 5),
     graph([2] * 9, GRID),
@@ -56,7 +60,9 @@ def room(i):
 
 
 def draws(i, count=5, spread=1.0, forbid=0):
-    """Scores: normal ones of the variables, and of the edges with the given deviation; some -inf on request."""
+    """Scores: normal ones of the variables, and of the edges with the given deviation; some -inf on
+    request.
+    """
     generator, shared = np.random.default_rng([i, count, forbid]), int(ROWS[i].widths.sum())
     for _ in range(count):
         s = generator.normal(size=int(np.diff(PLAIN.parts)[i]))
@@ -70,7 +76,9 @@ def relaxed(i, s):
 
 
 class Dense:
-    """Node and edge scores of an instance as tables, messages as one vector an edge and side, and the formulas on them."""
+    """Node and edge scores of an instance as tables, messages as one vector an edge and side, and
+    the formulas on them.
+    """
 
     def __init__(self, i, s, K=0.0):
         row, self.K = ROWS[i], K
@@ -88,7 +96,10 @@ class Dense:
 
     def star(self, j):
         """Update all messages into variable j."""
-        into, heard = [(e, list(pair).index(j)) for e, pair in enumerate(self.edges) if j in pair], []
+        into, heard = (
+            [(e, list(pair).index(j)) for e, pair in enumerate(self.edges) if j in pair],
+            [],
+        )
         for e, side in into:
             a = self.tables[e] if side == 0 else self.tables[e].T
             heard.append(self.top(a - self.messages[e][1 - side], axis=1))
@@ -157,7 +168,12 @@ def test_a_bound_at_any_messages(i):
         for smoothing in (0.0, 8.0, 1.0):
             value, z = value_of(i, s, messages.copy(), passes=0, smoothing=smoothing)
             values.append(value)
-            slope = finite_differences(lambda x, K=smoothing, m=messages: value_of(i, x, m.copy(), passes=0, smoothing=K)[0], s)
+            slope = finite_differences(
+                lambda x, K=smoothing, m=messages: value_of(i, x, m.copy(), passes=0, smoothing=K)[
+                    0
+                ],
+                s,
+            )
             np.testing.assert_allclose(z, slope, atol=1e-6)
         assert relaxed(i, s) - 1e-9 <= values[0] < values[1] < values[2]
 
@@ -177,7 +193,9 @@ def test_two_states_reach_the_relaxation(i, spread, forbid):
 
 
 def test_also_where_the_relaxation_is_fractional():
-    """Variables that would all differ from each other: no output is as good as half of either state."""
+    """Variables that would all differ from each other: no output is as good as half of either
+    state.
+    """
     s = np.zeros(int(np.diff(PLAIN.parts)[0]))
     s[10:] = np.tile([0.0, 1.0, 1.0, 0.0], 10)
     s[:10] = 0.01 * np.arange(10)
@@ -198,7 +216,9 @@ def test_the_soft_bound_comes_down_to_the_relaxation(i):
 
 
 def test_smoothing_goes_on_where_the_maximum_sticks():
-    """The maximum itself, at the messages that the soft one leads to, is nearer to the relaxation than without."""
+    """The maximum itself, at the messages that the soft one leads to, is nearer to the relaxation
+    than without.
+    """
     row = complete([4] * 8)
     plain, generator = structure_of([row]), np.random.default_rng(0)
     stuck, led = [], []
@@ -213,7 +233,9 @@ def test_smoothing_goes_on_where_the_maximum_sticks():
             memory = np.zeros(len(messages)) if gaps is stuck else messages
             inference, z = MPLP(warm_start=True, **options), np.zeros(len(s))
             structure = inference.prepare(plain)
-            value = inference.kernels(LOOPY).solve(structure.record, 0, s, 0.0, z, memory, structure.work)
+            value = inference.kernels(LOOPY).solve(
+                structure.record, 0, s, 0.0, z, memory, structure.work
+            )
             if gaps is not None:
                 gaps.append(value - expected)
     assert min(stuck) >= -1e-9
@@ -286,7 +308,9 @@ def test_forbidden_parts_are_never_chosen(i):
 
 @pytest.mark.parametrize("i", [0, 3])
 def test_where_nothing_is_allowed(i):
-    """A variable without states at once; states that no pairs of two edges allow, after some passes."""
+    """A variable without states at once; states that no pairs of two edges allow, after some
+    passes.
+    """
     widths = ROWS[i].widths
     s = np.zeros(int(np.diff(PLAIN.parts)[i]))
     s[: widths[0]] = -inf
@@ -304,7 +328,9 @@ def test_where_nothing_is_allowed(i):
 
 
 def test_what_it_comes_to():
-    """By the relaxation's value: in messages where there are two states, else by the linear program."""
+    """By the relaxation's value: in messages where there are two states, else by the linear
+    program.
+    """
     stateful = MPLP(passes=1, smoothing=3.0, warm_start=True)
     two = stateful.converged(structure_of([ROWS[i] for i in BINARY]))
     assert isinstance(two, MPLP)
@@ -322,7 +348,10 @@ def test_what_it_provides():
     ("row", "unfit"),
     [
         (tree(3, siblings=True), "factors of other kinds: TREE, AUTOMATON"),
-        (mixed(np.random.default_rng(0)), "factors of other kinds: AUTOMATON, PAIRS, EXACTLY_ONE, BUDGET"),
+        (
+            mixed(np.random.default_rng(0)),
+            "factors of other kinds: AUTOMATON, PAIRS, EXACTLY_ONE, BUDGET",
+        ),
         (FactorRows(np.ones(2, np.int32)), "variables that are not listed state by state"),
     ],
 )
@@ -330,15 +359,20 @@ def test_refuses_other_graphs(row, unfit):
     with pytest.raises(CompatibilityError) as caught:
         MPLP().prepare(structure_of([ROWS[0], row]))
     assert str(caught.value) == (
-        f"inference=mplp passes messages along tables over two variables, and this factor graph has {unfit}. Type "
+        "inference=mplp passes messages along tables over two variables, and this factor graph "
+        f"has {unfit}. Type "
         "inference=ad3, which takes all kinds, or lp or ilp."
     )
 
 
 def test_refuses_sums():
-    with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=mplp only maximises"):
+    with pytest.raises(
+        CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=mplp only maximises"
+    ):
         check(Pairwise(), MPLP(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
-    with pytest.raises(CompatibilityError, match="is for factor graphs of kind 'factors', not 'chain'"):
+    with pytest.raises(
+        CompatibilityError, match="is for factor graphs of kind 'factors', not 'chain'"
+    ):
         MPLP().kernels(CHAIN)
     solve = MPLP().kernels(LOOPY).solve
     assert np.isnan(run(solve, MPLP().prepare(PLAIN), 0, next(draws(0)), 1.0)[0])

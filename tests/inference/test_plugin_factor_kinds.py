@@ -1,4 +1,6 @@
-"""Kinds of factors that a plugin brings: every inference agrees on them with a listing, or refuses them by name."""
+"""Kinds of factors that a plugin brings: every inference agrees on them with a listing, or refuses
+them by name.
+"""
 
 import subprocess
 import sys
@@ -24,22 +26,35 @@ from structopt.inference.lp import LinearProgram
 from structopt.inference.mplp import MPLP
 from structopt.inference.trw_bp import TreeReweightedBP
 from structopt.kernels.loopy import open_kinds
-from structopt.kernels.loopy.factors import BUDGET, EXACTLY_ONE, FACTORS, FIRST_OPEN, NUMBERS, PAIRS, TABLE
+from structopt.kernels.loopy.factors import (
+    BUDGET,
+    EXACTLY_ONE,
+    FACTORS,
+    FIRST_OPEN,
+    NUMBERS,
+    PAIRS,
+    TABLE,
+)
 from tests.config.test_registry import write_distribution
 from tests.inference.factor_problems import binary_rows, factor_structure, random_scores, table_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = {
-    "at_least_one": "AtLeastOne", "exactly_k": "ExactlyK", "any_on": "AnyOn", "same_state": "SameState",
+    "at_least_one": "AtLeastOne",
+    "exactly_k": "ExactlyK",
+    "any_on": "AnyOn",
+    "same_state": "SameState",
     "undescribed": "Undescribed",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def plugin(tmp_path_factory):
     """A distribution structopt-own that has the kinds of `own_kinds`."""
     site = tmp_path_factory.mktemp("own") / "site"
-    points = {"factor_kind": {name: f"tests.inference.own_kinds:{cls}" for name, cls in POINTS.items()}}
+    points = {
+        "factor_kind": {name: f"tests.inference.own_kinds:{cls}" for name, cls in POINTS.items()}
+    }
     write_distribution(site, "structopt-own", points, {})
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(site))
@@ -49,7 +64,9 @@ def plugin(tmp_path_factory):
 def graph(name):
     """Graphs with the kinds of the core beside the plugin's."""
     if name == "some":
-        rows = binary_rows(6, budgets=[(3, [0, 1, 2, 3, 4])], pairs=[(0, 1), (1, 2), (3, 5), (4, 5)])
+        rows = binary_rows(
+            6, budgets=[(3, [0, 1, 2, 3, 4])], pairs=[(0, 1), (1, 2), (3, 5), (4, 5)]
+        )
         rows.add("at_least_one", [0, 1, 2])
         rows.add("at_least_one", [5, 3, 2, 4])
     elif name == "exactly":
@@ -81,13 +98,17 @@ def brute(rows, s):
         for v, y in enumerate(states):
             shared[starts[v] + (y if rows.widths[v] > 1 else 0)] = 1.0 if rows.widths[v] > 1 else y
         parts, allowed = [shared], True
-        for kind, linked, privates, extra in zip(rows.kinds, rows.links, rows.privates, rows.extras, strict=True):
+        for kind, linked, privates, extra in zip(
+            rows.kinds, rows.links, rows.privates, rows.extras, strict=True
+        ):
             y, name = np.array(states)[linked], numbers.get(kind)
             allowed &= not (
-                (kind == BUDGET and y.sum() > extra[0]) or (kind == EXACTLY_ONE and y.sum() != 1)
-                or (name == "at_least_one" and y.sum() == 0) or (name == "exactly_k" and y.sum() != extra[0])
+                (kind == BUDGET and y.sum() > extra[0])
+                or (kind == EXACTLY_ONE and y.sum() != 1)
+                or (name == "at_least_one" and y.sum() == 0)
+                or (name == "exactly_k" and y.sum() != extra[0])
                 or (name == "same_state" and len(set(y.tolist())) > 1)
-            )  # fmt: skip
+            )
             own = np.zeros(privates)
             if kind == PAIRS:
                 own[:] = y[::2] * y[1::2]
@@ -101,13 +122,17 @@ def brute(rows, s):
         if allowed:
             found.append(np.concatenate(parts))
     vertices = np.array(found)
-    return vertices, vertices @ np.where(s == -inf, 0.0, s) + np.where((vertices[:, s == -inf] > 0).any(axis=1), -inf, 0.0)
+    return vertices, vertices @ np.where(s == -inf, 0.0, s) + np.where(
+        (vertices[:, s == -inf] > 0).any(axis=1), -inf, 0.0
+    )
 
 
 def solved(inference, rows, s, temperature=0.0):
     structure = inference.prepare(factor_structure([rows]))
     z, memory = np.full(len(s), 7.0), np.zeros(int(structure.memory[-1]))
-    value = inference.kernels(kinds.LOOPY).solve(structure.record, 0, s.copy(), temperature, z, memory, structure.work)
+    value = inference.kernels(kinds.LOOPY).solve(
+        structure.record, 0, s.copy(), temperature, z, memory, structure.work
+    )
     return value, z
 
 
@@ -148,7 +173,9 @@ def test_programs(name):
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_dual_decomposition(name):
-    """It comes to the relaxation, whose rows are convex hulls here, and by branching to the best output."""
+    """It comes to the relaxation, whose rows are convex hulls here, and by branching to the best
+    output.
+    """
     for rows, s in scored(name):
         vertices, scores = brute(rows, s)
         relaxed, _ = solved(LinearProgram(), rows, s)
@@ -201,7 +228,9 @@ def test_belief_propagation_lets_hard_factors_choose():
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_reweighted_bound(temperature):
-    for rows, s in [(acyclic(), random_scores(acyclic(), seed)) for seed in range(4)] + list(scored("some", 3)):
+    for rows, s in [(acyclic(), random_scores(acyclic(), seed)) for seed in range(4)] + list(
+        scored("some", 3)
+    ):
         value, z = solved(TreeReweightedBP(), rows, s, temperature)
         assert value >= solved(Enumeration(), rows, s, temperature)[0] - 1e-9
         assert ((z >= -1e-12) & (z <= 1.0 + 1e-12)).all()
@@ -210,7 +239,14 @@ def test_reweighted_bound(temperature):
 REFUSED = [
     (AD3(), "exactly", "ad3", "a compiled maximum", "exactly_k", "enumeration, ilp, lp"),
     (LoopyBP(), "exactly", "loopy_bp", "a compiled maximum", "exactly_k", "enumeration, ilp, lp"),
-    (TreeReweightedBP(), "any", "trw_bp", "compiled marginals", "any_on", "ad3, enumeration, ilp, lp"),
+    (
+        TreeReweightedBP(),
+        "any",
+        "trw_bp",
+        "compiled marginals",
+        "any_on",
+        "ad3, enumeration, ilp, lp",
+    ),
     (LoopyBP(), "any", "loopy_bp", "compiled marginals", "any_on", "ad3, enumeration, ilp, lp"),
 ]
 
@@ -220,7 +256,8 @@ def test_what_is_missing_is_refused_by_name(inference, name, who, what, kind, ot
     with pytest.raises(CompatibilityError) as caught:
         inference.prepare(factor_structure([graph(name)]))
     assert str(caught.value) == (
-        f"inference={who} needs {what} of every kind of factor, and factor_kind={kind} (structopt-own) has none. "
+        f"inference={who} needs {what} of every kind of factor, and factor_kind={kind} "
+        "(structopt-own) has none. "
         f"Inferences that can take it: {others}."
     )
 
@@ -233,10 +270,17 @@ def lonely():
 
 @pytest.mark.parametrize("inference", [LinearProgram(), IntegerProgram()])
 def test_a_kind_without_rows(inference):
-    with pytest.raises(CompatibilityError, match=r"needs a linear description .*=undescribed .* take it: ad3, enumeration\."):
+    with pytest.raises(
+        CompatibilityError,
+        match=r"needs a linear description .*=undescribed .* take it: ad3, enumeration\.",
+    ):
         inference.prepare(lonely())
-    with pytest.raises(ConfigError, match="Undescribed has no linear description, which inference=lp and ilp need"):
-        inference.kernels(kinds.LOOPY).solve(lonely().record, 0, np.zeros(2), 0.0, np.zeros(2), np.zeros(0), lonely().work)
+    with pytest.raises(
+        ConfigError, match="Undescribed has no linear description, which inference=lp and ilp need"
+    ):
+        inference.kernels(kinds.LOOPY).solve(
+            lonely().record, 0, np.zeros(2), 0.0, np.zeros(2), np.zeros(0), lonely().work
+        )
 
 
 def test_a_kernel_of_another_signature():
@@ -246,7 +290,9 @@ def test_a_kernel_of_another_signature():
 
 
 def test_pairs_alone():
-    with pytest.raises(CompatibilityError, match="has factors of other kinds: PAIRS, BUDGET, AT_LEAST_ONE"):
+    with pytest.raises(
+        CompatibilityError, match="has factors of other kinds: PAIRS, BUDGET, AT_LEAST_ONE"
+    ):
         MPLP().prepare(factor_structure([graph("some")]))
 
 
@@ -259,9 +305,13 @@ def test_numbers_follow_from_names():
 
 
 def test_unknown_kinds():
-    with pytest.raises(ConfigError, match="factor_kind 'at_least_on' is not installed. Did you mean 'at_least_one'"):
+    with pytest.raises(
+        ConfigError, match="factor_kind 'at_least_on' is not installed. Did you mean 'at_least_one'"
+    ):
         number_of("at_least_on")
-    with pytest.raises(ConfigError, match="has factors of kind 70000, and no installed factor_kind has that number"):
+    with pytest.raises(
+        ConfigError, match="has factors of kind 70000, and no installed factor_kind has that number"
+    ):
         kind_of(70_000)
 
 
@@ -271,7 +321,9 @@ def test_the_core_keeps_the_contract_that_plugins_have():
 
 
 def test_the_algorithms_are_compiled_once_for_all_kinds(plugin):
-    """Another process takes them from the disk, finds the plugin's functions, and gets the same answer."""
+    """Another process takes them from the disk, finds the plugin's functions, and gets the same
+    answer.
+    """
     rows = graph("any")
     expected, _ = solved(AD3(), rows, random_scores(rows))
     code = (
@@ -289,6 +341,8 @@ def test_the_algorithms_are_compiled_once_for_all_kinds(plugin):
 
 def test_kernels_that_are_not_in_the_table_say_nan():
     extra, nothing = np.zeros(0, np.int32), np.zeros(0)
-    assert np.isnan(open_kinds.open_max(FIRST_OPEN, extra, nothing, nothing, nothing, nothing, nothing, extra))
+    assert np.isnan(
+        open_kinds.open_max(FIRST_OPEN, extra, nothing, nothing, nothing, nothing, nothing, extra)
+    )
     assert not open_kinds.extend(FIRST_OPEN, extra, nothing, nothing)
     assert not open_kinds.is_hard(FIRST_OPEN)

@@ -1,4 +1,6 @@
-"""Spanning forests: every edge in one at least, no cycles, and the shapes that complete graphs, grids and trees must have."""
+"""Spanning forests: every edge in one at least, no cycles, and the shapes that complete graphs,
+grids and trees must have.
+"""
 
 from itertools import pairwise
 
@@ -15,7 +17,10 @@ def complete(n):
 
 def grid(rows, columns):
     cells = np.arange(rows * columns).reshape(rows, columns)
-    right, down = (np.stack([a.ravel(), b.ravel()], 1) for a, b in ((cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:])))
+    right, down = (
+        np.stack([a.ravel(), b.ravel()], 1)
+        for a, b in ((cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:]))
+    )
     edges = np.concatenate([right, down])
     return edges[np.random.default_rng(0).permutation(len(edges))]
 
@@ -46,7 +51,9 @@ GRAPHS = {f"complete {n}": (n, complete(n)) for n in (2, 3, 4, 5, 8, 13, 14)} | 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_what_forests_are(name):
-    """Trees with their roots: parents, depths, children and the order downwards agree; edges join what they should."""
+    """Trees with their roots: parents, depths, children and the order downwards agree; edges join
+    what they should.
+    """
     n, edges = GRAPHS[name]
     forests = spanning_forests(n, edges)
     assert sorted(forests.order.tolist()) == list(range(n))

@@ -1,6 +1,8 @@
-"""Reweighted belief propagation by counting numbers: a bound at any messages, its gradient, and how near it comes.
+"""Reweighted belief propagation by counting numbers: a bound at any messages, its gradient, and how
+near it comes.
 
-What it does on graphs of pairs is in test_trw_forests; here those have a binary variable more, and so are no such graphs.
+What it does on graphs of pairs is in test_trw_forests; here those have a binary variable more, and
+so are no such graphs.
 """
 
 from math import inf
@@ -20,7 +22,15 @@ from structopt.kernels.loopy.trw_bound import count_links, evaluate, find_cover,
 from structopt.kernels.loopy.trw_bp import WORK
 from structopt.kernels.waist.record import Record
 from structopt.testing.inference import InferenceSuite, finite_differences, run
-from tests.inference.factor_problems import ACYCLIC, LOOPY, arc_bounds, factor_structure, random_scores, table_rows, tree_rows
+from tests.inference.factor_problems import (
+    ACYCLIC,
+    LOOPY,
+    arc_bounds,
+    factor_structure,
+    random_scores,
+    table_rows,
+    tree_rows,
+)
 
 exhaustive = Enumeration().kernels(kinds.LOOPY).solve
 
@@ -38,7 +48,13 @@ graphs = pytest.mark.parametrize("name", GRAPHS)
 
 def bounded(rows, s, temperature, **options):
     inference = TreeReweightedBP(**options)
-    return run(inference.kernels(kinds.LOOPY).solve, inference.prepare(factor_structure([rows])), 0, s, temperature)
+    return run(
+        inference.kernels(kinds.LOOPY).solve,
+        inference.prepare(factor_structure([rows])),
+        0,
+        s,
+        temperature,
+    )
 
 
 def listed(rows, s, temperature):
@@ -54,7 +70,9 @@ class TestTreeReweightedBP(InferenceSuite):
 
     @pytest.fixture
     def structure(self, inference):
-        return inference.prepare(factor_structure([GRAPHS[name] for name in ("tree", "grandparents", "chain", "lonely")]))
+        return inference.prepare(
+            factor_structure([GRAPHS[name] for name in ("tree", "grandparents", "chain", "lonely")])
+        )
 
 
 class Messages:
@@ -65,7 +83,9 @@ class Messages:
         self.f, self.x = FACTORS.open(structure.record), WORK.open(structure.work).reweighting
         self.cover = find_cover(self.f, 0)
         count_links(self.f, 0, self.cover, self.x.degree)
-        covered = 0 if self.cover < 0 else int(self.f.links[self.cover + 1] - self.f.links[self.cover])
+        covered = (
+            0 if self.cover < 0 else int(self.f.links[self.cover + 1] - self.f.links[self.cover])
+        )
         self.count = len(self.x.messages) - covered
         self.parts = len(self.x.z)
 
@@ -92,7 +112,9 @@ def test_a_bound_at_any_messages(name):
             for bound in bounds:
                 for size in (0.1, 1.0, 10.0):
                     messages = size * generator.normal(size=bound.count)
-                    assert bound.value(messages, s, temperature) >= expected - 1e-9 * max(1.0, abs(expected))
+                    assert bound.value(messages, s, temperature) >= expected - 1e-9 * max(
+                        1.0, abs(expected)
+                    )
 
 
 @graphs
@@ -101,7 +123,10 @@ def test_bounds_fall_from_pass_to_pass(name):
     for seed in range(5):
         s = random_scores(rows, seed, (1.0, 50.0)[seed % 2])
         for temperature in (0.0, 0.5, 1.0):
-            values = [bounded(rows, s, temperature, passes=passes)[0] for passes in (0, 1, 2, 3, 5, 10, 40)]
+            values = [
+                bounded(rows, s, temperature, passes=passes)[0]
+                for passes in (0, 1, 2, 3, 5, 10, 40)
+            ]
             expected = listed(rows, s, temperature)[0]
             assert all(b <= a for a, b in zip(values, values[1:], strict=False))
             assert values[-1] >= expected - 1e-9 * max(1.0, abs(expected))
@@ -134,20 +159,29 @@ def test_gradients_at_fixed_messages(name):
     """Central differences by scores and by messages, at smoothing that makes all factors smooth."""
     rows, bound = GRAPHS[name], Messages(GRAPHS[name], 1.0)
     for seed in range(2):
-        s, messages = random_scores(rows, seed), np.random.default_rng(seed).normal(size=bound.count)
+        s, messages = (
+            random_scores(rows, seed),
+            np.random.default_rng(seed).normal(size=bound.count),
+        )
         for temperature in (1.0, 3.0):
             z, slope = bound.gradients(messages, s, temperature)
-            by_scores = finite_differences(lambda x, d=messages, t=temperature: bound.value(d, x, t), s)
+            by_scores = finite_differences(
+                lambda x, d=messages, t=temperature: bound.value(d, x, t), s
+            )
             np.testing.assert_allclose(z[: bound.parts], by_scores, atol=1e-6)
             if bound.count:
-                by_messages = finite_differences(lambda d, x=s, t=temperature: bound.value(d, x, t), messages)
+                by_messages = finite_differences(
+                    lambda d, x=s, t=temperature: bound.value(d, x, t), messages
+                )
                 np.testing.assert_allclose(slope, by_messages, atol=1e-6)
 
 
 @graphs
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_the_answer_is_a_subgradient(name, temperature):
-    """The bound at other scores and the same messages lies above the tangent at the answer, so z with its value supports it."""
+    """The bound at other scores and the same messages lies above the tangent at the answer, so z
+    with its value supports it.
+    """
     rows = GRAPHS[name]
     s = random_scores(rows, 3)
     value, z = bounded(rows, s, temperature)
@@ -155,15 +189,25 @@ def test_the_answer_is_a_subgradient(name, temperature):
         other = random_scores(rows, 10 + seed)
         bound = Messages(rows, 0.0)
         messages = np.random.default_rng(seed).normal(size=bound.count)
-        at_s, tangent = bound.value(messages, s, temperature), bound.gradients(messages, s, temperature)[0]
+        at_s, tangent = (
+            bound.value(messages, s, temperature),
+            bound.gradients(messages, s, temperature)[0],
+        )
         assert bound.value(messages, other, temperature) >= at_s + tangent @ (other - s) - 1e-9
     assert z.min() >= 0.0
     assert z.max() <= 1.0 + 1e-12
 
 
 def test_how_near_it_comes():
-    """Mean distance from log Z, as shares of what the first bound has: a regression would show here."""
-    for name, share in (("siblings", 0.2), ("grandparents", 0.25), ("second_order", 0.35), ("complete", 0.3)):
+    """Mean distance from log Z, as shares of what the first bound has: a regression would show
+    here.
+    """
+    for name, share in (
+        ("siblings", 0.2),
+        ("grandparents", 0.25),
+        ("second_order", 0.35),
+        ("complete", 0.3),
+    ):
         first, last = [], []
         for seed in range(6):
             s = random_scores(GRAPHS[name], seed, 2.0, 0.5)
@@ -183,7 +227,9 @@ def test_the_best_score_is_reached_where_the_relaxation_is_tight():
 
 
 def test_messages_are_kept_between_visits():
-    """Two visits of 10 passes with warm starts are no worse than one of 10; a second look with none sees the same bound."""
+    """Two visits of 10 passes with warm starts are no worse than one of 10; a second look with none
+    sees the same bound.
+    """
     rows = LOOPY["second_order"]
     s = random_scores(rows, 1, 2.0)
     inference = TreeReweightedBP(passes=10, warm_start=True)
@@ -223,10 +269,17 @@ def test_forbidden_arcs():
 
 
 def test_promises_and_refusals():
-    assert TreeReweightedBP().provides(kinds.LOOPY) == Ability.MAP | Ability.MARGINALS | Ability.UPPER
+    assert (
+        TreeReweightedBP().provides(kinds.LOOPY) == Ability.MAP | Ability.MARGINALS | Ability.UPPER
+    )
     with pytest.raises(CompatibilityError, match="exact"):
         TreeReweightedBP().kernels(kinds.CHAIN)
-    for options in ({"passes": -1}, {"smoothing": -1.0}, {"tolerance": inf}, {"decoding_temperature": -1.0}):
+    for options in (
+        {"passes": -1},
+        {"smoothing": -1.0},
+        {"tolerance": inf},
+        {"decoding_temperature": -1.0},
+    ):
         with pytest.raises(ConfigError, match=next(iter(options))):
             TreeReweightedBP(**options)
 

@@ -1,4 +1,6 @@
-"""trw_bp on graphs of pairs: a bound at any potentials that never rises and comes down to the least of its kind."""
+"""trw_bp on graphs of pairs: a bound at any potentials that never rises and comes down to the least
+of its kind.
+"""
 
 from itertools import pairwise
 from math import inf
@@ -15,11 +17,19 @@ from structopt.kernels.loopy.forests.layout import EDGE
 from structopt.kernels.waist.record import Record
 from structopt.reference.relaxation import tree_weighted
 from structopt.testing.inference import InferenceSuite, finite_differences, run
-from tests.inference.factor_problems import chain_edges, complete_edges, factor_structure, random_scores, table_rows
+from tests.inference.factor_problems import (
+    chain_edges,
+    complete_edges,
+    factor_structure,
+    random_scores,
+    table_rows,
+)
 
 pytestmark = pytest.mark.slow
 
-GRID = [(v, v + step) for v in range(6) for step in (1, 3) if v + step < 6 and (step == 3 or v % 3 < 2)]
+GRID = [
+    (v, v + step) for v in range(6) for step in (1, 3) if v + step < 6 and (step == 3 or v % 3 < 2)
+]
 CYCLE = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
 ACYCLIC = {
     "chain": table_rows([2] * 6, chain_edges(6)),
@@ -46,16 +56,22 @@ loopy = pytest.mark.parametrize("name", LOOPY)
 
 def bounded(name, s, temperature, memory=None, **options):
     """Value and z of one visit; the memory, where it is given, is read and written."""
-    structure = TreeReweightedBP(**{"tolerance": 0.0, "warm_start": memory is not None} | options).prepare(
-        factor_structure([GRAPHS[name]])
-    )
+    structure = TreeReweightedBP(
+        **{"tolerance": 0.0, "warm_start": memory is not None} | options
+    ).prepare(factor_structure([GRAPHS[name]]))
     z, kept = np.zeros(len(s)), np.zeros(0) if memory is None else memory
     work = Record(*(buffer.copy() for buffer in structure.work))
     return SOLVE(structure.record, 0, s, temperature, z, kept, work), z
 
 
 def listed(name, s, temperature):
-    return run(Enumeration().kernels(kinds.LOOPY).solve, factor_structure([GRAPHS[name]]), 0, s, temperature)
+    return run(
+        Enumeration().kernels(kinds.LOOPY).solve,
+        factor_structure([GRAPHS[name]]),
+        0,
+        s,
+        temperature,
+    )
 
 
 def forests_of(name):
@@ -76,7 +92,11 @@ class TestForests(InferenceSuite):
 
     @pytest.fixture
     def structure(self, inference):
-        return inference.prepare(factor_structure([GRAPHS[name] for name in ("complete", "mixed", "one variable", "chain")]))
+        return inference.prepare(
+            factor_structure(
+                [GRAPHS[name] for name in ("complete", "mixed", "one variable", "chain")]
+            )
+        )
 
 
 @graphs
@@ -100,7 +120,9 @@ def test_never_rises(name, temperature):
     for seed in range(5):
         s = random_scores(GRAPHS[name], seed, (1.0, 20.0)[seed % 2])
         values = [bounded(name, s, temperature, passes=passes)[0] for passes in (*range(8), 20, 50)]
-        assert all(after <= before + 1e-10 * max(1.0, abs(before)) for before, after in pairwise(values))
+        assert all(
+            after <= before + 1e-10 * max(1.0, abs(before)) for before, after in pairwise(values)
+        )
         falls.append(values[0] - values[-1])
     assert max(falls) > 0.1
 
@@ -113,7 +135,9 @@ def test_comes_down_to_the_least_of_its_kind(name, spread):
     chosen = [[int(e) for e in nodes[:, EDGE] if e >= 0] for nodes in forests.nodes]
     for temperature in (1.0, 2.0):
         s = random_scores(rows, 3, 1.0, spread)
-        expected, marginals = tree_weighted(rows.widths, np.array(rows.links), chosen, s, temperature)
+        expected, marginals = tree_weighted(
+            rows.widths, np.array(rows.links), chosen, s, temperature
+        )
         value, z = bounded(name, s, temperature, passes=20_000, tolerance=1e-10)
         assert value == pytest.approx(expected, abs=1e-6)
         np.testing.assert_allclose(z, marginals, atol=2e-3)
@@ -134,10 +158,15 @@ def test_exact_without_cycles(name, temperature):
 @graphs
 def test_the_derivative_at_fixed_deviations(name):
     for seed in range(2):
-        s, memory = random_scores(GRAPHS[name], seed), np.random.default_rng(seed).normal(size=room(name))
+        s, memory = (
+            random_scores(GRAPHS[name], seed),
+            np.random.default_rng(seed).normal(size=room(name)),
+        )
         for temperature in (0.7, 1.0, 3.0):
             z = bounded(name, s, temperature, memory.copy(), passes=0)[1]
-            slopes = finite_differences(lambda x, t=temperature, m=memory: bounded(name, x, t, m.copy(), passes=0)[0], s)
+            slopes = finite_differences(
+                lambda x, t=temperature, m=memory: bounded(name, x, t, m.copy(), passes=0)[0], s
+            )
             np.testing.assert_allclose(z, slopes, atol=1e-6)
 
 
@@ -149,7 +178,10 @@ def test_the_answer_is_a_subgradient(name, temperature):
     value, z = bounded(name, s, temperature, memory, passes=5)
     for seed in range(10):
         other = random_scores(GRAPHS[name], 10 + seed)
-        assert bounded(name, other, temperature, memory.copy(), passes=0)[0] >= value + z @ (other - s) - 1e-9
+        assert (
+            bounded(name, other, temperature, memory.copy(), passes=0)[0]
+            >= value + z @ (other - s) - 1e-9
+        )
 
 
 @loopy
@@ -179,13 +211,19 @@ def test_forbidden_states_and_pairs(name, temperature):
             assert np.isfinite(z).all()
             assert not z[s == -inf].any()
             assert np.isfinite(memory).all()
-        finite = random_scores(GRAPHS[name], 20 + seed)  # what was kept does no harm when nothing is forbidden
-        assert bounded(name, finite, temperature, memory, passes=0)[0] >= listed(name, finite, temperature)[0] - 1e-9
+        # what was kept does no harm when nothing is forbidden
+        finite = random_scores(GRAPHS[name], 20 + seed)
+        assert (
+            bounded(name, finite, temperature, memory, passes=0)[0]
+            >= listed(name, finite, temperature)[0] - 1e-9
+        )
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_where_nothing_is_allowed(temperature):
-    """A variable without states, an edge without pairs, and what only several forests together can tell."""
+    """A variable without states, an edge without pairs, and what only several forests together can
+    tell.
+    """
     s = np.zeros(12 + 4 * 15)
     for forbidden in (slice(0, 2), slice(12, 16)):
         t = s.copy()
@@ -194,8 +232,12 @@ def test_where_nothing_is_allowed(temperature):
         assert value == -inf
         assert not z.any()
     forests, first = forests_of("complete"), 12
-    same = [int(next(e for e in nodes[:, EDGE] if e >= 0 and 0 in GRAPHS["complete"].links[e])) for nodes in forests.nodes[:2]]
-    for e, state in zip(same, (0, 1), strict=True):  # each edge of variable 0 forbids one of its states
+    same = [
+        int(next(e for e in nodes[:, EDGE] if e >= 0 and 0 in GRAPHS["complete"].links[e]))
+        for nodes in forests.nodes[:2]
+    ]
+    # each edge of variable 0 forbids one of its states
+    for e, state in zip(same, (0, 1), strict=True):
         table = s[first + 4 * e : first + 4 * e + 4].reshape(2, 2)
         table[state if GRAPHS["complete"].links[e][0] == 0 else slice(None)] = -inf
     assert listed("complete", s, temperature)[0] == -inf
@@ -208,7 +250,9 @@ def test_where_nothing_is_allowed(temperature):
 @loopy
 @pytest.mark.parametrize("temperature", [1e-3, 1.0])
 def test_large_scores_lose_nothing(name, temperature):
-    """Where exponentials of an edge's scores vanish beside each other, and the variables' make up for it."""
+    """Where exponentials of an edge's scores vanish beside each other, and the variables' make up
+    for it.
+    """
     rows, generator = GRAPHS[name], np.random.default_rng(1)
     for _ in range(4):
         s = random_scores(rows, 0) + generator.choice([-2e3, 0.0, 2e3], len(random_scores(rows)))
@@ -238,7 +282,9 @@ def test_visits_go_on_where_the_last_one_ended(name, temperature):
     again = bounded(name, s, temperature, memory, passes=2)[0]
     assert again == pytest.approx(bounded(name, s, temperature, passes=4)[0], abs=1e-9)
     assert memory.any()
-    np.testing.assert_allclose(memory.reshape(len(forests_of(name).nodes), -1).mean(0), 0.0, atol=1e-10)
+    np.testing.assert_allclose(
+        memory.reshape(len(forests_of(name).nodes), -1).mean(0), 0.0, atol=1e-10
+    )
 
 
 @loopy
@@ -256,12 +302,18 @@ def test_the_tolerance_ends_the_passes(name):
     s = random_scores(GRAPHS[name], 2, 2.0)
     for temperature in (0.5, 1.0):
         values = [bounded(name, s, temperature, passes=passes)[0] for passes in range(60)]
-        last = next(p for p, (before, after) in enumerate(pairwise(values)) if before - after <= 0.05)
-        assert bounded(name, s, temperature, passes=100, tolerance=0.05)[0] == pytest.approx(values[last + 1], abs=1e-10)
+        last = next(
+            p for p, (before, after) in enumerate(pairwise(values)) if before - after <= 0.05
+        )
+        assert bounded(name, s, temperature, passes=100, tolerance=0.05)[0] == pytest.approx(
+            values[last + 1], abs=1e-10
+        )
 
 
 def test_tighter_than_counting_numbers():
-    """Than c = 1/(d - 1) an edge, which a lonely binary variable more asks for (and log 2 of its own): two thirds of the gap."""
+    """Than c = 1/(d - 1) an edge, which a lonely binary variable more asks for (and log 2 of its
+    own): two thirds of the gap.
+    """
     forests, counted, joined = [], [], complete_edges(6)
     more = table_rows([2] * 6, joined)
     more.widths = np.array([*more.widths, 1])
@@ -270,16 +322,24 @@ def test_tighter_than_counting_numbers():
             s = random_scores(LOOPY["complete"], seed, 1.0, spread)
             expected = listed("complete", s, 1.0)[0]
             forests.append(bounded("complete", s, 1.0, passes=500)[0] - expected)
-            structure = TreeReweightedBP(passes=500, tolerance=1e-6).prepare(factor_structure([more]))
-            counted.append(run(SOLVE, structure, 0, np.insert(s, 12, 0.0), 1.0)[0] - np.log(2.0) - expected)
+            structure = TreeReweightedBP(passes=500, tolerance=1e-6).prepare(
+                factor_structure([more])
+            )
+            counted.append(
+                run(SOLVE, structure, 0, np.insert(s, 12, 0.0), 1.0)[0] - np.log(2.0) - expected
+            )
     shares = np.array(forests) / np.array(counted)
-    print(f"shares of the distance from log Z that is left: {np.round(np.sort(shares), 2).tolist()}")
+    print(
+        f"shares of the distance from log Z that is left: {np.round(np.sort(shares), 2).tolist()}"
+    )
     assert shares.max() < 1.0
     assert shares.mean() < 0.8
 
 
 def test_corpora_of_many_shapes():
-    """Graphs of pairs beside others: each instance gets what suits it, and room for what it keeps; equal graphs share forests."""
+    """Graphs of pairs beside others: each instance gets what suits it, and room for what it keeps;
+    equal graphs share forests.
+    """
     other = table_rows([2, 2], [(0, 1)])
     other.widths = np.array([2, 2, 1])
     rows = [GRAPHS["grid"], other, GRAPHS["four states"], GRAPHS["grid"], GRAPHS["no edges"]]

@@ -25,21 +25,32 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.problems import make_problem, random_encoded
 
-MODULES = [import_module(module.name) for module in walk_packages(kernels.__path__, "structopt.kernels.") if not module.ispkg]
+MODULES = [
+    import_module(module.name)
+    for module in walk_packages(kernels.__path__, "structopt.kernels.")
+    if not module.ispkg
+]
 KERNELS = [
     one
     for module in MODULES
     for one in vars(module).values()
-    if hasattr(one, "py_func") and one.py_func.__module__ == module.__name__ and not one._can_compile
+    if hasattr(one, "py_func")
+    and one.py_func.__module__ == module.__name__
+    and not one._can_compile
 ]
 
 
 def test_drivers_are_compiled_once():
     for order, anchored, beta, variant in [
-        (1, False, 1.0, "max_loss"), (2, False, inf, "max_loss"), (1, True, 1.0, "max_loss"), (1, False, inf, "prediction")
-    ]:  # fmt: skip
+        (1, False, 1.0, "max_loss"),
+        (2, False, inf, "max_loss"),
+        (1, True, 1.0, "max_loss"),
+        (1, False, inf, "prediction"),
+    ]:
         encoded = random_encoded(0, anchored=anchored)
-        problem = make_problem(encoded, LinearChain(order), LossFamily(beta, 1.0), Exact(), variant=variant)
+        problem = make_problem(
+            encoded, LinearChain(order), LossFamily(beta, 1.0), Exact(), variant=variant
+        )
         method = DualCoordinateAscent()
         state, _ = method.step(problem, method.init(problem, np.zeros(problem.dimension)))
         problem.objective(method.weights(state))
@@ -69,7 +80,8 @@ def test_drivers_own_no_arrays(function):
     with pytest.raises(NumbaError) as caught:
         driver(types.void, VECTOR)(function)
     assert caught.value.__notes__ == [
-        f"{function.__name__} is a driver, which owns no arrays: let its callers hand it those that it needs, copy by "
+        f"{function.__name__} is a driver, which owns no arrays: let its callers hand it those "
+        "that it needs, copy by "
         "set_row(target, source), and return no views."
     ]
 
@@ -80,16 +92,35 @@ def test_other_errors_of_drivers_are_numbas_alone():
     assert not hasattr(caught.value, "__notes__")
 
 
-@pytest.mark.parametrize("member, name", [
-    ("crf", "dca"), ("crf", "sgd"), ("crf", "eg"), ("crf", "sdca"), ("crf", "mira"), ("crf", "adagrad"), ("crf", "adadelta"),
-    ("svm", "sdca"), ("svm", "mira"), ("svm", "smo"), ("svm", "perceptron"), ("svm", "pegasos"), ("svm", "online_cutting_plane"),
-    ("svm", "cutting_plane"), ("crf", "lbfgs"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "member, name",
+    [
+        ("crf", "dca"),
+        ("crf", "sgd"),
+        ("crf", "eg"),
+        ("crf", "sdca"),
+        ("crf", "mira"),
+        ("crf", "adagrad"),
+        ("crf", "adadelta"),
+        ("svm", "sdca"),
+        ("svm", "mira"),
+        ("svm", "smo"),
+        ("svm", "perceptron"),
+        ("svm", "pegasos"),
+        ("svm", "online_cutting_plane"),
+        ("svm", "cutting_plane"),
+        ("crf", "lbfgs"),
+    ],
+)
 def test_passes_keep_no_memory(member, name):
-    """Drivers count no references, so none of an array that another kernel has made may be left to them."""
+    """Drivers count no references, so none of an array that another kernel has made may be left to
+    them.
+    """
     loss, method = pairs.preset("loss", member), pairs.preset("optimizer", name)
     graph, exact = pairs.preset("factor_graph", "linear_chain"), pairs.preset("inference", "exact")
-    problem = make_problem(random_encoded(), graph, loss, exact, positional=method.needs(loss, graph).positional)
+    problem = make_problem(
+        random_encoded(), graph, loss, exact, positional=method.needs(loss, graph).positional
+    )
     state, _ = method.step(problem, method.init(problem, np.zeros(problem.dimension)))
     enabled = _nrt_python.memsys_stats_enabled()
     _nrt_python.memsys_enable_stats()
@@ -103,7 +134,9 @@ def test_passes_keep_no_memory(member, name):
     assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: f"{kernel.py_func.__module__}.{kernel.py_func.__name__}")
+@pytest.mark.parametrize(
+    "kernel", KERNELS, ids=lambda kernel: f"{kernel.py_func.__module__}.{kernel.py_func.__name__}"
+)
 def test_every_kernel_has_one_signature(kernel):
     assert len(kernel.signatures) == 1
 
@@ -115,7 +148,9 @@ def test_kernels_are_found():
 
 @pytest.mark.slow
 def test_optimizers_name_the_modules_that_their_steps_import():
-    """In a new process, a step imports no kernels but those that the optimizer names and those that they import."""
+    """In a new process, a step imports no kernels but those that the optimizer names and those that
+    they import.
+    """
     code = (
         "import sys, importlib, numpy as np\n"
         "from structopt.config import pairs\n"
@@ -123,16 +158,26 @@ def test_optimizers_name_the_modules_that_their_steps_import():
         "method, loss = pairs.preset('optimizer', sys.argv[1]), pairs.preset('loss', sys.argv[2])\n"
         "graph = pairs.preset('factor_graph', 'linear_chain')\n"
         "positional = method.needs(loss, graph).positional\n"
-        "problem = make_problem(random_encoded(), graph, loss, pairs.preset('inference', 'exact'), positional=positional)\n"
+        "problem = make_problem(random_encoded(), graph, loss, pairs.preset('inference', "
+        "'exact'), positional=positional)\n"
         "problem.gradient(np.zeros(problem.dimension))\n"
         "for name in method.plan.kernel_modules: importlib.import_module(name)\n"
         "before = set(sys.modules)\n"
         "method.step(problem, method.init(problem, np.zeros(problem.dimension)))\n"
-        "late = {name for name in set(sys.modules) - before if name.startswith('structopt.kernels')}\n"
+        "late = {name for name in set(sys.modules) - before if "
+        "name.startswith('structopt.kernels')}\n"
         "sys.exit(f'{sys.argv[1]} imports {sorted(late)}' if late else 0)"
     )
-    for name, loss in [("dca", "crf"), ("sdca", "crf"), ("sdca", "svm"), ("online_cutting_plane", "svm"), ("adagrad", "svm")]:
-        done = subprocess.run([sys.executable, "-c", code, name, loss], capture_output=True, text=True, check=False)
+    for name, loss in [
+        ("dca", "crf"),
+        ("sdca", "crf"),
+        ("sdca", "svm"),
+        ("online_cutting_plane", "svm"),
+        ("adagrad", "svm"),
+    ]:
+        done = subprocess.run(
+            [sys.executable, "-c", code, name, loss], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
 
 

@@ -1,4 +1,6 @@
-"""CoCoA+ with momentum: dual steps of shards added up, between the bounds of the whole, to the optimum, whatever the workers."""
+"""CoCoA+ with momentum: dual steps of shards added up, between the bounds of the whole, to the
+optimum, whatever the workers.
+"""
 
 from math import inf
 
@@ -30,13 +32,23 @@ variants = pytest.mark.parametrize("variant", MEMBERS)
 def problem_of(variant, executor=None, lengths=LENGTHS):
     loss = LossFamily(*MEMBERS[variant])
     positional = variant == "closed"
-    problem = make_problem(random_encoded(4, lengths), LinearChain(), loss, Exact(), 1.0, support="seen", positional=positional)
+    problem = make_problem(
+        random_encoded(4, lengths),
+        LinearChain(),
+        loss,
+        Exact(),
+        1.0,
+        support="seen",
+        positional=positional,
+    )
     problem.executor = executor or Serial()
     return problem
 
 
 def method_of(variant, **options):
-    return StochasticDualCoordinateAscent(1.0, entropy="hypograph" if variant == "hypograph" else "closed", **options)
+    return StochasticDualCoordinateAscent(
+        1.0, entropy="hypograph" if variant == "hypograph" else "closed", **options
+    )
 
 
 def trained(optimizer, problem, passes=3):
@@ -55,20 +67,28 @@ def assert_same(state, expected):
 
 
 @variants
-@pytest.mark.parametrize("options", [{}, {"average": True}, {"sampling": "gap"}], ids=["last", "average", "gap"])
+@pytest.mark.parametrize(
+    "options", [{}, {"average": True}, {"sampling": "gap"}], ids=["last", "average", "gap"]
+)
 def test_one_shard_is_the_method_itself(variant, options):
     """To the last bit, of all that the state holds and of every report."""
-    state, rows = trained(AddedDuals(method_of(variant, **options), 1, DualAscents), problem_of(variant))
+    state, rows = trained(
+        AddedDuals(method_of(variant, **options), 1, DualAscents), problem_of(variant)
+    )
     expected, theirs = trained(method_of(variant, **options), problem_of(variant))
     assert_same(state, expected)
     assert [report for _, report in rows] == [report for _, report in theirs]
-    assert [primal for primal, _ in rows] == pytest.approx([primal for primal, _ in theirs], rel=1e-14)
+    assert [primal for primal, _ in rows] == pytest.approx(
+        [primal for primal, _ in theirs], rel=1e-14
+    )
 
 
 @variants
 @pytest.mark.parametrize(("shards", "average"), [(2, True), (3, False)])
 def test_it_reaches_the_optimum_between_its_bounds(variant, shards, average):
-    """Against cvxpy's optimum: D <= P* <= P at every pass, though D may fall where momentum leads too far."""
+    """Against cvxpy's optimum: D <= P* <= P at every pass, though D may fall where momentum leads
+    too far.
+    """
     problem = problem_of(variant)
     best = minimum_of(problem).value
     method = AddedDuals(method_of(variant, average=average), shards, DualAscents)
@@ -79,16 +99,22 @@ def test_it_reaches_the_optimum_between_its_bounds(variant, shards, average):
 
 
 def test_momentum_takes_fewer_passes(monkeypatch):
-    """To a hundredth of the gap of the same passes without it: Frank-Wolfe steps, whose gap falls slowly."""
+    """To a hundredth of the gap of the same passes without it: Frank-Wolfe steps, whose gap falls
+    slowly.
+    """
     problem = problem_of("planes")
     primal, report = trained(AddedDuals(method_of("planes"), 3, DualAscents), problem, 150)[1][-1]
     monkeypatch.setattr(Momentum, "after", lambda momentum, moves, dual: Momentum())
-    slow, slow_report = trained(AddedDuals(method_of("planes"), 3, DualAscents), problem, 150)[1][-1]
+    slow, slow_report = trained(AddedDuals(method_of("planes"), 3, DualAscents), problem, 150)[1][
+        -1
+    ]
     assert 0 <= primal - report.dual <= 0.01 * (slow - slow_report.dual)
 
 
 def test_starts_of_shards_are_those_of_the_extrapolated_dual_point():
-    """theta of the point y = z + beta (z - z'), with S times the way from it to z for the shard's own variables."""
+    """theta of the point y = z + beta (z - z'), with S times the way from it to z for the shard's
+    own variables.
+    """
     generator = np.random.default_rng(0)
     moves, theta, t = generator.normal(size=(3, 5)), generator.normal(size=5), 2.0
     beta = (t - 1) / ((1 + np.sqrt(1 + 4 * t * t)) / 2)
@@ -114,11 +140,22 @@ def test_momentum_is_dropped_where_the_dual_falls_or_is_not_known():
 
 
 def test_trees():
-    options = {"templates": ["h.form & m.form", "h.upos & m.upos"], "hash_bits": 10, "label_bits": 4, "distances": [1, 2]}
+    options = {
+        "templates": ["h.form & m.form", "h.upos & m.upos"],
+        "hash_bits": 10,
+        "label_bits": 4,
+        "distances": [1, 2],
+    }
     corpus = random_trees(1, (3, 1, 4, 2, 3))
-    problem = make_problem(corpus, ArcFactored(), LossFamily(1.0, 0.0), Exact(), C=1.0, support="seen", options=options)
-    best = problem.certificate(trained(registry.create("optimizer", {"name": "lbfgs", "C": 1.0}), problem, 40)[0]["theta"]).primal
-    primal, report = trained(AddedDuals(method_of("hypograph"), 2, DualAscents), problem, 200)[1][-1]
+    problem = make_problem(
+        corpus, ArcFactored(), LossFamily(1.0, 0.0), Exact(), C=1.0, support="seen", options=options
+    )
+    best = problem.certificate(
+        trained(registry.create("optimizer", {"name": "lbfgs", "C": 1.0}), problem, 40)[0]["theta"]
+    ).primal
+    primal, report = trained(AddedDuals(method_of("hypograph"), 2, DualAscents), problem, 200)[1][
+        -1
+    ]
     assert report.dual <= best * (1 + 1e-7)
     assert primal == pytest.approx(best, rel=1e-3)
 
@@ -140,16 +177,23 @@ def test_the_weights_are_those_of_all_dual_variables(variant):
 
 def test_the_same_bits_with_any_number_of_workers():
     expected, _ = trained(AddedDuals(method_of("closed"), 3, DualAscents), problem_of("closed"))
-    state, _ = trained(AddedDuals(method_of("closed"), 3, DualAscents), problem_of("closed", Threads(2)))
+    state, _ = trained(
+        AddedDuals(method_of("closed"), 3, DualAscents), problem_of("closed", Threads(2))
+    )
     assert_same(state, expected)
 
 
 def test_shards_take_up_another_state_than_their_own():
-    """Where a run goes on from a checkpoint, or begins again, in the process that made passes after it."""
+    """Where a run goes on from a checkpoint, or begins again, in the process that made passes after
+    it.
+    """
     problem, method = problem_of("closed"), AddedDuals(method_of("closed"), 2, DualAscents)
     expected, _ = trained(method, problem, 4)
     state, _ = trained(method, problem, 2)
-    kept = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in state.items()}
+    kept = {
+        name: np.copy(value) if isinstance(value, np.ndarray) else value
+        for name, value in state.items()
+    }
     method.step(problem, state)
     for _ in range(2):
         kept, _ = method.step(problem, kept)
@@ -162,7 +206,9 @@ def test_a_run_is_resumed_with_another_number_of_shards(tmp_path):
     problem, duals = problem_of("closed"), []
     for shards, epochs in ((2, 2), (0, 3), (3, 5)):
         method.epochs = epochs
-        trainer = Trainer(problem, added(method, shards, DualAscents), tmp_path, schedule=Schedule())
+        trainer = Trainer(
+            problem, added(method, shards, DualAscents), tmp_path, schedule=Schedule()
+        )
         if not trainer.resume():
             trainer.start(np.zeros(problem.dimension))
         trainer.run()
@@ -176,5 +222,8 @@ def test_whose_passes_are_divided():
     assert shards_of(threads, sdca) == 4
     assert added(sdca, 0, DualAscents) is sdca
     compatibility.check_executor(threads, sdca)
-    with pytest.raises(CompatibilityError, match="optimizer=smo has variables of instances.* can be divided: .*, sdca, sgd"):
+    with pytest.raises(
+        CompatibilityError,
+        match="optimizer=smo has variables of instances.* can be divided: .*, sdca, sgd",
+    ):
         compatibility.check_executor(threads, registry.create("optimizer", {"name": "smo"}))

@@ -5,13 +5,23 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from structopt.learning.averaging import add_to_total, empty_mean, linear_weight, mean_by_lag, mean_by_total
+from structopt.learning.averaging import (
+    add_to_total,
+    empty_mean,
+    linear_weight,
+    mean_by_lag,
+    mean_by_total,
+)
 
 PROBLEM = SimpleNamespace(dimension=4)
 
 
 def test_without_averaging_the_arrays_are_empty_and_the_mean_is_the_last_iterate():
-    state = {"theta": np.arange(4.0), "lag": empty_mean(PROBLEM, False), "total": empty_mean(PROBLEM, False)}
+    state = {
+        "theta": np.arange(4.0),
+        "lag": empty_mean(PROBLEM, False),
+        "total": empty_mean(PROBLEM, False),
+    }
     assert len(state["lag"]) == 0
     add_to_total(state, 1.0)
     assert len(state["total"]) == 0
@@ -22,7 +32,11 @@ def test_without_averaging_the_arrays_are_empty_and_the_mean_is_the_last_iterate
 @pytest.mark.parametrize("weighted", [False, True])
 def test_both_arrays_give_the_mean_of_the_iterates_before_each_update(weighted):
     generator, iterates, weights = np.random.default_rng(0), [], []
-    state = {"theta": generator.normal(size=4), "lag": empty_mean(PROBLEM, True), "total": empty_mean(PROBLEM, True)}
+    state = {
+        "theta": generator.normal(size=4),
+        "lag": empty_mean(PROBLEM, True),
+        "total": empty_mean(PROBLEM, True),
+    }
     assert mean_by_lag(state, 0.0) is state["theta"]  # before the first visit
     assert mean_by_total(state, 0.0) is state["theta"]
     for t in range(1, 8):

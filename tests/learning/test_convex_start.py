@@ -21,13 +21,19 @@ from structopt.testing.problems import make_problem, random_encoded
 
 
 def problem_of(loss: Any) -> Any:
-    return make_problem(random_encoded(lengths=(3, 4, 2, 5, 3, 4), attributes=12), LinearChain(), loss, Exact(), 5.0)
+    return make_problem(
+        random_encoded(lengths=(3, 4, 2, 5, 3, 4), attributes=12), LinearChain(), loss, Exact(), 5.0
+    )
 
 
 def test_the_loss_says_what_it_begins_with() -> None:
     first = LossDifference(inf, 2.5, Weighted(), {"y0": 0.5}).begins_with(warm=False)
     assert first is not None
-    assert (first.passes, first.loss.member, first.loss.convex) == (CONVEX_PASSES, "svm (beta=inf, gamma=2.5)", True)
+    assert (first.passes, first.loss.member, first.loss.convex) == (
+        CONVEX_PASSES,
+        "svm (beta=inf, gamma=2.5)",
+        True,
+    )
     assert isinstance(first.loss.cost, Weighted) and first.loss.cost_weights == {"y0": 0.5}
     assert LossDifference(1.0).begins_with(warm=True) is None
     beginning = LossDifference(1.0, convex_passes=3).begins_with(warm=True)
@@ -37,11 +43,15 @@ def test_the_loss_says_what_it_begins_with() -> None:
 
 
 def test_refuses_fewer_than_no_passes() -> None:
-    with pytest.raises(ConfigError, match=r"loss\.convex_passes=-1 must be auto or at least 0; 0 begins with ramp"):
+    with pytest.raises(
+        ConfigError, match=r"loss\.convex_passes=-1 must be auto or at least 0; 0 begins with ramp"
+    ):
         LossDifference(inf, convex_passes=-1)
 
 
-@pytest.mark.parametrize(("name", "beta"), [("sgd", inf), ("adagrad", inf), ("adadelta", 1.0), ("lbfgs", 1.0)])
+@pytest.mark.parametrize(
+    ("name", "beta"), [("sgd", inf), ("adagrad", inf), ("adadelta", 1.0), ("lbfgs", 1.0)]
+)
 def test_the_convex_passes_and_then_those_of_the_loss(name: str, beta: float) -> None:
     """Like two runs, the second from the weights of the first; guarded or not."""
     problem = problem_of(LossDifference(beta, convex_passes=3))
@@ -76,4 +86,6 @@ def test_another_loss_shares_the_messages() -> None:
     assert other.messages is problem.messages
     weights = np.linspace(-1.0, 1.0, problem.dimension)
     assert other.objective(weights) == problem_of(LossFamily(inf, 1.0)).objective(weights)
-    assert problem.loss.member.startswith("ramp") and other.objective(weights) != problem.objective(weights)
+    assert problem.loss.member.startswith("ramp") and other.objective(weights) != problem.objective(
+        weights
+    )

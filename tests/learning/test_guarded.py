@@ -47,11 +47,16 @@ def square() -> Any:
     def certificate(weights: Any) -> tuple[float, float]:
         return float(weights @ weights) / 2, 0.0
 
-    return SimpleNamespace(objective=lambda weights: certificate(weights)[0], certificate=certificate, messages=np.zeros(1))
+    return SimpleNamespace(
+        objective=lambda weights: certificate(weights)[0],
+        certificate=certificate,
+        messages=np.zeros(1),
+    )
 
 
 def test_a_pass_that_raises_the_objective_is_made_again() -> None:
-    problem, one = square(), Guarded(Descent(9.0))  # theta -> -8 theta; then by 2.25 to -1.25 theta; then by .5625
+    # theta -> -8 theta; then by 2.25 to -1.25 theta; then by .5625
+    problem, one = square(), Guarded(Descent(9.0))
     state, report = one.step(problem, one.init(problem, np.ones(1)))
     assert (state["theta"].tolist(), report.repeated) == ([1 - 9.0 / 16], 2)
     assert report.primal == problem.objective(state["theta"])
@@ -92,9 +97,24 @@ def test_certificates_come_with_the_objective() -> None:
 
 
 def test_guards_what_has_a_step_length_where_the_objective_is_known() -> None:
-    guards = {name for name in registry.installed("optimizer") if isinstance(guarded(optimizer_of(name), 1), Guarded)}
+    guards = {
+        name
+        for name in registry.installed("optimizer")
+        if isinstance(guarded(optimizer_of(name), 1), Guarded)
+    }
     assert {"sgd", "adagrad", "adadelta"} <= guards
-    assert not guards & {"dca", "mira", "perceptron", "pegasos", "dlpw", "lbfgs", "sdca", "eg", "smo", "cutting_plane"}
+    assert not guards & {
+        "dca",
+        "mira",
+        "perceptron",
+        "pegasos",
+        "dlpw",
+        "lbfgs",
+        "sdca",
+        "eg",
+        "smo",
+        "cutting_plane",
+    }
     assert not isinstance(guarded(optimizer_of("sgd"), 0), Guarded)
     assert not isinstance(guarded(optimizer_of("sgd"), 2), Guarded)
 
@@ -104,11 +124,17 @@ def optimizer_of(name: str, **options: Any) -> Any:
 
 
 def problem_of(loss: Any, C: float = 1.0) -> Any:
-    return make_problem(random_encoded(lengths=(3, 4, 2, 5, 3, 4), attributes=12), LinearChain(), loss, Exact(), C)
+    return make_problem(
+        random_encoded(lengths=(3, 4, 2, 5, 3, 4), attributes=12), LinearChain(), loss, Exact(), C
+    )
 
 
-@pytest.mark.parametrize(("name", "options"), [("sgd", {"eta": 0.05}), ("adagrad", {}), ("adadelta", {})])
-def test_the_bits_are_the_optimizers_own_where_nothing_rises(name: str, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("name", "options"), [("sgd", {"eta": 0.05}), ("adagrad", {}), ("adadelta", {})]
+)
+def test_the_bits_are_the_optimizers_own_where_nothing_rises(
+    name: str, options: dict[str, Any]
+) -> None:
     problem = problem_of(LossFamily(1.0, 0.0))
     plain, one = optimizer_of(name, **options), Guarded(optimizer_of(name, **options))
     a, b = (method.init(problem, np.zeros(problem.dimension)) for method in (plain, one))
@@ -119,7 +145,12 @@ def test_the_bits_are_the_optimizers_own_where_nothing_rises(name: str, options:
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("sgd", {"eta": 50.0, "C": 20.0}), ("adagrad", {"eta": 50.0}), ("adadelta", {"epsilon": 100.0})]
+    ("name", "options"),
+    [
+        ("sgd", {"eta": 50.0, "C": 20.0}),
+        ("adagrad", {"eta": 50.0}),
+        ("adadelta", {"epsilon": 100.0}),
+    ],
 )
 def test_steps_that_are_too_long_are_shortened(name: str, options: dict[str, Any]) -> None:
     problem = problem_of(LossFamily(inf, 1.0), options.get("C", 1.0))
@@ -136,7 +167,9 @@ def test_steps_that_are_too_long_are_shortened(name: str, options: dict[str, Any
 
 
 def test_adagrad_keeps_the_weights_of_a_trained_model() -> None:
-    """Rates that began at eta / 0.001 made the regulariser alone erase weights without a gradient."""
+    """Rates that began at eta / 0.001 made the regulariser alone erase weights without a
+    gradient.
+    """
     problem = problem_of(LossDifference(inf), C=0.1)
     warm = random_weights(problem, 3, 0.5)
     method = optimizer_of("adagrad", C=0.1)

@@ -38,7 +38,9 @@ def optimizer_of(name, **options):
 def problem_of(name, executor=None, lengths=LENGTHS, **options):
     beta, gamma = {"perceptron": (inf, 0.0), "mira": (inf, 1.0)}.get(name, (1.0, 1.0))
     encoded = random_encoded(1, lengths, **options)
-    problem = make_problem(encoded, LinearChain(), LossFamily(beta, gamma), Exact(), C=1.0, support="seen")
+    problem = make_problem(
+        encoded, LinearChain(), LossFamily(beta, gamma), Exact(), C=1.0, support="seen"
+    )
     problem.executor = executor or Serial()
     return problem
 
@@ -71,7 +73,10 @@ def test_one_shard_is_the_optimizer_itself(name):
 
 
 def copied(state):
-    return {key: value.copy() if isinstance(value, np.ndarray) else value for key, value in state.items()}
+    return {
+        key: value.copy() if isinstance(value, np.ndarray) else value
+        for key, value in state.items()
+    }
 
 
 def reads(passes):
@@ -90,24 +95,36 @@ def counted(start, ends, read):
 
 
 def over_movers(start, ends, read):
-    """Moves added up over the shards that count, divided by their number to the power 3/4; floats averaged, integers kept."""
+    """Moves added up over the shards that count, divided by their number to the power 3/4; floats
+    averaged, integers kept.
+    """
     counts = counted(start, ends, read)
-    arrays = {key: value for key, value in start.items() if isinstance(value, np.ndarray) and len(value)}
+    arrays = {
+        key: value for key, value in start.items() if isinstance(value, np.ndarray) and len(value)
+    }
     mixed_arrays = {
-        key: value + sum(np.where(count, end[key] - value, 0.0) for count, end in zip(counts, ends, strict=True))
+        key: value
+        + sum(
+            np.where(count, end[key] - value, 0.0) for count, end in zip(counts, ends, strict=True)
+        )
         / np.maximum(counts.sum(axis=0), 1) ** 0.75
         for key, value in arrays.items()
-    }  # fmt: skip
+    }
     return {
-        key: mixed_arrays[key] if key in mixed_arrays
-        else ends[0][key] if isinstance(value, int | np.ndarray) else sum(end[key] for end in ends) / len(ends)
+        key: mixed_arrays[key]
+        if key in mixed_arrays
+        else ends[0][key]
+        if isinstance(value, int | np.ndarray)
+        else sum(end[key] for end in ends) / len(ends)
         for key, value in start.items()
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("name", MIXABLE)
 def test_a_pass_is_mixed_of_the_passes_over_the_shards(name):
-    """A pass over each shard as a separate problem with the lambda of the whole one; the first pass is over the whole."""
+    """A pass over each shard as a separate problem with the lambda of the whole one; the first pass
+    is over the whole.
+    """
     problem, optimizer = problem_of(name), optimizer_of(name)
     states, reports = trained(Mixed(optimizer, 2, Passes), problem, 3)
     passes = Passes(problem, optimizer, 2)
@@ -128,13 +145,19 @@ def test_a_weight_that_one_shard_reads_moves_as_far_as_there(name):
     """Not by a share of it; nor by what the regulariser does to it in other shards."""
     problem, optimizer = problem_of(name, attributes=40), optimizer_of(name)
     first, second = trained(Mixed(optimizer, 8, Passes), problem, 2)[0]
-    start = {key: value if value.ndim else value.item() for key, value in first.items() if key not in (DONE, MEAN)}
+    start = {
+        key: value if value.ndim else value.item()
+        for key, value in first.items()
+        if key not in (DONE, MEAN)
+    }
     passes = Passes(problem, optimizer, 8)
     ends = [optimizer.step(shard.problem, copied(start))[0] for shard in passes.placement.shards]
     counts = counted(start, ends, reads(passes))
     alone = counts.sum(axis=0) == 1
     assert alone.any()
-    alone_weights = np.array([end["theta"] for end in ends])[counts.argmax(axis=0), np.arange(counts.shape[1])]
+    alone_weights = np.array([end["theta"] for end in ends])[
+        counts.argmax(axis=0), np.arange(counts.shape[1])
+    ]
     np.testing.assert_allclose(second["theta"][alone], alone_weights[alone], rtol=1e-12)
 
 
@@ -142,7 +165,9 @@ def iterates_of(name, problem, start):
     """The mean of the iterates of one pass, from statistics that begin with it."""
     optimizer, before = optimizer_of(name), copied(start)
     if "lag" in start:
-        end, _ = optimizer.step(problem, before | {"lag": np.zeros_like(start["lag"]), "visits": 0.0})
+        end, _ = optimizer.step(
+            problem, before | {"lag": np.zeros_like(start["lag"]), "visits": 0.0}
+        )
         return optimizer.weights(end)
     end, _ = optimizer.step(problem, before | {"total": np.zeros_like(start["total"])})
     return end["total"] / problem.m
@@ -154,13 +179,21 @@ def test_later_passes_count_more_in_the_mean_that_is_returned(name):
     problem, optimizer = problem_of(name), optimizer_of(name)
     method = Mixed(optimizer, 2, Passes)
     states, _ = trained(method, problem, 3)
-    mean = optimizer.weights({key: value for key, value in states[0].items() if key not in (DONE, MEAN)})
+    mean = optimizer.weights(
+        {key: value for key, value in states[0].items() if key not in (DONE, MEAN)}
+    )
     np.testing.assert_allclose(method.weights(states[0]), mean, atol=1e-15)
     passes = Passes(problem, optimizer, 2)
     for number, state in enumerate(states[:2], 2):
-        start = {key: value if value.ndim else value.item() for key, value in state.items() if key not in (DONE, MEAN)}
+        start = {
+            key: value if value.ndim else value.item()
+            for key, value in state.items()
+            if key not in (DONE, MEAN)
+        }
         shards = [shard.problem for shard in passes.placement.shards]
-        counts = counted(start, [optimizer.step(shard, copied(start))[0] for shard in shards], reads(passes))
+        counts = counted(
+            start, [optimizer.step(shard, copied(start))[0] for shard in shards], reads(passes)
+        )
         means = [iterates_of(name, shard, start) - start["theta"] for shard in shards]
         moves = sum(np.where(count, move, 0.0) for count, move in zip(counts, means, strict=True))
         latest = start["theta"] + moves / np.maximum(counts.sum(axis=0), 1) ** 0.75
@@ -181,14 +214,18 @@ def test_the_same_bits_with_any_number_of_workers(name):
     """Of three shards, whose sizes differ."""
     expected, _ = trained(Mixed(optimizer_of(name), 3, Passes), problem_of(name))
     for workers in (2, 4):
-        states, _ = trained(Mixed(optimizer_of(name), 3, Passes), problem_of(name, Threads(workers)))
+        states, _ = trained(
+            Mixed(optimizer_of(name), 3, Passes), problem_of(name, Threads(workers))
+        )
         assert_same(states[-1], expected[-1])
 
 
 def relaxed_problem():
     """Graphs whose inference keeps messages of every instance."""
     inference = MPLP(passes=5, warm_start=True)
-    problem = make_problem(random_graphs(2, (2, 3, 3, 4), 3), Pairwise("complete"), LossFamily(inf, 1.0), inference)
+    problem = make_problem(
+        random_graphs(2, (2, 3, 3, 4), 3), Pairwise("complete"), LossFamily(inf, 1.0), inference
+    )
     problem.executor = Serial()
     return problem
 
@@ -196,7 +233,9 @@ def relaxed_problem():
 @pytest.mark.parametrize("name", [*MIXABLE, "dlpw"])
 @pytest.mark.parametrize("first", [1, 2])
 def test_resumed_to_the_same_bits(name, first, tmp_path):
-    """From the checkpoint of the pass over the whole corpus, and of one that was mixed, as if there had been no interrupt."""
+    """From the checkpoint of the pass over the whole corpus, and of one that was mixed, as if there
+    had been no interrupt.
+    """
     results = []
     for part, stops in ("whole", [4]), ("parts", [first, 4]):
         folder = tmp_path / part
@@ -204,7 +243,9 @@ def test_resumed_to_the_same_bits(name, first, tmp_path):
         for epochs in stops:
             problem = relaxed_problem() if name == "dlpw" else problem_of(name)
             mixed_optimizer = Mixed(optimizer_of(name, epochs=epochs), 3, Passes)
-            trainer = Trainer(problem, mixed_optimizer, folder, schedule=Schedule(objective_every=0))
+            trainer = Trainer(
+                problem, mixed_optimizer, folder, schedule=Schedule(objective_every=0)
+            )
             assert trainer.resume() == (epochs != stops[0])
             if not trainer.state:
                 trainer.start(np.zeros(problem.dimension))
@@ -219,10 +260,14 @@ def test_resumed_to_the_same_bits(name, first, tmp_path):
 def test_fewer_instances_than_shards(name):
     """Every instance is a shard; one instance alone is the optimizer itself."""
     problem = problem_of(name, lengths=(3, 1, 2))
-    state, expected = (trained(Mixed(optimizer_of(name), shards, Passes), problem)[0][-1] for shards in (8, 3))
+    state, expected = (
+        trained(Mixed(optimizer_of(name), shards, Passes), problem)[0][-1] for shards in (8, 3)
+    )
     assert_same(state, expected)
     problem = problem_of(name, lengths=(4,))
-    state, expected = (trained(mixed(optimizer_of(name), shards, Passes), problem)[0][-1] for shards in (8, 0))
+    state, expected = (
+        trained(mixed(optimizer_of(name), shards, Passes), problem)[0][-1] for shards in (8, 0)
+    )
     assert state.pop(DONE) == 3
     assert_same(state, expected)
 
@@ -236,7 +281,9 @@ def test_constants_stay_what_they_are():
 
 
 def test_shards_know_how_many_instances_the_whole_has():
-    """By which rates fall: sgd's after t visits of a shard is eta / (1 + t/m), m the instances of the whole."""
+    """By which rates fall: sgd's after t visits of a shard is eta / (1 + t/m), m the instances of
+    the whole.
+    """
     problem = problem_of("sgd")
     shards = Passes(problem, optimizer_of("sgd"), 3).placement.shards
     assert [shard.problem.before for shard in shards] == [problem.m - problem.m / 3] * 3
@@ -249,12 +296,17 @@ def test_messages_of_instances_are_kept():
     messages = []
     for shards in (0, 1, 2):
         inference = MPLP(passes=5, warm_start=True)
-        problem = make_problem(encoded, Pairwise("complete"), LossFamily(inf, 1.0), inference, C=1.0)
+        problem = make_problem(
+            encoded, Pairwise("complete"), LossFamily(inf, 1.0), inference, C=1.0
+        )
         problem.executor = Serial()
         trained(mixed(registry.create("optimizer", {"name": "dlpw"}), shards, Passes), problem, 2)
         messages.append(problem.messages.copy())
         memory = problem.structure.memory
-        assert all(np.abs(problem.messages[a:b]).max() > 0 for a, b in zip(memory[:-1], memory[1:], strict=True))
+        assert all(
+            np.abs(problem.messages[a:b]).max() > 0
+            for a, b in zip(memory[:-1], memory[1:], strict=True)
+        )
     np.testing.assert_array_equal(messages[0], messages[1])
     assert (messages[1] != messages[2]).any()
 
@@ -267,10 +319,16 @@ def test_who_is_mixed():
     assert mixed(dca, 4, Passes).epochs == dca.epochs
     compatibility.check_executor(threads, dca)
     compatibility.check_executor(serial, lbfgs)
-    text = "executor=threads with executor.mixing=4 .* optimizer=lbfgs is exact.*: adadelta, adagrad, dca, dlpw, mira, "
+    text = (
+        "executor=threads with executor.mixing=4 .* optimizer=lbfgs is exact.*: adadelta, "
+        "adagrad, dca, dlpw, mira, "
+    )
     with pytest.raises(CompatibilityError, match=text):
         compatibility.check_executor(threads, lbfgs)
-    with pytest.raises(CompatibilityError, match="optimizer=smo has variables of instances.* Type executor.mixing=null"):
+    with pytest.raises(
+        CompatibilityError,
+        match="optimizer=smo has variables of instances.* Type executor.mixing=null",
+    ):
         compatibility.check_executor(threads, registry.create("optimizer", {"name": "smo"}))
 
 

@@ -1,4 +1,6 @@
-"""Ramp loss and risk bounds against their definition, summed over all outputs, and against each other."""
+"""Ramp loss and risk bounds against their definition, summed over all outputs, and against each
+other.
+"""
 
 from math import inf, isinf, log
 
@@ -28,12 +30,23 @@ from tests.optimizer.composed import check
 
 MEMBERS = [(1.0, 1.0), (inf, 1.0), (0.5, 2.5), (3.0, 1.0), (inf, 2.5)]
 members = pytest.mark.parametrize(("beta", "gamma"), MEMBERS)
-STRUCTURES = [{}, {"order": 2, "constrained": True}, {"anchored": True, "partial": True, "values": True}]
+STRUCTURES = [
+    {},
+    {"order": 2, "constrained": True},
+    {"anchored": True, "partial": True, "values": True},
+]
 WEIGHTED = {"y0": 0.5, "y2": 2.0}
 
 
 def problem_of(loss, order=1, inference=None, C=1.0, support="all", **options):
-    return make_problem(random_encoded(2, **options), LinearChain(order), loss, inference or Exact(), C, support=support)
+    return make_problem(
+        random_encoded(2, **options),
+        LinearChain(order),
+        loss,
+        inference or Exact(),
+        C,
+        support=support,
+    )
 
 
 def value_of(beta, scores, costs):
@@ -41,7 +54,9 @@ def value_of(beta, scores, costs):
     if isinf(beta):
         return (scores + costs).max() - scores.max()
     top = beta * scores.max()
-    return (log(np.exp(beta * (scores + costs) - top).sum()) - log(np.exp(beta * scores - top).sum())) / beta
+    return (
+        log(np.exp(beta * (scores + costs) - top).sum()) - log(np.exp(beta * scores - top).sum())
+    ) / beta
 
 
 def mean_of(beta, scores, vertices):
@@ -57,7 +72,9 @@ def mean_of(beta, scores, vertices):
 @pytest.mark.parametrize("weights_of_costs", [None, WEIGHTED], ids=["hamming", "weighted"])
 @members
 def test_value_and_residual_are_the_definition(beta, gamma, weights_of_costs, inference, options):
-    loss = LossDifference(beta, gamma, Weighted() if weights_of_costs else HAMMING, weights_of_costs)
+    loss = LossDifference(
+        beta, gamma, Weighted() if weights_of_costs else HAMMING, weights_of_costs
+    )
     problem = problem_of(loss, inference=inference, **options)
     for i in range(problem.m):
         listed = outputs(problem, i)
@@ -66,7 +83,9 @@ def test_value_and_residual_are_the_definition(beta, gamma, weights_of_costs, in
             value, r = residual(problem, s, i)
             scores, costs = listed.vertices @ s, gamma * listed.costs
             assert value == pytest.approx(value_of(beta, scores, costs), abs=1e-10)
-            expected = mean_of(beta, scores + costs, listed.vertices) - mean_of(beta, scores, listed.vertices)
+            expected = mean_of(beta, scores + costs, listed.vertices) - mean_of(
+                beta, scores, listed.vertices
+            )
             np.testing.assert_allclose(r, expected, atol=1e-10)
 
 
@@ -74,20 +93,29 @@ def test_value_and_residual_are_the_definition(beta, gamma, weights_of_costs, in
 @members
 def test_is_the_difference_of_two_members(beta, gamma, options):
     one, augmented, plain = (
-        problem_of(loss, **options) for loss in (LossDifference(beta, gamma), LossFamily(beta, gamma), LossFamily(beta, 0.0))
+        problem_of(loss, **options)
+        for loss in (LossDifference(beta, gamma), LossFamily(beta, gamma), LossFamily(beta, 0.0))
     )
     weights = random_weights(one, 5)
     for i in range(one.m):
         value, gradient = loss_and_gradient(one, weights, i)
-        (high, up), (low, down) = loss_and_gradient(augmented, weights, i), loss_and_gradient(plain, weights, i)
+        (high, up), (low, down) = (
+            loss_and_gradient(augmented, weights, i),
+            loss_and_gradient(plain, weights, i),
+        )
         assert value == pytest.approx(high - low, abs=1e-10)
         np.testing.assert_allclose(gradient, up - down, atol=1e-10)
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.3, 3.0, 30.0])
 def test_bounds(scale):
-    """Risk <= risk bound <= largest cost; cost of the best output <= ramp <= hinge, and <= largest cost."""
-    risk, ramp, hinge = (problem_of(loss) for loss in (LossDifference(1.0), LossDifference(inf), LossFamily(inf, 1.0)))
+    """Risk <= risk bound <= largest cost; cost of the best output <= ramp <= hinge, and <= largest
+    cost.
+    """
+    risk, ramp, hinge = (
+        problem_of(loss)
+        for loss in (LossDifference(1.0), LossDifference(inf), LossFamily(inf, 1.0))
+    )
     for seed in range(3):
         weights = random_weights(risk, seed, scale)
         for i in range(risk.m):
@@ -98,7 +126,11 @@ def test_bounds(scale):
             assert p @ listed.costs / p.sum() - 1e-9 <= value <= listed.costs.max() + 1e-9
             value = loss_and_gradient(ramp, weights, i)[0]
             best = listed.costs[scores >= scores.max() - 1e-12].max()
-            assert best - 1e-9 <= value <= min(listed.costs.max(), loss_and_gradient(hinge, weights, i)[0]) + 1e-9
+            assert (
+                best - 1e-9
+                <= value
+                <= min(listed.costs.max(), loss_and_gradient(hinge, weights, i)[0]) + 1e-9
+            )
 
 
 def test_cooling_ends_at_the_ramp_loss():
@@ -118,10 +150,16 @@ def test_cooling_ends_at_the_ramp_loss():
 @members
 def test_footnote_10(beta, gamma):
     """Delta L_{beta/a, a gamma}(a theta) = a delta L_{beta, gamma}(theta)."""
-    one, other = problem_of(LossDifference(beta, gamma)), problem_of(LossDifference(beta / 3, 3 * gamma))
+    one, other = (
+        problem_of(LossDifference(beta, gamma)),
+        problem_of(LossDifference(beta / 3, 3 * gamma)),
+    )
     weights = random_weights(one, 3)
     for i in range(one.m):
-        (value, gradient), (scaled, same) = loss_and_gradient(one, weights, i), loss_and_gradient(other, 3 * weights, i)
+        (value, gradient), (scaled, same) = (
+            loss_and_gradient(one, weights, i),
+            loss_and_gradient(other, 3 * weights, i),
+        )
         assert scaled == pytest.approx(3 * value, abs=1e-9)
         np.testing.assert_allclose(same, gradient, atol=1e-9)
 
@@ -132,9 +170,12 @@ def test_is_not_convex(beta, gamma):
     problem = problem_of(LossDifference(beta, gamma))
     ends = [random_weights(problem, seed, 3.0) for seed in range(6)]
     below = [
-        loss_and_gradient(problem, (a + b) / 2, i)[0] > sum(loss_and_gradient(problem, e, i)[0] for e in (a, b)) / 2 + 1e-3
-        for a in ends for b in ends for i in range(problem.m)
-    ]  # fmt: skip
+        loss_and_gradient(problem, (a + b) / 2, i)[0]
+        > sum(loss_and_gradient(problem, e, i)[0] for e in (a, b)) / 2 + 1e-3
+        for a in ends
+        for b in ends
+        for i in range(problem.m)
+    ]
     assert any(below)
 
 
@@ -142,7 +183,9 @@ def test_is_not_convex(beta, gamma):
 class TestDifference(LossSuite):
     @pytest.fixture
     def problem(self, beta, gamma):
-        return problem_of(LossDifference(beta, gamma, Weighted(), WEIGHTED), support="seen", constrained=True)
+        return problem_of(
+            LossDifference(beta, gamma, Weighted(), WEIGHTED), support="seen", constrained=True
+        )
 
 
 def test_what_it_says_of_itself():
@@ -157,7 +200,10 @@ def test_what_it_says_of_itself():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"gamma": 0.0}, r"loss\.gamma=0: the difference L_\{beta,gamma\} - L_\{beta,0\} is 0 everywhere"),
+        (
+            {"gamma": 0.0},
+            r"loss\.gamma=0: the difference L_\{beta,gamma\} - L_\{beta,0\} is 0 everywhere",
+        ),
         ({"gamma": -1.0}, r"loss\.gamma=-1\.0 must be at least 0 and finite"),
         ({"beta": 0.0}, r"loss\.beta=0\.0 must be in \(0, inf\]"),
         ({"cost": "weighted"}, r"loss\.cost=weighted needs loss\.cost_weights"),
@@ -169,11 +215,24 @@ def test_refuses(arguments, message):
 
 
 def test_has_no_other_variant():
-    with pytest.raises(ConfigError, match=r"ramp \(beta=inf, gamma=1\) has no variant prediction. Leave optimizer.variant"):
+    with pytest.raises(
+        ConfigError,
+        match=r"ramp \(beta=inf, gamma=1\) has no variant prediction. Leave optimizer.variant",
+    ):
         LossDifference(inf).kernel("prediction")
 
 
-REFUSING = ["dca", "mira", "eg", "smo", "sdca", "cutting_plane", "online_cutting_plane", "pegasos", "perceptron"]
+REFUSING = [
+    "dca",
+    "mira",
+    "eg",
+    "smo",
+    "sdca",
+    "cutting_plane",
+    "online_cutting_plane",
+    "pegasos",
+    "perceptron",
+]
 
 
 def optimizer_of(name):
@@ -192,11 +251,15 @@ def test_refused_by_optimizers_that_need_tangents_or_a_dual(name, beta):
 @pytest.mark.parametrize("beta", [1.0, inf])
 @pytest.mark.parametrize("name", ["sgd", "adagrad", "adadelta"])
 def test_optimizers_that_follow_gradients_train_with_it(name, beta):
-    problem = problem_of(LossDifference(beta), C=5.0, lengths=(3, 4, 2, 5, 3, 4, 2, 3), attributes=12)
+    problem = problem_of(
+        LossDifference(beta), C=5.0, lengths=(3, 4, 2, 5, 3, 4, 2, 3), attributes=12
+    )
     optimizer = optimizer_of(name)
     check(optimizer, problem.loss)
     state = optimizer.init(problem, np.zeros(problem.dimension))
     for _ in range(60):
         state, report = optimizer.step(problem, state)
         assert np.isfinite(report.loss)
-    assert problem.losses(optimizer.weights(state)) < 0.9 * problem.losses(np.zeros(problem.dimension))
+    assert problem.losses(optimizer.weights(state)) < 0.9 * problem.losses(
+        np.zeros(problem.dimension)
+    )

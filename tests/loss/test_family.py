@@ -26,14 +26,36 @@ from structopt.testing.problems import (
 )
 
 BETAS, GAMMAS = (0.5, 1.0, 3.0, inf), (0.0, 1.0, 2.5)
-COSTS = {"hamming": {}, "hamming_normalized": {}, "weighted": {"cost_weights": {"y0": 0.5, "y2": 2.0}}}
-MEMBERS = [pytest.param(b, g, c, id=f"{b}-{g}-{c}") for b, g, c in product(BETAS, GAMMAS, COSTS) if g > 0 or c == "hamming"]
+COSTS = {
+    "hamming": {},
+    "hamming_normalized": {},
+    "weighted": {"cost_weights": {"y0": 0.5, "y2": 2.0}},
+}
+MEMBERS = [
+    pytest.param(b, g, c, id=f"{b}-{g}-{c}")
+    for b, g, c in product(BETAS, GAMMAS, COSTS)
+    if g > 0 or c == "hamming"
+]
 
 
-def problem_of(beta, gamma, cost="hamming", order=1, inference=None, variant="max_loss", C=1.0, support="all", **options):
-    loss = registry.create("loss", {"name": "family", "beta": beta, "gamma": gamma, "cost": cost, **COSTS[cost]})
+def problem_of(
+    beta,
+    gamma,
+    cost="hamming",
+    order=1,
+    inference=None,
+    variant="max_loss",
+    C=1.0,
+    support="all",
+    **options,
+):
+    loss = registry.create(
+        "loss", {"name": "family", "beta": beta, "gamma": gamma, "cost": cost, **COSTS[cost]}
+    )
     encoded = random_encoded(2, **options)
-    return make_problem(encoded, LinearChain(order), loss, inference or Exact(), C, support=support, variant=variant)
+    return make_problem(
+        encoded, LinearChain(order), loss, inference or Exact(), C, support=support, variant=variant
+    )
 
 
 def eq3(listed, weights, beta, gamma):
@@ -50,26 +72,38 @@ def wrong_labels(problem, i, listed, cost):
     encoded = problem.examples.encoded
     gold, L = encoded.gold[encoded.offsets[i] : encoded.offsets[i + 1]], len(encoded.labels)
     labels = listed.vertices[:, : len(gold) * L].reshape(-1, len(gold), L).argmax(axis=2)
-    prices = np.array([COSTS[cost].get("cost_weights", {}).get(encoded.labels[y], 1.0) for y in gold])
+    prices = np.array(
+        [COSTS[cost].get("cost_weights", {}).get(encoded.labels[y], 1.0) for y in gold]
+    )
     wrong = ((labels != gold) * prices).sum(axis=1)
     return wrong / len(gold) if cost == "hamming_normalized" else wrong
 
 
 @pytest.mark.parametrize(("beta", "gamma", "cost"), MEMBERS)
 def test_value_and_gradient_are_eq3(beta, gamma, cost):
-    for options in ({}, {"order": 2, "constrained": True}, {"anchored": True, "partial": True, "values": True}):
+    for options in (
+        {},
+        {"order": 2, "constrained": True},
+        {"anchored": True, "partial": True, "values": True},
+    ):
         problem = problem_of(beta, gamma, cost, **options)
         weights = random_weights(problem, 1)
         for i in range(problem.m):
             listed = outputs(problem, i)
-            np.testing.assert_allclose(listed.costs, wrong_labels(problem, i, listed, cost), atol=1e-12)
+            np.testing.assert_allclose(
+                listed.costs, wrong_labels(problem, i, listed, cost), atol=1e-12
+            )
             value, gradient = loss_and_gradient(problem, weights, i)
             assert value == pytest.approx(eq3(listed, weights, beta, gamma), abs=1e-10)
             if isinf(beta):
                 r = residual(problem, instance_scores(problem, weights, i), i)[1]
-                matching = np.flatnonzero((np.abs(listed.vertices - listed.gold - r) < 1e-12).all(axis=1))
+                matching = np.flatnonzero(
+                    (np.abs(listed.vertices - listed.gold - r) < 1e-12).all(axis=1)
+                )
                 assert len(matching) == 1
-                margins = (listed.vertices - listed.gold) @ (listed.features @ weights) + gamma * listed.costs
+                margins = (listed.vertices - listed.gold) @ (
+                    listed.features @ weights
+                ) + gamma * listed.costs
                 assert margins[matching[0]] == pytest.approx(margins.max())
                 np.testing.assert_allclose(gradient, listed.features.T @ r, atol=1e-10)
 
@@ -127,11 +161,15 @@ def test_prediction_based(gamma, cost, inference):
 class TestFamily(LossSuite):
     @pytest.fixture
     def problem(self, beta, gamma):
-        return problem_of(beta, gamma, "weighted" if gamma else "hamming", support="seen", constrained=True)
+        return problem_of(
+            beta, gamma, "weighted" if gamma else "hamming", support="seen", constrained=True
+        )
 
 
 def test_prediction_needs_margins():
-    message = r"optimizer\.variant=prediction needs loss\.beta=inf \(this is crf \(beta=1, gamma=0\)\)"
+    message = (
+        r"optimizer\.variant=prediction needs loss\.beta=inf \(this is crf \(beta=1, gamma=0\)\)"
+    )
     with pytest.raises(ConfigError, match=message):
         LossFamily().kernel("prediction")
 
@@ -143,7 +181,10 @@ def test_prediction_needs_margins():
         ({"beta": float("nan")}, r"loss\.beta=nan is not a float"),
         ({"gamma": -1.0}, r"loss\.gamma=-1\.0 must be at least 0 and finite"),
         ({"gamma": inf}, r"loss\.gamma=inf must be at least 0 and finite"),
-        ({"cost": "haming"}, "loss.cost=haming is none of: arcs, bigram_recall, brackets, .* Did you mean 'hamming'"),
+        (
+            {"cost": "haming"},
+            "loss.cost=haming is none of: arcs, bigram_recall, brackets, .* Did you mean 'hamming'",
+        ),
         ({"cost": "weighted"}, r"loss\.cost=weighted needs loss\.cost_weights"),
         (
             {"cost": "weighted", "cost_weights": {"O": -1.0}},
@@ -158,5 +199,8 @@ def test_refuses(arguments, message):
 
 def test_cost_of_an_unknown_label():
     loss = LossFamily(cost=Weighted(), cost_weights={"PRE": 2.0})
-    with pytest.raises(ConfigError, match="names the label 'PRE', which the training data do not have. Did you mean 'PER'"):
+    with pytest.raises(
+        ConfigError,
+        match="names the label 'PRE', which the training data do not have. Did you mean 'PER'",
+    ):
         loss.variable_costs(("O", "PER"), np.array([0]), np.array([1]))

@@ -23,10 +23,14 @@ def corpus(heads: list[list[int]] = GOLD, **cells: list[str]) -> Trees:
     words = sum(map(len, heads))
     columns = {"form": FORMS[:words], "deprel": RELATIONS[:words]} | cells
     offsets = np.cumsum([0, *map(len, heads)])
-    return Trees("a.conllu", offsets, np.arange(1, words + 1), columns, np.array(sum(heads, []), np.int32))
+    return Trees(
+        "a.conllu", offsets, np.arange(1, words + 1), columns, np.array(sum(heads, []), np.int32)
+    )
 
 
-def scores(outputs: list[list[Arc]], rule: attachment.Punctuation = "auto", **cells: list[str]) -> dict[str, float]:
+def scores(
+    outputs: list[list[Arc]], rule: attachment.Punctuation = "auto", **cells: list[str]
+) -> dict[str, float]:
     return attachment.metrics(attachment.compare(corpus(**cells), outputs, rule))
 
 
@@ -37,7 +41,13 @@ PREDICTED = [
 
 
 def test_attachment_counted_by_hand() -> None:
-    expected = {"uas": 6 / 7, "las": 4 / 7, "uas_nopunct": 4 / 5, "las_nopunct": 3 / 5, "exact": 1 / 2}
+    expected = {
+        "uas": 6 / 7,
+        "las": 4 / 7,
+        "uas_nopunct": 4 / 5,
+        "las_nopunct": 3 / 5,
+        "exact": 1 / 2,
+    }
     expected |= {"las_universal": 4 / 7, "las_universal_nopunct": 3 / 5}
     assert scores(PREDICTED) == pytest.approx(expected)
     assert scores(PREDICTED, upos=TAGS) == pytest.approx(expected)
@@ -54,24 +64,41 @@ def test_a_right_relation_on_a_wrong_head_does_not_count() -> None:
 
 
 def test_universal_relations_are_compared_without_their_subtypes() -> None:
-    """Right: det, obj of obj:pass, the root, and punct:x of punct; on a wrong head nothing is; nsubj is no nsub."""
+    """Right: det, obj of obj:pass, the root, and punct:x of punct; on a wrong head nothing is;
+    nsubj is no nsub.
+    """
     gold = ["det", "obj:pass", "root", "advmod:emph", "punct", "root", "nsubj:outer:x"]
     found = [
         [Arc(2, "det"), Arc(3, "obj"), Arc(0, "root:x"), Arc(2, "advmod:emph"), Arc(3, "punct:x")],
         [Arc(0, "root"), Arc(1, "nsub")],
     ]
-    wanted = {"las": 2 / 7, "las_universal": 5 / 7, "las_nopunct": 2 / 5, "las_universal_nopunct": 4 / 5}
+    wanted = {
+        "las": 2 / 7,
+        "las_universal": 5 / 7,
+        "las_nopunct": 2 / 5,
+        "las_universal_nopunct": 4 / 5,
+    }
     assert scores(found, deprel=gold).items() >= wanted.items()
     nested = [found[0], [Arc(0, "root"), Arc(1, "nsubj:pass")]]
-    assert (scores(nested, deprel=gold)["las"], scores(nested, deprel=gold)["las_universal"]) == (2 / 7, 6 / 7)
+    assert (scores(nested, deprel=gold)["las"], scores(nested, deprel=gold)["las_universal"]) == (
+        2 / 7,
+        6 / 7,
+    )
     lines = attachment.table(attachment.compare(corpus(deprel=gold), nested)).splitlines()
     assert ["without", "subtypes", "85.71", "80.00"] in [line.split() for line in lines]
 
 
 def test_what_the_conll_2018_evaluation_counts_of_a_file(tmp_path: Path) -> None:
-    """Words count, also those within a token of several words; that token's own line and an empty node do not."""
+    """Words count, also those within a token of several words; that token's own line and an empty
+    node do not.
+    """
     rows = ["1-2\tZum\t_\t_\t_\t_\t_\t_\t_\t_"]
-    for number, head, relation in ((1, 3, "case"), (2, 3, "det:art"), (3, 0, "root"), (4, 3, "obl:arg")):
+    for number, head, relation in (
+        (1, 3, "case"),
+        (2, 3, "det:art"),
+        (3, 0, "root"),
+        (4, 3, "obl:arg"),
+    ):
         rows.append(f"{number}\tw{number}\t_\tX\t_\t_\t{head}\t{relation}\t_\t_")
     rows.insert(4, "3.1\te\t_\t_\t_\t_\t_\t_\t3:dep\t_")
     (tmp_path / "gold.conllu").write_text("\n".join(rows) + "\n\n")
@@ -99,11 +126,19 @@ def test_punctuation(rule: attachment.Punctuation, tags: list[str] | None, left_
 
 
 def test_unicode_punctuation_is_that_of_conll_x() -> None:
-    """All characters of categories P*: symbols such as the dollar and the backtick of Penn's quotes are words."""
+    """All characters of categories P*: symbols such as the dollar and the backtick of Penn's quotes
+    are words.
+    """
     forms = ["...", "«", "''", "%", "#", "-LRB-", "``", "$", "+", "a."]
     alone = corpus([[0, *[1] * 9]], deprel=["x"] * 10, form=forms)
     found = attachment.punctuation_of(alone, "unicode")
-    assert [form for form, out in zip(forms, found, strict=True) if out] == ["...", "«", "''", "%", "#"]
+    assert [form for form, out in zip(forms, found, strict=True) if out] == [
+        "...",
+        "«",
+        "''",
+        "%",
+        "#",
+    ]
 
 
 def descends(heads: list[int], word: int, ancestor: int) -> bool:
@@ -129,8 +164,16 @@ def random_tree(generator: np.random.Generator, n: int) -> list[int]:
 
 
 def test_nonprojective_arcs_by_hand() -> None:
-    heads = np.array([0, 4, 1, 1, 0, 1])  # 2 <- 4 over 3; and 6 <- 1 over 5, which hangs from the root
-    assert attachment.nonprojective(heads, np.array([0, 6])).tolist() == [False, True, False, False, False, True]
+    # 2 <- 4 over 3; and 6 <- 1 over 5, which hangs from the root
+    heads = np.array([0, 4, 1, 1, 0, 1])
+    assert attachment.nonprojective(heads, np.array([0, 6])).tolist() == [
+        False,
+        True,
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_nonprojective_arcs_by_definition() -> None:
@@ -153,7 +196,13 @@ def test_table() -> None:
     table = attachment.table(attachment.compare(corpus(), PREDICTED))
     lines = [line.split() for line in table.splitlines()]
     assert table.startswith("2 sentences, 7 words, 2 of them punctuation\n")
-    assert ["right", "heads", "(UAS)", "85.71", "80.00"] in lines and ["and", "relations", "(LAS)", "57.14", "60.00"] in lines
+    assert ["right", "heads", "(UAS)", "85.71", "80.00"] in lines and [
+        "and",
+        "relations",
+        "(LAS)",
+        "57.14",
+        "60.00",
+    ] in lines
     assert ["whole", "trees", "50.00"] in lines
     assert lines[-5:] == [
         ["root", "2", "2", "100.00", "100.00"],

@@ -1,4 +1,6 @@
-"""Scores of tags as conlleval counts them in a file: accuracy in the file's own scheme, and what makes an entity."""
+"""Scores of tags as conlleval counts them in a file: accuracy in the file's own scheme, and what
+makes an entity.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,12 @@ def counted(path: Path) -> tuple[int, int]:
 @pytest.mark.parametrize(
     ("scheme", "right"),
     [
-        ("iob1", 8),  # wrong: New, which is none; Bo, which goes on where B-PER begins; Inc, I-LOC for I-ORG
+        # wrong: New, which is none; Bo, which goes on where B-PER begins; Inc, I-LOC for I-ORG
+        ("iob1", 8),
         ("iob2", 7),  # wrong: also Oslo, I-LOC for B-LOC
-        ("bioes", 5),  # wrong: also Per, which ends with Bo; Rome, which does not end; Oslo, an end for a single one
+        # wrong: also Per, which ends with Bo; Rome, which does not end; Oslo, an end for a single
+        # one
+        ("bioes", 5),
     ],
 )
 def test_accuracy_is_counted_in_the_scheme_of_the_file(
@@ -69,15 +74,20 @@ def test_accuracy_is_counted_in_the_scheme_of_the_file(
     outputs = [[found for _, _, found in block] for block in rows]
     scores = task.evaluate(corpus, outputs)
     assert scores["accuracy"] == right / 11
-    assert (scores["precision"], scores["recall"]) == (1 / 4, 1 / 6)  # Ann Falk; found: New Oslo, Per Bo, Rome Inc
+    # Ann Falk; found: New Oslo, Per Bo, Rome Inc
+    assert (scores["precision"], scores["recall"]) == (1 / 4, 1 / 6)
     assert task.outcomes(corpus, outputs).scores() == scores
     assert f"accuracy: {100 * right / 11:6.2f}%" in task.report(corpus, outputs)
-    task.write(path, tmp_path / "out.txt", [[[tag] for tag in output] for output in task.written(outputs)])
+    task.write(
+        path, tmp_path / "out.txt", [[[tag] for tag in output] for output in task.written(outputs)]
+    )
     assert counted(tmp_path / "out.txt") == (11, right)
 
 
 def test_gold_tags_are_compared_as_they_stand(tmp_path: Path) -> None:
-    """A file's own slips stay: B- where IOB1 has I- is an entity, but no prediction in the scheme has that tag."""
+    """A file's own slips stay: B- where IOB1 has I- is an entity, but no prediction in the scheme
+    has that tag.
+    """
     (tmp_path / "gold.txt").write_text("Ann B-PER\nmet O\nBo I-PER\n")
     task = SequenceLabelling(scheme="iob1")
     corpus = task.read(tmp_path / "gold.txt")
@@ -86,9 +96,15 @@ def test_gold_tags_are_compared_as_they_stand(tmp_path: Path) -> None:
     assert (scores["f1"], scores["accuracy"]) == (1.0, 2 / 3)
 
 
-@pytest.mark.skipif("STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set: the folder of real data")
-@pytest.mark.parametrize(("name", "scheme"), [("conll2003/eng.testa.gz", "iob1"), ("conll2002/esp.testa.gz", "iob2")])
-def test_accuracy_of_real_files_is_that_of_what_is_written(name: str, scheme: str, tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    "STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set: the folder of real data"
+)
+@pytest.mark.parametrize(
+    ("name", "scheme"), [("conll2003/eng.testa.gz", "iob1"), ("conll2002/esp.testa.gz", "iob2")]
+)
+def test_accuracy_of_real_files_is_that_of_what_is_written(
+    name: str, scheme: str, tmp_path: Path
+) -> None:
     source = Path(os.environ["STRUCTOPT_DATA"]) / name
     task = SequenceLabelling(encoding="latin-1")
     corpus = task.read(source)
@@ -96,8 +112,15 @@ def test_accuracy_of_real_files_is_that_of_what_is_written(name: str, scheme: st
     assert task.scheme == scheme
     generator = random.Random(0)
     gold = task.decode(encoded, encoded.gold)
-    outputs = [[tag if generator.random() < 0.9 else generator.choice(task.labels) for tag in one] for one in gold]
-    task.write(source, tmp_path / "out.txt", [[[tag] for tag in output] for output in task.written(outputs)])
+    outputs = [
+        [tag if generator.random() < 0.9 else generator.choice(task.labels) for tag in one]
+        for one in gold
+    ]
+    task.write(
+        source,
+        tmp_path / "out.txt",
+        [[[tag] for tag in output] for output in task.written(outputs)],
+    )
     (tmp_path / "tokens.txt").write_text(
         "".join(
             line + "\n"
@@ -130,13 +153,19 @@ RULES = [
 
 
 @pytest.mark.parametrize(("tags", "expected", "strict", "scheme"), RULES)
-def test_what_makes_an_entity(tags: str, expected: set[Span], strict: set[Span], scheme: str) -> None:
-    """Here and in seqeval's default mode as in conlleval: whatever begins; in the strict mode what the scheme allows only."""
+def test_what_makes_an_entity(
+    tags: str, expected: set[Span], strict: set[Span], scheme: str
+) -> None:
+    """Here and in seqeval's default mode as in conlleval: whatever begins; in the strict mode what
+    the scheme allows only.
+    """
     labelling = pytest.importorskip("seqeval.metrics.sequence_labeling")
     schemes = pytest.importorskip("seqeval.scheme")
     sequence = tags.split()
     assert set(spans(sequence)) == expected
-    assert {(first, last + 1, kind) for kind, first, last in labelling.get_entities(sequence)} == expected
+    assert {
+        (first, last + 1, kind) for kind, first, last in labelling.get_entities(sequence)
+    } == expected
     found = schemes.Tokens(sequence, getattr(schemes, scheme)).entities
     assert {(entity.start, entity.end, entity.tag) for entity in found} == strict
 
@@ -147,12 +176,17 @@ def test_strict_mode_agrees_on_valid_sequences(scheme: str, name: str) -> None:
     schemes = pytest.importorskip("seqeval.scheme")
     generator = random.Random(1)
     for _ in range(200):
-        drawn = [generator.choice(["O", "B-A", "I-A", "B-B", "I-B"]) for _ in range(generator.randint(1, 9))]
+        drawn = [
+            generator.choice(["O", "B-A", "I-A", "B-B", "I-B"])
+            for _ in range(generator.randint(1, 9))
+        ]
         sequence = tag_schemes.convert(drawn, "iob2", scheme)
         found = schemes.Tokens(sequence, getattr(schemes, name)).entities
         assert {(entity.start, entity.end, entity.tag) for entity in found} == set(spans(sequence))
 
 
 def test_prefixes_beyond_those_of_the_schemes() -> None:
-    """By conlleval's rules L- and U- (BILOU) only begin an entity at a change of type, so that neighbours of a type melt."""
+    """By conlleval's rules L- and U- (BILOU) only begin an entity at a change of type, so that
+    neighbours of a type melt.
+    """
     assert set(spans(["U-A", "U-A", "B-B", "L-B", "U-B"])) == {(0, 2, "A"), (2, 5, "B")}

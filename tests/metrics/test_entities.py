@@ -54,12 +54,16 @@ def test_entities_by_hand(tags, expected):
 @pytest.mark.parametrize("prefixes", ["BI", "BIES", ["B", "I", "O", "[", "]", ".", "NN"]])
 def test_entities_of_a_corpus_are_those_of_its_sentences(prefixes):
     generator, numbers = random.Random(3), TagNumbers()
-    corpus = [[*random_tags(generator, prefixes), *["I"] * (i % 2), *["."] * (i % 3)] for i in range(300)]
+    corpus = [
+        [*random_tags(generator, prefixes), *["I"] * (i % 2), *["."] * (i % 3)] for i in range(300)
+    ]
     found, expected, begin = numbers.entities(numbers.of(corpus)), [], 0
     for tags in corpus:
         expected += [(begin + start, begin + end, kind) for start, end, kind in spans(tags)]
         begin += len(tags) + 1
-    assert [(a, b, numbers.kinds[kind]) for a, b, kind in zip(*map(list, found), strict=True)] == expected
+    assert [
+        (a, b, numbers.kinds[kind]) for a, b, kind in zip(*map(list, found), strict=True)
+    ] == expected
     assert len(expected) > 100
 
 
@@ -81,7 +85,12 @@ def test_scores_by_hand():
     assert scores["f1"] == pytest.approx(2 / 4)
     assert scores["accuracy"] == pytest.approx(4 / 7)
     assert (scores["f1_LOC"], scores["f1_PER"], scores["f1_ORG"], scores["f1_MISC"]) == (1, 0, 0, 0)
-    assert (scores["precision_LOC"], scores["recall_LOC"], scores["precision_ORG"], scores["recall_MISC"]) == (1, 1, 0, 0)
+    assert (
+        scores["precision_LOC"],
+        scores["recall_LOC"],
+        scores["precision_ORG"],
+        scores["recall_MISC"],
+    ) == (1, 1, 0, 0)
 
 
 def test_nothing_over_nothing_is_zero():
@@ -91,11 +100,15 @@ def test_nothing_over_nothing_is_zero():
 
 @pytest.mark.parametrize(("prefixes", "regular"), [("BI", True), ("BI", False), ("BIES", False)])
 def test_agrees_with_seqeval(prefixes, regular):
-    """seqeval's default mode equals conlleval on B, I, E and S, stray I- included: it starts an entity in both."""
+    """seqeval's default mode equals conlleval on B, I, E and S, stray I- included: it starts an
+    entity in both.
+    """
     seqeval = pytest.importorskip("seqeval.metrics")
     generator = random.Random(7)
     gold = [random_tags(generator, prefixes, regular) for _ in range(300)]
-    predicted = [[random.Random(i).choice([t, t, "O", "I-PER"]) for i, t in enumerate(tags)] for tags in gold]
+    predicted = [
+        [random.Random(i).choice([t, t, "O", "I-PER"]) for i, t in enumerate(tags)] for tags in gold
+    ]
     scores = score(gold, predicted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -106,11 +119,16 @@ def test_agrees_with_seqeval(prefixes, regular):
     assert scores["f1_PER"] == pytest.approx(expected["PER"]["f1-score"], abs=1e-12)
     assert scores["accuracy"] == pytest.approx(seqeval.accuracy_score(gold, predicted), abs=1e-12)
     for tags in gold:
-        assert set(spans(tags)) == {(start, end + 1, kind) for kind, start, end in seqeval.sequence_labeling.get_entities(tags)}
+        assert set(spans(tags)) == {
+            (start, end + 1, kind)
+            for kind, start, end in seqeval.sequence_labeling.get_entities(tags)
+        }
 
 
 def test_differs_from_seqeval_where_tags_have_no_known_prefix():
-    """seqeval splits the first character off any tag: PER and RER become one type ER; conlleval sees no entity."""
+    """seqeval splits the first character off any tag: PER and RER become one type ER; conlleval
+    sees no entity.
+    """
     labelling = pytest.importorskip("seqeval.metrics.sequence_labeling")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,6 @@
-"""Counts of instances: scores of any resample are those of the corpus made of its instances, of every task."""
+"""Counts of instances: scores of any resample are those of the corpus made of its instances, of
+every task.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,20 @@ CountsAndScores = tuple[InstanceCounts, Callable[[Array], dict[str, float]]]
 
 def tagged(generator: np.random.Generator) -> tuple[list[list[str]], list[list[str]]]:
     tags = ["O", "O", "B-PER", "I-PER", "B-LOC"]
-    gold = [[str(tag) for tag in generator.choice(tags, size)] for size in generator.integers(1, 9, M)]
-    return gold, [[tag if generator.random() < 0.6 else str(generator.choice(tags)) for tag in one] for one in gold]
+    gold = [
+        [str(tag) for tag in generator.choice(tags, size)] for size in generator.integers(1, 9, M)
+    ]
+    return gold, [
+        [tag if generator.random() < 0.6 else str(generator.choice(tags)) for tag in one]
+        for one in gold
+    ]
 
 
 def of_entities(generator: np.random.Generator) -> CountsAndScores:
     gold, predicted = tagged(generator)
-    return entities.outcomes(gold, predicted), lambda i: entities.score([gold[k] for k in i], [predicted[k] for k in i])
+    return entities.outcomes(gold, predicted), lambda i: entities.score(
+        [gold[k] for k in i], [predicted[k] for k in i]
+    )
 
 
 def of_plain_labels(generator: np.random.Generator) -> CountsAndScores:
@@ -64,11 +73,18 @@ def of_classes(generator: np.random.Generator) -> CountsAndScores:
 
 def of_images(generator: np.random.Generator) -> CountsAndScores:
     shapes = generator.integers(1, 6, (M, 2)).tolist()
-    gold = [Image(np.zeros((*shape, 1), np.uint8), generator.integers(0, 3, shape)) for shape in shapes]
-    predicted = [Image(image.pixels, np.where(generator.random(image.labels.shape) < 0.7, image.labels, 7)) for image in gold]
+    gold = [
+        Image(np.zeros((*shape, 1), np.uint8), generator.integers(0, 3, shape)) for shape in shapes
+    ]
+    predicted = [
+        Image(image.pixels, np.where(generator.random(image.labels.shape) < 0.7, image.labels, 7))
+        for image in gold
+    ]
     task = Grid()
     outcomes = task.outcomes(images_of(gold), predicted)
-    return outcomes, lambda i: task.evaluate(images_of([gold[k] for k in i]), [predicted[k] for k in i])
+    return outcomes, lambda i: task.evaluate(
+        images_of([gold[k] for k in i]), [predicted[k] for k in i]
+    )
 
 
 def of_samples(generator: np.random.Generator) -> CountsAndScores:
@@ -79,27 +95,37 @@ def of_samples(generator: np.random.Generator) -> CountsAndScores:
         def __len__(self) -> int:
             return len(self.y)
 
-    return task.outcomes(Corpus(y=gold), predicted), lambda i: task.evaluate(Corpus(y=gold[i]), predicted[i])
+    return task.outcomes(Corpus(y=gold), predicted), lambda i: task.evaluate(
+        Corpus(y=gold[i]), predicted[i]
+    )
 
 
 def of_trees(generator: np.random.Generator, labelled: bool = True) -> CountsAndScores:
     words = generator.integers(1, 9, M)
 
     def heads() -> list[Array]:
-        return [np.array([0, *(generator.integers(0, i) for i in range(1, n))], np.int32) for n in words]
+        return [
+            np.array([0, *(generator.integers(0, i) for i in range(1, n))], np.int32) for n in words
+        ]
 
     gold, predicted = heads(), heads()
     counted = [generator.random(n) < 0.8 for n in words]
-    cut = [(a == b) & (generator.random(len(a)) < 0.7) for a, b in zip(gold, predicted, strict=True)]
+    cut = [
+        (a == b) & (generator.random(len(a)) < 0.7) for a, b in zip(gold, predicted, strict=True)
+    ]
     right = [one & (generator.random(len(one)) < 0.8) for one in cut]
 
     def comparison(numbers: Array) -> attachment.Comparison:
         lists = ([one[k] for k in numbers] for one in (gold, predicted, right, cut, counted))
         first, second, *relations, counts = map(np.concatenate, lists)
         offsets = np.concatenate([[0], np.cumsum(words[numbers])])
-        return attachment.Comparison(offsets, first, second, *(relations if labelled else (None, None)), counts)
+        return attachment.Comparison(
+            offsets, first, second, *(relations if labelled else (None, None)), counts
+        )
 
-    return attachment.outcomes(comparison(np.arange(M))), lambda i: attachment.metrics(comparison(i))
+    return attachment.outcomes(comparison(np.arange(M))), lambda i: attachment.metrics(
+        comparison(i)
+    )
 
 
 def of_bare_trees(generator: np.random.Generator) -> CountsAndScores:
@@ -107,9 +133,21 @@ def of_bare_trees(generator: np.random.Generator) -> CountsAndScores:
 
 
 @pytest.mark.parametrize(
-    "make", [of_entities, of_plain_labels, of_label_sets, of_classes, of_images, of_samples, of_trees, of_bare_trees]
+    "make",
+    [
+        of_entities,
+        of_plain_labels,
+        of_label_sets,
+        of_classes,
+        of_images,
+        of_samples,
+        of_trees,
+        of_bare_trees,
+    ],
 )
-def test_scores_of_resamples_are_those_of_the_corpora(make: Callable[[np.random.Generator], CountsAndScores]) -> None:
+def test_scores_of_resamples_are_those_of_the_corpora(
+    make: Callable[[np.random.Generator], CountsAndScores],
+) -> None:
     generator = np.random.default_rng(0)
     for _ in range(5):
         outcomes, scores = make(generator)
@@ -117,10 +155,15 @@ def test_scores_of_resamples_are_those_of_the_corpora(make: Callable[[np.random.
         assert outcomes.scores() == scores(np.arange(M))
         for _ in range(5):
             drawn = generator.integers(0, M, M)
-            assert outcomes.scores(np.bincount(drawn, minlength=M)) == pytest.approx(scores(drawn), abs=1e-14)
+            assert outcomes.scores(np.bincount(drawn, minlength=M)) == pytest.approx(
+                scores(drawn), abs=1e-14
+            )
 
 
-@pytest.mark.parametrize(("scheme", "names"), [("none", {"accuracy"}), ("iob2", {"accuracy", "precision", "recall", "f1"})])
+@pytest.mark.parametrize(
+    ("scheme", "names"),
+    [("none", {"accuracy"}), ("iob2", {"accuracy", "precision", "recall", "f1"})],
+)
 def test_plain_labels_have_no_entities(scheme: str, names: set[str]) -> None:
     task: TokenLabelling = SequenceLabelling(scheme=scheme, target_scheme=scheme)
     corpus = task.read(task.files["dev"])
@@ -130,11 +173,17 @@ def test_plain_labels_have_no_entities(scheme: str, names: set[str]) -> None:
 
 
 def test_many_events_an_instance_are_kept_as_a_table() -> None:
-    events = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]), np.array([RIGHT, RIGHT, PREDICTED, GOLD])
+    events = (
+        np.array([0, 0, 0, 1]),
+        np.array([0, 0, 1, 1]),
+        np.array([RIGHT, RIGHT, PREDICTED, GOLD]),
+    )
     table = np.array([[1.0], [2.0]])
 
     def counts(*events: Array) -> InstanceCounts:
-        return InstanceCounts.of_classes(table, events, 2, lambda totals: {"first": totals[0], "last": totals[6]})
+        return InstanceCounts.of_classes(
+            table, events, 2, lambda totals: {"first": totals[0], "last": totals[6]}
+        )
 
     few, many = counts(*events), counts(*(np.tile(one, 9) for one in events))
     assert few.totals().tolist() == [3, 2, 0, 0, 0, 1, 1]

@@ -21,7 +21,10 @@ def split(text):
 
 
 def random_text(generator):
-    return [" ".join(generator.choice(WORDS, generator.integers(0, 9))) for _ in range(generator.integers(1, 5))]
+    return [
+        " ".join(generator.choice(WORDS, generator.integers(0, 9)))
+        for _ in range(generator.integers(1, 5))
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +39,27 @@ def theirs(pairs):
     stemmed = [[[" ".join(words_of(one)) for one in text] for text in pair] for pair in pairs]
     command = [sys.executable, "-m", "tests.metrics.their_rouge"]
     answer = subprocess.run(
-        command, input=json.dumps({"pairs": stemmed, "texts": [TEXT]}), stdout=subprocess.PIPE, text=True, check=True
+        command,
+        input=json.dumps({"pairs": stemmed, "texts": [TEXT]}),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
     return json.loads(answer.stdout)
 
 
 def test_words():
-    assert words_of("It's the Stations' 2 cats, isn't it?") == ["it", "s", "the", "station", "2", "cat", "isn", "t", "it"]
+    assert words_of("It's the Stations' 2 cats, isn't it?") == [
+        "it",
+        "s",
+        "the",
+        "station",
+        "2",
+        "cat",
+        "isn",
+        "t",
+        "it",
+    ]
     assert words_of("Relational nationalities", stem=False) == ["relational", "nationalities"]
     assert words_of("Über") == ["ber"]
     assert words_of("...") == []
@@ -53,10 +70,16 @@ def test_unstemmed_words_are_those_of_rouge_score(theirs):
 
 
 def test_by_hand():
-    """Lin (2004), section 3.1: police killed the gunman; and section 3.2: w1 w2 w3 w4 w5 against two sentences."""
+    """Lin (2004), section 3.1: police killed the gunman; and section 3.2: w1 w2 w3 w4 w5 against
+    two sentences.
+    """
     reference = split("police killed the gunman")
-    assert rouge_n(split("police kill the gunman"), reference, 2) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
-    assert rouge_n(split("the gunman kill police"), reference, 2) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    assert rouge_n(split("police kill the gunman"), reference, 2) == pytest.approx(
+        (1 / 3, 1 / 3, 1 / 3)
+    )
+    assert rouge_n(split("the gunman kill police"), reference, 2) == pytest.approx(
+        (1 / 3, 1 / 3, 1 / 3)
+    )
     assert rouge_l([split("police kill the gunman")], [reference]).f1 == pytest.approx(3 / 4)
     assert rouge_l([split("the gunman kill police")], [reference]).f1 == pytest.approx(2 / 4)
     found = rouge_l([split("w1 w2 w6 w7 w8"), split("w1 w3 w8 w9 w5")], [split("w1 w2 w3 w4 w5")])
@@ -64,7 +87,12 @@ def test_by_hand():
 
 
 def test_empty_texts():
-    assert rouge_n([], ["a"], 1) == rouge_n(["a"], [], 1) == rouge_n(["a"], ["a"], 2) == (0.0, 0.0, 0.0)
+    assert (
+        rouge_n([], ["a"], 1)
+        == rouge_n(["a"], [], 1)
+        == rouge_n(["a"], ["a"], 2)
+        == (0.0, 0.0, 0.0)
+    )
     assert rouge_l([], [["a"]]) == rouge_l([[]], [[]]) == (0.0, 0.0, 0.0)
     with pytest.raises(ValueError, match="against one reference or more"):
         scores_of_summary(["a"], [])
@@ -74,7 +102,11 @@ def test_against_rouge_score(pairs, theirs):
     for (summary, reference), expected in zip(pairs, theirs["scores"], strict=True):
         ours = scores_of_summary(summary, [reference])
         for metric in METRICS:
-            assert ours[metric] == pytest.approx(expected[metric], abs=1e-12), (metric, summary, reference)
+            assert ours[metric] == pytest.approx(expected[metric], abs=1e-12), (
+                metric,
+                summary,
+                reference,
+            )
 
 
 def test_over_references():

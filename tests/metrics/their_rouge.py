@@ -1,4 +1,6 @@
-"""Scores by rouge-score, as JSON from and to a pipe: a process of its own, since its logging closes the streams of others."""
+"""Scores by rouge-score, as JSON from and to a pipe: a process of its own, since its logging closes
+the streams of others.
+"""
 
 import json
 import sys
@@ -21,8 +23,15 @@ def main():
     scorer, found = RougeScorer(list(NAMES.values()), tokenizer=Split()), []
     for summary, reference in asked["pairs"]:
         scores = scorer.score("\n".join(reference), "\n".join(summary))
-        found.append({ours: [scores[one].recall, scores[one].precision, scores[one].fmeasure] for ours, one in NAMES.items()})
-    json.dump({"scores": found, "words": [tokenize(text, None) for text in asked["texts"]]}, sys.stdout)
+        found.append(
+            {
+                ours: [scores[one].recall, scores[one].precision, scores[one].fmeasure]
+                for ours, one in NAMES.items()
+            }
+        )
+    json.dump(
+        {"scores": found, "words": [tokenize(text, None) for text in asked["texts"]]}, sys.stdout
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Mutations of model folders, such as damage, other programs and ill will make; each is drawn from a seeded generator.
+"""Mutations of model folders, such as damage, other programs and ill will make; each is drawn from
+a seeded generator.
 
 Most write the digests anew, so that a file is not refused for its digest alone.
 """
@@ -18,21 +19,73 @@ from safetensors.numpy import load, save
 
 WEIGHTS, JSON_FILES = "weights.safetensors", ("config.json", "vocabulary.json")
 VALUES: tuple[Any, ...] = (
-    None, True, False, -1, 0, 1, 2, 7, 10**6, 10**12, 10**30, -(10**30), 0.5, -1.5, float("nan"), float("inf"), 1e308, "", "x",
-    "nan", "O", "B-PER", [], [1], ["x"], [None], [[]], {}, {"x": 1}, {"name": "x"}, "\ud800", "all",
-)  # fmt: skip
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    2,
+    7,
+    10**6,
+    10**12,
+    10**30,
+    -(10**30),
+    0.5,
+    -1.5,
+    float("nan"),
+    float("inf"),
+    1e308,
+    "",
+    "x",
+    "nan",
+    "O",
+    "B-PER",
+    [],
+    [1],
+    ["x"],
+    [None],
+    [[]],
+    {},
+    {"x": 1},
+    {"name": "x"},
+    "\ud800",
+    "all",
+)
 TEXTS = (
-    b"", b"{", b"[]", b"null", b"1", b'"x"', b"[" * 100_000, b'{"a":' * 50_000, b"\xff\xfe{}", b'{"task": "\xff"}', b"NaN",
-    b"9" * 5000, b'{"format": 1e999, "sha256": {}}', b'{"format": 1, "sha256": {"../../x": "y"}}',
-    b'{"format": 1, "sha256": []}', b'{"format": 1, "sha256": {"\\u0000": "y"}}', b"{}" * 1000, b" " * 3_000_000 + b"{}",
-)  # fmt: skip
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b"1",
+    b'"x"',
+    b"[" * 100_000,
+    b'{"a":' * 50_000,
+    b"\xff\xfe{}",
+    b'{"task": "\xff"}',
+    b"NaN",
+    b"9" * 5000,
+    b'{"format": 1e999, "sha256": {}}',
+    b'{"format": 1, "sha256": {"../../x": "y"}}',
+    b'{"format": 1, "sha256": []}',
+    b'{"format": 1, "sha256": {"\\u0000": "y"}}',
+    b"{}" * 1000,
+    b" " * 3_000_000 + b"{}",
+)
 
 
 def mutate(rng: Random, folder: Path, others: list[Path]) -> str:
     """Change a model folder in place, with entries and files of others; return what was changed."""
     kinds: tuple[tuple[Callable[[Random, Path, list[Path]], str], int], ...] = (
-        (_array, 10), (_json, 10), (_foreign_file, 2), (_foreign_entry, 3), (_text, 2), (_bytes, 2), (_header, 2), (_several, 1),
-    )  # fmt: skip
+        (_array, 10),
+        (_json, 10),
+        (_foreign_file, 2),
+        (_foreign_entry, 3),
+        (_text, 2),
+        (_bytes, 2),
+        (_header, 2),
+        (_several, 1),
+    )
     (kind,) = rng.choices([kind for kind, _ in kinds], [often for _, often in kinds])
     change = kind(rng, folder, others)
     if "manifest" in change or rng.random() < 0.05:
@@ -100,18 +153,30 @@ ARRAY_CHANGES: dict[str, Callable[[Random, Any], Any]] = {
     "permuted": _permuted,
     "reversed": lambda rng, array: array[::-1],
     "of two dimensions": lambda rng, array: array.reshape(1, -1),
-    "of no dimension": lambda rng, array: array.reshape(-1)[0] if array.size else np.zeros((), array.dtype),
-    "another type": lambda rng, array: array.astype(rng.choice(["f8", "f4", "f2", "i8", "i4", "i2", "u1", "i1", "u8", "?"])),
+    "of no dimension": lambda rng, array: (
+        array.reshape(-1)[0] if array.size else np.zeros((), array.dtype)
+    ),
+    "another type": lambda rng, array: array.astype(
+        rng.choice(["f8", "f4", "f2", "i8", "i4", "i2", "u1", "i1", "u8", "?"])
+    ),
     "one entry negative": _changed_entry(lambda rng, array: -1 if array.dtype.kind != "u" else 255),
-    "one entry huge": _changed_entry(lambda rng, array: 2.0**62 if array.dtype.kind != "u" else 254),
-    "one entry off by one": lambda rng, array: _changed_entry(lambda r, a: a.reshape(-1)[0] + 1)(rng, array),
+    "one entry huge": _changed_entry(
+        lambda rng, array: 2.0**62 if array.dtype.kind != "u" else 254
+    ),
+    "one entry off by one": lambda rng, array: _changed_entry(lambda r, a: a.reshape(-1)[0] + 1)(
+        rng, array
+    ),
     "one entry not a number": _changed_entry(lambda rng, array: np.nan),
     "one entry infinite": _changed_entry(lambda rng, array: np.inf),
     "zeros": lambda rng, array: np.zeros_like(array),
     "ones": lambda rng, array: np.ones_like(array),
-    "every entry huge": lambda rng, array: np.full_like(array, 127 if array.itemsize == 1 else 2**31 - 1),
+    "every entry huge": lambda rng, array: np.full_like(
+        array, 127 if array.itemsize == 1 else 2**31 - 1
+    ),
     "negated": lambda rng, array: -array if array.dtype.kind != "b" else ~array,
-    "noise": lambda rng, array: np.frombuffer(rng.randbytes(array.nbytes), array.dtype).reshape(array.shape),
+    "noise": lambda rng, array: np.frombuffer(rng.randbytes(array.nbytes), array.dtype).reshape(
+        array.shape
+    ),
 }
 
 
@@ -122,7 +187,10 @@ def _json(rng: Random, folder: Path, others: list[Path]) -> str:
     parent = document
     for step in steps[:-1]:
         parent = parent[step]
-    kind, last = rng.choice(("value", "value", "value", "dropped", "added", "of an element")), steps[-1]
+    kind, last = (
+        rng.choice(("value", "value", "value", "dropped", "added", "of an element")),
+        steps[-1],
+    )
     value = rng.choice(VALUES)
     if kind == "dropped":
         del parent[last]
@@ -131,7 +199,9 @@ def _json(rng: Random, folder: Path, others: list[Path]) -> str:
     elif kind == "added":
         parent.insert(rng.randrange(len(parent) + 1), rng.choice(parent + [value]))
     elif kind == "of an element":
-        parent[last] = rng.choice([[parent[last]], {"x": parent[last]}, str(parent[last]), [parent[last], parent[last]]])
+        parent[last] = rng.choice(
+            [[parent[last]], {"x": parent[last]}, str(parent[last]), [parent[last], parent[last]]]
+        )
     else:
         parent[last] = value
     path.write_text(json.dumps(document))
@@ -139,7 +209,13 @@ def _json(rng: Random, folder: Path, others: list[Path]) -> str:
 
 
 def _paths(value: Any, before: tuple[Any, ...] = ()) -> Any:
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for number, (key, inside) in enumerate(items):
         if number < 6 or isinstance(value, dict):
             yield (*before, key)
@@ -148,7 +224,9 @@ def _paths(value: Any, before: tuple[Any, ...] = ()) -> Any:
 
 def _foreign_file(rng: Random, folder: Path, others: list[Path]) -> str:
     other = rng.choice(others)
-    names = rng.sample(["config.json", "vocabulary.json", WEIGHTS, "schema.json"], rng.choice([1, 1, 2]))
+    names = rng.sample(
+        ["config.json", "vocabulary.json", WEIGHTS, "schema.json"], rng.choice([1, 1, 2])
+    )
     for name in names:
         (folder / name).write_bytes((other / name).read_bytes())
     return f"{' and '.join(names)} of {other.parent.name}"
@@ -174,7 +252,10 @@ def _foreign_entry(rng: Random, folder: Path, others: list[Path]) -> str:
 
 
 def _text(rng: Random, folder: Path, others: list[Path]) -> str:
-    path, text = folder / rng.choice([*JSON_FILES, "schema.json", "manifest.json", WEIGHTS]), rng.choice(TEXTS)
+    path, text = (
+        folder / rng.choice([*JSON_FILES, "schema.json", "manifest.json", WEIGHTS]),
+        rng.choice(TEXTS),
+    )
     path.write_bytes(text)
     return f"{path.name}: {len(text)} bytes, {text[:40]!r}"
 
@@ -189,7 +270,13 @@ def _bytes(rng: Random, folder: Path, others: list[Path]) -> str:
     if kind == "flipped":
         for _ in range(rng.choice([1, 1, 10])):
             data[rng.randrange(min(len(data), rng.choice([200, 10**9])))] ^= 1 << rng.randrange(8)
-    path.write_bytes(data[: rng.randrange(len(data))] if kind == "truncated" else data + b"x" if kind == "extended" else data)
+    path.write_bytes(
+        data[: rng.randrange(len(data))]
+        if kind == "truncated"
+        else data + b"x"
+        if kind == "extended"
+        else data
+    )
     return f"{path.name}: bytes {kind}"
 
 
@@ -201,16 +288,33 @@ def _header(rng: Random, folder: Path, others: list[Path]) -> str:
     name = rng.choice([key for key in header if key != "__metadata__"])
     kind = rng.choice(["dtype", "offsets", "shape", "length", "text", "notes"])
     if kind == "dtype":
-        header[name]["dtype"] = rng.choice(["BF16", "F8_E4M3", "X", "I64", "F64", "U16", "BOOL", None, 3])
+        header[name]["dtype"] = rng.choice(
+            ["BF16", "F8_E4M3", "X", "I64", "F64", "U16", "BOOL", None, 3]
+        )
     elif kind == "offsets":
-        header[name]["data_offsets"] = rng.choice([[0, 8], [-1, 8], [8, 0], [0, 2**63], [], [0], "x"])
+        header[name]["data_offsets"] = rng.choice(
+            [[0, 8], [-1, 8], [8, 0], [0, 2**63], [], [0], "x"]
+        )
     elif kind == "shape":
-        header[name]["shape"] = rng.choice([[], [0], [-1], [2**62, 4], [2**63], ["x"], None, [1, *header[name]["shape"]]])
+        header[name]["shape"] = rng.choice(
+            [[], [0], [-1], [2**62, 4], [2**63], ["x"], None, [1, *header[name]["shape"]]]
+        )
     elif kind == "notes":
-        header["__metadata__"] = rng.choice([{"notes": "["}, {"notes": "[" * 50_000}, {"notes": "3"}, {"x": 1}, 3, {}])
+        header["__metadata__"] = rng.choice(
+            [{"notes": "["}, {"notes": "[" * 50_000}, {"notes": "3"}, {"x": 1}, 3, {}]
+        )
     text = json.dumps(header).encode()
     if kind == "text":
-        text = rng.choice([b"{}", b"[]", b"\xff" * 16, b"{" * 1000, b'{"' + b"x" * 10_000 + b'": {}}', b"[" * 100_000])
+        text = rng.choice(
+            [
+                b"{}",
+                b"[]",
+                b"\xff" * 16,
+                b"{" * 1000,
+                b'{"' + b"x" * 10_000 + b'": {}}',
+                b"[" * 100_000,
+            ]
+        )
     length = rng.choice([2**63, 2**40, 0, 1, 10**8, 2**64 - 1]) if kind == "length" else len(text)
     (folder / WEIGHTS).write_bytes(struct.pack("<Q", length) + text + rest)
     return f"header of {name}: {kind}"

@@ -1,7 +1,9 @@
-"""Loads mutated model folders and predicts with them, in a process of its own: a native crash would end that of the tests.
+"""Loads mutated model folders and predicts with them, in a process of its own: a native crash would
+end that of the tests.
 
-``python -m tests.model.hostile_folders MODELS SEED FIRST LAST`` prints a line of JSON before and after each mutation. MODELS
-holds a folder for each model, with ``model/`` and the file ``input`` that it is to predict.
+``python -m tests.model.hostile_folders MODELS SEED FIRST LAST`` prints a line of JSON before and
+after each mutation. MODELS holds a folder for each model, with ``model/`` and the file ``input``
+that it is to predict.
 """
 
 from __future__ import annotations
@@ -41,7 +43,10 @@ def storm(models: Path, seed: str, first: int, last: int) -> None:
             folder = Path(shutil.copytree(model, Path(scratch) / "model"))
             rng = Random(f"{seed} {number}")
             change = mutate(rng, folder, [other for other in folders if other != model])
-            print(json.dumps({"number": number, "model": model.parent.name, "mutation": change}), flush=True)
+            print(
+                json.dumps({"number": number, "model": model.parent.name, "mutation": change}),
+                flush=True,
+            )
             print(json.dumps(_outcome(folder, next(model.parent.glob("input*")))), flush=True)
 
 
@@ -54,14 +59,23 @@ def _outcome(folder: Path, data: Path) -> dict[str, Any]:
     except Hang:
         return {"outcome": "hang", "trace": traceback.format_exc()[-1500:]}
     except BaseException as error:
-        return {"outcome": "traceback", "error": type(error).__name__, "trace": traceback.format_exc()[-1500:]}
+        return {
+            "outcome": "traceback",
+            "error": type(error).__name__,
+            "trace": traceback.format_exc()[-1500:],
+        }
     finally:
         signal.alarm(0)
     return {"outcome": "answered"}
 
 
 def _predict(folder: Path, data: Path) -> None:
-    options = {**OPTIONS, "model": str(folder), "input": str(data), "output": str(folder.parent / "out")}
+    options = {
+        **OPTIONS,
+        "model": str(folder),
+        "input": str(data),
+        "output": str(folder.parent / "out"),
+    }
     try:
         prediction.predict({**options, "probabilities": True, "k_best": 2})
     except CompatibilityError:
@@ -75,5 +89,6 @@ def _hang(*_: Any) -> None:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     logging.disable(logging.ERROR)
-    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))  # memory without bounds is a MemoryError
+    # memory without bounds is a MemoryError
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     storm(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

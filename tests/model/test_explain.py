@@ -1,4 +1,6 @@
-"""Explanations: shares that add up to the difference of two scores, names of weights, the outputs compared, and their forms."""
+"""Explanations: shares that add up to the difference of two scores, names of weights, the outputs
+compared, and their forms.
+"""
 
 import json
 from functools import cache
@@ -24,18 +26,37 @@ RUNS = {
     "attributes": ["task=attributes", "task.limit=40"],
     "ner": ["task=ner", "task.limit=40", "features.transitions=[word]"],
     "multiclass": ["task=multiclass", "task.limit=60"],
-    "dependency": ["task=dependency", "task.limit=15", "features.hash_bits=14", "factor_graph.labeled=true"],
+    "dependency": [
+        "task=dependency",
+        "task.limit=15",
+        "features.hash_bits=14",
+        "factor_graph.labeled=true",
+    ],
     "coreference": ["task=coreference", "task.limit=3", "features.hash_bits=14"],
-    "multilabel": ["task=multilabel", "task.limit=30", "optimizer=sgd", "optimizer.eta=0.1", "loss=crf", "inference=loopy_bp"],
+    "multilabel": [
+        "task=multilabel",
+        "task.limit=30",
+        "optimizer=sgd",
+        "optimizer.eta=0.1",
+        "loss=crf",
+        "inference=loopy_bp",
+    ],
     "grid": ["task=grid", "task.limit=4", "optimizer=perceptron", "inference=ad3"],
     "span": ["task=constituency", "factor_graph=span", "task.limit=20", "features.hash_bits=16"],
     "constituency": ["task=constituency", "task.limit=200"],
     "summarization": ["task=summarization", "task.limit=4", "optimizer=perceptron"],
 }
 INPUTS = {
-    "attributes": "crfsuite", "ner": "conll", "multiclass": "libsvm", "dependency": "conllu", "coreference": "coref",
-    "multilabel": "multilabel", "constituency": "ptb", "span": "ptb", "summarization": "jsonl",
-}  # fmt: skip
+    "attributes": "crfsuite",
+    "ner": "conll",
+    "multiclass": "libsvm",
+    "dependency": "conllu",
+    "coreference": "coref",
+    "multilabel": "multilabel",
+    "constituency": "ptb",
+    "span": "ptb",
+    "summarization": "jsonl",
+}
 
 
 def inputs(name):
@@ -44,7 +65,9 @@ def inputs(name):
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    return cache(lambda name: structopt.train([*RUNS[name], *SHARED], folder=tmp_path_factory.mktemp(name)))
+    return cache(
+        lambda name: structopt.train([*RUNS[name], *SHARED], folder=tmp_path_factory.mktemp(name))
+    )
 
 
 @pytest.mark.parametrize("name", INPUTS)
@@ -63,7 +86,10 @@ def test_shares_add_up_to_the_difference_of_the_scores(name, model):
 @pytest.mark.parametrize("name", ["ner", "dependency", "coreference"])
 def test_scores_are_those_of_the_two_best_outputs(name, model):
     trained = model(name)
-    one, ((best, runner_up), *_) = trained.explain(inputs(name)), trained.predict_k_best(inputs(name), 2)
+    one, ((best, runner_up), *_) = (
+        trained.explain(inputs(name)),
+        trained.predict_k_best(inputs(name), 2),
+    )
     assert (one.which, one.chosen, one.other) == ("runner_up", best.output, runner_up.output)
     np.testing.assert_allclose(one.scores, [best.score, runner_up.score], atol=1e-9)
 
@@ -96,7 +122,9 @@ def test_compares_with_what_is_asked_for(model):
     number = next(k for k in range(1, 60) if _differs(trained, path, k))
     one = trained.explain(path, sentence=number, against="gold")
     assert one.other != one.chosen and one.total == pytest.approx(one.difference, abs=1e-9)
-    assert one.other == path.read_text().split("\n\n")[number - 1] or len(one.other) == len(one.words)
+    assert one.other == path.read_text().split("\n\n")[number - 1] or len(one.other) == len(
+        one.words
+    )
 
 
 def _differs(trained, path, number):
@@ -119,19 +147,27 @@ HASHED = pytest.mark.parametrize("name", ["dependency", "coreference", "span"])
 
 @HASHED
 def test_hashed_weights_have_the_names_of_the_features_that_have_them(name, model):
-    """Of every part of the first instance: all weights that it reads have names; together as many as it has features."""
+    """Of every part of the first instance: all weights that it reads have names; together as many
+    as it has features.
+    """
     trained = model(name)
     whole = trained.examples(trained.task.read(inputs(name)))
-    examples = Examples.build(whole.encoded.subset(0, 1), trained.graph, trained.scorer, trained.inference)
+    examples = Examples.build(
+        whole.encoded.subset(0, 1), trained.graph, trained.scorer, trained.inference
+    )
     names, read = ModelNames(trained.task, trained.graph), 0
     parts = int(examples.structure.parts[-1])
     for part in range(0, parts, max(1, parts // 60)):
         residual = np.zeros(parts)
         residual[part] = 1.0
-        trained.scorer.kernels.accumulate(examples.features, 0, residual, dense := np.zeros(trained.scorer.dimension))
+        trained.scorer.kernels.accumulate(
+            examples.features, 0, residual, dense := np.zeros(trained.scorer.dimension)
+        )
         only = SparseVectors(np.array([0, 1]), np.array([part], np.int32), np.ones(1))
         indices = np.flatnonzero(dense)
-        found = trained.scorer.named(indices, names, Occurring(examples.encoded, examples.structure, only))
+        found = trained.scorer.named(
+            indices, names, Occurring(examples.encoded, examples.structure, only)
+        )
         assert all(found[index] for index in indices.tolist())
         assert sum(map(len, found.values())) == dense.sum()
         read += len(indices)
@@ -141,11 +177,18 @@ def test_hashed_weights_have_the_names_of_the_features_that_have_them(name, mode
 @HASHED
 def test_names_of_hashed_weights_come_from_a_corpus(name, model):
     trained = model(name)
-    nameless, named = trained.explain(top=5), trained.explain(top=5, names=datasets.path("train", INPUTS[name]))
+    nameless, named = (
+        trained.explain(top=5),
+        trained.explain(top=5, names=datasets.path("train", INPUTS[name])),
+    )
     assert "give a file whose features are to name them" in nameless.remarks[0]
     assert [table.title for table in nameless.tables] == ["weights without a name"]
     assert "Hashed weights are named by the features of train." in named.remarks[0]
-    assert {"arc", "label"} <= {table.title for table in named.tables} if name == "dependency" else named.tables
+    assert (
+        {"arc", "label"} <= {table.title for table in named.tables}
+        if name == "dependency"
+        else named.tables
+    )
     shown = {row.weight for table in named.tables for row in (*table.positive, *table.negative)}
     assert max(trained.weights) in shown and min(trained.weights) in shown
 
@@ -163,8 +206,12 @@ def test_top_weights_are_the_highest_and_the_lowest(model):
     values = trained.scorer.tables_of(trained.weights)
     for column, label in enumerate(trained.task.labels):
         own, table = values["label"][:, column], tables[f"label {label}"]
-        np.testing.assert_array_equal([row.weight for row in table.positive], np.sort(own[own > 0])[::-1][:3])
-        np.testing.assert_array_equal([row.weight for row in table.negative], np.sort(own[own < 0])[:3])
+        np.testing.assert_array_equal(
+            [row.weight for row in table.positive], np.sort(own[own > 0])[::-1][:3]
+        )
+        np.testing.assert_array_equal(
+            [row.weight for row in table.negative], np.sort(own[own < 0])[:3]
+        )
         assert table.count == np.count_nonzero(own)
         for row in table.positive:
             assert own[trained.task.attribute_names().index(row.feature.attribute)] == row.weight
@@ -181,7 +228,9 @@ def test_every_task_has_top_weights_in_all_forms(name, model):
     rows = list(chain(*(table["positive"] + table["negative"] for table in data["tables"])))
     assert rows and all(row["weight"] for row in rows)
     page = one.written("html")
-    assert page.startswith("<!DOCTYPE html>") and page.count("<h2>") == len([t for t in one.tables if t.positive or t.negative])
+    assert page.startswith("<!DOCTYPE html>") and page.count("<h2>") == len(
+        [t for t in one.tables if t.positive or t.negative]
+    )
     assert "http" not in page and str(one).startswith("The 2 highest and lowest weights")
     assert one._repr_html_().startswith("<iframe srcdoc=")
 
@@ -189,7 +238,9 @@ def test_every_task_has_top_weights_in_all_forms(name, model):
 def test_a_difference_in_all_forms(model):
     one = model("ner").explain(inputs("ner"), sentence=2, top=3)
     data = json.loads(one.written("json"))
-    assert data["difference"] == pytest.approx(sum(share["share"] for share in data["shares"]), abs=1e-9)
+    assert data["difference"] == pytest.approx(
+        sum(share["share"] for share in data["shares"]), abs=1e-9
+    )
     assert data["prediction"] == one.chosen and len(data["words"]) == len(one.chosen)
     text, page = one.written("text"), one.written("html")
     for table in ("attribute", "place", "configuration"):
@@ -200,17 +251,26 @@ def test_a_difference_in_all_forms(model):
 
 def test_dense_numbers_have_names(tmp_path):
     path = tmp_path / "vectors.txt"
-    path.write_text("".join(f"{word} 0.5 -1.5 2.0\n" for word in ("the", "of", "a", "bank", "minister")))
+    path.write_text(
+        "".join(f"{word} 0.5 -1.5 2.0\n" for word in ("the", "of", "a", "bank", "minister"))
+    )
     words = [*RUNS["ner"], *SHARED, f"features.vectors={path}", "optimizer.epochs=3"]
     one = structopt.train(words, folder=tmp_path / "run").explain(top=1000)
-    assert any("vector" in row.feature.attribute for table in one.tables for row in (*table.positive, *table.negative))
+    assert any(
+        "vector" in row.feature.attribute
+        for table in one.tables
+        for row in (*table.positive, *table.negative)
+    )
 
 
 def test_scorers_that_are_not_linear_are_refused(model, monkeypatch):
     trained = model("attributes")
     monkeypatch.setattr(trained, "scorer", _NotLinear())
     monkeypatch.setattr(registry, "name_of", lambda kind, component: "network")
-    with pytest.raises(ConfigError, match="explain: scores of features=network are no sums of weights of attributes"):
+    with pytest.raises(
+        ConfigError,
+        match="explain: scores of features=network are no sums of weights of attributes",
+    ):
         trained.explain()
 
 
@@ -233,7 +293,9 @@ def test_refuses(options, message, model):
 
 def test_differences_of_outputs():
     def output(parts, values):
-        return SparseVectors(np.array([0, len(parts)]), np.array(parts, np.int32), np.array(values, float))
+        return SparseVectors(
+            np.array([0, len(parts)]), np.array(parts, np.int32), np.array(values, float)
+        )
 
     parts, counts = difference(output([1, 4, 7], [1, 2, 1]), output([4, 7, 9], [1, 1, 1]))
     np.testing.assert_array_equal(parts, [1, 4, 9])

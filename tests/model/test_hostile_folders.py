@@ -1,4 +1,6 @@
-"""Model folders that are damaged, or put together from several: one error that names the folder; never a traceback or a crash."""
+"""Model folders that are damaged, or put together from several: one error that names the folder;
+never a traceback or a crash.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,33 @@ ROOT = Path(__file__).parents[2]
 HASHED = ["features.hash_bits=10", "features.label_bits=4"]
 MODELS = {
     "ner": ["task=ner", "task.limit=20"],
-    "order2": ["task=ner", "task.limit=10", "factor_graph.order=2", "task.valid_tags=true", "features.support=all"],
+    "order2": [
+        "task=ner",
+        "task.limit=10",
+        "factor_graph.order=2",
+        "task.valid_tags=true",
+        "features.support=all",
+    ],
     "attributes": ["task=attributes", "task.limit=20"],
     "tree": ["task=dependency", "task.limit=10", *HASHED],
-    "second": ["task=dependency", "task.limit=10", "factor_graph=second_order", "factor_graph.pruner_epochs=1", *HASHED],
+    "second": [
+        "task=dependency",
+        "task.limit=10",
+        "factor_graph=second_order",
+        "factor_graph.pruner_epochs=1",
+        *HASHED,
+    ],
     "multilabel": ["task=multilabel", "task.limit=20"],
     "grid": ["task=grid", "task.limit=2"],
     "multiclass": ["task=multiclass", "task.limit=20", "features.support=all"],
 }
-INPUTS = {"ner": "conll", "order2": "conll", "attributes": "crfsuite", "tree": "conllu", "second": "conllu"}
+INPUTS = {
+    "ner": "conll",
+    "order2": "conll",
+    "attributes": "crfsuite",
+    "tree": "conllu",
+    "second": "conllu",
+}
 LINES = {"multilabel": "multilabel", "multiclass": "libsvm"}
 MUTATIONS, SEED = 320, "first"
 
@@ -44,7 +64,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for each model, with ``model/`` and a small file to predict."""
     folder = tmp_path_factory.mktemp("models")
     for name, words in MODELS.items():
-        model = structopt.train([*words, "optimizer.epochs=1", "tracker=none", "task.dev=null", "task.test=null"], folder / name)
+        model = structopt.train(
+            [*words, "optimizer.epochs=1", "tracker=none", "task.dev=null", "task.test=null"],
+            folder / name,
+        )
         if name in INPUTS:
             text = datasets.path("dev", INPUTS[name]).read_text(encoding="utf8")
             (folder / name / "input").write_text("\n\n".join(text.split("\n\n")[:2]) + "\n\n")
@@ -53,26 +76,48 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (folder / name / "input").write_text("\n".join(lines) + "\n")
         else:
             image = model.task.read(model.task.files["train"], 1)
-            np.savez(folder / name / "input.npz", shapes_x=np.array([[2, 3]]), pixels=image.pixels[:6])
+            np.savez(
+                folder / name / "input.npz", shapes_x=np.array([[2, 3]]), pixels=image.pixels[:6]
+            )
     return folder
 
 
 def test_mutations(models: Path) -> None:
-    """Loading and predicting answers, or is refused with one message that names the folder (where it is of the folder)."""
-    command = [sys.executable, "-m", "tests.model.hostile_folders", str(models), SEED, "0", str(MUTATIONS)]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    """Loading and predicting answers, or is refused with one message that names the folder (where
+    it is of the folder).
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "tests.model.hostile_folders",
+        str(models),
+        SEED,
+        "0",
+        str(MUTATIONS),
+    ]
+    ended = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
     lines = [json.loads(line) for line in ended.stdout.splitlines()]
-    assert ended.returncode == 0, f"crashed ({ended.returncode}) at {lines[-1:]}: {ended.stderr[-2000:]}"
+    assert ended.returncode == 0, (
+        f"crashed ({ended.returncode}) at {lines[-1:]}: {ended.stderr[-2000:]}"
+    )
     trials = [before | after for before, after in zip(lines[::2], lines[1::2], strict=True)]
     assert [trial for trial in trials if trial["outcome"] not in ("answered", "refused")] == []
     counts = Counter(trial["outcome"] for trial in trials)
     assert counts["answered"] > MUTATIONS / 10 and counts["refused"] > MUTATIONS / 2
-    unnamed = [trial for trial in trials if trial["outcome"] == "refused" and "MODEL" not in trial["message"]]
+    unnamed = [
+        trial
+        for trial in trials
+        if trial["outcome"] == "refused" and "MODEL" not in trial["message"]
+    ]
     assert [trial for trial in unnamed if "task.encoding" not in trial["message"]] == []
 
 
 def altered(models: Path, name: str, tmp_path: Path, **changes: Any) -> Path:
-    """A copy of a model with other arrays, or entries of vocabulary.json, and with the digests of these."""
+    """A copy of a model with other arrays, or entries of vocabulary.json, and with the digests of
+    these.
+    """
     folder = Path(shutil.copytree(models / name / "model", tmp_path / "model"))
     arrays = load((folder / "weights.safetensors").read_bytes())
     values = json.loads((folder / "vocabulary.json").read_text())
@@ -95,32 +140,70 @@ def refused(folder: Path) -> str:
     return str(caught.value)
 
 
-REMEDY = "The files were altered, or are not of one model. Take the folder from a backup, or train again."
+REMEDY = (
+    "The files were altered, or are not of one model. Take the folder from a backup, or train "
+    "again."
+)
 
 
 @pytest.mark.parametrize(
     ("name", "changes", "text"),
     [
-        ("order2", {"weights": lambda a: a[:-5]}, "the features cannot be restored: weights.safetensors: the array weights must "
-         "be of type float64 and shape "),
-        ("multiclass", {"task__index_offsets": lambda a: a - 1}, "task=multiclass cannot be restored: weights.safetensors: the "
-         "array index_offsets must be offsets that begin at 0, never fall, and end at "),
-        ("ner", {"task__label.keys": lambda a: a[::-1]}, "task=ner cannot be restored: weights.safetensors: the array label.keys "
-         "must be numbers from 0 that ascend and stay below "),
-        ("ner", {"task__labels": lambda labels: labels[1:]}, "the model cannot be restored: features: there are weights for "
-         "label (5499 attributes x 9), transition (1 attributes x 81), but this corpus and its graphs have label (5499 "
-         "attributes x 8), transition (1 attributes x 64)."),
-        ("multilabel", {"task__names": lambda names: [names[0], *names]}, "task=multilabel cannot be restored: vocabulary.json: "
-         "names must be a list of distinct strings, and is ["),
-        ("grid", {"task__scale": lambda a: a * np.nan}, "task=grid cannot be restored: weights.safetensors: the array scale must "
-         "be finite: 3 of its numbers are not"),
-        ("second", {"pruner__temperature": lambda t: -t}, "the pruner cannot be restored: vocabulary.json: temperature must be a "
-         "finite number above 0, and is -1.0."),
-        ("tree", {"features__hash_bits": lambda bits: 60}, "the features cannot be restored: features.hash_bits=60 must be a "
-         "whole number from 10 to 28."),
+        (
+            "order2",
+            {"weights": lambda a: a[:-5]},
+            "the features cannot be restored: weights.safetensors: the array weights must "
+            "be of type float64 and shape ",
+        ),
+        (
+            "multiclass",
+            {"task__index_offsets": lambda a: a - 1},
+            "task=multiclass cannot be restored: weights.safetensors: the "
+            "array index_offsets must be offsets that begin at 0, never fall, and end at ",
+        ),
+        (
+            "ner",
+            {"task__label.keys": lambda a: a[::-1]},
+            "task=ner cannot be restored: weights.safetensors: the array label.keys "
+            "must be numbers from 0 that ascend and stay below ",
+        ),
+        (
+            "ner",
+            {"task__labels": lambda labels: labels[1:]},
+            "the model cannot be restored: features: there are weights for "
+            "label (5499 attributes x 9), transition (1 attributes x 81), but this corpus and "
+            "its graphs have label (5499 "
+            "attributes x 8), transition (1 attributes x 64).",
+        ),
+        (
+            "multilabel",
+            {"task__names": lambda names: [names[0], *names]},
+            "task=multilabel cannot be restored: vocabulary.json: "
+            "names must be a list of distinct strings, and is [",
+        ),
+        (
+            "grid",
+            {"task__scale": lambda a: a * np.nan},
+            "task=grid cannot be restored: weights.safetensors: the array scale must "
+            "be finite: 3 of its numbers are not",
+        ),
+        (
+            "second",
+            {"pruner__temperature": lambda t: -t},
+            "the pruner cannot be restored: vocabulary.json: temperature must be a "
+            "finite number above 0, and is -1.0.",
+        ),
+        (
+            "tree",
+            {"features__hash_bits": lambda bits: 60},
+            "the features cannot be restored: features.hash_bits=60 must be a "
+            "whole number from 10 to 28.",
+        ),
     ],
-)  # fmt: skip
-def test_altered_entries(models: Path, tmp_path: Path, name: str, changes: dict[str, Any], text: str) -> None:
+)
+def test_altered_entries(
+    models: Path, tmp_path: Path, name: str, changes: dict[str, Any], text: str
+) -> None:
     folder = altered(models, name, tmp_path, **changes)
     message = refused(folder)
     assert message.startswith(f"{folder}: {text}") and message.endswith(REMEDY)
@@ -131,18 +214,29 @@ def test_files_of_another_model(models: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(models / "ner" / "model", tmp_path / "model"))
     shutil.copy(models / "multiclass" / "model" / "vocabulary.json", folder)
     sign(folder)
-    assert refused(folder) == f"{folder}: task=ner cannot be restored: vocabulary.json: scheme is missing. {REMEDY}"
+    assert (
+        refused(folder)
+        == f"{folder}: task=ner cannot be restored: vocabulary.json: scheme is missing. {REMEDY}"
+    )
     shutil.copy(models / "multiclass" / "model" / "config.json", folder)
     sign(folder)
-    text = "task=multiclass cannot be restored: weights.safetensors: the array index_bytes must be of type uint8 and shape any, "
+    text = (
+        "task=multiclass cannot be restored: weights.safetensors: the array index_bytes must be "
+        "of type uint8 and shape any, "
+    )
     assert refused(folder) == f"{folder}: {text}and is missing. {REMEDY}"
     config = json.loads((models / "ner" / "model" / "config.json").read_text())
     for name in ("vocabulary.json", "weights.safetensors"):
         shutil.copy(models / "ner" / "model" / name, folder)
     (folder / "config.json").write_text(json.dumps(config | {"inference": {"name": "ad3"}}))
     sign(folder)
-    assert "the model cannot be restored: inference=ad3 cannot solve structures of kind chain." in refused(folder)
-    (folder / "config.json").write_text(json.dumps(config | {"inference": {"name": "exact", "passes": 3}}))
+    assert (
+        "the model cannot be restored: inference=ad3 cannot solve structures of kind chain."
+        in refused(folder)
+    )
+    (folder / "config.json").write_text(
+        json.dumps(config | {"inference": {"name": "exact", "passes": 3}})
+    )
     sign(folder)
     with pytest.raises(ConfigError, match="inference=exact has no parameter 'passes'") as caught:
         structopt.load(folder)
@@ -152,7 +246,11 @@ def test_files_of_another_model(models: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["config.json", "vocabulary.json", "manifest.json"])
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [(b"[" * 100_000, "nested too deeply"), (b'{"x": "\xff"}', "'utf-8' codec can't decode"), (b"9" * 5000, "Exceeds the limit")],
+    [
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"x": "\xff"}', "'utf-8' codec can't decode"),
+        (b"9" * 5000, "Exceeds the limit"),
+    ],
 )
 def test_json(models: Path, tmp_path: Path, name: str, text: bytes, reason: str) -> None:
     folder = Path(shutil.copytree(models / "grid" / "model", tmp_path / "model"))
@@ -165,14 +263,22 @@ def test_json(models: Path, tmp_path: Path, name: str, text: bytes, reason: str)
 
 def test_manifests(models: Path, tmp_path: Path) -> None:
     path = Path(shutil.copytree(models / "grid" / "model", tmp_path / "model")) / "manifest.json"
-    for text in ('{"format": 1e999, "sha256": {}}', '{"format": 1, "sha256": []}', '{"format": 1, "sha256": {"../x": "y"}}'):
+    for text in (
+        '{"format": 1e999, "sha256": {}}',
+        '{"format": 1, "sha256": []}',
+        '{"format": 1, "sha256": {"../x": "y"}}',
+    ):
         path.write_text(text)
         assert refused(path.parent).startswith(f"{path}: truncated or altered.")
     path.write_text(" " * (1 << 20) + "{}")
-    assert refused(path.parent).startswith(f"{path}: 1048578 bytes, where at most 1048576 are read.")
+    assert refused(path.parent).startswith(
+        f"{path}: 1048578 bytes, where at most 1048576 are read."
+    )
 
 
-def test_a_component_that_checks_nothing(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_component_that_checks_nothing(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As that of a plugin may: what it raises is the cause of the error."""
 
     class Careless(Multiclass):
@@ -181,10 +287,15 @@ def test_a_component_that_checks_nothing(models: Path, tmp_path: Path, monkeypat
 
     folder = Path(shutil.copytree(models / "multiclass" / "model", tmp_path / "model"))
     loaded = registry.load
-    monkeypatch.setattr(registry, "load", lambda kind, name: Careless if kind == "task" else loaded(kind, name))
+    monkeypatch.setattr(
+        registry, "load", lambda kind, name: Careless if kind == "task" else loaded(kind, name)
+    )
     with pytest.raises(ModelError) as caught:
         structopt.load(folder)
-    assert str(caught.value) == f"{folder}: task=multiclass cannot be restored (KeyError: 'classes'). {REMEDY}"
+    assert (
+        str(caught.value)
+        == f"{folder}: task=multiclass cannot be restored (KeyError: 'classes'). {REMEDY}"
+    )
     assert isinstance(caught.value.__cause__, KeyError)
 
 
@@ -198,9 +309,21 @@ def test_commands(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
         ["task=ner", "task.limit=20", "tracker=none", f"warm_start={folder}", run],
     ):
         assert main.main(words) == 2
-        (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("structopt: "))
-        assert f"{folder}: the features cannot be restored: weights.safetensors: the array weights must be" in line
+        (line,) = (
+            line for line in capsys.readouterr().err.splitlines() if line.startswith("structopt: ")
+        )
+        assert (
+            f"{folder}: the features cannot be restored: weights.safetensors: the array weights "
+            "must be" in line
+        )
     tree = altered(models, "tree", tmp_path / "other", weights=lambda a: a[1:])
-    words = ["task=dependency", "task.limit=10", "factor_graph=second_order", f"factor_graph.pruner={tree}", "tracker=none", run]
+    words = [
+        "task=dependency",
+        "task.limit=10",
+        "factor_graph=second_order",
+        f"factor_graph.pruner={tree}",
+        "tracker=none",
+        run,
+    ]
     assert main.main(words) == 2
     assert f"{tree}: the features cannot be restored" in capsys.readouterr().err

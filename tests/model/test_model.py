@@ -62,7 +62,9 @@ def test_evaluate(model: Any, run: Path) -> None:
 
 def test_saved_again(model: Any, run: Path, tmp_path: Path) -> None:
     model.save(tmp_path)
-    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {p.name: p.read_bytes() for p in (run / "model").iterdir()}
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {
+        p.name: p.read_bytes() for p in (run / "model").iterdir()
+    }
 
 
 def refused(folder: Path) -> str:
@@ -75,7 +77,9 @@ def refused(folder: Path) -> str:
 def test_damage(run: Path, tmp_path: Path, name: str) -> None:
     path = shutil.copytree(run / "model", tmp_path / "model") / name
     data = path.read_bytes()
-    text = f"{path}: truncated or altered since it was saved. Take it from a backup, or train again."
+    text = (
+        f"{path}: truncated or altered since it was saved. Take it from a backup, or train again."
+    )
     path.write_bytes(data[:-10])
     assert refused(tmp_path) == text
     path.write_bytes(data.replace(b"e", b"f", 1))
@@ -84,7 +88,9 @@ def test_damage(run: Path, tmp_path: Path, name: str) -> None:
     assert refused(tmp_path) == f"{path}: the file is missing; the model is not complete."
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", '{"sha256": {}}', '{"format": "x", "sha256": {}}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", "null", '{"sha256": {}}', '{"format": "x", "sha256": {}}']
+)
 def test_bad_manifest(run: Path, tmp_path: Path, text: str) -> None:
     path = shutil.copytree(run / "model", tmp_path / "model") / "manifest.json"
     path.write_text(text)

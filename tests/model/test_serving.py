@@ -1,4 +1,6 @@
-"""Models as tables: of every task the schemas, what MLflow makes of them, and tables of other forms."""
+"""Models as tables: of every task the schemas, what MLflow makes of them, and tables of other
+forms.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,12 @@ TASKS: dict[str, list[str]] = {
     "tagging": ["task.limit=60"],
     "attributes": ["task.limit=60"],
     "constituency": ["task.limit=60"],
-    "dependency": ["task.limit=60", "factor_graph.labeled=true", "features.hash_bits=14", "features.label_bits=8"],
+    "dependency": [
+        "task.limit=60",
+        "factor_graph.labeled=true",
+        "features.hash_bits=14",
+        "features.label_bits=8",
+    ],
     "multiclass": ["task.limit=60"],
     "multilabel": ["task.limit=60", "optimizer=dlpw"],
     "grid": ["task.limit=5", "optimizer=dlpw"],
@@ -42,25 +49,39 @@ TASKS: dict[str, list[str]] = {
     "summarization": ["task.limit=5", "optimizer=perceptron"],
 }
 SIGNATURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
-    "ner": ({"tokens": "array(string)", "pos": "array(string)?", "chunk": "array(string)?"}, {"labels": "array(string)"}),
+    "ner": (
+        {"tokens": "array(string)", "pos": "array(string)?", "chunk": "array(string)?"},
+        {"labels": "array(string)"},
+    ),
     "chunking": ({"tokens": "array(string)", "pos": "array(string)?"}, {"labels": "array(string)"}),
     "tagging": ({"tokens": "array(string)"}, {"labels": "array(string)"}),
-    "attributes": ({"tokens": "array(array(string))", "values": "array(array(double))?"}, {"labels": "array(string)"}),
+    "attributes": (
+        {"tokens": "array(array(string))", "values": "array(array(double))?"},
+        {"labels": "array(string)"},
+    ),
     "constituency": ({"tokens": "array(string)", "tags": "array(string)?"}, {"tree": "string"}),
     "dependency": (
-        {"tokens": "array(string)"} | dict.fromkeys(("lemma", "upos", "xpos", "feats"), "array(string)?"),
+        {"tokens": "array(string)"}
+        | dict.fromkeys(("lemma", "upos", "xpos", "feats"), "array(string)?"),
         {"heads": "array(long)", "relations": "array(string)"},
     ),
     "multiclass": ({"indices": "array(long)", "values": "array(double)?"}, {"labels": "string"}),
-    "multilabel": ({"indices": "array(long)", "values": "array(double)?"}, {"labels": "array(string)"}),
+    "multilabel": (
+        {"indices": "array(long)", "values": "array(double)?"},
+        {"labels": "array(string)"},
+    ),
     "grid": ({"pixels": "array(array(array(double)))"}, {"labels": "array(array(long))"}),
     "synthetic": ({"x": "array(double)"}, {"labels": "array(long)"}),
     "coreference": (
-        {"sentences": "array(array(string))", "mentions": "array(array(long))", "xpos": "array(array(string))?"},
+        {
+            "sentences": "array(array(string))",
+            "mentions": "array(array(long))",
+            "xpos": "array(array(string))?",
+        },
         {"clusters": "array(array(array(long)))"},
     ),
     "summarization": ({"sentences": "array(string)"}, {"extract": "array(long)"}),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +122,11 @@ def test_signature_and_example_are_the_task_s(served: Any, task: str) -> None:
     assert (written(signature.inputs), written(signature.outputs)) == SIGNATURES[task]
     example = model.task.input_example()
     found = loaded.predict(pd.DataFrame(example))
-    assert found.to_dict("list") == model.predict_table(example) == model.output_table(model.predict_columns(example))
+    assert (
+        found.to_dict("list")
+        == model.predict_table(example)
+        == model.output_table(model.predict_columns(example))
+    )
     assert as_a_server(loaded, example) == found.to_dict("list")
 
 
@@ -116,7 +141,9 @@ def answered(loaded: Any, request: dict[str, Any]) -> dict[str, Any]:
     """What an MLflow server answers to a request."""
     from mlflow.pyfunc.scoring_server import invocations
 
-    answer = invocations(json.dumps(request), "application/json", loaded, loaded.metadata.get_input_schema())
+    answer = invocations(
+        json.dumps(request), "application/json", loaded, loaded.metadata.get_input_schema()
+    )
     found: dict[str, Any] = json.loads(answer.response)
     return found
 
@@ -127,8 +154,14 @@ SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf8")
 def documented(task: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The request and the answer that docs/serving.md shows for a task."""
     sections = re.split(r"^### (.*)\n", SERVING.partition("\n## Streams")[0], flags=re.MULTILINE)
-    (section,) = [text for head, text in zip(sections[1::2], sections[2::2], strict=True) if task in head.split(", ")]
-    request, answer = (json.loads(block.text) for block in blocks(section) if block.language == "json")
+    (section,) = [
+        text
+        for head, text in zip(sections[1::2], sections[2::2], strict=True)
+        if task in head.split(", ")
+    ]
+    request, answer = (
+        json.loads(block.text) for block in blocks(section) if block.language == "json"
+    )
     return request, answer
 
 
@@ -140,17 +173,26 @@ def shape(value: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_documented_requests_are_answered(served: Any, task: str) -> None:
-    """The request of the page is answered as the model predicts, in the form that the page shows."""
+    """The request of the page is answered as the model predicts, in the form that the page
+    shows.
+    """
     model, loaded = served(task)
     request, shown = documented(task)
     rows = request["dataframe_records"]
     answer = answered(loaded, request)["predictions"]
-    table = {column.name: [row.get(column.name) for row in rows] for column in model.task.input_schema if column.name in rows[0]}
+    table = {
+        column.name: [row.get(column.name) for row in rows]
+        for column in model.task.input_schema
+        if column.name in rows[0]
+    }
     assert pd.DataFrame(answer).to_dict("list") == model.predict_table(table)
-    assert {tuple(row) for row in shown["predictions"]} == {tuple(column.name for column in model.task.output_schema)}
+    assert {tuple(row) for row in shown["predictions"]} == {
+        tuple(column.name for column in model.task.output_schema)
+    }
     for row, example in zip(answer, shown["predictions"], strict=True):
         for name, cell in row.items():
-            ragged = task in ("coreference", "summarization", "multilabel")  # how many there are, the model decides
+            # how many there are, the model decides
+            ragged = task in ("coreference", "summarization", "multilabel")
             found, due = shape(cell), shape(example[name])
             assert found == due if not ragged else isinstance(found, list)
 
@@ -163,18 +205,37 @@ def test_a_server_answers(served: Any, tmp_path: Path) -> None:
 
     (run,) = mlflow.search_runs(experiment_names=["ner"]).run_id
     port, request = free_port(), documented("ner")[0]
-    command = [sys.executable, "-m", "mlflow", "models", "serve", "--env-manager", "local", "-m", f"runs:/{run}/model"]
+    command = [
+        sys.executable,
+        "-m",
+        "mlflow",
+        "models",
+        "serve",
+        "--env-manager",
+        "local",
+        "-m",
+        f"runs:/{run}/model",
+    ]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     if shutil.which("uvicorn", path=path) is None:
         pytest.skip("MLflow's server needs uvicorn on the path")
     environment = {**os.environ, "PATH": path, "MLFLOW_TRACKING_URI": mlflow.get_tracking_uri()}
-    with (tmp_path / "log").open("wb") as log, subprocess.Popen(
-        [*command, "-p", str(port)], env=environment, stdout=log, stderr=log, start_new_session=True
-    ) as server:  # fmt: skip
+    with (
+        (tmp_path / "log").open("wb") as log,
+        subprocess.Popen(
+            [*command, "-p", str(port)],
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        ) as server,
+    ):
         try:
             wait_for(f"http://127.0.0.1:{port}/ping", server, tmp_path / "log")
             answer = post(port, request)
-            assert [row["labels"] for row in answer["predictions"]] == answered_in_memory(model, request)
+            assert [row["labels"] for row in answer["predictions"]] == answered_in_memory(
+                model, request
+            )
             with pytest.raises(urllib.error.HTTPError, match="400"):
                 post(port, {"dataframe_records": [{"words": ["Ann"]}]})
         finally:
@@ -208,7 +269,9 @@ def wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 def post(port: int, request: dict[str, Any]) -> dict[str, Any]:
     sent = urllib.request.Request(
-        f"http://127.0.0.1:{port}/invocations", json.dumps(request).encode(), {"Content-Type": "application/json"}
+        f"http://127.0.0.1:{port}/invocations",
+        json.dumps(request).encode(),
+        {"Content-Type": "application/json"},
     )
     with urllib.request.urlopen(sent, timeout=60) as answer:
         found: dict[str, Any] = json.load(answer)
@@ -243,19 +306,41 @@ def test_two_tokens_have_two_labels(served: Any) -> None:
     assert model.predict_columns({"tokens": [sentence], "values": [values]}) == valued
     with pytest.raises(DataError) as refused:
         model.predict_columns({"tokens": [["w=Ann", "w=sleeps"]]})
-    text = "<table>:1: a cell of 'tokens' must be a list of lists of strings; this one is ['w=Ann', 'w=sleeps']."
+    text = (
+        "<table>:1: a cell of 'tokens' must be a list of lists of strings; this one is ['w=Ann', "
+        "'w=sleeps']."
+    )
     assert str(refused.value) == text
 
 
 def test_what_other_tables_are_told(served: Any) -> None:
     model, _ = served("ner")
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"pos": [["NNP"]]}, "<table>: there is no column 'tokens'. The columns are: tokens (a list of strings), pos (a list of"),
-        ({"tokens": ["Ann sleeps"]}, "<table>:1: a cell of 'tokens' must be a list of strings; this one is 'Ann sleeps'."),
-        ({"tokens": "Ann"}, "<table>: 'tokens' must have a cell a row, each a list of strings; it is 'Ann'."),
-        ({"tokens": [["a"], [["b"]]]}, "<table>:2: a cell of 'tokens' must be a list of strings; this one is [['b']]."),
-        ({"tokens": [["a", "b"]], "pos": [["X"]]}, "<table>:1: 'pos' has 1 entries for 2 of 'tokens': there must be as many."),
-        ({"tokens": [["a"], ["b"]], "pos": [["X"]]}, "<table>: 'pos' has 1 rows and 'tokens' 2: give as many of both."),
+        (
+            {"pos": [["NNP"]]},
+            "<table>: there is no column 'tokens'. The columns are: tokens (a list of strings), "
+            "pos (a list of",
+        ),
+        (
+            {"tokens": ["Ann sleeps"]},
+            "<table>:1: a cell of 'tokens' must be a list of strings; this one is 'Ann sleeps'.",
+        ),
+        (
+            {"tokens": "Ann"},
+            "<table>: 'tokens' must have a cell a row, each a list of strings; it is 'Ann'.",
+        ),
+        (
+            {"tokens": [["a"], [["b"]]]},
+            "<table>:2: a cell of 'tokens' must be a list of strings; this one is [['b']].",
+        ),
+        (
+            {"tokens": [["a", "b"]], "pos": [["X"]]},
+            "<table>:1: 'pos' has 1 entries for 2 of 'tokens': there must be as many.",
+        ),
+        (
+            {"tokens": [["a"], ["b"]], "pos": [["X"]]},
+            "<table>: 'pos' has 1 rows and 'tokens' 2: give as many of both.",
+        ),
     ]
     for table, text in cases:
         with pytest.raises(DataError) as refused:
@@ -266,26 +351,39 @@ def test_what_other_tables_are_told(served: Any) -> None:
 
 def test_images_have_as_many_pixels_in_every_row(served: Any) -> None:
     model, _ = served("grid")
-    with pytest.raises(DataError, match="<table>:1: the rows of an image must have as many pixels each"):
+    with pytest.raises(
+        DataError, match="<table>:1: the rows of an image must have as many pixels each"
+    ):
         model.predict_columns({"pixels": [[[[0.0] * 3] * 2, [[0.0] * 3]]]})
 
 
-def test_a_missing_column_is_padding_and_said_once(served: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_missing_column_is_padding_and_said_once(
+    served: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     model, loaded = served("ner")
     frame = pd.DataFrame({"tokens": [["Ann", "sleeps"], ["ok"]], "pos": [["NNP", "VBZ"], None]})
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             found = loaded.predict(frame)["labels"].tolist()
     assert len([record for record in caplog.records if "'chunk'" in record.getMessage()]) == 1
-    assert found == model.predict([{"word": ["Ann", "sleeps"], "pos": ["NNP", "VBZ"]}, {"word": ["ok"], "pos": [""]}])
+    assert found == model.predict(
+        [{"word": ["Ann", "sleeps"], "pos": ["NNP", "VBZ"]}, {"word": ["ok"], "pos": [""]}]
+    )
     words = [["Ann", "sleeps"], ["ok"]]
     assert model.predict_columns({"word": words, "pos": [["", ""], [""]]}) == model.predict(words)
 
 
-def test_outputs_of_another_number_are_an_error(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outputs_of_another_number_are_an_error(
+    served: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model, _ = served("tagging")
-    monkeypatch.setattr(type(model.task), "output_table", lambda self, outputs: {"labels": [["X"] for _ in outputs]})
-    with pytest.raises(DataError, match="<table>:1: 'labels' has 1 entries for 2 of 'tokens': there must be as many"):
+    monkeypatch.setattr(
+        type(model.task), "output_table", lambda self, outputs: {"labels": [["X"] for _ in outputs]}
+    )
+    with pytest.raises(
+        DataError,
+        match="<table>:1: 'labels' has 1 entries for 2 of 'tokens': there must be as many",
+    ):
         model.predict_table({"tokens": [["a", "b"]]})
 
 
@@ -301,13 +399,16 @@ def test_a_model_without_schema_is_read(served: Any, tmp_path: Path) -> None:
     (old / "manifest.json").write_text(json.dumps(manifest))
     (old / "schema.json").unlink()
     assert structopt.load(old).predict([["a", "b"]]) == model.predict([["a", "b"]])
-    from structopt.tracker.logged_model import ARRAYS, VECTORS  # what the code inside models of that version imports
+    # what the code inside models of that version imports
+    from structopt.tracker.logged_model import ARRAYS, VECTORS
 
     assert (VECTORS, ARRAYS) == (("vector",), (("pixels",), ("x",)))
 
 
 def test_schemas_survive_json() -> None:
-    schema = Schema((Column("a", "string", 2, alias="b"), Column("v", "double", 2, False, like="a", filler=1.0)))
+    schema = Schema(
+        (Column("a", "string", 2, alias="b"), Column("v", "double", 2, False, like="a", filler=1.0))
+    )
     assert Schema.restore(json.loads(json.dumps(schema.state()))) == schema
     filled = schema.checked({"b": [[["x", "y"], []], [["z"]]], "v": [None, [[2]]]})
     assert filled == {"a": [[["x", "y"], []], [["z"]]], "v": [[[1.0, 1.0], []], [[2.0]]]}

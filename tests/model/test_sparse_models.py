@@ -1,4 +1,6 @@
-"""Models whose weights are mostly 0: saved without them, and without attributes that have no weights; equal predictions."""
+"""Models whose weights are mostly 0: saved without them, and without attributes that have no
+weights; equal predictions.
+"""
 
 from functools import cache
 
@@ -12,18 +14,40 @@ from structopt.core.scorer import SparseFeatures
 SHARED = ["tracker=none", "quiet=true", "objective_every=0"]
 RUNS = {
     "attributes": [
-        "task=attributes", "task.limit=80", "loss=crf", "optimizer=lbfgs", "optimizer.penalty=l1", "optimizer.epochs=15",
+        "task=attributes",
+        "task.limit=80",
+        "loss=crf",
+        "optimizer=lbfgs",
+        "optimizer.penalty=l1",
+        "optimizer.epochs=15",
     ],
     "ner": [
-        "task=ner", "task.limit=60", "optimizer=adagrad", "optimizer.penalty=l1", "optimizer.C=0.5", "optimizer.epochs=3",
-        "features.templates=[bias, word, 'suffix(word,2) & word[-1]']", "features.transitions=[word]",
+        "task=ner",
+        "task.limit=60",
+        "optimizer=adagrad",
+        "optimizer.penalty=l1",
+        "optimizer.C=0.5",
+        "optimizer.epochs=3",
+        "features.templates=[bias, word, 'suffix(word,2) & word[-1]']",
+        "features.transitions=[word]",
     ],
     "dependency": [
-        "task=dependency", "task.limit=30", "optimizer=adagrad", "optimizer.penalty=l1", "optimizer.C=0.2", "optimizer.epochs=2",
+        "task=dependency",
+        "task.limit=30",
+        "optimizer=adagrad",
+        "optimizer.penalty=l1",
+        "optimizer.C=0.2",
+        "optimizer.epochs=2",
         "features.hash_bits=16",
     ],
-    "multilabel": ["task=multilabel", "task.limit=40", "optimizer=adagrad", "optimizer.penalty=l1", "optimizer.C=0.05"],
-}  # fmt: skip
+    "multilabel": [
+        "task=multilabel",
+        "task.limit=40",
+        "optimizer=adagrad",
+        "optimizer.penalty=l1",
+        "optimizer.C=0.05",
+    ],
+}
 DEV = {"attributes": "crfsuite", "ner": "conll", "dependency": "conllu", "multilabel": "multilabel"}
 
 
@@ -33,7 +57,11 @@ def runs(tmp_path_factory):
 
     def run(name):
         folder = tmp_path_factory.mktemp(name)
-        return structopt.train([*RUNS[name], *SHARED], folder=folder), structopt.load(folder), folder
+        return (
+            structopt.train([*RUNS[name], *SHARED], folder=folder),
+            structopt.load(folder),
+            folder,
+        )
 
     return cache(run)
 
@@ -49,7 +77,9 @@ def test_only_weights_that_are_not_0_are_saved(name, runs):
     assert saved.pruned().scorer.dimension == saved.scorer.dimension
 
 
-@pytest.mark.parametrize(("name", "group"), [("attributes", "label"), ("ner", "label"), ("ner", "transition")])
+@pytest.mark.parametrize(
+    ("name", "group"), [("attributes", "label"), ("ner", "label"), ("ner", "transition")]
+)
 def test_attributes_without_weights_are_left_out(name, group, runs):
     trained, saved, _ = runs(name)
     names, tables = trained.task.attribute_names(group), trained.scorer.tables_of(trained.weights)
@@ -57,7 +87,9 @@ def test_attributes_without_weights_are_left_out(name, group, runs):
     assert 0 < len(expected) < len(names)
     assert saved.task.attribute_names(group) == expected
     rows = tables[group][: len(names)]
-    np.testing.assert_array_equal(saved.scorer.tables_of(saved.weights)[group][: len(expected)], rows[rows.any(axis=1)])
+    np.testing.assert_array_equal(
+        saved.scorer.tables_of(saved.weights)[group][: len(expected)], rows[rows.any(axis=1)]
+    )
 
 
 @pytest.mark.parametrize("name", ["attributes", "ner", "dependency"])

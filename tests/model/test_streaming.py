@@ -1,4 +1,6 @@
-"""Streams: the same text as of files, whatever the pieces; answers at once; bounded memory; readers that go away."""
+"""Streams: the same text as of files, whatever the pieces; answers at once; bounded memory; readers
+that go away.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,17 @@ TASKS: dict[str, tuple[str, list[str], list[str]]] = {
     "dependency": ("conllu", ["task.limit=60", "features.hash_bits=14"], ["probabilities=true"]),
     "constituency": ("ptb", ["task.limit=60"], []),
     "multiclass": ("libsvm", ["task.limit=60"], ["probabilities=true", "k_best=2"]),
-    "multilabel": ("multilabel", ["task.limit=60", "optimizer=dlpw"], ["probabilities=true", "inference=loopy_bp"]),
+    "multilabel": (
+        "multilabel",
+        ["task.limit=60", "optimizer=dlpw"],
+        ["probabilities=true", "inference=loopy_bp"],
+    ),
     "coreference": ("coref", ["task.limit=5"], []),
     "summarization": ("jsonl", ["task.limit=5", "optimizer=perceptron"], []),
 }
-"""For each task the format of the shipped corpus, how little is trained, and options that add to what is written."""
+"""For each task the format of the shipped corpus, how little is trained, and options that add to
+what is written.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +77,9 @@ def streamed(data: bytes, size: int, monkeypatch: pytest.MonkeyPatch, *words: st
 SLOW = ("constituency", "summarization", "coreference")
 
 
-@pytest.mark.parametrize("task", [pytest.param(task, marks=[pytest.mark.slow] if task in SLOW else []) for task in TASKS])
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, marks=[pytest.mark.slow] if task in SLOW else []) for task in TASKS]
+)
 def test_a_stream_is_written_as_a_file_is(
     trained: Any, task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: Any
 ) -> None:
@@ -89,25 +99,35 @@ def test_a_stream_is_written_as_a_file_is(
     assert streamed(data, 1 << 20, monkeypatch, model, *options) == 0
     out, err = capsysbinary.readouterr()
     assert out.rstrip(b"\n") == whole
-    assert re.search(rb"structopt: \d+ (sentence|document|instance)s in [\d.]+ s, \d+ a second\.\n$", err)
+    assert re.search(
+        rb"structopt: \d+ (sentence|document|instance)s in [\d.]+ s, \d+ a second\.\n$", err
+    )
 
 
 def test_files_to_standard_output(trained: Any, capsysbinary: Any) -> None:
     model = f"model={trained('multiclass')}"
     assert main.main(["predict", model, f"input={datasets.path('dev', 'libsvm')}", "output=-"]) == 0
-    assert capsysbinary.readouterr().out.count(b"\n") == datasets.path("dev", "libsvm").read_bytes().count(b"\n")
+    assert capsysbinary.readouterr().out.count(b"\n") == datasets.path(
+        "dev", "libsvm"
+    ).read_bytes().count(b"\n")
 
 
-def test_json_lines_stream(trained: Any, monkeypatch: pytest.MonkeyPatch, capsysbinary: Any) -> None:
+def test_json_lines_stream(
+    trained: Any, monkeypatch: pytest.MonkeyPatch, capsysbinary: Any
+) -> None:
     lines = b'{"tokens": ["Ann", "slept"], "x": 1}\n\n{"tokens": []}\n{"tokens": ["so"]}'
     assert streamed(lines, 7, monkeypatch, f"model={trained('ner')}", "task.format=jsonl") == 0
     out = capsysbinary.readouterr().out.splitlines()
     assert [line.partition(b', "ner_tags')[0] for line in out if line] == [
-        b'{"tokens": ["Ann", "slept"], "x": 1', b'{"tokens": []', b'{"tokens": ["so"]',
-    ]  # fmt: skip
+        b'{"tokens": ["Ann", "slept"], "x": 1',
+        b'{"tokens": []',
+        b'{"tokens": ["so"]',
+    ]
 
 
-def test_what_came_before_a_mistake_is_written(trained: Any, monkeypatch: pytest.MonkeyPatch, capsysbinary: Any) -> None:
+def test_what_came_before_a_mistake_is_written(
+    trained: Any, monkeypatch: pytest.MonkeyPatch, capsysbinary: Any
+) -> None:
     lines = b"1:1\n# none\n2:1\n3:1 3:2\n4:1\n"
     assert streamed(lines, 1 << 20, monkeypatch, f"model={trained('multiclass')}") == 2
     out, err = capsysbinary.readouterr()
@@ -118,12 +138,25 @@ def test_what_came_before_a_mistake_is_written(trained: Any, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("task", "words", "message"),
     [
-        ("ner", ["task.format=csv"], "input=-: what this task reads and writes here does not end line by line"),
-        ("dependency", ["picture=a.svg"], "picture=a.svg draws an instance of a file, and input=- is none."),
+        (
+            "ner",
+            ["task.format=csv"],
+            "input=-: what this task reads and writes here does not end line by line",
+        ),
+        (
+            "dependency",
+            ["picture=a.svg"],
+            "picture=a.svg draws an instance of a file, and input=- is none.",
+        ),
     ],
 )
 def test_what_no_stream_has(
-    trained: Any, task: str, words: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    trained: Any,
+    task: str,
+    words: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
 ) -> None:
     assert streamed(b"", 1, monkeypatch, f"model={trained(task)}", *words) == 2
     assert message in capsys.readouterr().err
@@ -131,7 +164,9 @@ def test_what_no_stream_has(
 
 def started(model: Path, *words: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "structopt", "predict", f"model={model}", "input=-", *words]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+    )
 
 
 def test_a_sentence_is_answered_before_the_next_is_sent(trained: Any) -> None:
@@ -198,11 +233,21 @@ def test_where_instances_end(size: int) -> None:
     cases: list[tuple[Boundary, bytes, list[tuple[int, bytes]]]] = [
         (LINE, b"a\n# b\n\nc", [(1, b"a\n"), (2, b"# b\n\nc")]),
         (JSON_LINE, b"# a\n\r\nb\r\n", [(1, b"# a\n"), (2, b"\r\nb\r\n")]),
-        (EMPTY_LINE, b"\n-DOCSTART- x\n\na\nb\n \n\nc\n\n\n", [(1, b"\n-DOCSTART- x\n\na\nb\n \n"), (7, b"\nc\n\n")]),
-        (Boundary(JSON_LINE.end, brackets=r"\("), b"(a\n(b)\n)\nc (\n(d)", [(1, b"(a\n(b)\n)\n"), (4, b"c (\n"), (5, b"(d)")]),
+        (
+            EMPTY_LINE,
+            b"\n-DOCSTART- x\n\na\nb\n \n\nc\n\n\n",
+            [(1, b"\n-DOCSTART- x\n\na\nb\n \n"), (7, b"\nc\n\n")],
+        ),
+        (
+            Boundary(JSON_LINE.end, brackets=r"\("),
+            b"(a\n(b)\n)\nc (\n(d)",
+            [(1, b"(a\n(b)\n)\n"), (4, b"c (\n"), (5, b"(d)")],
+        ),
         (EMPTY_LINE, b"", []),
     ]
     for boundary, text, expected in cases:
         instances = Instances(boundary)
         pieces = [text[i : i + size] for i in range(0, len(text), size)]
-        assert [one for piece in pieces for one in instances.of(piece)] + list(instances.rest()) == expected
+        assert [one for piece in pieces for one in instances.of(piece)] + list(
+            instances.rest()
+        ) == expected

@@ -1,4 +1,6 @@
-"""Targets that are sets of outputs: losses against all outputs listed, and what learners make of them."""
+"""Targets that are sets of outputs: losses against all outputs listed, and what learners make of
+them.
+"""
 
 from dataclasses import replace
 from math import inf, isinf, log
@@ -40,16 +42,40 @@ MEMBERS = [(1.0, 0.0), (inf, 1.0), (0.5, 2.5)]
 members = pytest.mark.parametrize(("beta", "gamma"), MEMBERS)
 CASES = {
     "chain": (LinearChain(), Exact(), lambda: random_encoded(3, lengths=(1, 2, 4))),
-    "chain of order 2": (LinearChain(2), Exact(), lambda: random_encoded(3, lengths=(1, 2, 4), constrained=True)),
-    "anchored chain": (LinearChain(), Exact(), lambda: random_encoded(3, anchored=True, partial=True)),
+    "chain of order 2": (
+        LinearChain(2),
+        Exact(),
+        lambda: random_encoded(3, lengths=(1, 2, 4), constrained=True),
+    ),
+    "anchored chain": (
+        LinearChain(),
+        Exact(),
+        lambda: random_encoded(3, anchored=True, partial=True),
+    ),
     "single": (Single(), Exact(), lambda: random_encoded(3, lengths=(1, 1, 1, 1))),
     "trees": (ArcFactored(), Exact(), lambda: random_trees(1, lengths=(1, 2, 3))),
-    "labelled trees": (ArcFactored(labeled=True), Exact(), lambda: random_trees(1, lengths=(1, 2, 3), labels=2)),
-    "projective trees": (ArcFactored(True, True), Exact(), lambda: random_trees(2, lengths=(1, 2, 3), projective=True)),
-    "pruned trees": (ArcFactored(single_root=False), Exact(), lambda: random_trees(1, (1, 2, 3), 3, candidates=True)),
+    "labelled trees": (
+        ArcFactored(labeled=True),
+        Exact(),
+        lambda: random_trees(1, lengths=(1, 2, 3), labels=2),
+    ),
+    "projective trees": (
+        ArcFactored(True, True),
+        Exact(),
+        lambda: random_trees(2, lengths=(1, 2, 3), projective=True),
+    ),
+    "pruned trees": (
+        ArcFactored(single_root=False),
+        Exact(),
+        lambda: random_trees(1, (1, 2, 3), 3, candidates=True),
+    ),
     "graphs": (Pairwise(), Enumeration(), lambda: random_graphs(1, sizes=(2, 3), labels=3)),
     "wide graphs": (Pairwise(), Enumeration(), lambda: random_graphs(1, sizes=(3, 3), wide=True)),
-    "second order": (SecondOrder(prune_ratio=0.0, max_heads=0), Enumeration(), lambda: random_trees(1, lengths=(1, 2, 3))),
+    "second order": (
+        SecondOrder(prune_ratio=0.0, max_heads=0),
+        Enumeration(),
+        lambda: random_trees(1, lengths=(1, 2, 3)),
+    ),
 }
 cases = pytest.mark.parametrize("case", CASES)
 
@@ -122,11 +148,15 @@ def test_residual_is_marginals_of_both_sides(case):
 @cases
 @members
 def test_sets_of_one_output_are_points(case, beta, gamma):
-    """Where every variable is known, the loss is that of the gold output, and takes its branch: the same bits."""
+    """Where every variable is known, the loss is that of the gold output, and takes its branch: the
+    same bits.
+    """
     graph, inference, corpus = CASES[case]
     encoded = corpus()
     opened = with_open_gold(encoded, share=0.0)
-    points, sets = (make_problem(one, graph, LossFamily(beta, gamma), inference) for one in (encoded, opened))
+    points, sets = (
+        make_problem(one, graph, LossFamily(beta, gamma), inference) for one in (encoded, opened)
+    )
     assert not sets.targets.sets.any()
     weights = random_weights(points, 1)
     assert [loss_and_gradient(points, weights, i)[0] for i in range(points.m)] == [
@@ -142,13 +172,19 @@ def test_the_set_of_all_outputs_has_no_loss(case):
     for beta in (1.0, inf):
         problem = make_problem(encoded, graph, LossFamily(beta, 0.0), inference)
         weights = random_weights(problem, 1)
-        assert [residual(problem, instance_scores(problem, weights, i), i)[0] for i in range(problem.m)] == pytest.approx(
-            [0.0] * problem.m, abs=1e-12
-        )
+        assert [
+            residual(problem, instance_scores(problem, weights, i), i)[0] for i in range(problem.m)
+        ] == pytest.approx([0.0] * problem.m, abs=1e-12)
 
 
 def test_prediction_based_loss_completes_the_target():
-    problem = make_problem(with_open_gold(random_encoded(3)), LinearChain(), LossFamily(inf, 1.0), Exact(), variant="prediction")
+    problem = make_problem(
+        with_open_gold(random_encoded(3)),
+        LinearChain(),
+        LossFamily(inf, 1.0),
+        Exact(),
+        variant="prediction",
+    )
     weights = random_weights(problem, 1)
     for i in range(problem.m):
         s = instance_scores(problem, weights, i)
@@ -173,7 +209,9 @@ def test_ramp_and_risk(beta):
 
 
 def test_costs_count_the_allowed_arcs_of_their_role():
-    """Labels of an arc cost where head or relation is none of the allowed; a free head and relation cost nothing."""
+    """Labels of an arc cost where head or relation is none of the allowed; a free head and relation
+    cost nothing.
+    """
     encoded = with_open_gold(random_trees(1, labels=3))
     graph = ArcFactored(labeled=True)
     problem = make_problem(encoded, graph, LossFamily(inf, 1.0, LabeledArcs()), Exact())
@@ -224,7 +262,11 @@ def test_parts_of_variables():
     assert (allowed.starts.tolist(), allowed.ends.tolist()) == ([0, 3, 0], [0, 6, 3])
     assert (allowed.offsets.tolist(), allowed.parts.tolist()) == ([0, 0, 1, 3], [4, 0, 2])
     second = allowed.of_instances(np.array([False, True]))
-    assert (second.variables.tolist(), second.starts.tolist(), second.parts.tolist()) == ([0, 0, 1], [0], [0, 2])
+    assert (second.variables.tolist(), second.starts.tolist(), second.parts.tolist()) == (
+        [0, 0, 1],
+        [0],
+        [0, 2],
+    )
     weighted = allowed.weighted(np.array([1.0, 2.0, 3.0]))
     assert (weighted.offsets.tolist(), weighted.values.tolist()) == ([0, 1, 3], [2.0, 3.0, 3.0])
 
@@ -232,11 +274,19 @@ def test_parts_of_variables():
 @pytest.mark.parametrize(
     ("name", "beta", "gamma"),
     [
-        ("dca", 1.0, 0.0), ("dca", inf, 1.0), ("mira", inf, 1.0), ("perceptron", inf, 0.0), ("pegasos", inf, 1.0),
-        ("sgd", 1.0, 1.0), ("adagrad", inf, 1.0), ("adadelta", 1.0, 0.0), ("lbfgs", 1.0, 0.0),
-        ("cutting_plane", inf, 1.0), ("online_cutting_plane", inf, 1.0),
+        ("dca", 1.0, 0.0),
+        ("dca", inf, 1.0),
+        ("mira", inf, 1.0),
+        ("perceptron", inf, 0.0),
+        ("pegasos", inf, 1.0),
+        ("sgd", 1.0, 1.0),
+        ("adagrad", inf, 1.0),
+        ("adadelta", 1.0, 0.0),
+        ("lbfgs", 1.0, 0.0),
+        ("cutting_plane", inf, 1.0),
+        ("online_cutting_plane", inf, 1.0),
     ],
-)  # fmt: skip
+)
 def test_learners_lower_the_objective(name, beta, gamma):
     """From zero weights, losses fall; no learner claims to know a bound."""
     encoded = with_open_gold(random_encoded(5, lengths=(4, 5, 3, 6, 4)))
@@ -256,11 +306,17 @@ def test_learners_lower_the_objective(name, beta, gamma):
 
 
 def test_k_best_mira_completes_the_target():
-    """With one allowed set and k = 1 the step is that of the best allowed output; k > 1 takes it for its planes too."""
-    problem = make_problem(with_open_gold(random_encoded(5)), LinearChain(), LossFamily(inf, 1.0), Exact())
+    """With one allowed set and k = 1 the step is that of the best allowed output; k > 1 takes it
+    for its planes too.
+    """
+    problem = make_problem(
+        with_open_gold(random_encoded(5)), LinearChain(), LossFamily(inf, 1.0), Exact()
+    )
     found = {}
     for k in (1, 3):
-        optimizer = registry.create("optimizer", {"name": "mira", "C": 1.0, "k_best": k, "epochs": 5})
+        optimizer = registry.create(
+            "optimizer", {"name": "mira", "C": 1.0, "k_best": k, "epochs": 5}
+        )
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(5):
             state, _ = optimizer.step(problem, state)
@@ -283,7 +339,8 @@ def test_relaxed_inference_bounds_the_set_too():
     """AD3 with exact=true answers as the listing does, restricted or not."""
     encoded = with_open_gold(random_graphs(1, labels=2))
     exact, listing = (
-        make_problem(encoded, Pairwise(), LossFamily(inf, 1.0), inference) for inference in (AD3(exact=True), Enumeration())
+        make_problem(encoded, Pairwise(), LossFamily(inf, 1.0), inference)
+        for inference in (AD3(exact=True), Enumeration())
     )
     weights = random_weights(listing, 3)
     for i in range(listing.m):
@@ -295,7 +352,9 @@ def test_a_set_without_outputs_is_refused():
     encoded = random_encoded(3, constrained=True)
     sets = np.ones((len(encoded.gold), len(encoded.labels)), bool)
     sets[int(encoded.offsets[1])] = np.arange(len(encoded.labels)) == encoded.forbidden_starts[0]
-    with pytest.raises(ConfigError, match="Training instance 2 has partial labels that no output agrees with"):
+    with pytest.raises(
+        ConfigError, match="Training instance 2 has partial labels that no output agrees with"
+    ):
         make_problem(replace(encoded, gold_sets=sets), LinearChain(), LossFamily(), Exact())
 
 
@@ -304,7 +363,10 @@ def test_graphs_that_cannot_be_restricted_say_so():
         def allowed(self, encoded, structure, role="variable"):
             return super(LinearChain, self).allowed(encoded, structure, role)
 
-    with pytest.raises(ConfigError, match="task.partial=true leaves gold outputs open, and this factor graph does not say"):
+    with pytest.raises(
+        ConfigError,
+        match="task.partial=true leaves gold outputs open, and this factor graph does not say",
+    ):
         make_problem(with_open_gold(random_encoded(3)), Fixed(), LossFamily(), Exact())
 
 

@@ -35,7 +35,9 @@ def beside(config, alone=True):
 def test_all_is_loaded_in_other_processes(config, cold, monkeypatch):
     made = []
     helpers = kernels_beside.Helpers
-    monkeypatch.setattr(kernels_beside, "Helpers", lambda *given: made.append(helpers(*given)) or made[-1])
+    monkeypatch.setattr(
+        kernels_beside, "Helpers", lambda *given: made.append(helpers(*given)) or made[-1]
+    )
     with beside(config):
         pass
     count = len(make_components(config).composed.loaders())
@@ -53,7 +55,9 @@ def test_nothing_is_loaded_beside_where_kernels_are_on_disk(config, monkeypatch)
 
 @pytest.mark.parametrize("name", registry.installed("optimizer"))
 def test_modules_that_optimizers_name_have_kernels(name):
-    """Else no run would ever find them on disk, and every one would start processes; `Plan.imports` names others."""
+    """Else no run would ever find them on disk, and every one would start processes; `Plan.imports`
+    names others.
+    """
     for module in registry.create("optimizer", {"name": name}).plan.kernel_modules:
         import_module(module)
         assert kernels_beside._on_disk(module), module
@@ -66,14 +70,20 @@ def test_what_is_not_compiled_is_not_on_disk(tmp_path, monkeypatch):
     package = tmp_path / "some_kernels"
     package.mkdir()
     (package / "__init__.py").touch()
-    kernel = "from structopt.kernels.waist.signatures import kernel, DOT\n\n\n@kernel(DOT)\ndef dot(features, theta, gradient):\n"
+    kernel = (
+        "from structopt.kernels.waist.signatures import kernel, DOT\n\n\n@kernel(DOT)\n"
+        "def dot(features, theta, gradient):\n"
+    )
     (package / "one.py").write_text(kernel + "    return 1.0\n")
     load = [sys.executable, "-c", "import some_kernels.one"]
     subprocess.run(load, cwd=tmp_path, check=True)
     monkeypatch.syspath_prepend(tmp_path)
     assert kernels_beside._on_disk("some_kernels.one")
     (package / "one.py").write_text(kernel + "    return 22.0\n")
-    fresh = "import sys; from structopt.objective.kernels_beside import _on_disk; sys.exit(_on_disk('some_kernels.one'))"
+    fresh = (
+        "import sys; from structopt.objective.kernels_beside import _on_disk; "
+        "sys.exit(_on_disk('some_kernels.one'))"
+    )
     subprocess.run([sys.executable, "-c", fresh], cwd=tmp_path, check=True)
 
 
@@ -95,7 +105,11 @@ def test_errors_of_the_run_end_the_processes(config, cold, monkeypatch):
     started = []
     popen = subprocess.Popen
     monkeypatch.setattr(kernels_beside, "SERVE", "import time; time.sleep(600)")
-    monkeypatch.setattr(kernels_beside.subprocess, "Popen", lambda *a, **k: started.append(popen(*a, **k)) or started[-1])
+    monkeypatch.setattr(
+        kernels_beside.subprocess,
+        "Popen",
+        lambda *a, **k: started.append(popen(*a, **k)) or started[-1],
+    )
     with pytest.raises(KeyError), beside(config):
         raise KeyError
     assert len(started) == 2 and all(one.poll() is not None for one in started)
@@ -104,7 +118,9 @@ def test_errors_of_the_run_end_the_processes(config, cold, monkeypatch):
 def test_loading_that_fails_ends_no_process(config):
     """The loss has no kernel of the variant; the run says so."""
     optimizer = {"name": "mira", "C": 1.0, "variant": "prediction"}
-    helpers = kernels_beside.Helpers({**config, "loss": {"name": "family", "beta": 1.0}, "optimizer": optimizer}, 6, 1)
+    helpers = kernels_beside.Helpers(
+        {**config, "loss": {"name": "family", "beta": 1.0}, "optimizer": optimizer}, 6, 1
+    )
     helpers.wait()
     helpers.end()
     assert helpers.progress == "6 of 6"
@@ -120,8 +136,22 @@ def test_a_first_run_compiles_nothing_itself(tmp_path, monkeypatch):
         "from structopt.command.main import main\n"
         "kernels_beside._cores = lambda: 2\n"
         "code = main(sys.argv[1:])\n"
-        "sys.exit(code or (f'{compiling.STATE.compiled} kernels' if compiling.STATE.compiled > 5 else 0))"
+        "sys.exit(code or (f'{compiling.STATE.compiled} kernels' if compiling.STATE.compiled > 5 "
+        "else 0))"
     )
-    words = ["task=ner", "tracker=none", "optimizer=perceptron", "optimizer.epochs=1", "task.limit=20", "hydra.run.dir=run"]
-    done = subprocess.run([sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    words = [
+        "task=ner",
+        "tracker=none",
+        "optimizer=perceptron",
+        "optimizer.epochs=1",
+        "task.limit=20",
+        "hydra.run.dir=run",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr

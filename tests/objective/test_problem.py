@@ -20,15 +20,33 @@ from structopt.objective.examples import Examples
 from structopt.reference.primal import Listed, minimum
 from structopt.run.checks import check_inference, check_steps
 from structopt.testing.factor_graph import dense
-from structopt.testing.problems import loss_and_gradient, make_problem, outputs, random_encoded, random_weights
+from structopt.testing.problems import (
+    loss_and_gradient,
+    make_problem,
+    outputs,
+    random_encoded,
+    random_weights,
+)
 
 LENGTHS = (1, 2, 3, 5, 4, 2, 3)
 
 
-def problem_of(beta=1.0, gamma=1.0, inference=None, order=1, seed=0, C=0.5, support="all", positional=False, **options):
+def problem_of(
+    beta=1.0,
+    gamma=1.0,
+    inference=None,
+    order=1,
+    seed=0,
+    C=0.5,
+    support="all",
+    positional=False,
+    **options,
+):
     encoded = random_encoded(1, **{"lengths": LENGTHS, **options})
     loss, graph = LossFamily(beta, gamma), LinearChain(order)
-    return make_problem(encoded, graph, loss, inference or Exact(), C, seed, support, positional=positional)
+    return make_problem(
+        encoded, graph, loss, inference or Exact(), C, seed, support, positional=positional
+    )
 
 
 @pytest.mark.parametrize("beta", [1.0, inf])
@@ -39,11 +57,20 @@ def test_objective_is_ridge_plus_mean_loss(beta):
     assert problem.losses(weights) == pytest.approx(sum(losses))
     ridge = 1 / (problem.C * problem.m)
     assert problem.regularization == ridge
-    assert problem.objective(weights) == pytest.approx(ridge / 2 * weights @ weights + np.mean(losses))
+    assert problem.objective(weights) == pytest.approx(
+        ridge / 2 * weights @ weights + np.mean(losses)
+    )
     assert problem.judge(weights) == -problem.objective(weights)
 
 
-OPTIONS = [{}, {"order": 2}, {"anchored": True}, {"values": True}, {"support": "seen"}, {"positional": True}]
+OPTIONS = [
+    {},
+    {"order": 2},
+    {"anchored": True},
+    {"values": True},
+    {"support": "seen"},
+    {"positional": True},
+]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -98,19 +125,27 @@ def test_certificate_at_full_step_is_the_gradient_norm():
     weights = minimum_of(problem).weights * 0.98
     primal, dual = problem.certificate(weights)
     gradient = problem.regularization * weights + problem.gradient(weights)[1] / problem.m
-    assert primal - dual == pytest.approx(gradient @ gradient / (2 * problem.regularization), rel=1e-6)
+    assert primal - dual == pytest.approx(
+        gradient @ gradient / (2 * problem.regularization), rel=1e-6
+    )
 
 
 def test_too_many_dual_variables_are_refused(monkeypatch):
     problem = problem_of()
     monkeypatch.setattr("structopt.core.memory.free_bytes", lambda: 100.0)
-    with pytest.raises(ConfigError, match=r"optimizer: marginals of all 7 instances need .* of memory, and 0.0001 MB are free"):
+    with pytest.raises(
+        ConfigError,
+        match=r"optimizer: marginals of all 7 instances need .* of memory, and 0.0001 MB are free",
+    ):
         problem.part_vector("marginals")
 
 
 def test_objective_of_the_prediction_variant_is_the_loss():
     encoded, loss = random_encoded(1), LossFamily(inf, 1.0)
-    one, other = (make_problem(encoded, LinearChain(), loss, Exact(), variant=v) for v in ("max_loss", "prediction"))
+    one, other = (
+        make_problem(encoded, LinearChain(), loss, Exact(), variant=v)
+        for v in ("max_loss", "prediction")
+    )
     weights = random_weights(one, 2)
     assert one.objective(weights) == other.objective(weights)
 
@@ -123,7 +158,9 @@ def test_order_is_a_permutation_of_seed_and_pass():
     assert any(problem.order(e).tolist() != problem_of(seed=4).order(e).tolist() for e in (0, 1))
 
 
-@pytest.mark.parametrize("options", [{}, {"order": 2, "constrained": True}, {"anchored": True, "partial": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"order": 2, "constrained": True}, {"anchored": True, "partial": True}]
+)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_decoding_equals_listing(options, workers):
     problem, executor = problem_of(**options), Threads(workers)
@@ -138,7 +175,9 @@ def test_decoding_equals_listing(options, workers):
         order = np.argsort(-scores)
         p = np.exp((scores - scores.max()) / 2.0)
         np.testing.assert_array_equal(dense(best, i, len(listed.gold)), listed.vertices[order[0]])
-        np.testing.assert_allclose(tables[i].reshape(n, 3), np.tensordot(p / p.sum(), labels, 1), atol=1e-10)
+        np.testing.assert_allclose(
+            tables[i].reshape(n, 3), np.tensordot(p / p.sum(), labels, 1), atol=1e-10
+        )
         np.testing.assert_allclose(lists[i].scores, scores[order[:4]], atol=1e-10)
         found = [dense(lists[i].outputs, q, len(listed.gold)) for q in range(len(lists[i].scores))]
         np.testing.assert_array_equal(found, listed.vertices[order[:4]])
@@ -151,7 +190,10 @@ def test_decoding_says_which_instance_has_no_output(serial):
     allowed[1:3] = False
     encoded = Encoded(base.offsets, base.tables, base.labels, None, allowed)
     examples = Examples.build(encoded, LinearChain(), problem.examples.scorer)
-    with pytest.raises(ConfigError, match="The constraints allow no output for instance 2; loosen the partial labels"):
+    with pytest.raises(
+        ConfigError,
+        match="The constraints allow no output for instance 2; loosen the partial labels",
+    ):
         decoding.best_outputs(examples, problem.kernels, np.zeros(problem.dimension), serial)
 
 
@@ -161,21 +203,29 @@ def test_decoding_of_nothing(serial):
     examples = Examples.build(encoded, LinearChain(), problem.examples.scorer)
     best = decoding.best_outputs(examples, problem.kernels, np.zeros(problem.dimension), serial)
     assert (best.offsets.tolist(), len(best.parts), len(best.values)) == ([0], 0, 0)
-    assert decoding.marginals(examples, problem.kernels, np.zeros(problem.dimension), "label", serial) == []
+    assert (
+        decoding.marginals(examples, problem.kernels, np.zeros(problem.dimension), "label", serial)
+        == []
+    )
     assert decoding.k_best(examples, problem.kernels, np.zeros(problem.dimension), 3, serial) == []
 
 
 def test_lists_that_do_not_fit_are_refused(serial):
     problem = problem_of()
     kernels = problem.kernels
-    with pytest.raises(ConfigError, match=r"^Lists of the 1,000,000,000,000,000 best outputs, of up to \d+ parts, need .* GB"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^Lists of the 1,000,000,000,000,000 best outputs, of up to \d+ parts, need .* GB",
+    ):
         decoding.k_best(problem.examples, kernels, np.zeros(problem.dimension), 10**15, serial)
 
 
 def test_no_k_best(serial):
     problem = problem_of()
     kernels = compose(problem.scorer.kernels, InferenceKernels(problem.kernels.solve))
-    message = "This inference has no lists of the k best outputs; inference=exact and enumeration have"
+    message = (
+        "This inference has no lists of the k best outputs; inference=exact and enumeration have"
+    )
     with pytest.raises(ConfigError, match=message):
         decoding.k_best(problem.examples, kernels, np.zeros(problem.dimension), 3, serial)
 
@@ -189,16 +239,23 @@ def test_gold_that_breaks_constraints_is_refused(broken):
     base = random_encoded(0, (1, 3))
     gold = np.array([0, 2, 0, 1], np.int32)
     encoded = Encoded(base.offsets, base.tables, base.labels, gold, **broken)
-    with pytest.raises(ConfigError, match="gold output of training instance 2 has a label sequence that the constraints forbid"):
+    with pytest.raises(
+        ConfigError,
+        match="gold output of training instance 2 has a label sequence that the constraints forbid",
+    ):
         make_problem(encoded, LinearChain(), LossFamily(), Exact())
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, inf])
-@pytest.mark.parametrize("options", [{}, {"order": 2}, {"anchored": True, "constrained": True, "partial": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"order": 2}, {"anchored": True, "constrained": True, "partial": True}]
+)
 def test_check_passes(beta, options):
     problem = problem_of(beta, **options)
     message = check_inference(problem, random_weights(problem, 1), 0)
-    assert message.startswith("inference agrees with the reference on 7 instances (largest difference ")
+    assert message.startswith(
+        "inference agrees with the reference on 7 instances (largest difference "
+    )
 
 
 @pytest.mark.parametrize("beta", [1.0, inf])
@@ -227,12 +284,16 @@ class Wrong(Exact):
 
 @pytest.mark.parametrize("beta", [1.0, inf])
 @pytest.mark.parametrize("lengths", [(2, 3), (40,)])
-@pytest.mark.parametrize("wrong", [Wrong(value=1e-2), Wrong(marginals=1e-2)], ids=["value", "marginals"])
+@pytest.mark.parametrize(
+    "wrong", [Wrong(value=1e-2), Wrong(marginals=1e-2)], ids=["value", "marginals"]
+)
 def test_check_fails(beta, lengths, wrong):
     if lengths == (40,) and wrong.value and beta == 1.0:
         pytest.skip("a constant offset has no slope")
     problem = problem_of(beta, inference=wrong, lengths=lengths)
-    with pytest.raises(StructoptError, match="inference does not agree with the reference: on training instance"):
+    with pytest.raises(
+        StructoptError, match="inference does not agree with the reference: on training instance"
+    ):
         check_inference(problem, random_weights(problem, 1), 0)
 
 
@@ -250,7 +311,10 @@ def test_steps_are_checked_and_left_alone():
 def test_steps_that_differ_fail_the_run():
     problem = problem_of()
     wrong = SimpleNamespace(verify=lambda problem, state, instances: 0.5)
-    with pytest.raises(StructoptError, match=r"steps do not agree with the reference: on 7 instances they differ by 0.5"):
+    with pytest.raises(
+        StructoptError,
+        match=r"steps do not agree with the reference: on 7 instances they differ by 0.5",
+    ):
         check_steps(problem, wrong, {}, seed=0)
     with pytest.raises(StructoptError, match="the model of the run is kept"):
         check_steps(problem, SimpleNamespace(verify=lambda *_: float("nan")), {}, seed=0)

@@ -8,7 +8,9 @@ from structopt.loss.family import LossFamily
 
 
 def check(optimizer, loss, graph=None, inference=None):
-    """Check an optimizer with a loss, on chains with exact inference unless a graph or an inference is passed."""
+    """Check an optimizer with a loss, on chains with exact inference unless a graph or an inference
+    is passed.
+    """
     compatibility.check(graph or LinearChain(), inference or Exact(), loss, optimizer)
 
 

@@ -1,4 +1,6 @@
-"""What the tests of the cutting-plane methods share: small problems, their optima, and checks of a whole run."""
+"""What the tests of the cutting-plane methods share: small problems, their optima, and checks of a
+whole run.
+"""
 
 from functools import cache
 from math import inf
@@ -12,12 +14,20 @@ from structopt.run.trainer import Trainer
 from structopt.testing.problems import make_problem, outputs, random_encoded
 from tests.optimizer.listings import minimum_of
 
-SHAPES = [{}, {"order": 2}, {"anchored": True, "values": True}, {"support": "all", "constrained": True}, {"gamma": 2.5}]
+SHAPES = [
+    {},
+    {"order": 2},
+    {"anchored": True, "values": True},
+    {"support": "all", "constrained": True},
+    {"gamma": 2.5},
+]
 
 
 def problem_of(C=1.0, seed=0, order=1, inference=None, support="seen", gamma=1.0, **options):
     encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | options))
-    return make_problem(encoded, LinearChain(order), LossFamily(inf, gamma), inference or Exact(), C, seed, support)
+    return make_problem(
+        encoded, LinearChain(order), LossFamily(inf, gamma), inference or Exact(), C, seed, support
+    )
 
 
 @cache
@@ -36,7 +46,9 @@ def run(method, problem, passes, weights=None):
 
 
 def certified(method, problem, passes, best, weights=None, enough=1e-6):
-    """Run until the gap is small enough; check D <= P* <= P, and that D never falls, at every pass; return the last P and D."""
+    """Run until the gap is small enough; check D <= P* <= P, and that D never falls, at every pass;
+    return the last P and D.
+    """
     state = method.init(problem, np.zeros(problem.dimension) if weights is None else weights)
     dual = -inf
     for _ in range(passes):

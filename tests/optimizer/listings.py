@@ -17,4 +17,6 @@ def listed(problem):
 
 def minimum_of(problem):
     """Minimiser and minimum of P, for a loss of the family."""
-    return minimum(listed(problem), problem.C, problem.loss.beta, problem.loss.gamma, problem.penalty)
+    return minimum(
+        listed(problem), problem.C, problem.loss.beta, problem.loss.gamma, problem.penalty
+    )

@@ -1,4 +1,6 @@
-"""What the tests of the online primal methods share: small problems, their optima, and P along the way."""
+"""What the tests of the online primal methods share: small problems, their optima, and P along the
+way.
+"""
 
 from functools import cache
 from math import inf
@@ -14,12 +16,19 @@ from tests.optimizer.listings import minimum_of
 
 CRF, SVM, MARGIN = (1.0, 0.0), (inf, 1.0), (1.0, 1.0)
 MEMBERS = [CRF, SVM, MARGIN]
-SHAPES = [{}, {"order": 2}, {"anchored": True, "values": True}, {"support": "all", "constrained": True}]
+SHAPES = [
+    {},
+    {"order": 2},
+    {"anchored": True, "values": True},
+    {"support": "all", "constrained": True},
+]
 
 
 def problem_of(member=CRF, C=1.0, seed=0, order=1, inference=None, support="seen", **options):
     encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | options))
-    return make_problem(encoded, LinearChain(order), LossFamily(*member), inference or Exact(), C, seed, support)
+    return make_problem(
+        encoded, LinearChain(order), LossFamily(*member), inference or Exact(), C, seed, support
+    )
 
 
 def run(method, problem, passes, weights=None):

@@ -20,7 +20,9 @@ members = pytest.mark.parametrize("member", MEMBERS)
 
 
 def by_hand(problem, rho, epsilon, batch, passes, weights):
-    """Weights before every visit, the last ones, and losses of every pass: every coordinate at every step."""
+    """Weights before every visit, the last ones, and losses of every pass: every coordinate at
+    every step.
+    """
     theta, before, losses = weights.copy(), [], []
     G, M = np.zeros(problem.dimension), np.zeros(problem.dimension)
     for epoch in range(passes):
@@ -56,7 +58,9 @@ class TestAdaDelta(OptimizerSuite):
 
 
 @members
-@pytest.mark.parametrize("options", [*SHAPES, {"lengths": (1, 2, 1, 2, 1, 3, 1, 1, 2), "attributes": 20, "labels": 2}])
+@pytest.mark.parametrize(
+    "options", [*SHAPES, {"lengths": (1, 2, 1, 2, 1, 3, 1, 1, 2), "attributes": 20, "labels": 2}]
+)
 @pytest.mark.parametrize("batch", [1, 4, 20])
 def test_lazy_equals_eager(member, options, batch):
     for C, rho, epsilon in ((1.0, 0.95, 1e-6), (0.1, 0.5, 1e-2)):
@@ -83,11 +87,19 @@ def test_falls_to_the_optimum(member, options):
 @pytest.mark.slow
 @pytest.mark.parametrize(("loss", "within"), [("crf", 0.05), ("svm", 0.3)])
 def test_defaults_come_near_the_optimum_of_the_shipped_corpus(loss, within, tmp_path):
-    """With a memory of 20 steps P ended 28 % (crf) and 65 % (svm) above it, and rose from the tenth pass on."""
+    """With a memory of 20 steps P ended 28 % (crf) and 65 % (svm) above it, and rose from the tenth
+    pass on.
+    """
     words = ["task=multiclass", f"loss={loss}", "tracker=none"]
-    structopt.train([*words, "optimizer=sdca", "optimizer.epochs=100", "optimizer.tolerance=1e-3"], tmp_path / "sdca")
+    structopt.train(
+        [*words, "optimizer=sdca", "optimizer.epochs=100", "optimizer.tolerance=1e-3"],
+        tmp_path / "sdca",
+    )
     structopt.train([*words, "optimizer=adadelta"], tmp_path / "adadelta")
-    best, ours = (json.loads((tmp_path / name / "metrics.json").read_text())["train"] for name in ("sdca", "adadelta"))
+    best, ours = (
+        json.loads((tmp_path / name / "metrics.json").read_text())["train"]
+        for name in ("sdca", "adadelta")
+    )
     assert best["gap"] < 5e-3 * best["objective"]
     assert best["dual"] <= ours["objective"] < (1 + within) * best["objective"]
 
@@ -98,13 +110,18 @@ def test_state_keeps_to_the_support(member):
     state, _ = run(AdaDelta(average=True), problem, 2)
     free = ~problem.scorer.support
     assert free.any()
-    assert all(not state[name][free].any() and state[name].any() for name in ("theta", "total", "squares", "moves"))
+    assert all(
+        not state[name][free].any() and state[name].any()
+        for name in ("theta", "total", "squares", "moves")
+    )
 
 
 @members
 def test_plain_python_kernels_give_the_same_weights(member):
     method, slow = AdaDelta(average=True, batch_size=4), problem_of(member, inference=Enumeration())
-    np.testing.assert_allclose(trained(method, problem_of(member), 2), trained(method, slow, 2), atol=1e-10)
+    np.testing.assert_allclose(
+        trained(method, problem_of(member), 2), trained(method, slow, 2), atol=1e-10
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +133,10 @@ def test_plain_python_kernels_give_the_same_weights(member):
         ({"epsilon": 0.0}, r"optimizer\.epsilon=0\.0 must be greater than 0 and finite"),
         ({"epsilon": inf}, r"optimizer\.epsilon=inf must be greater than 0 and finite"),
         ({"batch_size": 0}, r"optimizer\.batch_size=0 must be at least 1"),
-        ({"tolerance": 0.1}, r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true"),
+        (
+            {"tolerance": 0.1},
+            r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true",
+        ),
     ],
 )
 def test_refuses(arguments, message):
@@ -128,5 +148,8 @@ def test_certificates_need_a_bound():
     assert abilities(AdaDelta(certificate=True)) == Ability.UPPER | Ability.CONVEX
     assert abilities(AdaDelta()) == Ability(0)
     check(AdaDelta(), RAMP)
-    with pytest.raises(CompatibilityError, match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not"):
+    with pytest.raises(
+        CompatibilityError,
+        match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not",
+    ):
         check(AdaDelta(certificate=True), RAMP)

@@ -1,4 +1,6 @@
-"""AdaGrad: the contract, lazy steps equal to eager ones, the choice of eta, and cvxpy's optimum with l1 and l2."""
+"""AdaGrad: the contract, lazy steps equal to eager ones, the choice of eta, and cvxpy's optimum
+with l1 and l2.
+"""
 
 from dataclasses import replace
 from math import inf
@@ -27,7 +29,9 @@ penalties = pytest.mark.parametrize("penalty", ["l2", "l1"])
 
 
 def by_hand(problem, eta, constant, penalty, batch, passes, weights):
-    """Weights before every visit, the last ones, and losses of every pass: every coordinate at every step."""
+    """Weights before every visit, the last ones, and losses of every pass: every coordinate at
+    every step.
+    """
     theta, before, losses = weights.copy(), [], []
     q = np.full(problem.dimension, DELTA + (problem.m / batch if weights.any() else 0.0))
     for epoch in range(passes):
@@ -46,7 +50,10 @@ def by_hand(problem, eta, constant, penalty, batch, passes, weights):
 
 
 @members
-@pytest.mark.parametrize("options", [{}, {"average": True, "batch_size": 4}, {"penalty": "l1", "average": True}, {"eta": "auto"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"average": True, "batch_size": 4}, {"penalty": "l1", "average": True}, {"eta": "auto"}],
+)
 class TestAdaGrad(OptimizerSuite):
     many = 30
 
@@ -61,15 +68,21 @@ class TestAdaGrad(OptimizerSuite):
 
 @members
 @penalties
-@pytest.mark.parametrize("options", [*SHAPES, {"lengths": (1, 2, 1, 2, 1, 3, 1, 1, 2), "attributes": 20, "labels": 2}])
+@pytest.mark.parametrize(
+    "options", [*SHAPES, {"lengths": (1, 2, 1, 2, 1, 3, 1, 1, 2), "attributes": 20, "labels": 2}]
+)
 @pytest.mark.parametrize("batch", [1, 4, 20])
 def test_lazy_equals_eager(member, penalty, options, batch):
-    """4 does not divide the number of instances, 20 exceeds it; with 20 attributes most weights are not read by most batches."""
+    """4 does not divide the number of instances, 20 exceeds it; with 20 attributes most weights are
+    not read by most batches.
+    """
     for C, eta, constant in ((1.0, 0.3, 1), (0.1, 1.0, None)):
         problem = problem_of(member, C, **options)
         initial = random_weights(problem, 1)
         before, last, losses = by_hand(problem, eta, constant, penalty, batch, 3, initial)
-        method = AdaGrad(C, eta=eta, constant=constant, penalty=penalty, batch_size=batch, average=True)
+        method = AdaGrad(
+            C, eta=eta, constant=constant, penalty=penalty, batch_size=batch, average=True
+        )
         state, reported = run(method, problem, 3, initial)
         np.testing.assert_allclose(state["theta"], last, atol=1e-10)
         np.testing.assert_allclose(method.weights(state), np.mean(before, axis=0), atol=1e-10)
@@ -83,7 +96,9 @@ def test_lazy_equals_eager(member, penalty, options, batch):
 def test_lazy_equals_the_compiled_eager_pass(member, penalty):
     problem = problem_of(member, 0.5, lengths=(3, 1, 4, 2, 2) * 8, attributes=50)
     theta = random_weights(problem, 1)
-    lazy = trained(AdaGrad(0.5, eta=0.2, constant=None, penalty=penalty, batch_size=3), problem, 4, theta)
+    lazy = trained(
+        AdaGrad(0.5, eta=0.2, constant=None, penalty=penalty, batch_size=3), problem, 4, theta
+    )
     squares, dense = np.full(problem.dimension, problem.m / 3), np.zeros(problem.dimension)
     for epoch in range(4):
         options = (0.2, problem.regularization, penalty == "l1")
@@ -94,7 +109,9 @@ def test_lazy_equals_the_compiled_eager_pass(member, penalty):
 @pytest.mark.parametrize("stale", [7, lazy_regularization.STALE])
 @penalties
 def test_lazy_equals_eager_where_weights_are_read_one_by_one(penalty, stale, monkeypatch, tmp_path):
-    """Hashed templates, whose weights a sentence reads several times; with a list of weights that is full now and then."""
+    """Hashed templates, whose weights a sentence reads several times; with a list of weights that
+    is full now and then.
+    """
     monkeypatch.setattr(lazy_regularization, "STALE", stale)
     templates = ["features.hash_bits=12", "features.label_bits=6"]
     problem = shipped("dependency", "svm", 1.0, tmp_path, "adagrad", limit=15, more=templates)
@@ -107,7 +124,9 @@ def test_lazy_equals_eager_where_weights_are_read_one_by_one(penalty, stale, mon
         problem.run(adagrad_eager_pass, order[14:], 1, theta, squares, dense, *options)
     assert np.count_nonzero(theta) > 1000
     np.testing.assert_allclose(state["theta"], theta, atol=1e-10)
-    unaveraged = trained(AdaGrad(1.0, eta=0.2, constant=None, penalty=penalty, batch_size=2), problem, 3)
+    unaveraged = trained(
+        AdaGrad(1.0, eta=0.2, constant=None, penalty=penalty, batch_size=2), problem, 3
+    )
     np.testing.assert_allclose(unaveraged, theta, atol=1e-10)
 
 
@@ -124,11 +143,17 @@ def test_falls_to_the_optimum(member, options):
 @pytest.mark.slow
 @pytest.mark.parametrize(("member", "C"), [("svm", 0.01), ("crf", 0.01), ("crf", 0.1)])
 def test_defaults_reach_the_optimum(member, C, tmp_path):
-    """Within 5 % of a certified optimum on a slice of a corpus, where a rate that does not fall with the passes is not."""
+    """Within 5 % of a certified optimum on a slice of a corpus, where a rate that does not fall
+    with the passes is not.
+    """
     problem = shipped("ner", member, C, tmp_path, "adagrad")
     below = certified(shipped("ner", member, C, tmp_path, "sdca"))[1]
-    weights = {constant: trained(AdaGrad(C, constant=constant), problem, 300) for constant in (10, None)}
-    excesses = {constant: problem.objective(theta) / below - 1 for constant, theta in weights.items()}
+    weights = {
+        constant: trained(AdaGrad(C, constant=constant), problem, 300) for constant in (10, None)
+    }
+    excesses = {
+        constant: problem.objective(theta) / below - 1 for constant, theta in weights.items()
+    }
     assert -1e-9 < excesses[10] < min(0.05, excesses[None])
 
 
@@ -141,7 +166,9 @@ def test_l1_falls_to_its_optimum_and_sets_weights_to_zero(member):
     assert all(later < earlier for earlier, later in zip(objectives, objectives[1:], strict=False))
     assert best * (1 - 1e-6) < objectives[-1] < 1.05 * best
     weights = trained(method, problem, 100)
-    assert 0 < np.count_nonzero(weights) < 0.8 * np.count_nonzero(trained(AdaGrad(1.0), problem, 100))
+    assert (
+        0 < np.count_nonzero(weights) < 0.8 * np.count_nonzero(trained(AdaGrad(1.0), problem, 100))
+    )
 
 
 @members
@@ -150,7 +177,9 @@ def test_objective_of_l1(member):
     weights = random_weights(problem, 2)
     losses = problem.objective(weights) - problem.ridge(weights)
     problem.settings = replace(problem.settings, penalty=L1)
-    assert problem.objective(weights) == pytest.approx(losses + np.abs(weights).sum() / (0.3 * problem.m), rel=1e-12)
+    assert problem.objective(weights) == pytest.approx(
+        losses + np.abs(weights).sum() / (0.3 * problem.m), rel=1e-12
+    )
 
 
 @members
@@ -160,7 +189,9 @@ def test_state_keeps_to_the_support(member, penalty):
     state, _ = run(AdaGrad(average=True, penalty=penalty), problem, 2)
     free = ~problem.scorer.support
     assert free.any()
-    assert all(not state[name][free].any() and state[name].any() for name in ("theta", "total", "squares"))
+    assert all(
+        not state[name][free].any() and state[name].any() for name in ("theta", "total", "squares")
+    )
 
 
 @members
@@ -175,10 +206,14 @@ def test_plain_python_kernels_give_the_same_weights(member, penalty):
 def test_auto_takes_the_rate_with_the_best_pass(member):
     problem = problem_of(member)
     initial = random_weights(problem, 3)
-    objectives = {eta: problem.objective(trained(AdaGrad(eta=eta), problem, 1, initial)) for eta in CANDIDATES}
+    objectives = {
+        eta: problem.objective(trained(AdaGrad(eta=eta), problem, 1, initial)) for eta in CANDIDATES
+    }
     best = min(objectives, key=objectives.get)
     assert AdaGrad(eta="auto").init(problem, initial)["eta"] == best
-    np.testing.assert_array_equal(*(trained(AdaGrad(eta=eta), problem, 2, initial) for eta in ("auto", best)))
+    np.testing.assert_array_equal(
+        *(trained(AdaGrad(eta=eta), problem, 2, initial) for eta in ("auto", best))
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,9 +224,15 @@ def test_auto_takes_the_rate_with_the_best_pass(member):
         ({"eta": inf}, r"optimizer\.eta=inf must be greater than 0 and finite"),
         ({"constant": 0}, r"optimizer\.constant=0 must be at least 1"),
         ({"batch_size": 0}, r"optimizer\.batch_size=0 must be at least 1"),
-        ({"tolerance": 0.1}, r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true"),
+        (
+            {"tolerance": 0.1},
+            r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true",
+        ),
         ({"penalty": "l3"}, r"optimizer\.penalty=l3 is unknown\. There are: l2, l1\."),
-        ({"penalty": "l1", "certificate": True}, r"optimizer\.certificate=true bounds the optimum of penalty=l2 only"),
+        (
+            {"penalty": "l1", "certificate": True},
+            r"optimizer\.certificate=true bounds the optimum of penalty=l2 only",
+        ),
     ],
 )
 def test_refuses(arguments, message):
@@ -203,5 +244,8 @@ def test_certificates_need_a_bound():
     assert abilities(AdaGrad(certificate=True)) == Ability.UPPER | Ability.CONVEX
     assert abilities(AdaGrad()) == Ability(0)
     check(AdaGrad(), RAMP)
-    with pytest.raises(CompatibilityError, match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not"):
+    with pytest.raises(
+        CompatibilityError,
+        match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not",
+    ):
         check(AdaGrad(certificate=True), RAMP)

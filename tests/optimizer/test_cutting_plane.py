@@ -17,7 +17,7 @@ from structopt.reference import n_slack
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import outputs, random_weights
 from tests.optimizer.composed import check
-from tests.optimizer.cutting import (  # fmt: skip
+from tests.optimizer.cutting import (
     SHAPES,
     cache_bytes,
     certified,
@@ -52,14 +52,24 @@ class TestCuttingPlane(OptimizerSuite):
 @pytest.mark.parametrize("shape", range(len(SHAPES)))
 def test_reaches_the_optimum_with_proof(variant, C, shape):
     problem, best = problem_of(C, **SHAPES[shape]), optimum(C, shape)
-    primal, dual = certified(CuttingPlane(C, variant=variant), problem, 60 if variant == "n_slack" else 120, best)
+    primal, dual = certified(
+        CuttingPlane(C, variant=variant), problem, 60 if variant == "n_slack" else 120, best
+    )
     assert primal == pytest.approx(best.value, rel=1e-6)
     assert primal - dual <= 1e-6 * primal
 
 
 def test_one_slack_comes_near_the_optimum_of_the_shipped_corpus(tmp_path):
-    """With planes at the minimum over the planes instead, the gap was .31 of P after 100 rounds, and .10 after 150."""
-    words = ["task=multiclass", "loss=svm", "optimizer=cutting_plane", "optimizer.variant=one_slack", "tracker=none"]
+    """With planes at the minimum over the planes instead, the gap was .31 of P after 100 rounds,
+    and .10 after 150.
+    """
+    words = [
+        "task=multiclass",
+        "loss=svm",
+        "optimizer=cutting_plane",
+        "optimizer.variant=one_slack",
+        "tracker=none",
+    ]
     structopt.train([*words, "optimizer.epochs=100", "objective_every=0"], tmp_path)
     report = json.loads((tmp_path / "metrics.json").read_text())["train"]
     assert report["gap"] < 0.1 * report["objective"]
@@ -88,7 +98,10 @@ def test_finishes_by_itself_at_a_closed_gap(variant):
 @variants
 def test_reports_the_objective_of_the_best_weights(variant):
     problem, method = problem_of(10.0), CuttingPlane(10.0, variant=variant)
-    state, least = method.init(problem, np.zeros(problem.dimension)), problem.objective(np.zeros(problem.dimension))
+    state, least = (
+        method.init(problem, np.zeros(problem.dimension)),
+        problem.objective(np.zeros(problem.dimension)),
+    )
     rose = False
     for _ in range(25):
         before = state["best"].copy()
@@ -186,9 +199,13 @@ def test_plain_python_kernels_give_the_same_weights(variant):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("C", "cache_mb", "gap"), [(0.5, 0.004, 1e-4), (10.0, 0.0035, 1e-4), (10.0, 0.003, 1e-3)])
+@pytest.mark.parametrize(
+    ("C", "cache_mb", "gap"), [(0.5, 0.004, 1e-4), (10.0, 0.0035, 1e-4), (10.0, 0.003, 1e-3)]
+)
 def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
-    """0.006 is what all planes need, 0.002 what one plane an instance needs: the rate is then that of Frank-Wolfe."""
+    """0.006 is what all planes need, 0.002 what one plane an instance needs: the rate is then that
+    of Frank-Wolfe.
+    """
     problem, best = problem_of(C), optimum(C)
     method = CuttingPlane(C, cache_mb=cache_mb)
     state = method.init(problem, np.zeros(problem.dimension))
@@ -225,10 +242,15 @@ def test_full_matrix_merges_and_still_reaches_the_optimum():
     assert report.primal - dual <= 1e-4 * report.primal
 
 
-@pytest.mark.parametrize(("variant", "cache_mb"), [("n_slack", 0.0035), ("n_slack", 1), ("one_slack", 0.0025), ("one_slack", 1)])
+@pytest.mark.parametrize(
+    ("variant", "cache_mb"),
+    [("n_slack", 0.0035), ("n_slack", 1), ("one_slack", 0.0025), ("one_slack", 1)],
+)
 def test_resumes_from_a_checkpoint_with_a_full_cache(variant, cache_mb, tmp_path):
     whole, halves = trained_in_two_runs(
-        lambda epochs: CuttingPlane(10.0, epochs, variant=variant, cache_mb=cache_mb), problem_of(10.0), tmp_path
+        lambda epochs: CuttingPlane(10.0, epochs, variant=variant, cache_mb=cache_mb),
+        problem_of(10.0),
+        tmp_path,
     )
     np.testing.assert_array_equal(whole, halves)
 
@@ -244,7 +266,9 @@ def test_merged_planes_change_neither_theta_nor_the_dual():
     assert (cache.planes.counts <= rows).all()
     assert (cache.planes.counts < rows).any()
     merged = dual_by_hand(problem, cache)
-    assert any((plane.residual % 1.0 != 0).any() for i in range(problem.m) for plane in cache.rows(i))
+    assert any(
+        (plane.residual % 1.0 != 0).any() for i in range(problem.m) for plane in cache.rows(i)
+    )
     np.testing.assert_allclose(merged[0], theta, atol=1e-12)
     assert merged[1] == pytest.approx(dual, rel=1e-12)
 
@@ -278,7 +302,10 @@ def test_refuses(arguments, message):
     ("variant", "message"),
     [
         ("n_slack", r"optimizer\.cache_mb=0\.0001 is too small: the planes of all instances need"),
-        ("one_slack", r"optimizer\.cache_mb=0\.0001 is too small: three planes of \d+ weights need"),
+        (
+            "one_slack",
+            r"optimizer\.cache_mb=0\.0001 is too small: three planes of \d+ weights need",
+        ),
     ],
 )
 def test_refuses_a_cache_without_room(variant, message):
@@ -290,7 +317,10 @@ def test_refuses_a_cache_without_room(variant, message):
 def test_refuses_a_cache_that_is_full_when_all_is_merged():
     problem = problem_of(10.0)
     method = CuttingPlane(10.0, cache_mb=1300e-6)
-    with pytest.raises(ConfigError, match=r"too small: the planes of all instances need .* MB even when they are merged"):
+    with pytest.raises(
+        ConfigError,
+        match=r"too small: the planes of all instances need .* MB even when they are merged",
+    ):
         run(method, problem, 20)
 
 

@@ -16,19 +16,44 @@ from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.reference.linearised import linearised_step
 from structopt.reference.proximal_step import proximal_step
 from structopt.testing.optimizer import OptimizerSuite
-from structopt.testing.problems import instance_scores, loss_and_gradient, make_problem, outputs, random_encoded, random_weights
+from structopt.testing.problems import (
+    instance_scores,
+    loss_and_gradient,
+    make_problem,
+    outputs,
+    random_encoded,
+    random_weights,
+)
 from tests.optimizer.listings import listed_instance
 
 MEMBERS = [(1.0, 0.0), (inf, 1.0), (inf, 0.0), (1.0, 1.0), (3.0, 2.5), (0.5, 1.0)]
 members = pytest.mark.parametrize(("beta", "gamma"), MEMBERS)
-to_the_last_digit = pytest.mark.filterwarnings("ignore:Solution may be inaccurate")  # more are asked for than can always be had
+# more are asked for than can always be had
+to_the_last_digit = pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 
 
-def problem_of(beta=1.0, gamma=0.0, C=0.5, seed=0, order=1, inference=None, variant="max_loss", support="seen", **options):
+def problem_of(
+    beta=1.0,
+    gamma=0.0,
+    C=0.5,
+    seed=0,
+    order=1,
+    inference=None,
+    variant="max_loss",
+    support="seen",
+    **options,
+):
     options = {"lengths": (1, 2, 3, 4, 3, 2)} | options
     encoded = random_encoded(4, **options)
     return make_problem(
-        encoded, LinearChain(order), LossFamily(beta, gamma), inference or Exact(), C, seed, support, variant
+        encoded,
+        LinearChain(order),
+        LossFamily(beta, gamma),
+        inference or Exact(),
+        C,
+        seed,
+        support,
+        variant,
     )
 
 
@@ -90,7 +115,9 @@ def test_every_step_solves_the_linearised_problem(beta, gamma, C):
 
 
 @members
-@pytest.mark.parametrize("options", [{}, {"order": 2}, {"anchored": True, "values": True}, {"support": "all"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"order": 2}, {"anchored": True, "values": True}, {"support": "all"}]
+)
 def test_average_is_the_mean_of_the_iterates_before_each_update(beta, gamma, options):
     problem = problem_of(beta, gamma, 0.3, **options)
     visited, last, losses = iterates(problem, 0.3, 3)
@@ -117,7 +144,9 @@ def entropy_of_marginals(problem, z, i):
 @pytest.mark.parametrize("C", [0.05, 5.0])
 @pytest.mark.parametrize("anchored", [False, True])
 def test_first_pass_raises_the_dual(beta, gamma, C, anchored):
-    """D never falls: with H bounded from below by its share of the oracle's, and (anchored) with H itself."""
+    """D never falls: with H bounded from below by its share of the oracle's, and (anchored) with H
+    itself.
+    """
     problem = problem_of(beta, gamma, C, anchored=anchored)
     visited, last, _ = iterates(problem, C, 1)
     order = problem.order(0)
@@ -132,9 +161,17 @@ def test_first_pass_raises_the_dual(beta, gamma, C, anchored):
         loss, gradient = loss_and_gradient(problem, theta, i)
         listed = outputs(problem, i)
         s = instance_scores(problem, theta, i)
-        share = min(C, loss / (gradient @ gradient)) / C if gradient @ gradient > 0 and loss > 0 else 0.0
+        share = (
+            min(C, loss / (gradient @ gradient)) / C
+            if gradient @ gradient > 0 and loss > 0
+            else 0.0
+        )
         margins = (listed.vertices - listed.gold) @ s + gamma * listed.costs
-        p = np.exp(beta * (margins - margins.max())) if not isinf(beta) else (np.arange(len(margins)) == margins.argmax()) * 1.0
+        p = (
+            np.exp(beta * (margins - margins.max()))
+            if not isinf(beta)
+            else (np.arange(len(margins)) == margins.argmax()) * 1.0
+        )
         p /= p.sum()
         entropies[i] = share * -float(p[p > 0] @ np.log(p[p > 0]))
         costs[i] = share * (p @ listed.costs)
@@ -165,7 +202,9 @@ def test_prediction_variant_is_mira_by_hand():
 
 
 class Pessimist(Enumeration):
-    """Listing whose values are too small for some instances, as loopy belief propagation's can be."""
+    """Listing whose values are too small for some instances, as loopy belief propagation's can
+    be.
+    """
 
     def __init__(self, victims, amount):
         self.victims, self.amount = victims, amount
@@ -220,7 +259,10 @@ def test_no_pass_returns_the_given_weights():
         ({"C": inf}, r"optimizer\.C=inf must be greater than 0 and finite"),
         ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
         ({"tolerance": 0.1}, "optimizer=dca has no certified gap"),
-        ({"inner": "exact", "variant": "prediction"}, r"Type optimizer\.variant=max_loss, or leave optimizer\.inner=taylor"),
+        (
+            {"inner": "exact", "variant": "prediction"},
+            r"Type optimizer\.variant=max_loss, or leave optimizer\.inner=taylor",
+        ),
         ({"planes": 0}, r"optimizer\.planes=0 must be at least 1"),
         ({"inner_tolerance": 0.0}, r"optimizer\.inner_tolerance=0\.0 must be greater than 0"),
     ],
@@ -265,7 +307,9 @@ def test_every_exact_step_minimises_the_loss_itself(beta, gamma, C):
     last, reports = trained(problem, 1, start, average=False, **exact())
     np.testing.assert_allclose(last, theta, atol=1e-5)
     assert reports[0].loss == pytest.approx(losses, abs=1e-4)
-    np.testing.assert_allclose(trained(problem, 1, start, **exact())[0], np.mean(visited, axis=0), atol=1e-5)
+    np.testing.assert_allclose(
+        trained(problem, 1, start, **exact())[0], np.mean(visited, axis=0), atol=1e-5
+    )
 
 
 @members
@@ -305,10 +349,16 @@ def test_dropping_rows_keeps_the_others_as_they_are():
     bundle.heights[1:], bundle.values[1:] = generator.normal(size=(2, 5))
     bundle.alpha[:] = 0.0, 0.3, 0.0, 0.0, 0.2, 0.5
     kept = [0, 1, 4, 5]
-    expected = [array[kept].copy() for array in bundle[:2]] + [bundle.gram[np.ix_(kept, kept)].copy()]
+    expected = [array[kept].copy() for array in bundle[:2]] + [
+        bundle.gram[np.ix_(kept, kept)].copy()
+    ]
     expected += [array[kept].copy() for array in bundle[3:6]]
     assert drop_idle(bundle, 6, 3) == 4
-    shortened = [*(array[:4] for array in bundle[:2]), bundle.gram[:4, :4], *(array[:4] for array in bundle[3:6])]
+    shortened = [
+        *(array[:4] for array in bundle[:2]),
+        bundle.gram[:4, :4],
+        *(array[:4] for array in bundle[3:6]),
+    ]
     for before, after in zip(expected, shortened, strict=True):
         np.testing.assert_array_equal(after, before)
 
@@ -316,17 +366,24 @@ def test_dropping_rows_keeps_the_others_as_they_are():
 @to_the_last_digit
 @members
 def test_exact_steps_leave_less_of_their_objective(beta, gamma):
-    """1/2 ||theta' - theta||^2 + C L(theta'): never more than after the taylor step, and within C times the tolerance."""
+    """1/2 ||theta' - theta||^2 + C L(theta'): never more than after the taylor step, and within C
+    times the tolerance.
+    """
     problem, gained = problem_of(beta, gamma, 2.0), 0.0
     start = random_weights(problem, 1, 0.5)
     for i in range(problem.m):
-        method = DualCoordinateAscent(2.0, average=False, inner="exact", planes=200, inner_tolerance=1e-3)
+        method = DualCoordinateAscent(
+            2.0, average=False, inner="exact", planes=200, inner_tolerance=1e-3
+        )
         ends = []
         for chosen in (DualCoordinateAscent(2.0, average=False), method):
             problem.order = lambda epoch, i=i: np.array([i])
             ends.append(chosen.step(problem, chosen.init(problem, start))[0]["theta"])
         ends.append(proximal_step(start, listed_instance(problem, i), 2.0, beta, gamma))
-        values = [(end - start) @ (end - start) / 2 + 2.0 * loss_and_gradient(problem, end, i)[0] for end in ends]
+        values = [
+            (end - start) @ (end - start) / 2 + 2.0 * loss_and_gradient(problem, end, i)[0]
+            for end in ends
+        ]
         scale = max(1.0, loss_and_gradient(problem, ends[1], i)[0])
         assert values[1] <= values[2] + 2.0 * 1e-3 * scale + 1e-9
         gained += values[0] - values[1]
@@ -377,7 +434,9 @@ def test_verify_finds_a_step_that_is_too_short(inner, monkeypatch):
 
 
 def test_verify_finds_planes_that_are_no_tangents(monkeypatch):
-    """The reference builds its rows from the features, not from the products that the step was computed with."""
+    """The reference builds its rows from the features, not from the products that the step was
+    computed with.
+    """
     problem, method = problem_of(inf, 1.0), DualCoordinateAscent(0.5, inner="exact")
     state = method.init(problem, random_weights(problem, 1, 0.3))
     planes_of_visit = method._planes_of_visit

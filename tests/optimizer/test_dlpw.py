@@ -1,4 +1,6 @@
-"""DLPW: the contract, messages that are kept and stored, and the optimum of the relaxed loss, as cutting planes find it."""
+"""DLPW: the contract, messages that are kept and stored, and the optimum of the relaxed loss, as
+cutting planes find it.
+"""
 
 import json
 from functools import cache
@@ -28,7 +30,13 @@ from structopt.optimizer.pegasos import Pegasos
 from structopt.run.components import make_components
 from structopt.run.reading import read
 from structopt.testing.optimizer import OptimizerSuite
-from structopt.testing.problems import instance_scores, make_problem, random_graphs, random_weights, residual
+from structopt.testing.problems import (
+    instance_scores,
+    make_problem,
+    random_graphs,
+    random_weights,
+    residual,
+)
 
 KEPT = {"passes": 3, "tolerance": 0.0, "warm_start": True}
 
@@ -36,7 +44,14 @@ KEPT = {"passes": 3, "tolerance": 0.0, "warm_start": True}
 def problem_of(inference=None, C=1.0, seed=0, labels=2, sizes=(4, 5, 3, 4, 5, 3), edges="complete"):
     """As a session composes it: the P that is reported is that of the converged inference."""
     encoded = random_graphs(1, sizes, labels, edges, values=True)
-    return make_problem(encoded, Pairwise(), LossFamily(inf, 1.0, HammingNormalized()), inference or MPLP(**KEPT), C, seed)
+    return make_problem(
+        encoded,
+        Pairwise(),
+        LossFamily(inf, 1.0, HammingNormalized()),
+        inference or MPLP(**KEPT),
+        C,
+        seed,
+    )
 
 
 def run(method, problem, passes):
@@ -50,7 +65,9 @@ def run(method, problem, passes):
 
 @cache
 def optimum(C, labels):
-    """The least P, but for a share of 1e-4, by cutting planes through solutions of linear programs."""
+    """The least P, but for a share of 1e-4, by cutting planes through solutions of linear
+    programs.
+    """
     problem, method = problem_of(LinearProgram(), C, labels=labels), CuttingPlane(C)
     state = method.init(problem, np.zeros(problem.dimension))
     for _ in range(100):
@@ -93,7 +110,11 @@ def test_reaches_the_least_objective_of_the_relaxation(labels, options):
 def test_steps_are_those_of_pegasos_on_the_bound_at_kept_messages():
     problem, method = problem_of(C=10.0), DLPW(10.0, average=False, delay=0.0)
     state, losses = run(method, problem, 4)
-    kept, messages, memory = problem.messages.copy(), np.zeros(len(problem.messages)), problem.structure.memory
+    kept, messages, memory = (
+        problem.messages.copy(),
+        np.zeros(len(problem.messages)),
+        problem.structure.memory,
+    )
     theta, radius, t, met = np.zeros(problem.dimension), state["radius"], 0, []
     for epoch in range(4):
         met.append(0.0)
@@ -137,7 +158,9 @@ def test_kept_messages_do_better_than_new_ones():
 def test_the_objective_does_not_depend_on_the_messages_nor_touch_them():
     problem = problem_of(MPLP(passes=0, warm_start=True))
     weights = random_weights(problem)
-    problem.data.messages[:] = before = np.random.default_rng(0).normal(size=len(problem.data.messages))
+    problem.data.messages[:] = before = np.random.default_rng(0).normal(
+        size=len(problem.data.messages)
+    )
     objective, (losses, gradient) = problem.objective(weights), problem.gradient(weights)
     np.testing.assert_array_equal(problem.data.messages, before)
     exact = problem_of(LinearProgram())
@@ -172,27 +195,34 @@ def test_refuses_inferences_without_messages():
     with pytest.raises(CompatibilityError) as caught:
         check(Pairwise(), LinearProgram(), LossFamily(inf, 1.0), DLPW())
     assert str(caught.value) == (
-        "optimizer=dlpw goes on with the messages of the last visit, and inference=lp has none. Type inference=kept/mplp, or "
+        "optimizer=dlpw goes on with the messages of the last visit, and inference=lp has none. "
+        "Type inference=kept/mplp, or "
         "take optimizer=pegasos, which learns by inference=lp."
     )
     with pytest.raises(CompatibilityError) as caught:
         check(Pairwise(), MPLP(), LossFamily(inf, 1.0), DLPW())
     assert str(caught.value) == (
-        "optimizer=dlpw goes on with the messages of the last visit, which inference=mplp does not keep as it is. Type "
-        "inference.warm_start=true and few inference.passes, such as 10; or inference=kept/mplp, which is both."
+        "optimizer=dlpw goes on with the messages of the last visit, which inference=mplp does "
+        "not keep as it is. Type "
+        "inference.warm_start=true and few inference.passes, such as 10; or inference=kept/mplp, "
+        "which is both."
     )
     check(Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
 
 
 def test_refuses_what_is_no_bound_and_what_is_no_margin():
-    with pytest.raises(CompatibilityError, match="optimizer=dlpw needs an upper bound, but inference=loopy_bp"):
+    with pytest.raises(
+        CompatibilityError, match="optimizer=dlpw needs an upper bound, but inference=loopy_bp"
+    ):
         check(Pairwise(), LoopyBP(), LossFamily(inf, 1.0), DLPW())
     with pytest.raises(CompatibilityError, match=r"optimizer=dlpw needs loss.beta=inf"):
         check(Pairwise(), TreeReweightedBP(warm_start=True), LossFamily(1.0, 0.0), DLPW())
     with pytest.raises(CompatibilityError, match=r"optimizer=dlpw needs loss.gamma > 0"):
         check(Pairwise(), MPLP(warm_start=True), LossFamily(inf, 0.0), DLPW())
     check(Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
-    with pytest.raises(CompatibilityError, match="optimizer=dlpw keeps messages along the edges of loopy graphs"):
+    with pytest.raises(
+        CompatibilityError, match="optimizer=dlpw keeps messages along the edges of loopy graphs"
+    ):
         check(LinearChain(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
 
 
@@ -208,7 +238,12 @@ def test_chooses_loss_and_inference():
 # Whole runs
 
 
-WORDS = ["task=multilabel", f"task.train={datasets.path('train', 'multilabel')}", "task.limit=40", "tracker=none"]
+WORDS = [
+    "task=multilabel",
+    f"task.train={datasets.path('train', 'multilabel')}",
+    "task.limit=40",
+    "tracker=none",
+]
 
 
 def trained(folder, *words):
@@ -216,13 +251,17 @@ def trained(folder, *words):
 
 
 def test_a_resumed_run_has_the_same_bits(tmp_path):
-    """Its messages are restored too: with a pass over the variables a visit they would not be computed anew."""
+    """Its messages are restored too: with a pass over the variables a visit they would not be
+    computed anew.
+    """
     few = ["inference.passes=1", "optimizer.epochs=5"]
     whole = trained(tmp_path / "whole", *few)
     trained(tmp_path / "half", *few, "optimizer.epochs=2")
     assert main.main([f"resume={tmp_path / 'half'}", "optimizer.epochs=5"]) == 0
     np.testing.assert_array_equal(structopt.load(tmp_path / "half").weights, whole.weights)
-    rows = [(tmp_path / name / "history.csv").read_text().splitlines()[1:] for name in ("whole", "half")]
+    rows = [
+        (tmp_path / name / "history.csv").read_text().splitlines()[1:] for name in ("whole", "half")
+    ]
     assert [row.split(",")[3:5] for row in rows[0]] == [row.split(",")[3:5] for row in rows[1]]
 
 

@@ -1,4 +1,6 @@
-"""Exponentiated gradient: the contract, every step against listed outputs, its two forms, its start from SMO, the optimum."""
+"""Exponentiated gradient: the contract, every step against listed outputs, its two forms, its start
+from SMO, the optimum.
+"""
 
 from math import inf, isinf
 
@@ -15,7 +17,13 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.eg import STARTS, ExponentiatedGradient
 from structopt.optimizer.smo import FactoredSMO
 from structopt.testing.optimizer import OptimizerSuite, stored
-from structopt.testing.problems import gold_and_cost, make_problem, outputs, random_encoded, random_weights
+from structopt.testing.problems import (
+    gold_and_cost,
+    make_problem,
+    outputs,
+    random_encoded,
+    random_weights,
+)
 from tests.optimizer.composed import abilities, check
 from tests.optimizer.listings import minimum_of
 from tests.optimizer.shipped import certified, shipped
@@ -23,17 +31,39 @@ from tests.optimizer.shipped import certified, shipped
 MEMBERS = [(1.0, 0.0), (inf, 1.0), (inf, 0.0), (1.0, 1.0), (3.0, 2.5)]
 members = pytest.mark.parametrize(("beta", "gamma"), MEMBERS)
 WAYS = {
-    "online": {"eta": 10.0, "initial": 0.0}, "batch": {"online": False, "eta": 10.0, "initial": 0.0},
+    "online": {"eta": 10.0, "initial": 0.0},
+    "batch": {"online": False, "eta": 10.0, "initial": 0.0},
     "primal": {"online": False, "form": "primal", "eta": 10.0, "initial": 0.0},
-    "gold": {"initial": -3.0, "eta": 10.0}, "auto": {}, "primal auto": {"online": False, "form": "primal"},
-}  # fmt: skip
+    "gold": {"initial": -3.0, "eta": 10.0},
+    "auto": {},
+    "primal auto": {"online": False, "form": "primal"},
+}
 HARD = {"constrained": True, "partial": True}
 
 
-def problem_of(beta=1.0, gamma=0.0, C=0.5, seed=0, inference=None, support="all", positional=True, order=1, **options):
+def problem_of(
+    beta=1.0,
+    gamma=0.0,
+    C=0.5,
+    seed=0,
+    inference=None,
+    support="all",
+    positional=True,
+    order=1,
+    **options,
+):
     encoded = random_encoded(4, **{"lengths": (1, 2, 3, 4, 3, 2)} | options)
     loss = LossFamily(beta, gamma)
-    return make_problem(encoded, LinearChain(order), loss, inference or Exact(), C, seed, support, positional=positional)
+    return make_problem(
+        encoded,
+        LinearChain(order),
+        loss,
+        inference or Exact(),
+        C,
+        seed,
+        support,
+        positional=positional,
+    )
 
 
 def trained(problem, passes, **options):
@@ -54,7 +84,9 @@ class Listing:
         self.problem, self.C, self.m = problem, problem.C, problem.m
         self.beta, self.gamma = problem.loss.beta, problem.loss.gamma
         self.lists = [outputs(problem, i) for i in range(self.m)]
-        self.costs = [self.gamma * gold_and_cost(problem, i, len(o.gold))[1] for i, o in enumerate(self.lists)]
+        self.costs = [
+            self.gamma * gold_and_cost(problem, i, len(o.gold))[1] for i, o in enumerate(self.lists)
+        ]
 
     def start(self, initial):
         return [np.where(listed.gold > 0, 0.0, initial) for listed in self.lists]
@@ -66,24 +98,34 @@ class Listing:
 
     def theta(self, potentials):
         pairs = self.distributions(potentials)
-        return self.C * sum((listed.gold - p @ listed.vertices) @ listed.features for listed, p in pairs)
+        return self.C * sum(
+            (listed.gold - p @ listed.vertices) @ listed.features for listed, p in pairs
+        )
 
     def dual(self, potentials):
         total, theta = 0.0, self.theta(potentials)
         for listed, p in self.distributions(potentials):
             entropy = -float(p[p > 0] @ np.log(p[p > 0]))
-            total += self.gamma * (p @ listed.costs) + (0.0 if isinf(self.beta) else entropy / self.beta)
+            total += self.gamma * (p @ listed.costs) + (
+                0.0 if isinf(self.beta) else entropy / self.beta
+            )
         return (total - theta @ theta / (2 * self.C)) / self.m
 
     def moved(self, x, i, theta, eta):
-        return (1 - eta * self.C / self.beta) * x + eta * self.C * (self.costs[i] + self.lists[i].features @ theta)
+        return (1 - eta * self.C / self.beta) * x + eta * self.C * (
+            self.costs[i] + self.lists[i].features @ theta
+        )
 
     def online(self, potentials, eta, etas, order):
         for i in order:
             theta, before = self.theta(potentials), self.dual(potentials)
             grown = min(1.05 * etas[i], eta)
             while True:
-                trial = [*potentials[:i], self.moved(potentials[i], i, theta, etas[i]), *potentials[i + 1 :]]
+                trial = [
+                    *potentials[:i],
+                    self.moved(potentials[i], i, theta, etas[i]),
+                    *potentials[i + 1 :],
+                ]
                 if self.dual(trial) >= before - 1e-12:
                     break
                 etas[i] /= 2
@@ -111,18 +153,25 @@ class TestExponentiatedGradient(OptimizerSuite):
 
     @pytest.fixture
     def problem(self, beta, gamma, way):
-        return lambda seed: problem_of(beta, gamma, 0.1, seed, positional=not way.startswith("primal"))
+        return lambda seed: problem_of(
+            beta, gamma, 0.1, seed, positional=not way.startswith("primal")
+        )
 
     def test_starts_from_given_weights(self, optimizer, problem):
         """No dual point belongs to given weights, so that they are refused; zeros are not."""
         method, small = optimizer(), problem(seed=0)
-        with pytest.raises(ConfigError, match="optimizer=eg starts from dual variables, which weights do not determine"):
+        with pytest.raises(
+            ConfigError,
+            match="optimizer=eg starts from dual variables, which weights do not determine",
+        ):
             method.init(small, random_weights(small, 1))
         method.init(small, np.zeros(small.dimension))
 
 
 class TestAfterSMO(OptimizerSuite):
-    """The contract with the change of method between the second pass and the third, where the suite interrupts the run."""
+    """The contract with the change of method between the second pass and the third, where the suite
+    interrupts the run.
+    """
 
     many, decrease = 10, 0.9
 
@@ -136,7 +185,10 @@ class TestAfterSMO(OptimizerSuite):
 
     def test_starts_from_given_weights(self, optimizer, problem):
         small = problem(seed=0)
-        with pytest.raises(ConfigError, match=r"Leave warm_start=null, or take an optimizer that starts from weights"):
+        with pytest.raises(
+            ConfigError,
+            match=r"Leave warm_start=null, or take an optimizer that starts from weights",
+        ):
             optimizer().init(small, random_weights(small, 1))
 
 
@@ -153,13 +205,19 @@ def test_steps_are_those_of_listed_outputs(beta, gamma, online, initial, C, eta)
     state, weights, reports = trained(problem, 3, eta=eta, online=online, initial=initial)
     for epoch, (theta, report) in enumerate(zip(weights, reports, strict=True)):
         order = problem.order(epoch)
-        potentials = listing.online(potentials, largest, etas, order) if online else listing.batch(potentials, etas)
+        potentials = (
+            listing.online(potentials, largest, etas, order)
+            if online
+            else listing.batch(potentials, etas)
+        )
         np.testing.assert_allclose(theta, listing.theta(potentials), atol=1e-8)
         assert report.dual == pytest.approx(listing.dual(potentials), abs=1e-9)
         assert report.loss <= problem.losses(theta) + 1e-9
         assert problem.ridge(theta) + report.loss / problem.m == pytest.approx(report.dual)
     np.testing.assert_allclose(state["potentials"][0], np.concatenate(potentials), atol=1e-8)
-    np.testing.assert_allclose(state["etas"][0] if online else state["eta"], etas if online else etas[0])
+    np.testing.assert_allclose(
+        state["etas"][0] if online else state["eta"], etas if online else etas[0]
+    )
     if eta == 20.0 and isinf(beta):
         assert etas.min() < eta  # halved
 
@@ -182,14 +240,18 @@ def test_primal_form_is_dual_form(beta, gamma, options):
 
 
 def bounds_hold(problem, weights, reports, best):
-    """D <= P* <= P at every pass; D never falls. The minimum by Clarabel is accurate to about 1e-8."""
+    """D <= P* <= P at every pass; D never falls. The minimum by Clarabel is accurate to about
+    1e-8.
+    """
     duals = [report.dual for report in reports]
     assert max(duals) <= best.value + 1e-7
     assert min(map(problem.objective, weights)) >= best.value - 1e-7
     assert np.diff(duals).min() >= -1e-11
 
 
-CASES = [(beta, gamma, C, {}) for beta, gamma in [(1.0, 0.0), (inf, 1.0), (3.0, 2.5)] for C in (0.1, 2.0)] + [
+CASES = [
+    (beta, gamma, C, {}) for beta, gamma in [(1.0, 0.0), (inf, 1.0), (3.0, 2.5)] for C in (0.1, 2.0)
+] + [
     (beta, gamma, 0.5, options)
     for beta, gamma in [(inf, 1.0), (1.0, 1.0)]
     for options in (HARD, {"support": "seen", "lengths": (1,) * 6})
@@ -203,7 +265,9 @@ def test_reaches_the_optimum(beta, gamma, way, options, C):
     """Single variables are the plain quadratic program of Figure 3."""
     problem = problem_of(beta, gamma, C, positional=not way.startswith("primal"), **options)
     best, accuracy, passes = minimum_of(problem), *((1e-2, 300) if isinf(beta) else (1e-4, 60))
-    _, weights, reports = trained(problem, passes, **WAYS[way] | ({"eta": 2 / C} if "eta" in WAYS[way] else {}))
+    _, weights, reports = trained(
+        problem, passes, **WAYS[way] | ({"eta": 2 / C} if "eta" in WAYS[way] else {})
+    )
     bounds_hold(problem, weights[:10], reports, best)
     primal = problem.objective(weights[-1])
     assert primal == pytest.approx(best.value, rel=accuracy)
@@ -246,7 +310,9 @@ def test_smo_hands_over_its_marginals(options, online):
 @members
 @pytest.mark.parametrize("C", [0.01, 1.0, 10.0])
 def test_steps_of_auto_are_safe(beta, gamma, C):
-    """Every step but rounding: C/2 ||F d||^2 + KL/beta <= KL(mu' || mu)/(eta C), over lists of outputs."""
+    """Every step but rounding: C/2 ||F d||^2 + KL/beta <= KL(mu' || mu)/(eta C), over lists of
+    outputs.
+    """
     problem = problem_of(beta, gamma, C, support="seen", lengths=(1, 2, 3, 2))
     problem.order = lambda epoch: np.array([epoch % problem.m])  # a pass of one visit
     listing, method = Listing(problem), ExponentiatedGradient(C)
@@ -259,11 +325,16 @@ def test_steps_of_auto_are_safe(beta, gamma, C):
         after, used = state["potentials"][0], float(state["etas"][0, i])
         eta = tried if used > tried or used == method._full(problem) else used
         (_, old), (_, new) = (
-            list(listing.distributions([x[a:b] for a, b in zip(ranges, ranges[1:], strict=False)]))[i] for x in (before, after)
+            list(listing.distributions([x[a:b] for a, b in zip(ranges, ranges[1:], strict=False)]))[
+                i
+            ]
+            for x in (before, after)
         )
         divergence = float(new[new > 0] @ np.log(new[new > 0] / old[new > 0]))
         moved = (new - old) @ listing.lists[i].vertices @ listing.lists[i].features
-        assert C / 2 * moved @ moved + divergence / beta <= divergence / (eta * C) * (1 + 1e-6) + 1e-9
+        assert (
+            C / 2 * moved @ moved + divergence / beta <= divergence / (eta * C) * (1 + 1e-6) + 1e-9
+        )
 
 
 @members
@@ -287,7 +358,10 @@ DEFAULTS = [
 def test_defaults_reach_the_optimum(task, member, C, tmp_path):
     """P within 5 % of a certified optimum, on chains, several classes and two; D never falls."""
     problem = shipped(task, member, C, tmp_path)
-    (above, below), (_, weights, reports) = certified(problem), trained(problem, 150 if task == "ner" else 300)
+    (above, below), (_, weights, reports) = (
+        certified(problem),
+        trained(problem, 150 if task == "ner" else 300),
+    )
     assert problem.objective(weights[-1]) <= 1.05 * below
     assert reports[-1].dual <= above
     assert np.diff([report.dual for report in reports]).min() >= -1e-11
@@ -309,24 +383,34 @@ def test_reaches_the_optimum_after_smo(options, online):
 @members
 @pytest.mark.parametrize("way", WAYS)
 def test_plain_python_kernels_give_the_same_weights(beta, gamma, way):
-    lists = [trained(problem_of(beta, gamma, inference=kind), 2, **WAYS[way])[1] for kind in (Exact(), Enumeration())]
+    lists = [
+        trained(problem_of(beta, gamma, inference=kind), 2, **WAYS[way])[1]
+        for kind in (Exact(), Enumeration())
+    ]
     np.testing.assert_allclose(*lists, atol=1e-9)
 
 
 def test_plain_python_kernels_give_the_same_weights_after_smo():
     options = {"initial": "smo", "smo_passes": 1}
-    lists = [trained(problem_of(inf, 1.0, inference=kind), 3, **options)[1] for kind in (Exact(), Enumeration())]
+    lists = [
+        trained(problem_of(inf, 1.0, inference=kind), 3, **options)[1]
+        for kind in (Exact(), Enumeration())
+    ]
     np.testing.assert_allclose(*lists, atol=1e-9)
 
 
 def test_eta_is_no_more_than_a_full_step():
-    """At eta = beta/C the factor of the old potentials is 0: the new ones are beta (s + gamma p)."""
+    """At eta = beta/C the factor of the old potentials is 0: the new ones are beta (s + gamma
+    p).
+    """
     problem = problem_of(2.0, 1.0, 0.1)
     state, _, _ = trained(problem, 1, online=False, eta=1e6, initial=-3.0)
     assert state["eta"] == pytest.approx(20.0)
     start, costs = trained(problem, 0, online=False, initial=-3.0)[0], Listing(problem).costs
     scores = [outputs(problem, i).features @ start["theta"] for i in range(problem.m)]
-    np.testing.assert_allclose(state["potentials"][0], 2 * (np.concatenate(scores) + np.concatenate(costs)), atol=1e-9)
+    np.testing.assert_allclose(
+        state["potentials"][0], 2 * (np.concatenate(scores) + np.concatenate(costs)), atol=1e-9
+    )
 
 
 def test_batch_stops_when_no_step_helps():
@@ -344,30 +428,53 @@ def test_batch_stops_when_no_step_helps():
 @pytest.mark.parametrize("passes", [0, 1, 2])
 def test_checkpoints_cannot_take_duals_for_weights(way, passes):
     state = trained(problem_of(inf, 1.0), passes, **way)[0]
-    flat = {name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1}
+    flat = {
+        name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1
+    }
     assert flat == {"theta", "exponents"} & set(state)
     assert stored(state).keys() == state.keys()
 
 
 def test_requires_marginals_and_for_smo_a_maximum():
     assert abilities(ExponentiatedGradient()) == Ability.MARGINALS | Ability.EXACT
-    assert abilities(ExponentiatedGradient(initial="smo")) == Ability.MARGINALS | Ability.EXACT | Ability.MAP
+    assert (
+        abilities(ExponentiatedGradient(initial="smo"))
+        == Ability.MARGINALS | Ability.EXACT | Ability.MAP
+    )
 
 
 def test_asks_for_positional_parts_in_dual_form():
     loss = LossFamily()
     assert ExponentiatedGradient().needs(loss, LinearChain()).positional
-    assert not ExponentiatedGradient(form="primal", online=False, initial=0.0).needs(loss, LinearChain(2)).positional
-    with pytest.raises(CompatibilityError, match="optimizer=eg needs marginals of every position in closed form"):
+    assert (
+        not ExponentiatedGradient(form="primal", online=False, initial=0.0)
+        .needs(loss, LinearChain(2))
+        .positional
+    )
+    with pytest.raises(
+        CompatibilityError, match="optimizer=eg needs marginals of every position in closed form"
+    ):
         check(ExponentiatedGradient(), loss, LinearChain(2))
 
 
 @pytest.mark.parametrize(
     ("options", "loss", "message"),
     [
-        ({}, LossDifference(1.0), "optimizer=eg climbs the dual of the loss family, of which risk .* is no member"),
-        ({"initial": "smo"}, LossFamily(1.0, 1.0), r"optimizer=eg optimizer\.initial=smo needs loss\.beta=inf"),
-        ({"initial": "smo"}, LossFamily(inf, 0.0), r"optimizer=eg optimizer\.initial=smo needs loss\.gamma > 0"),
+        (
+            {},
+            LossDifference(1.0),
+            "optimizer=eg climbs the dual of the loss family, of which risk .* is no member",
+        ),
+        (
+            {"initial": "smo"},
+            LossFamily(1.0, 1.0),
+            r"optimizer=eg optimizer\.initial=smo needs loss\.beta=inf",
+        ),
+        (
+            {"initial": "smo"},
+            LossFamily(inf, 0.0),
+            r"optimizer=eg optimizer\.initial=smo needs loss\.gamma > 0",
+        ),
     ],
 )
 def test_refuses_losses(options, loss, message):
@@ -388,9 +495,19 @@ def test_refuses_losses(options, loss, message):
         ({"smo_passes": 0}, r"optimizer\.smo_passes=0 must be at least 1"),
         ({"mixing": 0.0}, r"optimizer\.mixing=0\.0 must be greater than 0 and less than 1"),
         ({"mixing": 1.0}, r"optimizer\.mixing=1\.0 must be greater than 0 and less than 1"),
-        ({"form": "primal"}, r"optimizer\.form=primal has one vector .* Type optimizer\.online=false optimizer\.initial=0"),
-        ({"form": "primal", "online": False, "initial": -3.0}, r"optimizer\.form=primal has one vector"),
-        ({"form": "primal", "online": False, "initial": "smo"}, r"optimizer\.form=primal has one vector"),
+        (
+            {"form": "primal"},
+            r"optimizer\.form=primal has one vector .* Type optimizer\.online=false "
+            r"optimizer\.initial=0",
+        ),
+        (
+            {"form": "primal", "online": False, "initial": -3.0},
+            r"optimizer\.form=primal has one vector",
+        ),
+        (
+            {"form": "primal", "online": False, "initial": "smo"},
+            r"optimizer\.form=primal has one vector",
+        ),
     ],
 )
 def test_refuses(arguments, message):

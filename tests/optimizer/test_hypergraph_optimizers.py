@@ -1,4 +1,6 @@
-"""Optimizers on graphs whose outputs are derivations of hypergraphs, against the optimum: what closed forms have to satisfy."""
+"""Optimizers on graphs whose outputs are derivations of hypergraphs, against the optimum: what
+closed forms have to satisfy.
+"""
 
 from dataclasses import dataclass, replace
 from math import inf
@@ -20,7 +22,12 @@ from structopt.optimizer.eg import ExponentiatedGradient
 from structopt.optimizer.sdca import StochasticDualCoordinateAscent
 from structopt.optimizer.smo import FactoredSMO
 from structopt.reference.linearised import linearised_step
-from structopt.testing.problems import gold_and_cost, loss_and_gradient, make_problem, random_weights
+from structopt.testing.problems import (
+    gold_and_cost,
+    loss_and_gradient,
+    make_problem,
+    random_weights,
+)
 from tests.kernels.hypergraph.random_hypergraphs import packed, random_ways
 from tests.optimizer.composed import check
 from tests.optimizer.listings import minimum_of
@@ -31,14 +38,18 @@ HINGE, LOGISTIC, SOFT = LossFamily(inf, 1.0), LossFamily(1.0, 0.0), LossFamily(2
 
 @dataclass(frozen=True, kw_only=True)
 class EncodedDerivations(Encoded):
-    """Hypergraphs, of which `packed` makes a structure, and a gold derivation of each; a variable is a vertex of this."""
+    """Hypergraphs, of which `packed` makes a structure, and a gold derivation of each; a variable
+    is a vertex of this.
+    """
 
     ways: list
     outputs: SparseVectors
 
     def subset(self, first, last):
         known = self._sliced(EncodedDerivations, first, last)
-        return replace(self, **known, ways=self.ways[first:last], outputs=self.outputs.subset(first, last))
+        return replace(
+            self, **known, ways=self.ways[first:last], outputs=self.outputs.subset(first, last)
+        )
 
     def _rows(self, name, first, last):
         """The rows of the table of edges."""
@@ -55,10 +66,22 @@ def random_derivations(seed):
         outputs.append(np.flatnonzero(vertices[generator.integers(len(vertices))]))
     counts = generator.integers(0, 4, int(structure.groups[0].offsets[-1]))
     ids = generator.integers(0, ATTRIBUTES, int(counts.sum())).astype(np.int32)
-    table = AttributeTable(np.cumsum([0, *counts]), ids, generator.normal(size=len(ids)), ATTRIBUTES)
-    offsets = np.cumsum([0, *(len(parts) // 2 for parts in outputs)])  # half of the parts are vertices
-    gold = SparseVectors(2 * offsets, np.concatenate(outputs).astype(np.int32), np.ones(2 * int(offsets[-1])))
-    return EncodedDerivations(offsets, {"edge": table}, ("y",), np.zeros(int(offsets[-1]), np.int32), ways=ways, outputs=gold)
+    table = AttributeTable(
+        np.cumsum([0, *counts]), ids, generator.normal(size=len(ids)), ATTRIBUTES
+    )
+    # half of the parts are vertices
+    offsets = np.cumsum([0, *(len(parts) // 2 for parts in outputs)])
+    gold = SparseVectors(
+        2 * offsets, np.concatenate(outputs).astype(np.int32), np.ones(2 * int(offsets[-1]))
+    )
+    return EncodedDerivations(
+        offsets,
+        {"edge": table},
+        ("y",),
+        np.zeros(int(offsets[-1]), np.int32),
+        ways=ways,
+        outputs=gold,
+    )
 
 
 class Derivations(FactorGraph):
@@ -83,7 +106,15 @@ class Derivations(FactorGraph):
 
 
 def problem_of(loss, C, inference=None, seed=0):
-    return make_problem(random_derivations(seed), Derivations(), loss, inference or Exact(), C, seed, positional=True)
+    return make_problem(
+        random_derivations(seed),
+        Derivations(),
+        loss,
+        inference or Exact(),
+        C,
+        seed,
+        positional=True,
+    )
 
 
 def trained(problem, method, passes):
@@ -102,7 +133,11 @@ METHODS = {
     "eg soft": (lambda C: ExponentiatedGradient(C), SOFT, 60),
     "eg hinge": (lambda C: ExponentiatedGradient(C), HINGE, 400),
     "eg after smo": (lambda C: ExponentiatedGradient(C, initial="smo", smo_passes=3), HINGE, 400),
-    "eg batch": (lambda C: ExponentiatedGradient(C, online=False, eta=10.0, initial=0.0), LOGISTIC, 400),
+    "eg batch": (
+        lambda C: ExponentiatedGradient(C, online=False, eta=10.0, initial=0.0),
+        LOGISTIC,
+        400,
+    ),
     "sdca": (lambda C: StochasticDualCoordinateAscent(C), LOGISTIC, 100),
     "sdca soft": (lambda C: StochasticDualCoordinateAscent(C), SOFT, 100),
 }
@@ -132,15 +167,24 @@ def test_steps_of_dca_are_those_of_the_solver(loss):
     for i in range(problem.m):
         problem.order = lambda epoch, i=i: np.array([i])
         theta = method.step(problem, method.init(problem, start))[0]["theta"]
-        np.testing.assert_allclose(theta, linearised_step(start, *loss_and_gradient(problem, start, i), 0.3), atol=1e-6)
+        np.testing.assert_allclose(
+            theta, linearised_step(start, *loss_and_gradient(problem, start, i), 0.3), atol=1e-6
+        )
 
 
 @pytest.mark.parametrize(
-    ("loss", "method", "passes"), [(HINGE, FactoredSMO(0.5), 1), (SOFT, ExponentiatedGradient(0.5), 2)], ids=["smo", "eg"]
+    ("loss", "method", "passes"),
+    [(HINGE, FactoredSMO(0.5), 1), (SOFT, ExponentiatedGradient(0.5), 2)],
+    ids=["smo", "eg"],
 )
 def test_listings_give_the_same_weights(loss, method, passes):
-    """A step of smo makes the scores of two outputs equal: in a second pass their last bits would decide which is the better."""
-    weights = [trained(problem_of(loss, 0.5, inference), method, passes)[1][-1] for inference in (Exact(), Enumeration())]
+    """A step of smo makes the scores of two outputs equal: in a second pass their last bits would
+    decide which is the better.
+    """
+    weights = [
+        trained(problem_of(loss, 0.5, inference), method, passes)[1][-1]
+        for inference in (Exact(), Enumeration())
+    ]
     np.testing.assert_allclose(*weights, atol=1e-9)
 
 
@@ -149,7 +193,9 @@ def test_dual_points_are_marginals():
     state = trained(problem, FactoredSMO(1.0), 5)[0]
     for i in range(problem.m):
         inside = slice(*problem.structure.parts[i : i + 2])
-        vertices = HYPERGRAPH.vertices(problem.structure.record, i, inside.stop - inside.start, 10_000)
+        vertices = HYPERGRAPH.vertices(
+            problem.structure.record, i, inside.stop - inside.start, 10_000
+        )
         mu = state["residuals"][0, inside] + gold_and_cost(problem, i, vertices.shape[1])[0]
         coefficients = np.linalg.lstsq(vertices.T, mu, rcond=None)[0]
         assert mu.min() >= -1e-12

@@ -1,4 +1,6 @@
-"""Weights of instances: one of the weight w counts as w copies of it, for every optimizer that takes weights."""
+"""Weights of instances: one of the weight w counts as w copies of it, for every optimizer that
+takes weights.
+"""
 
 from dataclasses import replace
 from math import inf
@@ -12,7 +14,12 @@ from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
-from structopt.testing.problems import loss_and_gradient, make_problem, random_encoded, random_weights
+from structopt.testing.problems import (
+    loss_and_gradient,
+    make_problem,
+    random_encoded,
+    random_weights,
+)
 
 TIMES = [2, 1, 3, 0, 1, 2]
 CRF, SVM = (1.0, 0.0), (inf, 1.0)
@@ -30,12 +37,17 @@ REFUSING = {"sdca": CRF, "eg": CRF, "smo": SVM}
 
 
 def problems(member, C=0.5):
-    """A problem with weights, and the same with copies of its instances; C stays, since lambda m = 1/C in both."""
+    """A problem with weights, and the same with copies of its instances; C stays, since lambda m =
+    1/C in both.
+    """
     encoded = random_encoded(4, (1, 2, 3, 4, 3, 2))
     weighted = replace(encoded, instance_weights=np.array(TIMES, float))
     order = [i for i, times in enumerate(TIMES) for _ in range(times)]
     copies = joined([encoded.subset(i, i + 1) for i in order])
-    return [make_problem(one, LinearChain(), LossFamily(*member), Exact(), C, support="all") for one in (weighted, copies)]
+    return [
+        make_problem(one, LinearChain(), LossFamily(*member), Exact(), C, support="all")
+        for one in (weighted, copies)
+    ]
 
 
 def joined(instances):
@@ -43,7 +55,9 @@ def joined(instances):
     tables = [one.tables["label"] for one in instances]
     offsets = np.cumsum([0, *(len(one.gold) for one in instances)])
     ends = np.cumsum([0, *(len(table.ids) for table in tables)])
-    rows = np.concatenate([[0], *(table.offsets[1:] + end for table, end in zip(tables, ends, strict=False))])
+    rows = np.concatenate(
+        [[0], *(table.offsets[1:] + end for table, end in zip(tables, ends, strict=False))]
+    )
     table = replace(tables[0], offsets=rows, ids=np.concatenate([table.ids for table in tables]))
     gold = np.concatenate([one.gold for one in instances])
     return replace(instances[0], offsets=offsets, tables={"label": table}, gold=gold)
@@ -62,7 +76,10 @@ def test_weights_are_copies_in_the_objective_and_its_gradient(member):
     sums = [problem.gradient(theta) for problem in (weighted, copies)]
     assert sums[0][0] == pytest.approx(sums[1][0], rel=1e-12)
     assert np.allclose(sums[0][1], sums[1][1], rtol=1e-12, atol=1e-12)
-    one, (loss, gradient) = weighted.minibatch(theta, np.array([2])), loss_and_gradient(weighted, theta, 2)
+    one, (loss, gradient) = (
+        weighted.minibatch(theta, np.array([2])),
+        loss_and_gradient(weighted, theta, 2),
+    )
     assert one[0] == pytest.approx(3 * loss) and np.allclose(one[1], 3 * gradient)
 
 
@@ -72,7 +89,10 @@ def test_optimizers_honour_weights(name):
     weighted, copies = problems(member)
     optimizer = registry.create("optimizer", {"name": name, "C": 0.5, **options})
     compatibility.check(LinearChain(), Exact(), LossFamily(*member), optimizer, weighted=True)
-    best = registry.create("optimizer", {"name": "cutting_plane" if member == SVM else "lbfgs", "C": 0.5, "epochs": 300})
+    best = registry.create(
+        "optimizer",
+        {"name": "cutting_plane" if member == SVM else "lbfgs", "C": 0.5, "epochs": 300},
+    )
     optimum = total(copies, trained(best, copies))
     assert total(copies, trained(optimizer, weighted)) <= (1 + within) * optimum
 
@@ -87,10 +107,13 @@ def trained(optimizer, problem):
 
 
 @pytest.mark.parametrize(
-    ("name", "member", "largest"), [("perceptron", (inf, 0.0), inf), ("dca", CRF, 0.5), ("dca", SVM, 0.5), ("mira", SVM, 0.5)]
+    ("name", "member", "largest"),
+    [("perceptron", (inf, 0.0), inf), ("dca", CRF, 0.5), ("dca", SVM, 0.5), ("mira", SVM, 0.5)],
 )
 def test_steps_are_those_of_the_weighed_loss(name, member, largest):
-    """A step solves the linearised problem of w L: theta -= min(C, w L / ||w g||^2) w g; the perceptron's is w g."""
+    """A step solves the linearised problem of w L: theta -= min(C, w L / ||w g||^2) w g; the
+    perceptron's is w g.
+    """
     weighted, _ = problems(member)
     theta, C = np.zeros(weighted.dimension), {} if name == "perceptron" else {"C": largest}
     optimizer = registry.create("optimizer", {"name": name, "epochs": 1, "average": False, **C})
@@ -107,26 +130,43 @@ def test_others_refuse_them(name):
     member = REFUSING[name]
     optimizer = registry.create("optimizer", {"name": name})
     compatibility.check(LinearChain(), Exact(), LossFamily(*member), optimizer)
-    message = f"optimizer={name} takes all instances to count the same, and these have weights. Leave the weights out; or take"
+    message = (
+        f"optimizer={name} takes all instances to count the same, and these have weights. Leave "
+        "the weights out; or take"
+    )
     with pytest.raises(CompatibilityError, match=message):
         compatibility.check(LinearChain(), Exact(), LossFamily(*member), optimizer, weighted=True)
 
 
 def test_every_optimizer_is_among_them():
-    assert {*OPTIMA, *REFUSING, "perceptron", "dca", "mira", "dlpw"} == set(registry.installed("optimizer")) - {"arow", "adamw"}
+    assert {*OPTIMA, *REFUSING, "perceptron", "dca", "mira", "dlpw"} == set(
+        registry.installed("optimizer")
+    ) - {"arow", "adamw"}
 
 
 def test_a_fingerprint_tells_weights_apart():
     weighted, _ = problems(CRF)
-    plain = make_problem(replace(weighted.examples.encoded, instance_weights=None), LinearChain(), LossFamily(*CRF), Exact(), 0.5)
+    plain = make_problem(
+        replace(weighted.examples.encoded, instance_weights=None),
+        LinearChain(),
+        LossFamily(*CRF),
+        Exact(),
+        0.5,
+    )
     assert weighted.fingerprint.digest != plain.fingerprint.digest
-    assert weighted.shard_data.divided([(0, 2), (2, 6)])[1].encoded.instance_weights.tolist() == TIMES[2:]
+    assert (
+        weighted.shard_data.divided([(0, 2), (2, 6)])[1].encoded.instance_weights.tolist()
+        == TIMES[2:]
+    )
 
 
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, 2], r"The weights have the shape \(2,\) for 3 instances. Give one for every instance."),
+        (
+            [1, 2],
+            r"The weights have the shape \(2,\) for 3 instances. Give one for every instance.",
+        ),
         ([1, -1, 1], "must be finite numbers from zero on, and not all zero."),
         ([0, 0, 0], "must be finite numbers from zero on, and not all zero."),
         (["a", 1, 1], "The weights of instances are no numbers."),

@@ -86,10 +86,14 @@ def test_reports_what_the_problem_says(loss):
         theta = method.weights(state)
         assert report.loss == pytest.approx(problem.losses(theta), rel=1e-12)
         assert report.primal == pytest.approx(problem.objective(theta), rel=1e-12)
-        np.testing.assert_allclose(problem.scorer.expand(state["gradient"]), gradient_of(problem, theta), atol=1e-12)
+        np.testing.assert_allclose(
+            problem.scorer.expand(state["gradient"]), gradient_of(problem, theta), atol=1e-12
+        )
         assert report.negative_losses == 0
         if loss.convex:
-            assert report.dual == pytest.approx(problem.certificate(theta).dual, rel=1e-9, abs=1e-12)
+            assert report.dual == pytest.approx(
+                problem.certificate(theta).dual, rel=1e-9, abs=1e-12
+            )
         else:
             assert report.dual is None
 
@@ -98,9 +102,12 @@ def test_reports_what_the_problem_says(loss):
 def test_agrees_with_the_lbfgs_of_scipy(loss):
     problem = problem_of(loss, 2.0, support="all", order=2)
     answer = minimize(
-        lambda theta: (problem.objective(theta), gradient_of(problem, theta)), np.zeros(problem.dimension), jac=True,
-        method="L-BFGS-B", options={"ftol": 1e-12, "gtol": 1e-8, "maxiter": 1000},
-    )  # fmt: skip
+        lambda theta: (problem.objective(theta), gradient_of(problem, theta)),
+        np.zeros(problem.dimension),
+        jac=True,
+        method="L-BFGS-B",
+        options={"ftol": 1e-12, "gtol": 1e-8, "maxiter": 1000},
+    )
     assert trained(problem, 300)[1][-1].primal == pytest.approx(answer.fun, rel=1e-6)
 
 
@@ -113,18 +120,25 @@ def test_every_iteration_goes_down_and_keeps_the_wolfe_conditions(loss):
     for k in range(8):
         state, report = method.step(problem, state)
         after = method.weights(state)
-        step, slopes = after - before, [gradient_of(problem, w) @ (after - before) for w in (before, after)]
+        step, slopes = (
+            after - before,
+            [gradient_of(problem, w) @ (after - before) for w in (before, after)],
+        )
         assert slopes[0] < 0
         assert report.primal <= value + 1e-4 * slopes[0]
         assert abs(slopes[1]) <= 0.9 * abs(slopes[0])
         if k == 0:
             down = -gradient_of(problem, before)
-            np.testing.assert_allclose(step / np.linalg.norm(step), down / np.linalg.norm(down), atol=1e-9)
+            np.testing.assert_allclose(
+                step / np.linalg.norm(step), down / np.linalg.norm(down), atol=1e-9
+            )
         before, value = after.copy(), report.primal
 
 
 def bfgs_matrix(steps, changes):
-    """Inverse Hessian by the BFGS formula, oldest pair first (Nocedal and Wright, 7.16), from s^T y / y^T y of the newest."""
+    """Inverse Hessian by the BFGS formula, oldest pair first (Nocedal and Wright, 7.16), from s^T y
+    / y^T y of the newest.
+    """
     identity = np.eye(len(steps[0]))
     H = identity * (steps[-1] @ changes[-1]) / (changes[-1] @ changes[-1])
     for s, y in zip(steps, changes, strict=True):
@@ -139,7 +153,10 @@ def test_directions_are_those_of_the_bfgs_formula(memory):
     problem = problem_of(C=10.0)
     method, rows = LBFGS(problem.C, memory=memory), problem.scorer
     state = method.init(problem, np.zeros(problem.dimension))
-    theta, gradients = [np.zeros(rows.count)], [rows.compress(gradient_of(problem, np.zeros(problem.dimension)))]
+    theta, gradients = (
+        [np.zeros(rows.count)],
+        [rows.compress(gradient_of(problem, np.zeros(problem.dimension)))],
+    )
     for _ in range(8):
         state, _ = method.step(problem, state)
         theta.append(rows.compress(state["theta"]))
@@ -177,7 +194,9 @@ def test_same_bits_on_two_threads(loss, support):
 
 @smooth
 def test_plain_python_kernels_give_the_same_iterates(loss):
-    (compiled, one), (listed, other) = (trained(problem_of(loss, inference=i), 6) for i in (Exact(), Enumeration()))
+    (compiled, one), (listed, other) = (
+        trained(problem_of(loss, inference=i), 6) for i in (Exact(), Enumeration())
+    )
     np.testing.assert_allclose(compiled["theta"], listed["theta"], atol=1e-7)
     np.testing.assert_allclose([r.primal for r in one], [r.primal for r in other], atol=1e-9)
 
@@ -194,7 +213,9 @@ def test_resumes_with_the_same_bits(memory, cut):
         rest.append(report)
     for name, array in whole.items():
         np.testing.assert_array_equal(state[name], array)
-    assert [(r.loss, r.primal, r.dual) for r in rest] == [(r.loss, r.primal, r.dual) for r in reports[cut:]]
+    assert [(r.loss, r.primal, r.dual) for r in rest] == [
+        (r.loss, r.primal, r.dual) for r in reports[cut:]
+    ]
     assert all(len(report.evaluations) >= 1 for report in rest)
 
 
@@ -207,7 +228,9 @@ def test_resumes_from_a_checkpoint_with_the_same_bits(tmp_path, support):
     def trainer(folder, *observers):
         problem = problem_of(support=support)
         (tmp_path / folder).mkdir(exist_ok=True)
-        return Trainer(problem, LBFGS(2.0, epochs=8, memory=3), tmp_path / folder, observers=observers)
+        return Trainer(
+            problem, LBFGS(2.0, epochs=8, memory=3), tmp_path / folder, observers=observers
+        )
 
     whole = trainer("whole")
     whole.start(np.zeros(whole.problem.dimension))
@@ -229,7 +252,9 @@ def test_resumes_from_a_checkpoint_with_the_same_bits(tmp_path, support):
 
 def test_stops_by_its_certified_gap(tmp_path):
     problem = problem_of()
-    trainer = Trainer(problem, LBFGS(2.0, epochs=200, tolerance=1e-3, gradient_tolerance=0.0), tmp_path)
+    trainer = Trainer(
+        problem, LBFGS(2.0, epochs=200, tolerance=1e-3, gradient_tolerance=0.0), tmp_path
+    )
     trainer.start(np.zeros(problem.dimension))
     weights = trainer.run()
     assert trainer.progress.stopped.startswith("the certified gap is")
@@ -262,7 +287,9 @@ def test_first_step_starts_at_length_one_and_evaluates_twice():
 
 
 def test_wrong_pairs_are_forgotten():
-    """A curvature of the wrong sign makes an ascent direction: the step goes down the gradient, and drops the other pairs."""
+    """A curvature of the wrong sign makes an ascent direction: the step goes down the gradient, and
+    drops the other pairs.
+    """
     problem = problem_of()
     state, _ = trained(problem, 4)
     state["curvature"][:, 0] *= -1
@@ -301,7 +328,9 @@ def test_one_optimizer_serves_two_problems():
     problems = [problem_of(), problem_of(lengths=(2, 3, 1), attributes=4)]
     states = [method.init(problem, np.zeros(problem.dimension)) for problem in problems]
     for _ in range(4):
-        states = [method.step(problem, state)[0] for problem, state in zip(problems, states, strict=True)]
+        states = [
+            method.step(problem, state)[0] for problem, state in zip(problems, states, strict=True)
+        ]
     for problem, state in zip(problems, states, strict=True):
         np.testing.assert_array_equal(state["theta"], trained(problem, 4)[0]["theta"])
 
@@ -327,7 +356,10 @@ def test_requires_a_bound_on_the_marginals():
         ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0 and finite"),
         ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
         ({"tolerance": -0.1}, r"optimizer\.tolerance=-0\.1 must be at least 0 and finite"),
-        ({"gradient_tolerance": -0.1}, r"optimizer\.gradient_tolerance=-0\.1 must be at least 0 and finite"),
+        (
+            {"gradient_tolerance": -0.1},
+            r"optimizer\.gradient_tolerance=-0\.1 must be at least 0 and finite",
+        ),
         ({"memory": 0}, r"optimizer\.memory=0 must be at least 1"),
     ],
 )
@@ -336,15 +368,22 @@ def test_refuses(arguments, message):
         LBFGS(**arguments)
 
 
-@pytest.mark.parametrize("loss", [LossFamily(inf, 1.0), LossDifference(inf, 1.0)], ids=lambda loss: loss.member)
+@pytest.mark.parametrize(
+    "loss", [LossFamily(inf, 1.0), LossDifference(inf, 1.0)], ids=lambda loss: loss.member
+)
 def test_refuses_losses_that_maximise(loss):
-    with pytest.raises(CompatibilityError, match=r"optimizer=lbfgs needs a differentiable loss, loss\.beta < inf"):
+    with pytest.raises(
+        CompatibilityError, match=r"optimizer=lbfgs needs a differentiable loss, loss\.beta < inf"
+    ):
         check(LBFGS(), loss)
 
 
 def test_refuses_a_gap_where_there_is_none():
     check(LBFGS(), RISK)
     check(LBFGS(tolerance=0.1), LossFamily())
-    message = r"optimizer\.tolerance needs a convex loss, which risk \(beta=1, gamma=1\) is not: others have no certified gap"
+    message = (
+        r"optimizer\.tolerance needs a convex loss, which risk \(beta=1, gamma=1\) is not: "
+        r"others have no certified gap"
+    )
     with pytest.raises(CompatibilityError, match=message):
         check(LBFGS(tolerance=0.1), RISK)

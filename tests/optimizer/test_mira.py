@@ -19,18 +19,35 @@ from structopt.reference.mira_program import k_best_step
 from structopt.reference.proximal_step import proximal_step
 from structopt.testing.inference import best_listed
 from structopt.testing.optimizer import OptimizerSuite
-from structopt.testing.problems import gold_and_cost, instance_scores, make_problem, outputs, random_encoded, random_weights
+from structopt.testing.problems import (
+    gold_and_cost,
+    instance_scores,
+    make_problem,
+    outputs,
+    random_encoded,
+    random_weights,
+)
 from tests.optimizer.composed import abilities, check
 from tests.optimizer.listings import listed_instance
 
 variants = pytest.mark.parametrize("variant", ["max_loss", "prediction"])
-CORPORA = [{}, {"order": 2}, {"anchored": True, "values": True}, {"constrained": True, "partial": True}, {"support": "all"}]
+CORPORA = [
+    {},
+    {"order": 2},
+    {"anchored": True, "values": True},
+    {"constrained": True, "partial": True},
+    {"support": "all"},
+]
 
 
-def problem_of(C=0.5, seed=0, order=1, inference=None, variant="max_loss", support="seen", gamma=1.0, **options):
+def problem_of(
+    C=0.5, seed=0, order=1, inference=None, variant="max_loss", support="seen", gamma=1.0, **options
+):
     encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | options))
     loss = LossFamily(inf, gamma)
-    return make_problem(encoded, LinearChain(order), loss, inference or Exact(), C, seed, support, variant)
+    return make_problem(
+        encoded, LinearChain(order), loss, inference or Exact(), C, seed, support, variant
+    )
 
 
 def trained(problem, method, count, weights):
@@ -43,7 +60,10 @@ def trained(problem, method, count, weights):
 
 def best_rows(problem, i, theta, k, gamma):
     """Rows and costs of the k best outputs; which of those that tie is left to the inference."""
-    listed, (gold, cost) = outputs(problem, i), gold_and_cost(problem, i, np.diff(problem.structure.parts)[i])
+    listed, (gold, cost) = (
+        outputs(problem, i),
+        gold_and_cost(problem, i, np.diff(problem.structure.parts)[i]),
+    )
     margins = (listed.vertices - listed.gold) @ (listed.features @ theta) + gamma * listed.costs
     s = instance_scores(problem, theta, i) + gamma * cost
     values, vertices = best_listed(problem.kernels.k_best, problem.structure, i, s, k)
@@ -52,9 +72,11 @@ def best_rows(problem, i, theta, k, gamma):
 
 
 def visits(problem, k, variant, count, theta):
-    """Weights before each visit, after the last, and the losses: single visits, each compared with the program's solution.
+    """Weights before each visit, after the last, and the losses: single visits, each compared with
+    the program's solution.
 
-    Each begins where the last one ended, to the bit, since steps make ties, and rounding decides which output is listed.
+    Each begins where the last one ended, to the bit, since steps make ties, and rounding decides
+    which output is listed.
     """
     gamma, theta, visited, losses = problem.loss.gamma, theta.copy(), [], 0.0
     bundle = empty_bundle(k, problem.examples.most_parts, problem.dimension)
@@ -66,7 +88,9 @@ def visits(problem, k, variant, count, theta):
         problem.run(k_best_pass, np.array([i]), theta, *rest)
         losses += totals[0]
         assert totals[0] == pytest.approx(rows[0] @ visited[-1] + gamma * costs[0], abs=1e-9)
-        np.testing.assert_allclose(theta, k_best_step(visited[-1], rows, gamma * costs, problem.C), atol=1e-6)
+        np.testing.assert_allclose(
+            theta, k_best_step(visited[-1], rows, gamma * costs, problem.C), atol=1e-6
+        )
     return visited, theta, losses
 
 
@@ -99,7 +123,9 @@ def test_every_step_solves_its_program(variant, k, options):
     averaged, met = trained(problem, Mira(0.3, variant=variant, k_best=k), 2, start)
     np.testing.assert_allclose(averaged, np.mean(visited, axis=0), atol=1e-9)
     assert met == pytest.approx(losses)
-    np.testing.assert_array_equal(trained(problem, Mira(0.3, variant=variant, k_best=k, average=False), 2, start)[0], last)
+    np.testing.assert_array_equal(
+        trained(problem, Mira(0.3, variant=variant, k_best=k, average=False), 2, start)[0], last
+    )
 
 
 @pytest.mark.parametrize("C", [0.02, 0.5, 20.0])
@@ -108,7 +134,9 @@ def test_a_list_of_all_outputs_gives_the_proximal_step_of_the_loss(C):
     theta = start = random_weights(problem, 3, 0.5)
     for i in problem.order(0):
         theta = proximal_step(theta, listed_instance(problem, i), C, inf, 1.0)
-    np.testing.assert_allclose(trained(problem, Mira(C, k_best=27, average=False), 1, start)[0], theta, atol=1e-6)
+    np.testing.assert_allclose(
+        trained(problem, Mira(C, k_best=27, average=False), 1, start)[0], theta, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("average", [False, True])
@@ -130,9 +158,14 @@ def test_the_second_best_matters(variant):
 
 @variants
 def test_plain_python_kernels_give_the_same_weights(variant):
-    compiled, listed = (problem_of(inference=inference, variant=variant) for inference in (Exact(), Enumeration()))
+    compiled, listed = (
+        problem_of(inference=inference, variant=variant) for inference in (Exact(), Enumeration())
+    )
     start = random_weights(compiled, 1, 0.3)
-    results = [trained(problem, Mira(0.5, variant=variant, k_best=3), 2, start) for problem in (compiled, listed)]
+    results = [
+        trained(problem, Mira(0.5, variant=variant, k_best=3), 2, start)
+        for problem in (compiled, listed)
+    ]
     np.testing.assert_allclose(results[0][0], results[1][0], atol=1e-9)
     assert results[0][1] == pytest.approx(results[1][1])
 
@@ -140,7 +173,9 @@ def test_plain_python_kernels_give_the_same_weights(variant):
 def test_without_losses_nothing_moves():
     """After enough passes over separable data every margin is as large as its cost."""
     problem = problem_of(10.0, lengths=(2, 3), attributes=40)
-    weights = trained(problem, Mira(10.0, k_best=3, average=False), 50, np.zeros(problem.dimension))[0]
+    weights = trained(
+        problem, Mira(10.0, k_best=3, average=False), 50, np.zeros(problem.dimension)
+    )[0]
     assert problem.losses(weights) <= 1e-9
     again, loss = trained(problem, Mira(10.0, k_best=3, average=False), 1, weights)
     np.testing.assert_allclose(again, weights, atol=1e-9)

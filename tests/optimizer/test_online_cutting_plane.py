@@ -1,4 +1,6 @@
-"""Online cutting planes: the contract, every visit against its quadratic program, the optimum, full caches."""
+"""Online cutting planes: the contract, every visit against its quadratic program, the optimum, full
+caches.
+"""
 
 from math import inf
 
@@ -14,7 +16,16 @@ from structopt.reference.mira_program import k_best_step
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import outputs, random_weights
 from tests.optimizer.composed import check
-from tests.optimizer.cutting import SHAPES, cache_bytes, certified, dual_by_hand, optimum, problem_of, run, trained_in_two_runs
+from tests.optimizer.cutting import (
+    SHAPES,
+    cache_bytes,
+    certified,
+    dual_by_hand,
+    optimum,
+    problem_of,
+    run,
+    trained_in_two_runs,
+)
 
 
 @pytest.mark.parametrize("average", [False, True])
@@ -41,7 +52,9 @@ def test_reaches_the_optimum_with_proof(C, shape):
 
 
 def visits_by_hand(problem, passes, guide=None):
-    """Iterates before each visit and after the last: each visit solves its instance's program over the planes kept."""
+    """Iterates before each visit and after the last: each visit solves its instance's program over
+    the planes kept.
+    """
     m = problem.m
     known = [outputs(problem, i) for i in range(m)]
     theta, visited, total = np.zeros(problem.dimension), [], 0.0
@@ -50,7 +63,10 @@ def visits_by_hand(problem, passes, guide=None):
         for i in problem.order(epoch):
             visited.append(theta.copy())
             one = known[i]
-            differences, costs = (one.vertices - one.gold) @ one.features, problem.loss.gamma * one.costs
+            differences, costs = (
+                (one.vertices - one.gold) @ one.features,
+                problem.loss.gamma * one.costs,
+            )
             at = guide if guide is not None and epoch == 0 else theta
             answer = int((differences @ at + costs).argmax())
             total += float((differences @ at + costs)[answer])
@@ -67,7 +83,9 @@ def visits_by_hand(problem, passes, guide=None):
 @pytest.mark.parametrize("C", [0.02, 0.5, 10.0])
 @pytest.mark.parametrize("shape", range(len(SHAPES)))
 def test_every_visit_solves_its_program(C, shape):
-    """With many steps a visit ends at the program's solution, even where the other computation keeps other idle planes."""
+    """With many steps a visit ends at the program's solution, even where the other computation
+    keeps other idle planes.
+    """
     problem = problem_of(C, **SHAPES[shape])
     visited, last, total = visits_by_hand(problem, 3)
     state, reports = run(OnlineCuttingPlane(C, steps=10_000), problem, 3)
@@ -90,7 +108,10 @@ def test_first_pass_from_given_weights_asks_there():
 def test_a_good_start_raises_the_dual_sooner():
     best = optimum(0.5)
     certified(OnlineCuttingPlane(0.5), problem_of(0.5), 10, best, best.weights)
-    duals = [run(OnlineCuttingPlane(0.5), problem_of(0.5), 1, start)[1][0].dual for start in (None, best.weights)]
+    duals = [
+        run(OnlineCuttingPlane(0.5), problem_of(0.5), 1, start)[1][0].dual
+        for start in (None, best.weights)
+    ]
     assert duals[1] > duals[0]
 
 
@@ -117,7 +138,9 @@ def test_keeps_active_planes_only():
 
 
 def test_mass_moves_between_planes_when_the_cap_is_full():
-    """One instance, its cap used up after the first step: ascent in single coordinates would get stuck there."""
+    """One instance, its cap used up after the first step: ascent in single coordinates would get
+    stuck there.
+    """
     problem = problem_of(0.02, lengths=(4,), seed=1)
     method = OnlineCuttingPlane(0.02, steps=1)
     state, _ = run(method, problem, 1)
@@ -155,9 +178,13 @@ def test_plain_python_kernels_give_the_same_weights(guided):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("C", "cache_mb", "gap"), [(0.5, 0.004, 1e-4), (0.5, 0.0025, 1e-3), (10.0, 0.0035, 1e-3)])
+@pytest.mark.parametrize(
+    ("C", "cache_mb", "gap"), [(0.5, 0.004, 1e-4), (0.5, 0.0025, 1e-3), (10.0, 0.0035, 1e-3)]
+)
 def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
-    """0.0045 is what all planes need, 0.002 what one plane an instance needs: the rate is then that of Frank-Wolfe."""
+    """0.0045 is what all planes need, 0.002 what one plane an instance needs: the rate is then that
+    of Frank-Wolfe.
+    """
     problem, best = problem_of(C), optimum(C)
     method = OnlineCuttingPlane(C, cache_mb=cache_mb)
     state = method.init(problem, np.zeros(problem.dimension))
@@ -168,7 +195,9 @@ def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
         assert cache_bytes(cache) <= method.limit
         assert dual - 1e-12 <= report.dual <= best.value * (1 + 1e-7)
         dual = report.dual
-        fractional = fractional or any((p.residual % 1.0 != 0).any() for i in range(problem.m) for p in cache.rows(i))
+        fractional = fractional or any(
+            (p.residual % 1.0 != 0).any() for i in range(problem.m) for p in cache.rows(i)
+        )
         if problem.objective(state["theta"]) - dual <= gap * best.value:
             break
     assert fractional
@@ -181,7 +210,9 @@ def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
 @pytest.mark.parametrize("cache_mb", [0.0025, 1])
 def test_resumes_from_a_checkpoint_with_a_full_cache(cache_mb, tmp_path):
     whole, halves = trained_in_two_runs(
-        lambda epochs: OnlineCuttingPlane(10.0, epochs, average=True, cache_mb=cache_mb), problem_of(10.0), tmp_path
+        lambda epochs: OnlineCuttingPlane(10.0, epochs, average=True, cache_mb=cache_mb),
+        problem_of(10.0),
+        tmp_path,
     )
     np.testing.assert_array_equal(whole, halves)
 
@@ -203,7 +234,10 @@ def test_refuses(arguments, message):
 
 def test_refuses_a_cache_without_room():
     problem = problem_of()
-    with pytest.raises(ConfigError, match=r"optimizer\.cache_mb=0\.0001 is too small: the planes of all instances need"):
+    with pytest.raises(
+        ConfigError,
+        match=r"optimizer\.cache_mb=0\.0001 is too small: the planes of all instances need",
+    ):
         OnlineCuttingPlane(cache_mb=1e-4).init(problem, np.zeros(problem.dimension))
 
 

@@ -1,4 +1,6 @@
-"""L-BFGS with an l1 norm: the contract, cvxpy's optimum and its bounds, zeros, and each step within its orthant."""
+"""L-BFGS with an l1 norm: the contract, cvxpy's optimum and its bounds, zeros, and each step within
+its orthant.
+"""
 
 import numpy as np
 import pytest
@@ -18,18 +20,25 @@ from tests.optimizer.listings import minimum_of
 
 CRF, MARGIN, RISK = LossFamily(1.0, 0.0), LossFamily(3.0, 2.5), LossDifference(1.0, 1.0)
 OPTIONS = [{"penalty": "l1"}, {"penalty": "elastic"}, {"penalty": "elastic", "c1": 0.4, "c2": 0.05}]
-options = pytest.mark.parametrize("chosen", OPTIONS, ids=lambda chosen: "-".join(map(str, chosen.values())))
+options = pytest.mark.parametrize(
+    "chosen", OPTIONS, ids=lambda chosen: "-".join(map(str, chosen.values()))
+)
 
 
 def problem_of(method, loss=CRF, inference=None, support="seen", seed=0, **corpus):
     encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | corpus))
     chain, penalty = LinearChain(), method.plan.penalty
-    return make_problem(encoded, chain, loss, inference or Exact(), method.C, seed, support, penalty=penalty)
+    return make_problem(
+        encoded, chain, loss, inference or Exact(), method.C, seed, support, penalty=penalty
+    )
 
 
 def trained(method, problem, count, weights=None):
     """State after some iterations, or where the method ends, and all reports."""
-    state, reports = method.init(problem, np.zeros(problem.dimension) if weights is None else weights), []
+    state, reports = (
+        method.init(problem, np.zeros(problem.dimension) if weights is None else weights),
+        [],
+    )
     while len(reports) < count and not (reports and reports[-1].finished):
         state, report = method.step(problem, state)
         reports.append(report)
@@ -66,7 +75,9 @@ def test_reaches_the_optimum_between_its_bounds(loss, chosen):
         assert reports[-1].finished
         assert reports[-1].primal == pytest.approx(best.value, rel=1e-6)
         assert reports[-1].primal - reports[-1].dual <= 1e-5 * reports[-1].primal
-        np.testing.assert_allclose(problem.losses(state["theta"]), problem.losses(best.weights), rtol=1e-2)
+        np.testing.assert_allclose(
+            problem.losses(state["theta"]), problem.losses(best.weights), rtol=1e-2
+        )
 
 
 @options
@@ -90,7 +101,9 @@ def test_every_iteration_goes_down_within_an_orthant(chosen):
     level = problem.regularization * problem.penalty.l1
     for _ in range(8):
         gradient = smooth_gradient(problem, before)
-        side = np.where(before != 0, np.sign(before), -np.sign(gradient) * (np.abs(gradient) > level))
+        side = np.where(
+            before != 0, np.sign(before), -np.sign(gradient) * (np.abs(gradient) > level)
+        )
         state, report = method.step(problem, state)
         after = method.weights(state)
         assert (after * side >= 0).all() and not after[side == 0].any()
@@ -104,7 +117,10 @@ def test_pairs_are_of_the_smooth_gradient_and_the_projected_step():
     method = LBFGS(3.0, penalty="elastic", memory=20)
     problem = problem_of(method)
     state, rows = method.init(problem, np.zeros(problem.dimension)), problem.scorer
-    theta, gradients = [np.zeros(rows.count)], [rows.compress(smooth_gradient(problem, np.zeros(problem.dimension)))]
+    theta, gradients = (
+        [np.zeros(rows.count)],
+        [rows.compress(smooth_gradient(problem, np.zeros(problem.dimension)))],
+    )
     for _ in range(8):
         state, _ = method.step(problem, state)
         theta.append(rows.compress(state["theta"]).copy())
@@ -132,7 +148,9 @@ def test_without_an_l1_norm_it_is_lbfgs():
     assert [(r.primal, r.dual) for r in left] == [(r.primal, r.dual) for r in right]
     halved = LBFGS(2.0, penalty="elastic", c1=0.0, c2=0.125, gradient_tolerance=1e-7)
     problem = problem_of(halved)
-    assert trained(halved, problem, 200)[1][-1].dual == pytest.approx(minimum_of(problem).value, rel=1e-5)
+    assert trained(halved, problem, 200)[1][-1].dual == pytest.approx(
+        minimum_of(problem).value, rel=1e-5
+    )
 
 
 def test_same_bits_on_two_threads():
@@ -149,7 +167,9 @@ def test_same_bits_on_two_threads():
 
 def test_plain_python_kernels_give_the_same_iterates():
     method = LBFGS(2.0, penalty="elastic")
-    (compiled, one), (listed, other) = (trained(method, problem_of(method, inference=i), 6) for i in (Exact(), Enumeration()))
+    (compiled, one), (listed, other) = (
+        trained(method, problem_of(method, inference=i), 6) for i in (Exact(), Enumeration())
+    )
     np.testing.assert_allclose(compiled["theta"], listed["theta"], atol=1e-7)
     np.testing.assert_allclose([r.primal for r in one], [r.primal for r in other], atol=1e-9)
 
@@ -193,13 +213,30 @@ def test_risk_goes_down_to_a_stationary_point():
     ("arguments", "message"),
     [
         ({"penalty": "l3"}, r"optimizer\.penalty=l3 is unknown\. There are: l2, l1, elastic\."),
-        ({"c1": 0.1}, r"optimizer\.c1=0\.1 is no number of optimizer\.penalty=l2\. Type optimizer\.penalty=l1 or elastic\."),
-        ({"c2": 0.1}, r"c2=0\.1 is no number of optimizer\.penalty=l2\. Type .*=elastic, or optimizer\.C=5 in place of c2\."),
-        ({"penalty": "l1", "c2": 0.1}, r"c2=0\.1 is no number of optimizer\.penalty=l1\. Type optimizer\.penalty=elastic\."),
+        (
+            {"c1": 0.1},
+            r"optimizer\.c1=0\.1 is no number of optimizer\.penalty=l2\. Type "
+            r"optimizer\.penalty=l1 or elastic\.",
+        ),
+        (
+            {"c2": 0.1},
+            r"c2=0\.1 is no number of optimizer\.penalty=l2\. Type .*=elastic, or optimizer\.C=5 "
+            r"in place of c2\.",
+        ),
+        (
+            {"penalty": "l1", "c2": 0.1},
+            r"c2=0\.1 is no number of optimizer\.penalty=l1\. Type optimizer\.penalty=elastic\.",
+        ),
         ({"penalty": "l1", "c1": -1.0}, r"optimizer\.c1=-1\.0 must be at least 0 and finite"),
         ({"penalty": "elastic", "c2": -1.0}, r"optimizer\.c2=-1\.0 must be at least 0 and finite"),
-        ({"penalty": "elastic", "c1": 0.0, "c2": 0.0}, r"optimizer\.c1=0 and optimizer\.c2=0 would leave the weights free"),
-        ({"penalty": "l1", "c1": 0.0}, r"optimizer\.c1=0 would leave the weights free to grow without end"),
+        (
+            {"penalty": "elastic", "c1": 0.0, "c2": 0.0},
+            r"optimizer\.c1=0 and optimizer\.c2=0 would leave the weights free",
+        ),
+        (
+            {"penalty": "l1", "c1": 0.0},
+            r"optimizer\.c1=0 would leave the weights free to grow without end",
+        ),
     ],
 )
 def test_refuses(arguments, message):

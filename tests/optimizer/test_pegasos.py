@@ -13,13 +13,26 @@ from structopt.optimizer.pegasos import Pegasos
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import loss_and_gradient, random_weights
 from tests.optimizer.composed import abilities, check
-from tests.optimizer.online import CRF, MEMBERS, RAMP, SHAPES, SVM, excess, optimum, problem_of, run, trained
+from tests.optimizer.online import (
+    CRF,
+    MEMBERS,
+    RAMP,
+    SHAPES,
+    SVM,
+    excess,
+    optimum,
+    problem_of,
+    run,
+    trained,
+)
 
 members = pytest.mark.parametrize("member", MEMBERS)
 
 
 def by_hand(problem, batch, passes, weights, delay):
-    """Weights before every step, the last ones, losses of every pass, and how many projections there were."""
+    """Weights before every step, the last ones, losses of every pass, and how many projections
+    there were.
+    """
     radius = np.sqrt(problem.objective(np.zeros(problem.dimension)) / problem.regularization)
     theta, before, losses, t, projections = weights.copy(), [], [], 0, 0
     for epoch in range(passes):
@@ -82,15 +95,22 @@ def test_falls_to_the_optimum(member, options):
 def test_delay_makes_the_first_step_a_third_of_that_of_polyak(member):
     problem = problem_of(member, 3.0)
     zero = np.zeros(problem.dimension)
-    square = np.mean([np.sum(loss_and_gradient(problem, zero, i)[1] ** 2) for i in range(problem.m)])
+    square = np.mean(
+        [np.sum(loss_and_gradient(problem, zero, i)[1] ** 2) for i in range(problem.m)]
+    )
     state = Pegasos(3.0, delay="auto").init(problem, random_weights(problem))
-    assert 1 / (problem.regularization * state["delay"]) == pytest.approx(problem.objective(zero) / (3 * square), rel=1e-12)
+    assert 1 / (problem.regularization * state["delay"]) == pytest.approx(
+        problem.objective(zero) / (3 * square), rel=1e-12
+    )
     assert Pegasos(3.0).init(problem, zero)["delay"] == 0.0
 
 
 @members
 def test_delay_spares_the_long_first_steps_of_a_large_C(member):
-    excesses = {delay: excess(Pegasos(30.0, average=True, delay=delay), member, 30.0, (1,)) for delay in (0.0, "auto")}
+    excesses = {
+        delay: excess(Pegasos(30.0, average=True, delay=delay), member, 30.0, (1,))
+        for delay in (0.0, "auto")
+    }
     assert excesses["auto"][0] < 0.5 * excesses[0.0][0]
 
 
@@ -118,7 +138,9 @@ def test_state_keeps_to_the_support(member):
 @members
 def test_plain_python_kernels_give_the_same_weights(member):
     method, slow = Pegasos(average=True, batch_size=4), problem_of(member, inference=Enumeration())
-    np.testing.assert_allclose(trained(method, problem_of(member), 2), trained(method, slow, 2), atol=1e-10)
+    np.testing.assert_allclose(
+        trained(method, problem_of(member), 2), trained(method, slow, 2), atol=1e-10
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +149,10 @@ def test_plain_python_kernels_give_the_same_weights(member):
         ({"C": inf}, r"optimizer\.C=inf must be greater than 0 and finite"),
         ({"delay": -1.0}, r"optimizer\.delay=-1.0 must be at least 0"),
         ({"batch_size": 0}, r"optimizer\.batch_size=0 must be at least 1"),
-        ({"tolerance": 0.1}, r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true"),
+        (
+            {"tolerance": 0.1},
+            r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true",
+        ),
     ],
 )
 def test_refuses(arguments, message):
@@ -136,12 +161,15 @@ def test_refuses(arguments, message):
 
 
 def test_refuses_losses():
-    with pytest.raises(CompatibilityError, match=r"optimizer=pegasos needs a convex loss, which ramp .* is not"):
+    with pytest.raises(
+        CompatibilityError, match=r"optimizer=pegasos needs a convex loss, which ramp .* is not"
+    ):
         check(Pegasos(), RAMP)
     with pytest.raises(CompatibilityError) as caught:
         check(Pegasos(), LossFamily(inf, 0.0))
     assert str(caught.value) == (
-        "optimizer=pegasos needs a loss at zero weights, the size of its ball, and perceptron (beta=inf, gamma=0) has "
+        "optimizer=pegasos needs a loss at zero weights, the size of its ball, and perceptron "
+        "(beta=inf, gamma=0) has "
         "none: P(0) = 0. Type loss.gamma=1."
     )
     for member in (CRF, SVM, (2.0, 0.0)):

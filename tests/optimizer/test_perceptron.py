@@ -12,13 +12,21 @@ from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
 from structopt.optimizer.perceptron import AveragedPerceptron
 from structopt.testing.optimizer import OptimizerSuite, passes
-from structopt.testing.problems import loss_and_gradient, make_problem, outputs, random_encoded, random_weights
+from structopt.testing.problems import (
+    loss_and_gradient,
+    make_problem,
+    outputs,
+    random_encoded,
+    random_weights,
+)
 from tests.optimizer.composed import check
 
 
 def problem_of(seed=0, order=1, inference=None, support="seen", C=0.5, **options):
     encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | options))
-    return make_problem(encoded, LinearChain(order), LossFamily(inf, 0.0), inference or Exact(), C, seed, support)
+    return make_problem(
+        encoded, LinearChain(order), LossFamily(inf, 0.0), inference or Exact(), C, seed, support
+    )
 
 
 def iterates(problem, count, theta):
@@ -34,7 +42,10 @@ def iterates(problem, count, theta):
 
 def trained(problem, count, weights=None, **options):
     method = AveragedPerceptron(problem.C, **options)
-    state, reports = method.init(problem, np.zeros(problem.dimension) if weights is None else weights), []
+    state, reports = (
+        method.init(problem, np.zeros(problem.dimension) if weights is None else weights),
+        [],
+    )
     for _ in range(count):
         state, report = method.step(problem, state)
         reports.append(report)
@@ -62,7 +73,9 @@ class TestAveragedPerceptron(OptimizerSuite):
         return lambda seed: problem_of(seed, C=0.1)
 
     def test_objective_decreases(self, optimizer, problem):
-        """Zero weights have no loss: instead, the loss during passes falls, and the number of mistakes."""
+        """Zero weights have no loss: instead, the loss during passes falls, and the number of
+        mistakes.
+        """
         method, small = optimizer(), problem(seed=0)
         initial = random_weights(small, 1)
         state = passes(method, small, method.init(small, initial), 50)
@@ -70,7 +83,9 @@ class TestAveragedPerceptron(OptimizerSuite):
         assert wrong(small, method.weights(state)) < wrong(small, initial)
 
 
-@pytest.mark.parametrize("options", [{}, {"order": 2}, {"anchored": True, "values": True}, {"constrained": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"order": 2}, {"anchored": True, "values": True}, {"constrained": True}]
+)
 def test_average_is_the_mean_of_the_iterates_before_each_update(options):
     problem = problem_of(**options)
     visited, last, losses = iterates(problem, 3, np.zeros(problem.dimension))
@@ -81,7 +96,9 @@ def test_average_is_the_mean_of_the_iterates_before_each_update(options):
 
 
 def test_steps_by_hand():
-    """theta += phi(gold) - phi(best), with the best output found in a list, and without its cost."""
+    """theta += phi(gold) - phi(best), with the best output found in a list, and without its
+    cost.
+    """
     problem = problem_of(support="all")
     theta = start = random_weights(problem, 2, 0.5)
     mistakes = 0
@@ -122,7 +139,10 @@ def test_plain_python_kernels_give_the_same_weights(average):
 
 @pytest.mark.parametrize("loss", [LossFamily(1.0, 0.0), LossFamily(inf, 1.0), LossFamily(1.0, 1.0)])
 def test_refuses_temperature_and_cost(loss):
-    with pytest.raises(CompatibilityError, match=r"loss\.beta=inf and loss\.gamma=0 \(this is .*\)\. Type loss=perceptron"):
+    with pytest.raises(
+        CompatibilityError,
+        match=r"loss\.beta=inf and loss\.gamma=0 \(this is .*\)\. Type loss=perceptron",
+    ):
         check(AveragedPerceptron(), loss)
 
 

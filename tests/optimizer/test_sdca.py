@@ -1,4 +1,6 @@
-"""Stochastic dual coordinate ascent: the contract, its three variants step by step, and the certificate."""
+"""Stochastic dual coordinate ascent: the contract, its three variants step by step, and the
+certificate.
+"""
 
 from math import inf, isinf
 
@@ -33,22 +35,37 @@ from tests.optimizer.listings import minimum_of
 LENGTHS = (1, 2, 3, 4, 3, 2)
 CLOSED, HYPOGRAPH, MARGIN, PLANES = "closed", "hypograph", "margin", "planes"
 MEMBERS = {
-    CLOSED: [(1.0, 0.0), (3.0, 2.5), (0.5, 1.0)], HYPOGRAPH: [(1.0, 0.0), (3.0, 2.5)], MARGIN: [(inf, 1.0)], PLANES: [(inf, 2.0)]
-}  # fmt: skip
+    CLOSED: [(1.0, 0.0), (3.0, 2.5), (0.5, 1.0)],
+    HYPOGRAPH: [(1.0, 0.0), (3.0, 2.5)],
+    MARGIN: [(inf, 1.0)],
+    PLANES: [(inf, 2.0)],
+}
 CASES = [(variant, *member) for variant, members in MEMBERS.items() for member in members]
 cases = pytest.mark.parametrize(("variant", "beta", "gamma"), CASES)
 
 
-def problem_of(variant, beta=1.0, gamma=0.0, C=0.5, seed=0, order=1, inference=None, support="seen", **options):
+def problem_of(
+    variant, beta=1.0, gamma=0.0, C=0.5, seed=0, order=1, inference=None, support="seen", **options
+):
     encoded = random_encoded(4, **({"lengths": LENGTHS} | options))
     loss = LossFamily(beta, gamma)
     return make_problem(
-        encoded, LinearChain(order), loss, inference or Exact(), C, seed, support, positional=variant == CLOSED
+        encoded,
+        LinearChain(order),
+        loss,
+        inference or Exact(),
+        C,
+        seed,
+        support,
+        positional=variant == CLOSED,
     )
 
 
 def method_of(variant, C=0.5, **options):
-    entropy, planes = ("hypograph" if variant == HYPOGRAPH else "closed"), (10 if variant == PLANES else 0)
+    entropy, planes = (
+        ("hypograph" if variant == HYPOGRAPH else "closed"),
+        (10 if variant == PLANES else 0),
+    )
     return StochasticDualCoordinateAscent(C, **({"entropy": entropy, "planes": planes} | options))
 
 
@@ -72,7 +89,9 @@ def blocks(problem, state):
         yield i, z, *gold_and_cost(problem, i, len(z)), outputs(problem, i).features
 
 
-@pytest.mark.parametrize("options", [{}, {"average": True}, {"sampling": "gap"}], ids=["last", "average", "gap"])
+@pytest.mark.parametrize(
+    "options", [{}, {"average": True}, {"sampling": "gap"}], ids=["last", "average", "gap"]
+)
 @cases
 class TestStochasticDualCoordinateAscent(OptimizerSuite):
     many = 30
@@ -86,10 +105,15 @@ class TestStochasticDualCoordinateAscent(OptimizerSuite):
         return lambda seed: problem_of(variant, beta, gamma, 1.0, seed=seed)
 
     def test_starts_from_given_weights(self, optimizer, problem):
-        """It starts from zero weights, those of the gold outputs as dual point, and refuses others."""
+        """It starts from zero weights, those of the gold outputs as dual point, and refuses
+        others.
+        """
         small = problem(seed=0)
         assert not optimizer().weights(start(optimizer(), small)).any()
-        with pytest.raises(ConfigError, match=r"optimizer=sdca starts from a dual point.*lbfgs, sgd, adagrad or dca"):
+        with pytest.raises(
+            ConfigError,
+            match=r"optimizer=sdca starts from a dual point.*lbfgs, sgd, adagrad or dca",
+        ):
             optimizer().init(small, random_weights(small, 1))
 
 
@@ -115,7 +139,10 @@ def test_reaches_the_optimum_between_its_bounds(variant, beta, gamma, C, samplin
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"constrained": True}, {"partial": True}, {"anchored": True, "values": True}, {"order": 2}])
+@pytest.mark.parametrize(
+    "options",
+    [{"constrained": True}, {"partial": True}, {"anchored": True, "values": True}, {"order": 2}],
+)
 @cases
 def test_other_problems(variant, beta, gamma, options):
     """Scores of -inf, features on transitions, longer histories (which have no closed forms)."""
@@ -126,14 +153,19 @@ def test_other_problems(variant, beta, gamma, options):
     method = method_of(variant, 0.2)
     state, reports = trained(method, problem, 400)
     assert reports[-1].dual <= best * (1 + 1e-7)
-    assert problem.objective(method.weights(state)) - reports[-1].dual <= (2e-3 if variant == MARGIN else 1e-4) * best
+    assert (
+        problem.objective(method.weights(state)) - reports[-1].dual
+        <= (2e-3 if variant == MARGIN else 1e-4) * best
+    )
 
 
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("sampling", ["uniform", "gap"])
 @cases
 def test_dual_is_that_of_its_point(variant, beta, gamma, sampling, average):
-    """theta = C sum F (z - z_bar), and D and the gaps as their definitions say, at a point of the polytope."""
+    """theta = C sum F (z - z_bar), and D and the gaps as their definitions say, at a point of the
+    polytope.
+    """
     problem, C = problem_of(variant, beta, gamma, 0.5), 0.5
     method = method_of(variant, C, sampling=sampling, average=average)
     state, reports = trained(method, problem, 6)
@@ -150,7 +182,11 @@ def test_dual_is_that_of_its_point(variant, beta, gamma, sampling, average):
         assert np.linalg.norm(listed.vertices.T @ in_polytope(listed.vertices, z) - z) < 1e-6
     np.testing.assert_allclose(state["theta"], theta, atol=1e-9)
     dual = total / problem.m - problem.ridge(theta)
-    assert reports[-1].dual >= dual - 1e-12 if average else reports[-1].dual == pytest.approx(dual, abs=1e-12)
+    assert (
+        reports[-1].dual >= dual - 1e-12
+        if average
+        else reports[-1].dual == pytest.approx(dual, abs=1e-12)
+    )
     assert reports[-1].loss >= 0
 
 
@@ -169,16 +205,24 @@ def test_first_pass_of_the_hypograph_is_that_of_dca(beta, gamma, C):
     other, dca = problem_of(HYPOGRAPH, beta, gamma, C), DualCoordinateAscent(C, average=False)
     expected, report = dca.step(other, dca.init(other, np.zeros(other.dimension)))
     np.testing.assert_allclose(state["theta"], expected["theta"], atol=1e-9)
-    assert report.loss == pytest.approx(trained(method_of(HYPOGRAPH, C), problem, 1)[1][0].loss, abs=1e-9)
+    assert report.loss == pytest.approx(
+        trained(method_of(HYPOGRAPH, C), problem, 1)[1][0].loss, abs=1e-9
+    )
 
 
 def textbook(problem, gamma, C, passes):
-    """Algorithm 4 of Lacoste-Julien et al. (2013) with dense w_i, and the weighted average of section 5 of its appendix.
+    """Algorithm 4 of Lacoste-Julien et al. (2013) with dense w_i, and the weighted average of
+    section 5 of its appendix.
 
     Yields (w, average, l, average of l) after each pass, l = sum_i l_i / m in units of the cost.
     """
     m, lam = problem.m, problem.regularization
-    w, parts_w, parts_l, step = np.zeros(problem.dimension), np.zeros((m, problem.dimension)), np.zeros(m), 0
+    w, parts_w, parts_l, step = (
+        np.zeros(problem.dimension),
+        np.zeros((m, problem.dimension)),
+        np.zeros(m),
+        0,
+    )
     mean, mean_l = np.zeros(problem.dimension), 0.0
     for epoch in range(passes):
         for i in problem.order(epoch):
@@ -223,10 +267,14 @@ def test_average_weighs_every_iterate_by_its_number(variant, beta, gamma):
             iterates.append(state["theta"].copy())
             levels.append(state["instances"][1:].sum() / problem.m)
     weights = np.arange(1.0, len(iterates) + 1)
-    np.testing.assert_allclose(method.weights(whole), np.average(iterates, axis=0, weights=weights), atol=1e-10)
+    np.testing.assert_allclose(
+        method.weights(whole), np.average(iterates, axis=0, weights=weights), atol=1e-10
+    )
     np.testing.assert_allclose(whole["theta"], iterates[-1], atol=1e-12)
     averaged = np.average(levels, weights=weights) - problem.ridge(method.weights(whole))
-    assert reports[-1].dual == pytest.approx(max(averaged, levels[-1] - problem.ridge(iterates[-1])), abs=1e-12)
+    assert reports[-1].dual == pytest.approx(
+        max(averaged, levels[-1] - problem.ridge(iterates[-1])), abs=1e-12
+    )
 
 
 def one_visit(method, problem, state, i):
@@ -236,9 +284,19 @@ def one_visit(method, problem, state, i):
     if problem.calculus is not None:
         problem.run(sdca.sdca_pass, order, none, none, *point, method.C, state["visits"], totals)
     else:
-        kept = (state[f"kept_{name}"][0] for name in ("parts", "values", "counts", "masses", "rooms"))
+        kept = (
+            state[f"kept_{name}"][0] for name in ("parts", "values", "counts", "masses", "rooms")
+        )
         problem.run(
-            block_frank_wolfe.block_frank_wolfe_pass, order, none, none, *point, *kept, method.C, state["visits"], totals
+            block_frank_wolfe.block_frank_wolfe_pass,
+            order,
+            none,
+            none,
+            *point,
+            *kept,
+            method.C,
+            state["visits"],
+            totals,
         )
     state["visits"] += 1.0
     return totals
@@ -267,7 +325,9 @@ def test_every_visit_raises_the_dual_and_knows_its_gap(variant, beta, gamma):
 
 @pytest.mark.parametrize("C", [0.1, 3.0])
 def test_kept_vertices_make_up_the_dual_point(C):
-    """With slots for every output none is dropped: z_bar is the mixture of the kept vertices by their masses."""
+    """With slots for every output none is dropped: z_bar is the mixture of the kept vertices by
+    their masses.
+    """
     problem = problem_of(PLANES, inf, 1.0, C)
     method = method_of(PLANES, C, planes=90)
     state, _ = trained(method, problem, 20)
@@ -276,7 +336,11 @@ def test_kept_vertices_make_up_the_dual_point(C):
     assert (masses >= 0).all()
     np.testing.assert_allclose(masses.sum(axis=1), 1.0, atol=1e-12)
     for i, z, *_ in blocks(problem, state):
-        mixture, listed, room = np.zeros(len(z)), outputs(problem, i).vertices, (rooms[i + 1] - rooms[i]) // 90
+        mixture, listed, room = (
+            np.zeros(len(z)),
+            outputs(problem, i).vertices,
+            (rooms[i + 1] - rooms[i]) // 90,
+        )
         seen = set()
         for j in range(90):
             span = slice(rooms[i] + j * room, rooms[i] + j * room + counts[i, j])
@@ -305,26 +369,38 @@ def test_few_planes_are_enough_for_a_dual_point(planes):
 def test_planes_climb_faster():
     problem, C = problem_of(MARGIN, inf, 1.0, 0.5), 0.5
     best = minimum_of(problem).value
-    plain, kept = (trained(method_of(MARGIN, C, planes=K), problem, 60)[1][-1].dual for K in (0, 10))
+    plain, kept = (
+        trained(method_of(MARGIN, C, planes=K), problem, 60)[1][-1].dual for K in (0, 10)
+    )
     assert best - kept < 0.1 * (best - plain)
 
 
 @pytest.mark.parametrize("variant", [CLOSED, HYPOGRAPH])
 def test_temperature_can_be_traded_for_scale(variant):
-    """Footnote 10: (lambda, beta, gamma) and (lambda/a, beta/a, a gamma) have the solutions theta and a theta."""
+    """Footnote 10: (lambda, beta, gamma) and (lambda/a, beta/a, a gamma) have the solutions theta
+    and a theta.
+    """
     a, C = 2.5, 0.2
     one, two = problem_of(variant, 2.0, 0.6, C), problem_of(variant, 2.0 / a, 0.6 * a, C * a)
     theta, scaled = (trained(method_of(variant, p.C), p, 300)[0]["theta"] for p in (one, two))
     np.testing.assert_allclose(scaled, a * theta, atol=1e-4)
-    np.testing.assert_allclose(*(trained(method_of(variant, p.C), p, 1)[0]["theta"] * (a if p is one else 1) for p in (one, two)),
-                               atol=1e-9)  # fmt: skip
+    np.testing.assert_allclose(
+        *(
+            trained(method_of(variant, p.C), p, 1)[0]["theta"] * (a if p is one else 1)
+            for p in (one, two)
+        ),
+        atol=1e-9,
+    )
 
 
 @pytest.mark.parametrize("sampling", ["uniform", "gap"])
 @cases
 def test_plain_python_kernels_give_the_same_weights(variant, beta, gamma, sampling):
     method = method_of(variant, sampling=sampling, average=True)
-    compiled, listed = (problem_of(variant, beta, gamma, inference=inference) for inference in (Exact(), Enumeration()))
+    compiled, listed = (
+        problem_of(variant, beta, gamma, inference=inference)
+        for inference in (Exact(), Enumeration())
+    )
     (one, reports), (two, others) = (trained(method, problem, 3) for problem in (compiled, listed))
     np.testing.assert_allclose(method.weights(one), method.weights(two), atol=1e-9)
     assert reports[-1].dual == pytest.approx(others[-1].dual, abs=1e-10)
@@ -332,8 +408,12 @@ def test_plain_python_kernels_give_the_same_weights(variant, beta, gamma, sampli
 
 @cases
 def test_long_sentences(variant, beta, gamma):
-    """Hundreds of positions, scores of -inf, weights that grow large at this C: still a dual point, and D below P."""
-    problem = problem_of(variant, beta, gamma, 100.0, lengths=(150, 300, 1, 40), partial=True, attributes=40)
+    """Hundreds of positions, scores of -inf, weights that grow large at this C: still a dual point,
+    and D below P.
+    """
+    problem = problem_of(
+        variant, beta, gamma, 100.0, lengths=(150, 300, 1, 40), partial=True, attributes=40
+    )
     method, last = method_of(variant, 100.0), 0.0
     state = start(method, problem)
     for _ in range(30):
@@ -345,7 +425,9 @@ def test_long_sentences(variant, beta, gamma):
 
 
 def test_gaps_are_drawn_from():
-    """After the first pass instances with large gaps are visited more often, in an order that seed and pass determine."""
+    """After the first pass instances with large gaps are visited more often, in an order that seed
+    and pass determine.
+    """
     problem = problem_of(CLOSED, 1.0, 0.0, lengths=(1,) * 50 + (8,) * 4)
     method = method_of(CLOSED, 5.0, sampling="gap")
     state, _ = trained(method, problem, 1)
@@ -363,8 +445,13 @@ def test_gaps_are_drawn_from():
 
 @cases
 def test_a_checkpoint_holds_the_state(variant, beta, gamma, tmp_path):
-    """All arrays but the weights are two-dimensional, so that none is taken for weights where the numbers coincide."""
-    problem, method = problem_of(variant, beta, gamma), method_of(variant, average=True, sampling="gap")
+    """All arrays but the weights are two-dimensional, so that none is taken for weights where the
+    numbers coincide.
+    """
+    problem, method = (
+        problem_of(variant, beta, gamma),
+        method_of(variant, average=True, sampling="gap"),
+    )
     state, _ = trained(method, problem, 2)
     arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
     assert {name for name, value in arrays.items() if value.ndim == 1} == {"theta", "lag"}
@@ -379,7 +466,9 @@ def test_a_checkpoint_holds_the_state(variant, beta, gamma, tmp_path):
 
 
 def test_a_first_visit_of_everything_at_the_optimum_changes_nothing():
-    """At gamma = 0 and beta = inf zero weights are optimal, and the gold outputs their dual point."""
+    """At gamma = 0 and beta = inf zero weights are optimal, and the gold outputs their dual
+    point.
+    """
     problem = problem_of(MARGIN, inf, 0.0, labels=1)
     state, reports = trained(method_of(PLANES), problem, 2)
     assert not state["theta"].any()
@@ -389,7 +478,10 @@ def test_a_first_visit_of_everything_at_the_optimum_changes_nothing():
 def test_needs_convex_losses_and_parts_of_its_own_only_for_closed_entropies():
     assert abilities(StochasticDualCoordinateAscent()) == Ability.CONVEX
     chain, longer, crf, svm = LinearChain(), LinearChain(2), LossFamily(), LossFamily(inf, 1.0)
-    closed, hypograph = StochasticDualCoordinateAscent(), StochasticDualCoordinateAscent(entropy="hypograph")
+    closed, hypograph = (
+        StochasticDualCoordinateAscent(),
+        StochasticDualCoordinateAscent(entropy="hypograph"),
+    )
     assert closed.needs(crf, chain).positional
     assert not closed.needs(crf, longer).positional
     assert not closed.needs(svm, chain).positional
@@ -397,7 +489,9 @@ def test_needs_convex_losses_and_parts_of_its_own_only_for_closed_entropies():
 
 
 def test_refuses_losses_outside_the_family():
-    with pytest.raises(CompatibilityError, match="optimizer=sdca climbs the dual of the loss family"):
+    with pytest.raises(
+        CompatibilityError, match="optimizer=sdca climbs the dual of the loss family"
+    ):
         check(StochasticDualCoordinateAscent(), LossDifference(inf, 1.0))
     assert not isinf(StochasticDualCoordinateAscent().tolerance)
 
@@ -410,7 +504,10 @@ def test_refuses_losses_outside_the_family():
         ({"tolerance": -0.1}, r"optimizer\.tolerance=-0\.1 must be at least 0"),
         ({"planes": -1}, r"optimizer\.planes=-1 must be at least 0"),
         ({"sampling": "gaps"}, r"optimizer\.sampling=gaps is unknown\. There are: uniform, gap\."),
-        ({"entropy": "open"}, r"optimizer\.entropy=open is unknown\. There are: closed, hypograph\."),
+        (
+            {"entropy": "open"},
+            r"optimizer\.entropy=open is unknown\. There are: closed, hypograph\.",
+        ),
     ],
 )
 def test_refuses(arguments, message):

@@ -1,4 +1,6 @@
-"""Stochastic gradient descent: the contract, every step by dense vectors, the choice of eta, and cvxpy's optimum."""
+"""Stochastic gradient descent: the contract, every step by dense vectors, the choice of eta, and
+cvxpy's optimum.
+"""
 
 from math import inf, nan
 
@@ -34,7 +36,9 @@ def by_hand(problem, eta, passes, weights):
 
 
 @members
-@pytest.mark.parametrize("options", [{"eta": 0.5}, {"eta": 0.5, "average": True}, {"average": True}])
+@pytest.mark.parametrize(
+    "options", [{"eta": 0.5}, {"eta": 0.5, "average": True}, {"average": True}]
+)
 class TestSGD(OptimizerSuite):
     @pytest.fixture
     def optimizer(self, options):
@@ -49,14 +53,20 @@ class TestSGD(OptimizerSuite):
 @pytest.mark.parametrize("options", SHAPES)
 @pytest.mark.parametrize(("C", "eta"), [(1.0, 0.7), (0.02, 0.115), (0.02, 0.05)])
 def test_steps(member, options, C, eta):
-    """With C=0.02, eta * lambda is 0.96 at first, so that the scale becomes too small in every pass."""
+    """With C=0.02, eta * lambda is 0.96 at first, so that the scale becomes too small in every
+    pass.
+    """
     problem = problem_of(member, C, **options)
     initial = random_weights(problem, 1)
     before, last, losses = by_hand(problem, eta, 3, initial)
     plain, reported = run(SGD(C, eta=eta), problem, 3, initial)
     np.testing.assert_allclose(plain["theta"], last, atol=1e-10)
     np.testing.assert_allclose(reported, losses, atol=1e-9)
-    np.testing.assert_allclose(trained(SGD(C, eta=eta, average=True), problem, 3, initial), np.mean(before, axis=0), atol=1e-10)
+    np.testing.assert_allclose(
+        trained(SGD(C, eta=eta, average=True), problem, 3, initial),
+        np.mean(before, axis=0),
+        atol=1e-10,
+    )
 
 
 @members
@@ -80,7 +90,9 @@ def test_state_keeps_to_the_support(member):
 @members
 def test_plain_python_kernels_give_the_same_weights(member):
     method, slow = SGD(eta=0.3, average=True), problem_of(member, inference=Enumeration())
-    np.testing.assert_allclose(trained(method, problem_of(member), 2), trained(method, slow, 2), atol=1e-10)
+    np.testing.assert_allclose(
+        trained(method, problem_of(member), 2), trained(method, slow, 2), atol=1e-10
+    )
 
 
 @members
@@ -89,29 +101,43 @@ def test_auto_takes_the_rate_with_the_best_pass(member, average):
     problem = problem_of(member, C=3.0)  # 1/lambda = 18: 100 is refused
     initial = random_weights(problem, 3)
     objectives = {
-        eta: problem.objective(trained(SGD(3.0, eta=eta, average=average), problem, 1, initial)) for eta in CANDIDATES[:-1]
+        eta: problem.objective(trained(SGD(3.0, eta=eta, average=average), problem, 1, initial))
+        for eta in CANDIDATES[:-1]
     }
     best = min(objectives, key=objectives.get)
     state = SGD(3.0, average=average).init(problem, initial)
     assert state["eta"] == best
     np.testing.assert_array_equal(state["theta"], initial)
-    fixed, chosen = (trained(SGD(3.0, eta=eta, average=average), problem, 3, initial) for eta in (best, "auto"))
+    fixed, chosen = (
+        trained(SGD(3.0, eta=eta, average=average), problem, 3, initial) for eta in (best, "auto")
+    )
     np.testing.assert_array_equal(fixed, chosen)
 
 
 def test_auto_asks_the_judge():
     problem = problem_of()
-    problem.judge = lambda weights: -abs(np.abs(weights).max() - 0.05)  # who is nearest to small weights
+    # who is nearest to small weights
+    problem.judge = lambda weights: -abs(np.abs(weights).max() - 0.05)
     assert SGD().init(problem, np.zeros(problem.dimension))["eta"] in (0.01, 0.1)
     problem.judge = lambda weights: 0.0
     assert SGD().init(problem, np.zeros(problem.dimension))["eta"] == CANDIDATES[0]
 
 
-@pytest.mark.parametrize(("scores", "best"), [([1, 3, 2], 1), ([2, 2, 2], 0), ([nan, 1, inf], 1), ([nan, nan, nan], 0)])
+@pytest.mark.parametrize(
+    ("scores", "best"), [([1, 3, 2], 1), ([2, 2, 2], 0), ([nan, 1, inf], 1), ([nan, nan, nan], 0)]
+)
 def test_best_rate(scores, best):
     rates = (0.1, 1.0, 10.0)
-    assert best_rate(rates, lambda eta: np.array([eta]), lambda weights: scores[rates.index(weights[0])]) == rates[best]
-    assert best_rate(rates, lambda eta: np.array([eta if eta > 0.5 else inf]), lambda weights: 0.0) == 1.0
+    assert (
+        best_rate(
+            rates, lambda eta: np.array([eta]), lambda weights: scores[rates.index(weights[0])]
+        )
+        == rates[best]
+    )
+    assert (
+        best_rate(rates, lambda eta: np.array([eta if eta > 0.5 else inf]), lambda weights: 0.0)
+        == 1.0
+    )
 
 
 def test_refuses_rates_that_overshoot():
@@ -120,11 +146,15 @@ def test_refuses_rates_that_overshoot():
     with pytest.raises(ConfigError) as caught:
         SGD(0.5, eta=3.0).init(problem, start)
     assert str(caught.value) == (
-        "optimizer.eta=3 is too large: eta * lambda must be below 1. Here lambda = 1/(C m) with C=0.5 and m=6, so that "
+        "optimizer.eta=3 is too large: eta * lambda must be below 1. Here lambda = 1/(C m) with "
+        "C=0.5 and m=6, so that "
         "optimizer.eta must be below 3. Set it so, or raise optimizer.C."
     )
     SGD(0.5, eta=2.999).init(problem, start)
-    with pytest.raises(ConfigError, match=r"optimizer\.eta=auto, which begins with 0\.001, is too large.* below 0\.0006\."):
+    with pytest.raises(
+        ConfigError,
+        match=r"optimizer\.eta=auto, which begins with 0\.001, is too large.* below 0\.0006\.",
+    ):
         SGD(1e-4).init(problem_of(C=1e-4), start)
 
 
@@ -135,8 +165,14 @@ def test_refuses_rates_that_overshoot():
         ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
         ({"eta": 0.0}, r"optimizer\.eta=0\.0 must be greater than 0 and finite"),
         ({"eta": inf}, r"optimizer\.eta=inf must be greater than 0 and finite"),
-        ({"tolerance": 0.1}, r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true"),
-        ({"tolerance": -0.1, "certificate": True}, r"optimizer\.tolerance=-0\.1 must be at least 0"),
+        (
+            {"tolerance": 0.1},
+            r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true",
+        ),
+        (
+            {"tolerance": -0.1, "certificate": True},
+            r"optimizer\.tolerance=-0\.1 must be at least 0",
+        ),
     ],
 )
 def test_refuses(arguments, message):
@@ -149,11 +185,17 @@ def test_certificates_need_a_bound():
     assert abilities(SGD()) == Ability(0)
     check(SGD(), RAMP)
     check(SGD(certificate=True), LossFamily(*SVM))
-    with pytest.raises(CompatibilityError, match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not"):
+    with pytest.raises(
+        CompatibilityError,
+        match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not",
+    ):
         check(SGD(certificate=True), RAMP)
 
 
 def test_the_certificate_is_below_the_optimum_and_closes():
     problem = problem_of(CRF)
-    gaps = [np.subtract(*problem.certificate(trained(SGD(eta=1.0), problem, passes))) for passes in (1, 100)]
+    gaps = [
+        np.subtract(*problem.certificate(trained(SGD(eta=1.0), problem, passes)))
+        for passes in (1, 100)
+    ]
     assert gaps[0] > 0.05 > 1e-4 > gaps[1] >= 0

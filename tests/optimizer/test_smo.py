@@ -14,7 +14,13 @@ from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import HAMMING, LossFamily
 from structopt.optimizer.smo import FactoredSMO
 from structopt.testing.optimizer import OptimizerSuite
-from structopt.testing.problems import gold_and_cost, make_problem, outputs, random_encoded, random_weights
+from structopt.testing.problems import (
+    gold_and_cost,
+    make_problem,
+    outputs,
+    random_encoded,
+    random_weights,
+)
 from tests.optimizer.composed import abilities, check
 from tests.optimizer.listings import minimum_of
 
@@ -26,7 +32,9 @@ corpora = pytest.mark.parametrize("options", CORPORA, ids=str)
 def problem_of(C=0.5, seed=0, gamma=1.0, inference=None, support="all", cost=HAMMING, **options):
     encoded = random_encoded(4, **{"lengths": (1, 2, 3, 4, 3, 2)} | options)
     loss = LossFamily(inf, gamma, cost)
-    return make_problem(encoded, LinearChain(), loss, inference or Exact(), C, seed, support, positional=True)
+    return make_problem(
+        encoded, LinearChain(), loss, inference or Exact(), C, seed, support, positional=True
+    )
 
 
 def trained(problem, passes, method=None):
@@ -41,7 +49,9 @@ def trained(problem, passes, method=None):
 
 
 def assert_bounds(problem, weights, reports, best):
-    """D <= P* <= P at every pass; D never falls. The minimum by Clarabel is accurate to about 1e-8."""
+    """D <= P* <= P at every pass; D never falls. The minimum by Clarabel is accurate to about
+    1e-8.
+    """
     duals = [report.dual for report in reports]
     assert max(duals) <= best.value * (1 + 1e-7)
     assert min(map(problem.objective, weights)) >= best.value * (1 - 1e-7)
@@ -49,9 +59,17 @@ def assert_bounds(problem, weights, reports, best):
 
 
 def listed_smo(problem, theta, residuals, order):
-    """One pass of factored SMO over lists of outputs, dense: residuals and D after it, and losses before each visit."""
+    """One pass of factored SMO over lists of outputs, dense: residuals and D after it, and losses
+    before each visit.
+    """
     C, gamma, m = problem.C, problem.loss.gamma, problem.m
-    theta, moved_residuals, losses, cost, moved = theta.copy(), residuals.copy(), 0.0, 0.0, np.zeros(problem.dimension)
+    theta, moved_residuals, losses, cost, moved = (
+        theta.copy(),
+        residuals.copy(),
+        0.0,
+        0.0,
+        np.zeros(problem.dimension),
+    )
     for i in order:
         listed, inside = outputs(problem, i), slice(*problem.structure.parts[i : i + 2])
         p = gamma * gold_and_cost(problem, i, len(listed.gold))[1]
@@ -87,15 +105,22 @@ class TestFactoredSMO(OptimizerSuite):
     def test_starts_from_given_weights(self, optimizer, problem):
         """No dual point belongs to given weights, so that they are refused; zeros are not."""
         method, small = optimizer(), problem(seed=0)
-        with pytest.raises(ConfigError, match="optimizer=smo starts from dual variables, which weights do not determine"):
+        with pytest.raises(
+            ConfigError,
+            match="optimizer=smo starts from dual variables, which weights do not determine",
+        ):
             method.init(small, random_weights(small, 1))
         assert not method.weights(method.init(small, np.zeros(small.dimension))).any()
 
 
-@pytest.mark.parametrize(("options", "before"), [*((o, 0) for o in CORPORA), *((o, 2) for o in CORPORA if o is not HARD)])
+@pytest.mark.parametrize(
+    ("options", "before"), [*((o, 0) for o in CORPORA), *((o, 2) for o in CORPORA if o is not HARD)]
+)
 @pytest.mark.parametrize("C", [0.05, 3.0])
 def test_steps_are_those_of_listed_outputs(options, C, before):
-    """From weights moved at random, so that no two outputs tie (a few do, in a constrained chain after some passes)."""
+    """From weights moved at random, so that no two outputs tie (a few do, in a constrained chain
+    after some passes).
+    """
     problem = problem_of(C, **options)
     method = FactoredSMO(C)
     state = trained(problem, before, method)[0]
@@ -125,11 +150,15 @@ def test_reaches_the_optimum(options, C, gamma):
 
 def test_more_steps_a_visit_climb_higher():
     problem = problem_of(3.0, lengths=(4,))
-    duals = [trained(problem, 1, FactoredSMO(3.0, steps=steps))[2][0].dual for steps in (1, 2, 4, 8)]
+    duals = [
+        trained(problem, 1, FactoredSMO(3.0, steps=steps))[2][0].dual for steps in (1, 2, 4, 8)
+    ]
     assert (np.diff(duals) > 1e-6).all()
 
 
-@pytest.mark.parametrize("cost", [HAMMING, HammingNormalized()], ids=["hamming", "hamming_normalized"])
+@pytest.mark.parametrize(
+    "cost", [HAMMING, HammingNormalized()], ids=["hamming", "hamming_normalized"]
+)
 def test_dual_point_is_feasible_and_has_the_reported_value(cost):
     problem = problem_of(1.0, cost=cost)
     state, weights, reports = trained(problem, 5)
@@ -140,12 +169,15 @@ def test_dual_point_is_feasible_and_has_the_reported_value(cost):
         mu = state["residuals"][0, inside] + listed.gold
         assert mu.min() >= 0
         coefficients = np.linalg.lstsq(listed.vertices.T, mu, rcond=None)[0]
-        np.testing.assert_allclose(coefficients @ listed.vertices, mu, atol=1e-9)  # in the affine hull: locally consistent
+        # in the affine hull: locally consistent
+        np.testing.assert_allclose(coefficients @ listed.vertices, mu, atol=1e-9)
         assert coefficients.sum() == pytest.approx(1, abs=1e-9)
         theta += problem.C * (listed.gold - mu) @ listed.features
         total += coefficients @ listed.costs
     np.testing.assert_allclose(weights[-1], theta, atol=1e-10)
-    assert reports[-1].dual == pytest.approx(total / problem.m - theta @ theta / (2 * problem.m), abs=1e-9)
+    assert reports[-1].dual == pytest.approx(
+        total / problem.m - theta @ theta / (2 * problem.m), abs=1e-9
+    )
 
 
 def test_finishes_when_every_instance_is_in_balance():
@@ -160,13 +192,18 @@ def test_finishes_when_every_instance_is_in_balance():
 
 
 def test_plain_python_kernels_give_the_same_weights():
-    for compiled, listed in zip(*(trained(problem_of(inference=kind), 2)[1] for kind in (Exact(), Enumeration())), strict=True):
+    for compiled, listed in zip(
+        *(trained(problem_of(inference=kind), 2)[1] for kind in (Exact(), Enumeration())),
+        strict=True,
+    ):
         np.testing.assert_allclose(compiled, listed, atol=1e-12)
 
 
 def test_checkpoints_cannot_take_marginals_for_weights():
     state = trained(problem_of(), 1)[0]
-    assert [name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1] == ["theta"]
+    assert [
+        name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1
+    ] == ["theta"]
 
 
 def test_requires_exact_maximisation():
@@ -175,13 +212,18 @@ def test_requires_exact_maximisation():
 
 def test_asks_for_positional_parts():
     assert FactoredSMO().needs(LossFamily(inf, 1.0), LinearChain()).positional
-    with pytest.raises(CompatibilityError, match="optimizer=smo needs marginals of every position in closed form"):
+    with pytest.raises(
+        CompatibilityError, match="optimizer=smo needs marginals of every position in closed form"
+    ):
         check(FactoredSMO(), LossFamily(inf, 1.0), LinearChain(2))
 
 
 @pytest.mark.parametrize(
     ("beta", "gamma", "message"),
-    [(1.0, 1.0, r"optimizer=smo needs loss\.beta=inf"), (inf, 0.0, r"optimizer=smo needs loss\.gamma > 0")],
+    [
+        (1.0, 1.0, r"optimizer=smo needs loss\.beta=inf"),
+        (inf, 0.0, r"optimizer=smo needs loss\.gamma > 0"),
+    ],
 )
 def test_refuses_losses(beta, gamma, message):
     check(FactoredSMO(), LossFamily(inf, 0.5))

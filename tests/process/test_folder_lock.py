@@ -35,14 +35,21 @@ with locked(pathlib.Path(sys.argv[1])):
 def held_elsewhere(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that holds the lock of a folder, until its stdin is closed."""
     command = [sys.executable, "-c", HOLD, str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None and process.stdout.readline() == "locked\n"
         yield process
         process.kill()
 
 
 def content(**changes: Any) -> str:
-    holder = {"pid": os.getpid(), "host": socket.gethostname(), "started": start_of(os.getpid()), "since": "1999-12-31 23:59:59"}
+    holder = {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "started": start_of(os.getpid()),
+        "since": "1999-12-31 23:59:59",
+    }
     return json.dumps(holder | {"command": "structopt task=ner"} | changes)
 
 
@@ -60,16 +67,28 @@ def test_held_once_and_released(tmp_path: Path) -> None:
 
 
 def test_another_process_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By its words; neither a run nor a run that goes on touches a file, and a process that was killed locks nothing."""
+    """By its words; neither a run nor a run that goes on touches a file, and a process that was
+    killed locks nothing.
+    """
     (tmp_path / ".hydra").mkdir()
     (tmp_path / ".hydra/config.yaml").write_text("as it was")
     with held_elsewhere(tmp_path) as other:
         files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-        for words in ([f"hydra.run.dir={tmp_path}"], [f"resume={tmp_path}"], ["-m", "seed=0,1", f"hydra.sweep.dir={tmp_path}"]):
+        for words in (
+            [f"hydra.run.dir={tmp_path}"],
+            [f"resume={tmp_path}"],
+            ["-m", "seed=0,1", f"hydra.sweep.dir={tmp_path}"],
+        ):
             assert main.main(words) == 2
             error = capsys.readouterr().err
-            assert f"structopt: {tmp_path}: process {other.pid} on {socket.gethostname()} is training here, since " in error
-            assert f"Wait until it ends, stop it (kill {other.pid}), or name another folder.\n" in error
+            assert (
+                f"structopt: {tmp_path}: process {other.pid} on {socket.gethostname()} is "
+                "training here, since " in error
+            )
+            assert (
+                f"Wait until it ends, stop it (kill {other.pid}), or name another folder.\n"
+                in error
+            )
         assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
         other.kill()
         other.wait()
@@ -90,7 +109,8 @@ def test_another_host(tmp_path: Path) -> None:
     with pytest.raises(FolderInUseError) as refused, locked(tmp_path):
         pass
     assert str(refused.value) == (
-        f"{tmp_path}: process 7 on elsewhere is training here, since 1999-12-31 23:59:59 (structopt task=ner). Wait until it "
+        f"{tmp_path}: process 7 on elsewhere is training here, since 1999-12-31 23:59:59 "
+        "(structopt task=ner). Wait until it "
         f"ends. If it is known to be dead, delete {tmp_path / LOCK} and type this again."
     )
     (tmp_path / LOCK).unlink()
@@ -98,10 +118,17 @@ def test_another_host(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"pid": 1}', "\x00" * 99, content(started="long ago"), content(pid=2**22 + 1)])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{", '{"pid": 1}', "\x00" * 99, content(started="long ago"), content(pid=2**22 + 1)],
+)
 @pytest.mark.parametrize("system", [True, False])
-def test_what_is_stale_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, system: bool) -> None:
-    """Garbage, a process that has ended, and one that has another's number; with and without locks of the system."""
+def test_what_is_stale_is_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, system: bool
+) -> None:
+    """Garbage, a process that has ended, and one that has another's number; with and without locks
+    of the system.
+    """
     if not system:
         monkeypatch.setattr(folder_lock, "_system_lock", lambda _: None)
     (tmp_path / LOCK).write_text(text)
@@ -111,7 +138,9 @@ def test_what_is_stale_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("system", [True, False])
-def test_a_living_process_of_this_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: bool) -> None:
+def test_a_living_process_of_this_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: bool
+) -> None:
     if not system:
         monkeypatch.setattr(folder_lock, "_system_lock", lambda _: None)
     parent = os.getppid()
@@ -138,7 +167,9 @@ def test_another_thread_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_there", [True, False])
 def test_one_of_many_takes_the_lock(tmp_path: Path, is_there: bool) -> None:
-    """Processes that find, at the same moment, a stale lock, or no folder: never do two of them hold it, and all go on."""
+    """Processes that find, at the same moment, a stale lock, or no folder: never do two of them
+    hold it, and all go on.
+    """
     script = """
 import contextlib, os, sys, pathlib
 from structopt.errors import FolderInUseError
@@ -166,13 +197,18 @@ sys.exit(max(os.wait()[1] > 0 for _ in range(8)))
         folder.mkdir()
         (folder / LOCK).write_text(content(started="long ago"))
     deletes = "keeps" if is_there else "deletes"
-    subprocess.run([sys.executable, "-c", script, str(folder), str(tmp_path / "inside"), deletes], check=True)
+    subprocess.run(
+        [sys.executable, "-c", script, str(folder), str(tmp_path / "inside"), deletes], check=True
+    )
 
 
 def test_folders_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     for folder in (tmp_path / "file", tmp_path / "file/run", Path("/proc/run")):
-        with pytest.raises(SystemRefusal, match="take another|make the folder|another folder"), locked(folder):
+        with (
+            pytest.raises(SystemRefusal, match="take another|make the folder|another folder"),
+            locked(folder),
+        ):
             pass
 
 
@@ -196,9 +232,13 @@ def test_a_sweep_waits_for_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("structopt.sweep.ongoing.WAIT_FOR_JOBS", 0.5)
     sweep = Sweep(tmp_path, [], "", {})
     with held_elsewhere(tmp_path / "3") as job:
-        with pytest.raises(FolderInUseError, match=f"{tmp_path / '3'}: process {job.pid} "), sweep.locked():
+        with (
+            pytest.raises(FolderInUseError, match=f"{tmp_path / '3'}: process {job.pid} "),
+            sweep.locked(),
+        ):
             pass
-        monkeypatch.setattr("structopt.sweep.ongoing.WAIT_FOR_JOBS", 60.0)  # a process of a busy machine takes its time to end
+        # a process of a busy machine takes its time to end
+        monkeypatch.setattr("structopt.sweep.ongoing.WAIT_FOR_JOBS", 60.0)
         threading.Timer(0.2, job.stdin.close).start()
         with sweep.locked():
             assert read_holder(tmp_path).is_current

@@ -39,7 +39,9 @@ sys.exit(main.main())
 @pytest.fixture(autouse=True)
 def _heard() -> Iterator[None]:
     """Signals have Python's own handlers, whatever runs the tests."""
-    before = {number: signal.signal(number, default) for number, default in interruption.DEFAULTS.items()}
+    before = {
+        number: signal.signal(number, default) for number, default in interruption.DEFAULTS.items()
+    }
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -59,7 +61,10 @@ def raising_once(monkeypatch: pytest.MonkeyPatch, holder: Any, method: str, numb
 
 @pytest.mark.parametrize("number", CODES)
 def test_a_signal_ends_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: signal.Signals
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    number: signal.Signals,
 ) -> None:
     """Model and metrics of the last pass are saved; the run goes on to the end."""
     from structopt.run.checkpoint import Checkpoint
@@ -67,7 +72,10 @@ def test_a_signal_ends_a_run(
     raising_once(monkeypatch, Checkpoint, "write", number)
     assert main.main([*QUICK, f"hydra.run.dir={tmp_path}"]) == CODES[number]
     by = "" if number == signal.SIGINT else f" by {number.name}"
-    assert f"structopt: interrupted{by}. The run goes on with: structopt resume={tmp_path}\n" in capsys.readouterr().err
+    assert (
+        f"structopt: interrupted{by}. The run goes on with: structopt resume={tmp_path}\n"
+        in capsys.readouterr().err
+    )
     assert (tmp_path / "metrics.json").is_file() and not (tmp_path / LOCK).exists()
     assert structopt.load(tmp_path)
     assert {one: signal.getsignal(one) for one in interruption.DEFAULTS} == interruption.DEFAULTS
@@ -75,7 +83,9 @@ def test_a_signal_ends_a_run(
 
 
 @pytest.mark.parametrize("method", ["save", "evaluate"])
-def test_a_signal_in_the_closing_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+def test_a_signal_in_the_closing_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
     """Model and metrics are there all the same."""
     from structopt.model.model import Model
     from structopt.run import closing
@@ -134,7 +144,9 @@ def test_handlers_of_others_stay() -> None:
 
 
 def test_further_signals_at_once_are_the_same_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal that closes sends SIGHUP, and the shell sends it again; only who asks again later is impatient."""
+    """A terminal that closes sends SIGHUP, and the shell sends it again; only who asks again later
+    is impatient.
+    """
     ends: list[int] = []
     monkeypatch.setattr(interruption, "end_at_once", ends.append)
     with interruption.noted() as signals:
@@ -149,8 +161,12 @@ def test_further_signals_at_once_are_the_same_event(monkeypatch: pytest.MonkeyPa
         assert ends == [143]
 
 
-def test_an_interrupt_comes_before_the_error_that_it_led_to(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
-    """Python's import system loses its own note of a lock, for one, where it is interrupted, and raises KeyError."""
+def test_an_interrupt_comes_before_the_error_that_it_led_to(
+    monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    """Python's import system loses its own note of a lock, for one, where it is interrupted, and
+    raises KeyError.
+    """
 
     def interrupted(words: list[str]) -> int:
         with suppress(KeyboardInterrupt):
@@ -195,16 +211,28 @@ def test_an_impatient_user(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         error = process.communicate(timeout=10)[1]
     assert process.returncode == 130
-    assert error.endswith(f"\nstructopt: ended at once. The last checkpoint in {tmp_path} is whole.\n")
+    assert error.endswith(
+        f"\nstructopt: ended at once. The last checkpoint in {tmp_path} is whole.\n"
+    )
     assert not (tmp_path / LOCK).exists()
     assert main.main([f"resume={tmp_path}"]) == 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("epochs", "handler", "code"), [(4000, signal.SIG_DFL, 129), (40, signal.SIG_IGN, 0)])
+@pytest.mark.parametrize(
+    ("epochs", "handler", "code"), [(4000, signal.SIG_DFL, 129), (40, signal.SIG_IGN, 0)]
+)
 def test_a_closed_terminal(tmp_path: Path, epochs: int, handler: Any, code: int) -> None:
-    """What is written to it fails; model and metrics are saved all the same, under nohup those of the last pass."""
-    words = ["task=ner", "task.limit=300", "tracker=none", f"optimizer.epochs={epochs}", f"hydra.run.dir={tmp_path}"]
+    """What is written to it fails; model and metrics are saved all the same, under nohup those of
+    the last pass.
+    """
+    words = [
+        "task=ner",
+        "task.limit=300",
+        "tracker=none",
+        f"optimizer.epochs={epochs}",
+        f"hydra.run.dir={tmp_path}",
+    ]
     pid, terminal = pty.fork()
     if not pid:
         signal.signal(signal.SIGHUP, handler)

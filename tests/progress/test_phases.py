@@ -71,12 +71,16 @@ def test_other_threads_have_no_phases() -> None:
     assert seen == [0]
 
 
-def test_lines_where_there_is_no_terminal(fast: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_where_there_is_no_terminal(
+    fast: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stderr = to(io.StringIO(), monkeypatch)
     with display.shown() as shown:
         shown.log = tmp_path / "structopt.log"
         with phases.phase("reading", "train.txt"):
-            wait_for(f"structopt: reading train.txt, 0:00; log: {tmp_path / 'structopt.log'}\n", stderr)
+            wait_for(
+                f"structopt: reading train.txt, 0:00; log: {tmp_path / 'structopt.log'}\n", stderr
+            )
 
 
 def test_short_commands_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,14 +110,19 @@ def test_compiling_is_shown_and_in_no_clock(fast: None, monkeypatch: pytest.Monk
     monkeypatch.setattr(compiling, "STATE", compiling.Compiling(compiled=2))
     with display.shown(), phases.phase("featurising"):
         with compiling.under_way("viterbi"):
-            wait_for("structopt: compiling kernels, once, which takes about a minute: 2 so far, 0:00\n", stderr)
+            wait_for(
+                "structopt: compiling kernels, once, which takes about a minute: 2 so far, 0:00\n",
+                stderr,
+            )
         (phase,) = phases.under_way()
         assert compiling.STATE.seconds > 0.02
         assert phase.clock.seconds < time.perf_counter() - phase.clock._started
     assert compiling.STATE.kernel == ""
 
 
-def test_quiet(fast: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quiet(
+    fast: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     terminal = to(Terminal(), monkeypatch)
     with display.shown(), quietly(True):
         assert is_quiet()
@@ -130,20 +139,27 @@ def test_a_closed_stderr_costs_nothing(fast: None, monkeypatch: pytest.MonkeyPat
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize(("name", "level", "quiet", "shown"), [
-    ("structopt.run.reading", logging.WARNING, False, True),
-    ("structopt.run.reading", logging.WARNING, True, False),
-    ("structopt.run.reading", logging.ERROR, True, True),
-    ("py.warnings", logging.WARNING, False, False),
-    ("mlflow.store", logging.ERROR, False, False),
-])  # fmt: skip
-def test_messages_of_others_stay_in_the_log(name: str, level: int, quiet: bool, shown: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "level", "quiet", "shown"),
+    [
+        ("structopt.run.reading", logging.WARNING, False, True),
+        ("structopt.run.reading", logging.WARNING, True, False),
+        ("structopt.run.reading", logging.ERROR, True, True),
+        ("py.warnings", logging.WARNING, False, False),
+        ("mlflow.store", logging.ERROR, False, False),
+    ],
+)
+def test_messages_of_others_stay_in_the_log(
+    name: str, level: int, quiet: bool, shown: bool
+) -> None:
     record = logging.LogRecord(name, level, "", 0, "text", None, None)
     with quietly(quiet):
         assert console.Ours().filter(record) is shown
 
 
-def test_warnings_of_libraries_go_to_the_log(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
+def test_warnings_of_libraries_go_to_the_log(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
     with console.tidy(), warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.warn("this is old", DeprecationWarning, stacklevel=1)
@@ -174,14 +190,28 @@ sys.exit(code)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [
-    ("task=ner", "task.limit=30"), ("task=ner", "task.limit=30", "optimizer=lbfgs", "loss=crf"),
-    ("task=dependency", "task.limit=30", "optimizer=sgd"), ("task=multilabel", "inference=ad3", "optimizer=adagrad"),
-    ("task=multiclass", "optimizer=cutting_plane"), ("task=ner", "task.limit=30", "optimizer=perceptron", "executor=threads"),
-])  # fmt: skip
-def test_every_kernel_is_there_before_the_first_pass(words: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("task=ner", "task.limit=30"),
+        ("task=ner", "task.limit=30", "optimizer=lbfgs", "loss=crf"),
+        ("task=dependency", "task.limit=30", "optimizer=sgd"),
+        ("task=multilabel", "inference=ad3", "optimizer=adagrad"),
+        ("task=multiclass", "optimizer=cutting_plane"),
+        ("task=ner", "task.limit=30", "optimizer=perceptron", "executor=threads"),
+    ],
+)
+def test_every_kernel_is_there_before_the_first_pass(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
     """So that no pass, and no clock of a bar, is charged for compiling."""
     words = (*words, "tracker=none", "optimizer.epochs=2", "hydra.run.dir=run")
-    done = subprocess.run([sys.executable, "-c", WATCHED, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("kernels came early\n")

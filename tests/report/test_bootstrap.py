@@ -1,4 +1,6 @@
-"""The paired bootstrap: calibrated where nothing differs, sensitive where something does; Holm's correction by hand."""
+"""The paired bootstrap: calibrated where nothing differs, sensitive where something does; Holm's
+correction by hand.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,15 @@ class Counts:
         return {"f1": 2 * right / (predicted + gold)}
 
 
-def two_systems(generator: np.random.Generator, instances: int, first: float, second: float) -> tuple[Counts, Counts]:
+def two_systems(
+    generator: np.random.Generator, instances: int, first: float, second: float
+) -> tuple[Counts, Counts]:
     """Two systems that find an entity with given chances, on the same instances."""
     gold = generator.integers(1, 6, instances)
-    tables = [np.stack([generator.binomial(gold, chance), gold, gold], axis=1).astype(float) for chance in (first, second)]
+    tables = [
+        np.stack([generator.binomial(gold, chance), gold, gold], axis=1).astype(float)
+        for chance in (first, second)
+    ]
     return Counts(tables[0]), Counts(tables[1])
 
 
@@ -67,7 +74,8 @@ def test_pairing_makes_the_difference_of_like_systems_small() -> None:
     few = np.flatnonzero(second.table[:, 0] < second.table[:, 2])[:20]
     second.table[few, 0] += 1
     assert p_value(first, second, 500) < 0.01
-    drawn = resampled(second, "f1", 500, 0) - resampled(first, "f1", 500, 1)  # other instances: not paired
+    # other instances: not paired
+    drawn = resampled(second, "f1", 500, 0) - resampled(first, "f1", 500, 1)
     assert difference(second.scores()["f1"] - first.scores()["f1"], drawn).p > 0.05
 
 
@@ -88,8 +96,13 @@ def test_resamples_are_scored_as_corpora() -> None:
     """F1 from summed counts of the drawn sentences, as conlleval's of a corpus made of them."""
     generator = np.random.default_rng(4)
     tags = ["O", "O", "B-PER", "I-PER", "B-LOC"]
-    gold = [[str(tag) for tag in generator.choice(tags, size)] for size in generator.integers(1, 12, 40)]
-    predicted = [[tag if generator.random() < 0.7 else str(generator.choice(tags)) for tag in one] for one in gold]
+    gold = [
+        [str(tag) for tag in generator.choice(tags, size)] for size in generator.integers(1, 12, 40)
+    ]
+    predicted = [
+        [tag if generator.random() < 0.7 else str(generator.choice(tags)) for tag in one]
+        for one in gold
+    ]
     by_counts = outcomes(gold, predicted)
     again = np.random.default_rng(7)
     expected = []

@@ -1,4 +1,6 @@
-"""Comparisons of runs: which runs are meant, what differs, the tables, significance, MLflow, and what the user can mend."""
+"""Comparisons of runs: which runs are meant, what differs, the tables, significance, MLflow, and
+what the user can mend.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ from structopt.report.comparison_tables import runs_table, seeds_table
 from structopt.report.mlflow_store import Store
 from structopt.run.records import RunRecord
 
-CONFIG = {"task": {"name": "ner"}, "optimizer": {"name": "dca", "C": 1.0}, "loss": {"beta": 1.0}, "seed": 0, "label": None}
+CONFIG = {
+    "task": {"name": "ner"},
+    "optimizer": {"name": "dca", "C": 1.0},
+    "loss": {"beta": 1.0},
+    "seed": 0,
+    "label": None,
+}
 
 
 def record(name: str, f1: float = 0.9, **config: Any) -> RunRecord:
@@ -31,12 +39,18 @@ def record(name: str, f1: float = 0.9, **config: Any) -> RunRecord:
     for key, value in config.items():
         node, _, last = key.rpartition("__")
         (nested[node] if node else nested)[last] = value
-    metrics: Mapping[str, Any] = {"train": {"objective": 2.5, "seconds": 1.25, "epochs": 3, "gap": None}, "dev": {"f1": f1}}
+    metrics: Mapping[str, Any] = {
+        "train": {"objective": 2.5, "seconds": 1.25, "epochs": 3, "gap": None},
+        "dev": {"f1": f1},
+    }
     return RunRecord(Path("/sweep", name), name, (), nested, metrics)
 
 
 def test_keys_in_which_runs_differ() -> None:
-    assert differences.varying([record("0"), record("1", seed=1, loss__beta=float("inf"))]) == ["loss.beta", "seed"]
+    assert differences.varying([record("0"), record("1", seed=1, loss__beta=float("inf"))]) == [
+        "loss.beta",
+        "seed",
+    ]
     assert differences.varying([record("0", loss__beta=1), record("1", loss__beta=1.0)]) == []
     assert differences.varying([record("0", label="a", threads=2), record("1", label="b")]) == []
     assert differences.varying([record("0"), record("1", loss__gamma=1.0)]) == ["loss.gamma"]
@@ -47,16 +61,29 @@ def test_of_different_components_only_what_both_have_is_compared() -> None:
     sgd = record("1", optimizer={"name": "sgd", "C": 1.0, "eta": 0.1})
     assert differences.varying([dca, sgd]) == ["optimizer.name"]
     other = record("2", optimizer={"name": "sgd", "C": 0.5, "eta": 1.0})
-    assert differences.varying([dca, sgd, other]) == ["optimizer.name", "optimizer.C", "optimizer.eta"]
+    assert differences.varying([dca, sgd, other]) == [
+        "optimizer.name",
+        "optimizer.C",
+        "optimizer.eta",
+    ]
 
 
 def test_titles() -> None:
     two = [record("0"), record("1", seed=1, loss__beta=float("inf"))]
     assert differences.titles(two) == ["beta=1, seed=0", "beta=inf, seed=1"]
-    assert differences.titles([record("0", label="crf"), record("1", label="svm")]) == ["crf", "svm"]
-    assert differences.titles([record("0", label="a"), record("1", label="a", seed=1)]) == ["seed=0", "seed=1"]
+    assert differences.titles([record("0", label="crf"), record("1", label="svm")]) == [
+        "crf",
+        "svm",
+    ]
+    assert differences.titles([record("0", label="a"), record("1", label="a", seed=1)]) == [
+        "seed=0",
+        "seed=1",
+    ]
     assert differences.titles([record("0"), record("1")]) == ["0", "1"]
-    assert differences.titles([record("0"), record("1"), record("2", seed=1)])[:2] == ["seed=0 (sweep/0)", "seed=0 (sweep/1)"]
+    assert differences.titles([record("0"), record("1"), record("2", seed=1)])[:2] == [
+        "seed=0 (sweep/0)",
+        "seed=0 (sweep/1)",
+    ]
 
 
 def test_table_of_runs() -> None:
@@ -88,13 +115,19 @@ def test_means_over_seeds() -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three runs of one sweep: two seeds, and one of few passes without regularisation to speak of; and a store of the first."""
+    """Three runs of one sweep: two seeds, and one of few passes without regularisation to speak of;
+    and a store of the first.
+    """
     root = tmp_path_factory.mktemp("compare")
     words = ["task=ner", "task.limit=150"]
     uri = f"tracker.uri=sqlite:///{root / 'mlflow.db'}"
-    structopt.train([*words, "optimizer.epochs=3", uri, "tracker.experiment=small"], root / "sweep" / "0")
+    structopt.train(
+        [*words, "optimizer.epochs=3", uri, "tracker.experiment=small"], root / "sweep" / "0"
+    )
     structopt.train([*words, "optimizer.epochs=3", "seed=1", "tracker=none"], root / "sweep" / "1")
-    structopt.train([*words, "optimizer.epochs=1", "task.limit=5", "tracker=none"], root / "sweep" / "2")
+    structopt.train(
+        [*words, "optimizer.epochs=1", "task.limit=5", "tracker=none"], root / "sweep" / "2"
+    )
     return root
 
 
@@ -117,25 +150,35 @@ def test_a_sweep(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     words = ["compare", str(folder / "sweep"), f"output={tmp_path}", "samples=200", "log=false"]
     assert main.main(words) == 0
     printed = capsys.readouterr().out
-    assert printed.split("\ntables and curves")[0] == (tmp_path / "table.md").read_text(encoding="utf8").split("\n![")[0]
+    assert (
+        printed.split("\ntables and curves")[0]
+        == (tmp_path / "table.md").read_text(encoding="utf8").split("\n![")[0]
+    )
     assert (tmp_path / "learning_curves.png").read_bytes().startswith(b"\x89PNG")
     table = rows(tmp_path / "table.csv")
     scores = {row["folder"]: float(row["test.f1"]) for row in table}
     for number in "012":
         own = folder / "sweep" / number
-        assert scores[str(own)] == json.loads((own / "metrics.json").read_text(encoding="utf8"))["test"]["f1"]
+        assert (
+            scores[str(own)]
+            == json.loads((own / "metrics.json").read_text(encoding="utf8"))["test"]["f1"]
+        )
     assert list(scores.values()) == sorted(scores.values(), reverse=True)
     assert [row["seeds"] for row in rows(tmp_path / "seeds.csv")] == ["0,1"]
     tested = {row["name"]: row for row in rows(tmp_path / "significance.csv")}
     assert len(tested) == 2
     worst = tested[table[-1]["name"]]
-    assert float(worst["difference"]) == pytest.approx(float(table[-1]["test.f1"]) - float(table[0]["test.f1"]), abs=1e-12)
+    assert float(worst["difference"]) == pytest.approx(
+        float(table[-1]["test.f1"]) - float(table[0]["test.f1"]), abs=1e-12
+    )
     assert float(worst["low"]) < float(worst["difference"]) < float(worst["high"]) < 0
     assert float(worst["p"]) == pytest.approx(1 / 201)
     assert float(worst["p (Holm)"]) == pytest.approx(2 / 201)
 
 
-def test_baseline_and_metric(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_baseline_and_metric(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     chosen = [str(folder / "sweep" / number) for number in "01"]
     comparison = compare(chosen, options(tmp_path, metric="dev.precision", baseline=chosen[1]))
     assert "Differences in dev.precision to seed=1" in comparison.markdown()
@@ -167,7 +210,9 @@ def test_what_is_left_out(folder: Path, tmp_path: Path, caplog: pytest.LogCaptur
     assert "has no model in it" in warnings
 
 
-def test_different_test_files(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_different_test_files(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     task = structopt.load(folder / "sweep" / "1").task
     for number in "01":
         shutil.copytree(folder / "sweep" / number, tmp_path / number)
@@ -184,8 +229,12 @@ def test_different_test_files(folder: Path, tmp_path: Path, caplog: pytest.LogCa
     assert not (tmp_path / "out" / "significance.csv").exists()
 
 
-def test_mlflow(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """A run comes back from the store without its folder, model and all; the comparison is recorded beside it."""
+def test_mlflow(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A run comes back from the store without its folder, model and all; the comparison is recorded
+    beside it.
+    """
     from mlflow import MlflowClient
 
     monkeypatch.chdir(tmp_path)
@@ -199,19 +248,32 @@ def test_mlflow(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     compare_and_record(words, tmp_path / "out", uri)
     assert not caplog.messages
     assert len(rows(tmp_path / "out" / "significance.csv")) == 1
-    assert chosen_runs.find([], "small", Store(uri), tmp_path / "again")[0].run_id == tracked.info.run_id
-    (comparison,) = [run for run in client.search_runs([experiment]) if run.info.run_name == "comparison"]
+    assert (
+        chosen_runs.find([], "small", Store(uri), tmp_path / "again")[0].run_id
+        == tracked.info.run_id
+    )
+    (comparison,) = [
+        run for run in client.search_runs([experiment]) if run.info.run_name == "comparison"
+    ]
     assert comparison.data.tags["compared_runs"] == tracked.info.run_id
     assert comparison.data.params["metric"] == "test.f1"
     tables = (tmp_path / "out" / "table.md").read_text(encoding="utf8").partition("![")[0]
     assert comparison.data.tags["mlflow.note.content"] == tables
     logged = {one.path for one in client.list_artifacts(comparison.info.run_id)}
-    assert logged == {"table.md", "table.csv", "seeds.csv", "significance.csv", "learning_curves.png"}
+    assert logged == {
+        "table.md",
+        "table.csv",
+        "seeds.csv",
+        "significance.csv",
+        "learning_curves.png",
+    }
     with pytest.raises(ConfigError, match=r"experiment=smal: .* has none. Did you mean 'small'\?"):
         chosen_runs.find([], "smal", Store(uri), tmp_path / "again")
 
 
-def test_a_store_that_is_gone_costs_a_warning(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_store_that_is_gone_costs_a_warning(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     compare_and_record([str(folder / "sweep" / "0")], tmp_path, f"sqlite:///{tmp_path / 'none.db'}")
     assert "the comparison is not in MLflow" in caplog.text
     assert (tmp_path / "table.md").is_file()
@@ -220,9 +282,18 @@ def test_a_store_that_is_gone_costs_a_warning(folder: Path, tmp_path: Path, capl
 def test_what_the_user_can_mend(folder: Path, tmp_path: Path) -> None:
     run = str(folder / "sweep" / "1")
     cases = {
-        "nowhere": (["nowhere"], {}, "nowhere: there is no such folder. Name the folder of a run or of a sweep, or an MLflow"),
+        "nowhere": (
+            ["nowhere"],
+            {},
+            "nowhere: there is no such folder. Name the folder of a run or of a sweep, or an "
+            "MLflow",
+        ),
         "no run": ([str(tmp_path)], {}, "this is not the folder of a run"),
-        "metric": ([run], {"metric": "dev.f2"}, r"metric=dev.f2: no run has it. Did you mean 'dev.f1'\? Metrics: train."),
+        "metric": (
+            [run],
+            {"metric": "dev.f2"},
+            r"metric=dev.f2: no run has it. Did you mean 'dev.f1'\? Metrics: train.",
+        ),
         "bare metric": ([run], {"metric": "f2"}, r"metric=f2: no run has it. Did you mean 'f1'\?"),
         "baseline": ([run], {"baseline": "x"}, "baseline=x is none of the compared runs"),
     }
@@ -230,12 +301,16 @@ def test_what_the_user_can_mend(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=message):
             compare(words, options(tmp_path / "out", **more))
     (tmp_path / "unfinished" / ".hydra").mkdir(parents=True)
-    shutil.copy(folder / "sweep" / "1" / ".hydra" / "config.yaml", tmp_path / "unfinished" / ".hydra")
+    shutil.copy(
+        folder / "sweep" / "1" / ".hydra" / "config.yaml", tmp_path / "unfinished" / ".hydra"
+    )
     with pytest.raises(ConfigError, match="None of these runs has finished"):
         compare([str(tmp_path / "unfinished")], options(tmp_path / "out"))
     other = shutil.copytree(run, tmp_path / "other")
     config = other / ".hydra" / "config.yaml"
-    config.write_text(config.read_text(encoding="utf8").replace("name: ner", "name: dependency"), encoding="utf8")
+    config.write_text(
+        config.read_text(encoding="utf8").replace("name: ner", "name: dependency"), encoding="utf8"
+    )
     with pytest.raises(ConfigError, match=r"different tasks \(dependency, ner\)"):
         compare([run, str(other)], options(tmp_path / "out"))
 
@@ -270,6 +345,8 @@ def test_a_sweep_is_recorded_on_its_parent(folder: Path, tmp_path: Path) -> None
     (tmp_path / "sweep" / "sweep.json").write_text(json.dumps({"parent": parent}), encoding="utf8")
     compare_and_record([str(tmp_path / "sweep")], tmp_path / "out")
     assert {one.path for one in client.list_artifacts(parent, "comparison")} == {
-        "comparison/table.md", "comparison/table.csv", "comparison/learning_curves.png"
-    }  # fmt: skip
+        "comparison/table.md",
+        "comparison/table.csv",
+        "comparison/learning_curves.png",
+    }
     assert client.get_run(parent).data.tags["compared_runs"]

@@ -1,4 +1,6 @@
-"""Passes in windows of blocks: the same bits wherever a run is interrupted; gaps are sampled within a window."""
+"""Passes in windows of blocks: the same bits wherever a run is interrupted; gaps are sampled within
+a window.
+"""
 
 from pathlib import Path
 
@@ -12,9 +14,18 @@ from structopt.errors import ConfigError
 from structopt.run import stages
 
 WORDS = [
-    "task=ner", "task.limit=60", "task.dev=null", "task.test=null", "tracker=none", "quiet=true", "order=blocks",
-    "storage.block=4", "storage.window=3", "storage.checkpoint=0", "optimizer.epochs=2",
-]  # fmt: skip
+    "task=ner",
+    "task.limit=60",
+    "task.dev=null",
+    "task.test=null",
+    "tracker=none",
+    "quiet=true",
+    "order=blocks",
+    "storage.block=4",
+    "storage.window=3",
+    "storage.checkpoint=0",
+    "optimizer.epochs=2",
+]
 
 
 def weights_of(folder: Path) -> bytes:
@@ -27,12 +38,18 @@ class Cut(BaseException):
 
 @pytest.mark.parametrize(
     "words",
-    [["optimizer=dca"], ["optimizer=sdca", "optimizer.sampling=gap"], ["optimizer=pegasos", "optimizer.batch_size=5"]],
+    [
+        ["optimizer=dca"],
+        ["optimizer=sdca", "optimizer.sampling=gap"],
+        ["optimizer=pegasos", "optimizer.batch_size=5"],
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_a_run_that_is_cut_off_inside_a_pass_goes_on_to_the_same_bits(tmp_path, monkeypatch, words):
     structopt.train([*WORDS, *words], tmp_path / "whole")
-    cls = stages.make_components(structopt.config.composition.validate(structopt.config.composition.compose(words))).optimizer
+    cls = stages.make_components(
+        structopt.config.composition.validate(structopt.config.composition.compose(words))
+    ).optimizer
     step, left = type(cls).step, [7]
 
     def cut(self: Optimizer, problem, state):
@@ -49,7 +66,9 @@ def test_a_run_that_is_cut_off_inside_a_pass_goes_on_to_the_same_bits(tmp_path, 
     assert left[0] == 99 - 3  # of 2 passes of 5 windows, 7 were done
     assert weights_of(tmp_path / "cut") == weights_of(tmp_path / "whole")
     rows = [(tmp_path / name / "history.csv").read_text().splitlines() for name in ("whole", "cut")]
-    assert [[row.split(",")[3:] for row in one] for one in rows][0] == [row.split(",")[3:] for row in rows[1]]
+    assert [[row.split(",")[3:] for row in one] for one in rows][0] == [
+        row.split(",")[3:] for row in rows[1]
+    ]
 
 
 def test_passes_are_whole_where_an_optimizer_is_not_divisible(tmp_path):
@@ -59,5 +78,8 @@ def test_passes_are_whole_where_an_optimizer_is_not_divisible(tmp_path):
 
 
 def test_shuffled_order_is_refused_on_disk(tmp_path):
-    with pytest.raises(ConfigError, match="order=shuffled visits the instances all over the corpus, which storage=disk cannot"):
+    with pytest.raises(
+        ConfigError,
+        match="order=shuffled visits the instances all over the corpus, which storage=disk cannot",
+    ):
         structopt.train(["task=ner", "storage=disk", "order=shuffled"], tmp_path)

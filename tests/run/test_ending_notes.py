@@ -22,12 +22,16 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
     seen: Ends = []
     texts: list[str] = []
     monkeypatch.setattr(NoTracker, "describe", lambda self, text: texts.append(text))
-    monkeypatch.setattr(NoTracker, "finish", lambda self, status, metrics: seen.append((status, "".join(texts))))
+    monkeypatch.setattr(
+        NoTracker, "finish", lambda self, status, metrics: seen.append((status, "".join(texts)))
+    )
     return seen
 
 
 def train(folder: Path, *words: str) -> Any:
-    return structopt.train(["task=ner", "task.limit=20", "optimizer.epochs=2", "tracker=none", *words], folder)
+    return structopt.train(
+        ["task=ner", "task.limit=20", "optimizer.epochs=2", "tracker=none", *words], folder
+    )
 
 
 def test_of_bad_data(tmp_path: Path, ends: Ends) -> None:
@@ -65,6 +69,8 @@ def test_of_a_bug_with_its_traceback_and_log(tmp_path: Path) -> None:
         _ = {}["missing"]  # type: ignore[var-annotated]
     except KeyError as error:
         text = ending_note(tmp_path, cause_of(error), of_sweep=True)
-    assert 'KeyError: \'missing\'\n\n```' in text and "Traceback (most recent call last)" in text
+    assert "KeyError: 'missing'\n\n```" in text and "Traceback (most recent call last)" in text
     assert f"Log: `{tmp_path / 'structopt.log'}`" in text
-    assert text.endswith("To go on after the last finished pass: the command of the sweep, with `sweep.resume=true`")
+    assert text.endswith(
+        "To go on after the last finished pass: the command of the sweep, with `sweep.resume=true`"
+    )

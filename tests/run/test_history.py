@@ -7,7 +7,14 @@ import numpy as np
 
 from structopt.run.history import History, read
 
-FIRST = {"epoch": 1, "seconds": 0.1, "inference_seconds": None, "loss": 2.0, "primal": math.inf, "dev.f1": 1 / 3}
+FIRST = {
+    "epoch": 1,
+    "seconds": 0.1,
+    "inference_seconds": None,
+    "loss": 2.0,
+    "primal": math.inf,
+    "dev.f1": 1 / 3,
+}
 
 
 def test_rows_read_back_bit_for_bit(tmp_path: Path) -> None:

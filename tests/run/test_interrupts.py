@@ -1,4 +1,6 @@
-"""Commands that are interrupted in the midst of a pass that takes minutes: they end within seconds, and lose nothing finished."""
+"""Commands that are interrupted in the midst of a pass that takes minutes: they end within seconds,
+and lose nothing finished.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,16 @@ from structopt.process.time_limit import TimeIsUp, at_most
 from structopt.run import history
 from tests.interrupts import hear_interrupts, heard_interrupts
 
-ENDLESS = ("inference=mplp", "inference.passes=2000000000", "inference.tolerance=0")  # a visit would take an hour
+# a visit would take an hour
+ENDLESS = ("inference=mplp", "inference.passes=2000000000", "inference.tolerance=0")
 MULTILABEL = ("task=multilabel", "tracker=none", "features.bias=true", *ENDLESS)
 AT_ONCE = 15.0  # seconds, on a machine that does much else; about one on one that does not
 
 OFTEN = "from structopt.progress import display; display.EVERY = 0.5  # seconds between lines\n"
 PROGRAM = OFTEN + "import sys; from structopt.command.main import main; sys.exit(main())"
-SECOND_PASS = OFTEN + """
+SECOND_PASS = (
+    OFTEN
+    + """
 import sys
 import numpy as np
 from structopt.command.main import main
@@ -39,6 +44,7 @@ def repeated(self, epoch):
 Problem.order = repeated
 sys.exit(main())
 """
+)
 
 
 def start(folder: Path, *command: str) -> subprocess.Popen[str]:
@@ -48,7 +54,9 @@ def start(folder: Path, *command: str) -> subprocess.Popen[str]:
 
 
 def interrupt(process: subprocess.Popen[str], sign: str) -> str:
-    """Wait for a sign on stderr, send SIGINT in the midst of the work, and return the rest of stderr."""
+    """Wait for a sign on stderr, send SIGINT in the midst of the work, and return the rest of
+    stderr.
+    """
     assert process.stderr is not None
     for line in process.stderr:
         if sign in line:
@@ -78,7 +86,13 @@ def test_in_the_first_pass(executor: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_in_the_second_pass(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    words = ("task=ner", "task.limit=60", "tracker=none", "optimizer=perceptron", f"hydra.run.dir={folder}")
+    words = (
+        "task=ner",
+        "task.limit=60",
+        "tracker=none",
+        "optimizer=perceptron",
+        f"hydra.run.dir={folder}",
+    )
     process = start(tmp_path, "-c", SECOND_PASS, *words)
     interrupt(process, "training, pass 2")
     rows = history.read(folder / "history.csv")
@@ -89,7 +103,9 @@ def test_in_the_second_pass(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_that_was_dropped_while_compiling() -> None:
-    """Numba may drop the exception; it is raised again after the kernel, but not in the closing work of a run."""
+    """Numba may drop the exception; it is raised again after the kernel, but not in the closing
+    work of a run.
+    """
     with heard_interrupts(), interruption.noted():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)

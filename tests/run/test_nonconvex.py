@@ -1,4 +1,6 @@
-"""Runs with ramp and risk from words to a folder: the convex start, warm starts, resuming across the two."""
+"""Runs with ramp and risk from words to a folder: the convex start, warm starts, resuming across
+the two.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def ramp(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("loss", "optimizer"), [("risk", "sgd"), ("ramp", "adagrad")])
-def test_from_zero_weights(loss: str, optimizer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_zero_weights(
+    loss: str, optimizer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """F1 was 0: one label everywhere."""
     found = run(tmp_path / "run", f"loss={loss}", f"optimizer={optimizer}", "optimizer.epochs=5")
     assert found["dev"]["f1"] > 0.6
@@ -54,14 +58,18 @@ def test_from_zero_weights(loss: str, optimizer: str, tmp_path: Path, capsys: py
 
 
 def test_history_says_which_passes_are_which(ramp: Path, tmp_path: Path) -> None:
-    """`primal` is the objective of the ramp loss in every row, also where the hinge loss is minimised."""
+    """`primal` is the objective of the ramp loss in every row, also where the hinge loss is
+    minimised.
+    """
     rows = history.read(ramp / "history.csv")
     assert [row["convex_pass"] for row in rows] == [1, 2, 3, None, None, None]
     assert all(row["dual"] is None and row["gap"] is None for row in rows)
     primal = [row["primal"] for row in rows]
     assert primal[-1] == metrics(ramp)["train"]["objective"]
     assert primal[-1] < primal[2]
-    hinge = run(tmp_path / "hinge", "loss=svm", "optimizer=sgd", "optimizer.epochs=3")["train"]["objective"]
+    hinge = run(tmp_path / "hinge", "loss=svm", "optimizer=sgd", "optimizer.epochs=3")["train"][
+        "objective"
+    ]
     assert primal[2] < hinge  # of the same weights
 
 
@@ -69,7 +77,11 @@ def test_resumes_to_the_same_bits(ramp: Path, tmp_path: Path) -> None:
     """From passes on both sides of the boundary, and from the boundary itself."""
     for passes in (2, 3, 4):
         folder = tmp_path / str(passes)
-        stopped(folder, passes, [*QUICK, "loss=ramp", "optimizer=sgd", "optimizer.epochs=3", "loss.convex_passes=3"])
+        stopped(
+            folder,
+            passes,
+            [*QUICK, "loss=ramp", "optimizer=sgd", "optimizer.epochs=3", "loss.convex_passes=3"],
+        )
         assert len(history.read(folder / "history.csv")) == passes
         assert main.main([f"resume={folder}"]) == 0
         weights = "model/weights.safetensors"
@@ -103,7 +115,9 @@ def stopped(folder: Path, passes: int, words: list[str]) -> None:
 
 
 def test_a_warm_start_is_the_start(convex: Path, tmp_path: Path) -> None:
-    found = run(tmp_path / "run", "loss=ramp", "optimizer=sgd", f"warm_start={convex}", "optimizer.epochs=2")
+    found = run(
+        tmp_path / "run", "loss=ramp", "optimizer=sgd", f"warm_start={convex}", "optimizer.epochs=2"
+    )
     assert "convex_passes" not in found["train"]
     assert "convex_pass" not in history.read(tmp_path / "run/history.csv")[0]
 
@@ -112,20 +126,43 @@ def test_a_warm_start_is_the_start(convex: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("optimizer", ["adagrad", "sgd"])
 def test_gains_over_a_warm_start(optimizer: str, convex: Path, tmp_path: Path) -> None:
     """AdaGrad fell from 91.2 to 10.6."""
-    start = run(tmp_path / "start", "loss=ramp", f"optimizer={optimizer}", f"warm_start={convex}", "optimizer.epochs=0")
-    found = run(tmp_path / "run", "loss=ramp", f"optimizer={optimizer}", f"warm_start={convex}", "optimizer.epochs=5")
+    start = run(
+        tmp_path / "start",
+        "loss=ramp",
+        f"optimizer={optimizer}",
+        f"warm_start={convex}",
+        "optimizer.epochs=0",
+    )
+    found = run(
+        tmp_path / "run",
+        "loss=ramp",
+        f"optimizer={optimizer}",
+        f"warm_start={convex}",
+        "optimizer.epochs=5",
+    )
     assert found["train"]["objective"] < start["train"]["objective"]
     assert found["dev"]["f1"] > start["dev"]["f1"] - 0.02
 
 
-def test_repeated_passes_are_counted(convex: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["loss=ramp", "optimizer=adagrad", "optimizer.eta=5", f"warm_start={convex}", "optimizer.epochs=2"]
+def test_repeated_passes_are_counted(
+    convex: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "loss=ramp",
+        "optimizer=adagrad",
+        "optimizer.eta=5",
+        f"warm_start={convex}",
+        "optimizer.epochs=2",
+    ]
     found = run(tmp_path / "run", *words)
     count = found["train"]["repeated_passes"]
     assert count > 0
     line = f"passes that raised the objective and were repeated with shorter steps: {count}"
     assert line in capsys.readouterr().out
-    assert "raised the objective; repeated with shorter steps" in (tmp_path / "run/structopt.log").read_text()
+    assert (
+        "raised the objective; repeated with shorter steps"
+        in (tmp_path / "run/structopt.log").read_text()
+    )
     unguarded = run(tmp_path / "other", *words, "objective_every=0")
     assert "repeated_passes" not in unguarded["train"]
     assert unguarded["train"]["objective"] > found["train"]["objective"]

@@ -1,4 +1,6 @@
-"""Numbers that overflow, and proofs that are none: refused at reading, stopped in training, never saved as a model."""
+"""Numbers that overflow, and proofs that are none: refused at reading, stopped in training, never
+saved as a model.
+"""
 
 from __future__ import annotations
 
@@ -36,21 +38,58 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 @pytest.mark.parametrize(
     ("task", "name", "text", "message"),
     [
-        ("attributes", "x.txt", "A\ta:1e300\n", ":1: the value '1e300' of attribute 'a' is above 1e+100 in absolute value"),
-        ("attributes", "x.txt", "A\ta\nB\tb:-1e101\n", ":2: the value '-1e101' of attribute 'b' is above 1e+100"),
-        ("multiclass", "x.txt", "1 1:1\n2 1:1e300\n", ":2: the value '1e300' of index 1 is above 1e+100 in absolute value"),
-        ("multilabel", "x.txt", "1,2 1:1\n2 1:2 2:-1e300\n", ":2: the value '-1e300' of index 2 is above 1e+100"),
         (
-            "multilabel", "x.arff", "@relation r\n@attribute a numeric\n@attribute l {0,1}\n@data\n1,0\n1e300,1\n",
-            ":6: '1e300' is above 1e+100 in absolute value, too large to compute with, which 'a' needs: write a number.",
+            "attributes",
+            "x.txt",
+            "A\ta:1e300\n",
+            ":1: the value '1e300' of attribute 'a' is above 1e+100 in absolute value",
+        ),
+        (
+            "attributes",
+            "x.txt",
+            "A\ta\nB\tb:-1e101\n",
+            ":2: the value '-1e101' of attribute 'b' is above 1e+100",
+        ),
+        (
+            "multiclass",
+            "x.txt",
+            "1 1:1\n2 1:1e300\n",
+            ":2: the value '1e300' of index 1 is above 1e+100 in absolute value",
+        ),
+        (
+            "multilabel",
+            "x.txt",
+            "1,2 1:1\n2 1:2 2:-1e300\n",
+            ":2: the value '-1e300' of index 2 is above 1e+100",
+        ),
+        (
+            "multilabel",
+            "x.arff",
+            "@relation r\n@attribute a numeric\n@attribute l {0,1}\n@data\n1,0\n1e300,1\n",
+            ":6: '1e300' is above 1e+100 in absolute value, too large to compute with, which 'a' "
+            "needs: write a number.",
         ),
     ],
-)  # fmt: skip
-def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], task: str, name: str, text: str, message: str) -> None:
+)
+def test_files(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    task: str,
+    name: str,
+    text: str,
+    message: str,
+) -> None:
     path = tmp_path / name
     path.write_text(text)
     words = ["task.labels=1"] if name.endswith("arff") else []
-    found = failed(capsys, f"task={task}", "tracker=none", f"task.train={path}", f"hydra.run.dir={tmp_path / 'run'}", *words)
+    found = failed(
+        capsys,
+        f"task={task}",
+        "tracker=none",
+        f"task.train={path}",
+        f"hydra.run.dir={tmp_path / 'run'}",
+        *words,
+    )
     assert found.startswith(f"{path}{message}")
 
 
@@ -65,16 +104,23 @@ def test_images(tmp_path: Path) -> None:
     pixels = np.array([0.0, 1e300])
     arrays = {"pixels": pixels, "shapes_x": np.array([[1, 1], [1, 1]]), "labels": np.array([0, 1])}
     np.savez(tmp_path / "x.npz", **arrays)
-    with pytest.raises(DataError, match=r"x\.npz: 'pixels' must be finite numbers: 1e\+300 in image 2 is above 1e\+100"):
+    with pytest.raises(
+        DataError,
+        match=r"x\.npz: 'pixels' must be finite numbers: 1e\+300 in image 2 is above 1e\+100",
+    ):
         read_images(tmp_path / "x.npz")
-    with pytest.raises(DataError, match=r"^<memory>:1: the pixel 1e\+300 of an image is above 1e\+100"):
+    with pytest.raises(
+        DataError, match=r"^<memory>:1: the pixel 1e\+300 of an image is above 1e\+100"
+    ):
         images_of([np.full((1, 1), 1e300)])
 
 
 def test_instances_in_memory() -> None:
     from structopt.formats.vectors.vectors_in_memory import vectors
 
-    with pytest.raises(DataError, match=r"^<memory>:2: the value 1e\+300 of index 3 is above 1e\+100"):
+    with pytest.raises(
+        DataError, match=r"^<memory>:2: the value 1e\+300 of index 3 is above 1e\+100"
+    ):
         vectors([{1: 1.0}, {3: 1e300}])
     with pytest.raises(DataError, match=r"^<memory>:2: the value 1e\+300 of 'a' is above 1e\+100"):
         AttributeLabelling().corpus([[["a"]], [{"a": 1e300}]])
@@ -91,24 +137,43 @@ def test_first_fault(dtype: type) -> None:
 
 def test_finite_takes_sums_that_overflow() -> None:
     assert ranges.finite(np.array([1e308, 1e308])) and ranges.finite(np.zeros(0))
-    assert not ranges.finite(np.array([np.inf, -np.inf])) and not ranges.finite(np.array([0.0, np.nan]))
+    assert not ranges.finite(np.array([np.inf, -np.inf])) and not ranges.finite(
+        np.array([0.0, np.nan])
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["loss.beta=1e160"], r"loss.beta=1e+160 must be in (0, inf]: from 1e-12 to 1e+12, or inf."),
-        (["loss.gamma=1e13"], "loss.gamma=10000000000000.0 must be at least 0 and finite: from 0 to 1e+12."),
-        (["optimizer.C=1e-13"], "optimizer.C=1e-13 must be greater than 0 and finite: from 1e-12 to 1e+12."),
-        (["optimizer=sgd", "optimizer.eta=1e200"], "optimizer.eta=1e+200 must be greater than 0 and finite: from 1e-12"),
-        (["optimizer=eg", "optimizer.initial=1e200"], "optimizer.initial=1e+200 must be a finite number, or auto, or smo: from"),
+        (
+            ["loss.beta=1e160"],
+            r"loss.beta=1e+160 must be in (0, inf]: from 1e-12 to 1e+12, or inf.",
+        ),
+        (
+            ["loss.gamma=1e13"],
+            "loss.gamma=10000000000000.0 must be at least 0 and finite: from 0 to 1e+12.",
+        ),
+        (
+            ["optimizer.C=1e-13"],
+            "optimizer.C=1e-13 must be greater than 0 and finite: from 1e-12 to 1e+12.",
+        ),
+        (
+            ["optimizer=sgd", "optimizer.eta=1e200"],
+            "optimizer.eta=1e+200 must be greater than 0 and finite: from 1e-12",
+        ),
+        (
+            ["optimizer=eg", "optimizer.initial=1e200"],
+            "optimizer.initial=1e+200 must be a finite number, or auto, or smo: from",
+        ),
         (
             ["loss.cost=weighted", "loss.cost_weights={O: 1e200}"],
             "loss.cost_weights.O=1e+200 must be at least 0 and finite: from 0 to 1e+12.",
         ),
     ],
-)  # fmt: skip
-def test_ranges(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
+)
+def test_ranges(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
     assert failed(capsys, "tracker=none", f"hydra.run.dir={tmp_path}", *words).startswith(message)
 
 
@@ -136,14 +201,27 @@ def overflowing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_overflow_stops_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No model is left, the checkpoint of the pass before is, and the message says what to do."""
     (tmp_path / "x").write_text(SMALL)
-    words = [*VECTORS, f"task.train={tmp_path / 'x'}", f"hydra.run.dir={tmp_path / 'run'}", "optimizer=sgd", "optimizer.eta=0.1"]
+    words = [
+        *VECTORS,
+        f"task.train={tmp_path / 'x'}",
+        f"hydra.run.dir={tmp_path / 'run'}",
+        "optimizer=sgd",
+        "optimizer.eta=0.1",
+    ]
     assert failed(capsys, *words) == (
-        "pass 2: the weights came out as nan, so that training cannot go on. Set a smaller optimizer.eta, or a smaller "
-        "optimizer.C, which regularises more, or scale the features down (features.normalize=unit). "
+        "pass 2: the weights came out as nan, so that training cannot go on. Set a smaller "
+        "optimizer.eta, or a smaller "
+        "optimizer.C, which regularises more, or scale the features down "
+        "(features.normalize=unit). "
         f"{tmp_path / 'run/checkpoint'} holds pass 1."
     )
     assert not (tmp_path / "run/model").exists() and not (tmp_path / "run/metrics.json").exists()
-    assert durable_files.read_arrays(tmp_path / "run/checkpoint/state.safetensors")[1]["progress"]["epoch"] == 1
+    assert (
+        durable_files.read_arrays(tmp_path / "run/checkpoint/state.safetensors")[1]["progress"][
+            "epoch"
+        ]
+        == 1
+    )
 
 
 @pytest.mark.usefixtures("overflowing")
@@ -152,7 +230,13 @@ def test_an_overflow_is_tracked_as_failed(tmp_path: Path) -> None:
 
     (tmp_path / "x").write_text(SMALL)
     store = f"sqlite:///{tmp_path / 'store.db'}"
-    words = ["task=multiclass", f"task.train={tmp_path / 'x'}", "optimizer=sgd", "optimizer.eta=0.1", f"tracker.uri={store}"]
+    words = [
+        "task=multiclass",
+        f"task.train={tmp_path / 'x'}",
+        "optimizer=sgd",
+        "optimizer.eta=0.1",
+        f"tracker.uri={store}",
+    ]
     with pytest.raises(NumericalError):
         structopt.train([*words, "tracker.experiment=overflow"], tmp_path / "run")
     client = MlflowClient(store)
@@ -161,35 +245,72 @@ def test_an_overflow_is_tracked_as_failed(tmp_path: Path) -> None:
     assert [run.info.status for run in client.search_runs([experiment.experiment_id])] == ["FAILED"]
 
 
-def test_a_model_that_overflowed_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_that_overflowed_is_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As earlier versions saved them."""
     (tmp_path / "x").write_text(SMALL)
-    model = structopt.train([*VECTORS, f"task.train={tmp_path / 'x'}", "optimizer.epochs=1"], tmp_path / "run")
+    model = structopt.train(
+        [*VECTORS, f"task.train={tmp_path / 'x'}", "optimizer.epochs=1"], tmp_path / "run"
+    )
     model.weights[0] = np.nan
     model.save(tmp_path / "bad")
     with pytest.raises(
-        ModelError, match=r"weights\.safetensors: 1 of \d+ weights are not finite numbers: the training of this model"
+        ModelError,
+        match=r"weights\.safetensors: 1 of \d+ weights are not finite numbers: the training of "
+        r"this model",
     ):
         structopt.load(tmp_path / "bad")
-    words = ["predict", f"model={tmp_path / 'bad'}", f"input={tmp_path / 'x'}", f"output={tmp_path / 'y'}"]
+    words = [
+        "predict",
+        f"model={tmp_path / 'bad'}",
+        f"input={tmp_path / 'x'}",
+        f"output={tmp_path / 'y'}",
+    ]
     assert "weights are not finite numbers" in failed(capsys, *words)
 
 
-def test_a_dual_above_the_objective(tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
-    """Features so large that rounding is larger than the objective: nothing is certified, and nothing stops."""
+def test_a_dual_above_the_objective(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Features so large that rounding is larger than the objective: nothing is certified, and
+    nothing stops.
+    """
     numbers, lines = random.Random(0), []
     for _ in range(12):
         tokens = numbers.randrange(1, 5)
-        lines += [f"{numbers.choice('AB')}\tw={numbers.randrange(5)}:1e8\n" for _ in range(tokens)] + ["\n"]
+        lines += [
+            f"{numbers.choice('AB')}\tw={numbers.randrange(5)}:1e8\n" for _ in range(tokens)
+        ] + ["\n"]
     (tmp_path / "x").write_text("".join(lines))
-    words = ["task=attributes", f"task.train={tmp_path / 'x'}", "tracker=none", "optimizer=eg", "loss=crf"]
+    words = [
+        "task=attributes",
+        f"task.train={tmp_path / 'x'}",
+        "tracker=none",
+        "optimizer=eg",
+        "loss=crf",
+    ]
     words += ["optimizer.epochs=12", "optimizer.eta=1", "optimizer.initial=-3", "optimizer.C=0.1"]
-    assert main.main([*words, "optimizer.tolerance=0.001", f"hydra.run.dir={tmp_path / 'run'}"]) == 0
+    assert (
+        main.main([*words, "optimizer.tolerance=0.001", f"hydra.run.dir={tmp_path / 'run'}"]) == 0
+    )
     said, rows = capsys.readouterr(), history.read(tmp_path / "run/history.csv")
     assert rows[-1]["primal"] < rows[-1]["dual"] and rows[-1]["gap"] is None and len(rows) == 12
     train = json.loads((tmp_path / "run/metrics.json").read_text())["train"]
-    assert train["gap"] is None and train["impossible_duals"] >= 1 and train["dual"] == rows[-1]["dual"]
+    assert (
+        train["gap"] is None
+        and train["impossible_duals"] >= 1
+        and train["dual"] == rows[-1]["dual"]
+    )
     assert "above the minimum" not in said.out and "stopped" not in said.out
-    assert f"nothing is known: in {train['impossible_duals']} passes the dual came out above the objective" in said.out
+    assert (
+        f"nothing is known: in {train['impossible_duals']} passes the dual came out above the "
+        "objective" in said.out
+    )
     assert (said.err + caplog.text).count("which rounding alone does not explain") >= 1
-    assert durable_files.read_arrays(tmp_path / "run/checkpoint/state.safetensors")[1]["progress"]["gap"] is None
+    assert (
+        durable_files.read_arrays(tmp_path / "run/checkpoint/state.safetensors")[1]["progress"][
+            "gap"
+        ]
+        is None
+    )

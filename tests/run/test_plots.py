@@ -9,13 +9,25 @@ import pytest
 
 from structopt.run.plots import draw_objective, learning_curve, line_style, new_figure
 
-FULL = [{"epoch": e, "loss": 4000 / e, "primal": 2 / e + 0.5, "dual": 0.5 - 1 / e, "dev.f1": 0.8 - 0.3 / e} for e in range(1, 21)]
+FULL = [
+    {
+        "epoch": e,
+        "loss": 4000 / e,
+        "primal": 2 / e + 0.5,
+        "dual": 0.5 - 1 / e,
+        "dev.f1": 0.8 - 0.3 / e,
+    }
+    for e in range(1, 21)
+]
 CASES = {
     "full": FULL,
     "empty": [],
     "one": FULL[:1],
     "no_metric": [{"epoch": 1, "loss": 3.0}, {"epoch": 2, "loss": None}],
-    "not_finite": [{"epoch": 1, "primal": math.inf, "dev.f1": math.nan}, {"epoch": 2, "primal": 1.0, "dev.f1": 0.5}],
+    "not_finite": [
+        {"epoch": 1, "primal": math.inf, "dev.f1": math.nan},
+        {"epoch": 2, "primal": 1.0, "dev.f1": 0.5},
+    ],
 }
 
 
@@ -28,7 +40,8 @@ def test_png_is_written(tmp_path: Path, case: str) -> None:
 
 def test_import_is_light_and_pyplot_untouched(tmp_path: Path) -> None:
     code = (
-        "import sys; from structopt.run.plots import learning_curve; assert 'matplotlib' not in sys.modules;"
+        "import sys; from structopt.run.plots import learning_curve; assert 'matplotlib' not in "
+        "sys.modules;"
         f"learning_curve([{{'epoch': 1, 'loss': 1.0}}], {str(tmp_path / 'a.png')!r}, 'dev.f1');"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
@@ -40,7 +53,10 @@ def test_the_legend_is_below_the_axes() -> None:
     axes = figure.subplots()
     draw_objective(axes, FULL)
     figure.canvas.draw()
-    box, boxes = axes.get_legend().get_window_extent(), [one.get_window_extent() for one in figure.axes]
+    box, boxes = (
+        axes.get_legend().get_window_extent(),
+        [one.get_window_extent() for one in figure.axes],
+    )
     assert not any(box.overlaps(other) for other in boxes)
     assert all(figure.bbox.contains(*corner) for corner in box.corners())
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
@@ -51,9 +67,16 @@ def test_styles_of_settings_differ() -> None:
     assert len({tuple(line_style(number).values()) for number in range(32)}) == 32
 
 
-@pytest.mark.parametrize(("highest", "scale", "bottom"), [(2.0, "linear", 0.0), (100.0, "log", 0.1)])
-def test_a_dual_far_below_does_not_flatten_the_objective(highest: float, scale: str, bottom: float) -> None:
+@pytest.mark.parametrize(
+    ("highest", "scale", "bottom"), [(2.0, "linear", 0.0), (100.0, "log", 0.1)]
+)
+def test_a_dual_far_below_does_not_flatten_the_objective(
+    highest: float, scale: str, bottom: float
+) -> None:
     axes = new_figure(5.5, 3.8).subplots()
-    draw_objective(axes, [{"epoch": 1, "primal": highest, "dual": -1e6}, {"epoch": 2, "primal": 1.0, "dual": 0.9}])
+    draw_objective(
+        axes,
+        [{"epoch": 1, "primal": highest, "dual": -1e6}, {"epoch": 2, "primal": 1.0, "dual": 0.9}],
+    )
     assert axes.get_yscale() == scale
     assert axes.get_ylim()[0] == pytest.approx(bottom)

@@ -1,4 +1,6 @@
-"""Runs of factor_graph=second_order: the pruner is trained, reported, saved with the model, and may be given."""
+"""Runs of factor_graph=second_order: the pruner is trained, reported, saved with the model, and may
+be given.
+"""
 
 import json
 import shutil
@@ -9,7 +11,10 @@ import structopt
 from structopt import datasets
 from structopt.command import main
 
-FEATURES = ("features.hash_bits=14", "features.templates=['h.upos & m.upos', m.form, 'h.upos & between.upos & m.upos']")
+FEATURES = (
+    "features.hash_bits=14",
+    "features.templates=['h.upos & m.upos', m.form, 'h.upos & between.upos & m.upos']",
+)
 QUICK = ("task=dependency", "tracker=none", "task.limit=30", *FEATURES)
 SECOND = (*QUICK, "factor_graph=second_order", "inference=loopy_bp", "factor_graph.pruner_epochs=2")
 
@@ -35,16 +40,26 @@ def test_a_run_reports_what_was_pruned(run, capsys):
         assert 0.8 < found[role]["pruner_recall"] <= 1.0
         assert 1.0 < found[role]["pruner_heads"] <= 12.0
     assert found["dev"]["uas"] > 0.4
-    structopt.train([*SECOND, "optimizer.epochs=0", "factor_graph.max_heads=1", "factor_graph.prune_ratio=0"], run.parent / "one")
-    heads, recall = (metrics(run.parent / "one")["dev"][f"pruner_{name}"] for name in ("heads", "recall"))
+    structopt.train(
+        [*SECOND, "optimizer.epochs=0", "factor_graph.max_heads=1", "factor_graph.prune_ratio=0"],
+        run.parent / "one",
+    )
+    heads, recall = (
+        metrics(run.parent / "one")["dev"][f"pruner_{name}"] for name in ("heads", "recall")
+    )
     assert heads < 2.0
-    assert f"{heads:.1f} heads a token, {100 * recall:.2f} % of gold arcs on dev" in capsys.readouterr().out
+    assert (
+        f"{heads:.1f} heads a token, {100 * recall:.2f} % of gold arcs on dev"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_loaded_model_prunes_as_the_run_did(run):
     model = structopt.load(run)
     dev = datasets.path("dev", "conllu")
-    found = {name: value for name, value in metrics(run)["dev"].items() if not name.startswith("pruner")}
+    found = {
+        name: value for name, value in metrics(run)["dev"].items() if not name.startswith("pruner")
+    }
     assert model.evaluate(dev) == found
     trees = model.predict([["Nadia", "told", "Bank", "."], ["Oslo"]])
     assert [len(tree) for tree in trees] == [4, 1]
@@ -61,12 +76,21 @@ def test_resume(run, tmp_path):
     assert main.main([f"resume={tmp_path}", "optimizer.epochs=2"]) == 0
     assert model_bytes(tmp_path) == model_bytes(run)
     kept = {name for name in metrics(run)["dev"] if name.startswith("pruner")}
-    assert {name: metrics(tmp_path)["dev"][name] for name in kept} == {name: metrics(run)["dev"][name] for name in kept}
+    assert {name: metrics(tmp_path)["dev"][name] for name in kept} == {
+        name: metrics(run)["dev"][name] for name in kept
+    }
 
 
 def test_without_pruning(tmp_path):
-    words = ("task.limit=5", "optimizer.epochs=1", "factor_graph.max_heads=0", "factor_graph.prune_ratio=0")
-    model = structopt.train([*SECOND, *words, f"task.train={datasets.path('train', 'conllu')}"], tmp_path)
+    words = (
+        "task.limit=5",
+        "optimizer.epochs=1",
+        "factor_graph.max_heads=0",
+        "factor_graph.prune_ratio=0",
+    )
+    model = structopt.train(
+        [*SECOND, *words, f"task.train={datasets.path('train', 'conllu')}"], tmp_path
+    )
     assert model.pruner is None
     assert "pruner_recall" not in metrics(tmp_path)["train"]
 
@@ -83,5 +107,8 @@ def test_a_given_pruner(run, tmp_path, capsys):
     capsys.readouterr()
     assert main.main([*given, f"hydra.run.dir={tmp_path / 'third'}"]) == 2
     assert "numbers words or relations differently" in capsys.readouterr().err
-    assert main.main([*SECOND, f"factor_graph.pruner={run}", f"hydra.run.dir={tmp_path / 'third'}"]) == 2
+    assert (
+        main.main([*SECOND, f"factor_graph.pruner={run}", f"hydra.run.dir={tmp_path / 'third'}"])
+        == 2
+    )
     assert "is a model of factor_graph=second_order" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""A run goes on from its checkpoint on the same data only, to the same bits; on other data it is refused."""
+"""A run goes on from its checkpoint on the same data only, to the same bits; on other data it is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def weights(folder: Path) -> bytes:
 
 
 @pytest.fixture(scope="module", params=METHODS)
-def stopped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, bytes]:
+def stopped(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path, bytes]:
     """A run of two passes, its training file, and the weights of a run of four."""
     place = tmp_path_factory.mktemp(request.param)
     data = place / "train.txt"
@@ -73,7 +77,9 @@ def test_the_same_data(stopped: tuple[Path, Path, bytes], tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("how", ["reversed", "extended", "label", "word"])
-def test_other_data(stopped: tuple[Path, Path, bytes], tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_data(
+    stopped: tuple[Path, Path, bytes], tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     run, data, _ = stopped
     before = data.read_bytes()
     data.write_text(changed(how, sentences()), encoding="utf8")
@@ -83,9 +89,15 @@ def test_other_data(stopped: tuple[Path, Path, bytes], tmp_path: Path, how: str,
         data.write_bytes(before)
     error = capsys.readouterr().err
     path = tmp_path / "run/checkpoint/state.safetensors"
-    assert f"{path}: not a checkpoint of this run: the training data, or how they are encoded, changed since (" in error
+    assert (
+        f"{path}: not a checkpoint of this run: the training data, or how they are encoded, "
+        "changed since (" in error
+    )
     assert ("instances: 12 then, 13 now" in error) == (how == "extended")
-    assert "Undo that; or train again, in a new folder or after deleting this file." in error and "Traceback" not in error
+    assert (
+        "Undo that; or train again, in a new folder or after deleting this file." in error
+        and "Traceback" not in error
+    )
     assert (tmp_path / "run/model/weights.safetensors").read_bytes() == weights(run)
 
 
@@ -94,9 +106,18 @@ def test_messages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "x"
     lines = ["a,b 1:1 2:1", "b 2:1", "a 1:1", "c 3:1 1:1", "a,c 1:1 3:2"]
     data.write_text("\n".join(lines) + "\n")
-    words = ["task=multilabel", f"task.train={data}", "tracker=none", "optimizer=dlpw", f"hydra.run.dir={tmp_path / 'run'}"]
+    words = [
+        "task=multilabel",
+        f"task.train={data}",
+        "tracker=none",
+        "optimizer=dlpw",
+        f"hydra.run.dir={tmp_path / 'run'}",
+    ]
     assert main.main([*words, "optimizer.epochs=2"]) == 0
-    assert "inference.messages" in durable_files.read_arrays(tmp_path / "run/checkpoint/state.safetensors")[0]
+    assert (
+        "inference.messages"
+        in durable_files.read_arrays(tmp_path / "run/checkpoint/state.safetensors")[0]
+    )
     assert resumed(tmp_path / "run", tmp_path / "same") == 0
     data.write_text("\n".join(reversed(lines)) + "\n")
     assert resumed(tmp_path / "run", tmp_path / "other") == 2
@@ -110,8 +131,11 @@ def test_a_checkpoint_of_an_earlier_version(
     shutil.copytree(stopped[0], run)
     path = run / "checkpoint/state.safetensors"
     arrays, notes = durable_files.read_arrays(path)
-    durable_files.write_arrays(path, arrays, {key: notes[key] for key in ("progress", "scalars", "weights")})
+    durable_files.write_arrays(
+        path, arrays, {key: notes[key] for key in ("progress", "scalars", "weights")}
+    )
     assert resumed(run, tmp_path / "run") == 2
     assert (
-        "it does not say of which data it is, as those of earlier versions do not. Undo that; or train" in capsys.readouterr().err
+        "it does not say of which data it is, as those of earlier versions do not. Undo that; or "
+        "train" in capsys.readouterr().err
     )

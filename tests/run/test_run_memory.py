@@ -18,7 +18,8 @@ from structopt.testing.components import check, component
 from structopt.testing.problems import make_problem, random_encoded
 
 CONF = Path(__file__).parents[2] / "conf" / "optimizer"
-OPTIMIZERS = sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "dlpw")  # it has the state of pegasos
+# it has the state of pegasos
+OPTIMIZERS = sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "dlpw")
 PLANES = {"cutting_plane", "online_cutting_plane"}
 
 
@@ -29,7 +30,13 @@ def small_problem(optimizer):
         loss = LossFamily(beta=beta, gamma=gamma)
         try:
             check(graph, inference, loss, optimizer)
-            return make_problem(random_encoded(2), graph, loss, inference, positional=optimizer.needs(loss, graph).positional)
+            return make_problem(
+                random_encoded(2),
+                graph,
+                loss,
+                inference,
+                positional=optimizer.needs(loss, graph).positional,
+            )
         except CompatibilityError:
             pass
     raise AssertionError("it takes none of them")
@@ -37,7 +44,9 @@ def small_problem(optimizer):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_optimizers_declare_their_state(name):
-    """Arrays of the first state, and after a pass; of planes it is a bound on what later passes add."""
+    """Arrays of the first state, and after a pass; of planes it is a bound on what later passes
+    add.
+    """
     optimizer = component("optimizer", name)
     problem = small_problem(optimizer)
     declared = sum(optimizer.footprint(sizes_of(problem), problem.loss).state.values())
@@ -61,7 +70,11 @@ def test_wrapped_optimizers_take_copies():
     assert state == 2 * sizes.weight_vector
     steps = [
         one.footprint(sizes, problem.loss).step
-        for one in (Guarded(sgd), ConvexStart(sgd, problem, 1), Mixed(sgd, 4, lambda *arguments: None))
+        for one in (
+            Guarded(sgd),
+            ConvexStart(sgd, problem, 1),
+            Mixed(sgd, 4, lambda *arguments: None),
+        )
     ]
     assert steps == [state, state, 7 * state]
 
@@ -78,14 +91,23 @@ def many_labels(tmp_path, monkeypatch):
     rows = [f"w{i % 50} T{i % 400}\n" + "\n" * (i % 10 == 9) for i in range(800)]
     (tmp_path / "train.txt").write_text("".join(rows) + "\n")
     monkeypatch.chdir(tmp_path)
-    return ["task=tagging", "task.train=train.txt", "task.dev=null", "tracker=none", "factor_graph.order=2"]
+    return [
+        "task=tagging",
+        "task.train=train.txt",
+        "task.dev=null",
+        "tracker=none",
+        "factor_graph.order=2",
+    ]
 
 
-def test_many_labels_of_second_order_are_refused_before_their_tables_are_made(many_labels, monkeypatch, capsys):
+def test_many_labels_of_second_order_are_refused_before_their_tables_are_made(
+    many_labels, monkeypatch, capsys
+):
     monkeypatch.setattr(memory, "free_bytes", lambda: 2e9)
     assert main(many_labels) == 2
     assert capsys.readouterr().err.endswith(
-        "structopt: factor_graph.order=2 with 400 labels has scores of 64,160,000 runs of labels, which need 2.6 GB of memory, "
+        "structopt: factor_graph.order=2 with 400 labels has scores of 64,160,000 runs of "
+        "labels, which need 2.6 GB of memory, "
         "and 2.0 GB are free. Choose a smaller factor_graph.order, or fewer labels.\n"
     )
 
@@ -124,14 +146,18 @@ def test_an_allocation_that_fails_in_training_is_one_message(tmp_path, monkeypat
     step = DualCoordinateAscent.step
     with monkeypatch.context() as patch:
         patch.setattr(DualCoordinateAscent, "step", fails)
-        assert main(["tracker=none", "task.limit=5", "optimizer.epochs=2", "hydra.run.dir=run"]) == 2
+        assert (
+            main(["tracker=none", "task.limit=5", "optimizer.epochs=2", "hydra.run.dir=run"]) == 2
+        )
     error = capsys.readouterr().err
     assert "structopt: There is not enough memory: Unable to allocate" in error
     assert "Traceback" not in error
     assert main(["resume=run"]) == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit of the address space is kept on Linux")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the limit of the address space is kept on Linux"
+)
 def test_a_limit_of_the_address_space_is_kept(tmp_path):
     """Under `ulimit -v` a run that does not fit is one message."""
     code = (
@@ -143,5 +169,7 @@ def test_a_limit_of_the_address_space_is_kept(tmp_path):
         "from structopt.core import memory\n"
         "assert 0 < memory.free_bytes() <= 10**9\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,6 @@
-"""Training runs from words to a folder: what they leave, resume, interrupts, early stopping, seeds, threads."""
+"""Training runs from words to a folder: what they leave, resume, interrupts, early stopping, seeds,
+threads.
+"""
 
 from __future__ import annotations
 
@@ -64,10 +66,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_a_run_leaves(run: Path) -> None:
     names = {path.relative_to(run).as_posix() for path in run.rglob("*") if path.is_file()}
     assert {
-        "metrics.json", "history.csv", "plots/learning_curve.png", ".hydra/config.yaml", ".hydra/overrides.yaml", "structopt.log",
+        "metrics.json",
+        "history.csv",
+        "plots/learning_curve.png",
+        ".hydra/config.yaml",
+        ".hydra/overrides.yaml",
+        "structopt.log",
         *(f"model/{name}" for name in MODEL),
-    } <= names  # fmt: skip
-    assert {name for name in names if name.startswith("model/")} == {f"model/{name}" for name in MODEL}
+    } <= names
+    assert {name for name in names if name.startswith("model/")} == {
+        f"model/{name}" for name in MODEL
+    }
     assert any(name.startswith("checkpoint/") for name in names)
     assert not [name for name in names if name.endswith((".partial", ".tmp"))]
     assert (run / "plots/learning_curve.png").read_bytes().startswith(b"\x89PNG")
@@ -78,10 +87,24 @@ def test_metrics(run: Path) -> None:
     found = metrics(run)
     assert set(found) == {"train", "dev", "test"}
     assert set(found["train"]) == {
-        "objective", "dual", "gap", "epochs", "seconds", "seconds_per_epoch", "seconds_per_evaluation", "overhead_per_epoch",
-        "instances", "features", "featurize_seconds", "negative_losses",
-    }  # fmt: skip
-    assert (found["train"]["epochs"], found["train"]["instances"], found["train"]["negative_losses"]) == (3, 60, 0)
+        "objective",
+        "dual",
+        "gap",
+        "epochs",
+        "seconds",
+        "seconds_per_epoch",
+        "seconds_per_evaluation",
+        "overhead_per_epoch",
+        "instances",
+        "features",
+        "featurize_seconds",
+        "negative_losses",
+    }
+    assert (
+        found["train"]["epochs"],
+        found["train"]["instances"],
+        found["train"]["negative_losses"],
+    ) == (3, 60, 0)
     for part in ("dev", "test"):
         assert {"f1", "precision", "recall", "accuracy"} <= set(found[part])
         assert all(0 <= value <= 1 for value in found[part].values())
@@ -135,8 +158,14 @@ def test_without_a_dev_part(tmp_path: Path) -> None:
     train(tmp_path, f"task.train={datasets.path('train', 'conll')}")
     assert set(metrics(tmp_path)) == {"train"}
     assert list(history.read(tmp_path / "history.csv")[0]) == [
-        "epoch", "seconds", "inference_seconds", "loss", "primal", "dual", "gap",
-    ]  # fmt: skip
+        "epoch",
+        "seconds",
+        "inference_seconds",
+        "loss",
+        "primal",
+        "dual",
+        "gap",
+    ]
     assert (tmp_path / "plots/learning_curve.png").is_file()
 
 
@@ -158,19 +187,30 @@ def test_early_stopping_returns_the_best_pass(tmp_path: Path) -> None:
     assert metrics(tmp_path / "stopped")["dev"]["f1"] == max(scores)
     train(tmp_path / "last", "optimizer.epochs=40", "patience=1", "optimizer.average=false")
     rows = history.read(tmp_path / "last/history.csv")
-    assert metrics(tmp_path / "last")["dev"]["f1"] == max(row["dev.f1"] for row in rows) > rows[-1]["dev.f1"]
+    assert (
+        metrics(tmp_path / "last")["dev"]["f1"]
+        == max(row["dev.f1"] for row in rows)
+        > rows[-1]["dev.f1"]
+    )
     before = model_bytes(tmp_path / "stopped")
     assert main.main([f"resume={tmp_path / 'stopped'}"]) == 0
     assert model_bytes(tmp_path / "stopped") == before
 
 
 def test_patience_needs_a_dev_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [*QUICK, f"task.train={datasets.path('train', 'conll')}", "patience=2", f"hydra.run.dir={tmp_path}"]
+    words = [
+        *QUICK,
+        f"task.train={datasets.path('train', 'conll')}",
+        "patience=2",
+        f"hydra.run.dir={tmp_path}",
+    ]
     assert failed(capsys, *words).startswith("patience needs a dev split")
 
 
 def test_one_folder_twice(run: Path, tmp_path: Path) -> None:
-    """A run into the folder of an earlier one begins anew, and does not go on from that one's checkpoint."""
+    """A run into the folder of an earlier one begins anew, and does not go on from that one's
+    checkpoint.
+    """
     train(tmp_path, "seed=5", "optimizer.epochs=4")
     assert main.main([*QUICK, "optimizer.epochs=0", f"hydra.run.dir={tmp_path}"]) == 0
     assert not structopt.load(tmp_path).weights.any()
@@ -182,12 +222,16 @@ def test_one_folder_twice(run: Path, tmp_path: Path) -> None:
 # Resuming
 
 
-def test_a_finished_run_says_so(run: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_finished_run_says_so(
+    run: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(stages, "train", lambda config, folder, resuming: None)
     stages.resume(run, ["optimizer.epochs=4"])
     assert not caplog.messages
     stages.resume(run, [])
-    assert caplog.messages == [f"structopt: {run} has made its 3 passes; for more of them: optimizer.epochs=N"]
+    assert caplog.messages == [
+        f"structopt: {run} has made its 3 passes; for more of them: optimizer.epochs=N"
+    ]
 
 
 def test_resume_of_a_finished_run(run: Path, tmp_path: Path) -> None:
@@ -198,7 +242,10 @@ def test_resume_of_a_finished_run(run: Path, tmp_path: Path) -> None:
     assert main.main([f"resume={tmp_path / 'same'}", "optimizer.epochs=5", "threads=2"]) == 0
     assert weights_bytes(tmp_path / "same") == weights_bytes(tmp_path / "longer")
     keep = ("epoch", "loss", "dev.f1")
-    rows = [[{k: row[k] for k in keep} for row in history.read(tmp_path / name / "history.csv")] for name in ("same", "longer")]
+    rows = [
+        [{k: row[k] for k in keep} for row in history.read(tmp_path / name / "history.csv")]
+        for name in ("same", "longer")
+    ]
     assert rows[0] == rows[1]
 
 
@@ -226,21 +273,29 @@ def test_resume_with_patience(tmp_path: Path) -> None:
     assert weights_bytes(tmp_path / "parts") == weights_bytes(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("word", ["seed=1", "optimizer.C=2", "task.limit=3", "loss=svm", "optimizer=sgd", "patience=2"])
+@pytest.mark.parametrize(
+    "word", ["seed=1", "optimizer.C=2", "task.limit=3", "loss=svm", "optimizer=sgd", "patience=2"]
+)
 def test_resume_refuses(run: Path, capsys: pytest.CaptureFixture[str], word: str) -> None:
     before = (run / "history.csv").read_bytes()
     message = failed(capsys, f"resume={run}", word)
     key = word.partition("=")[0]
-    assert message.startswith(f"'{word}' is refused: a run that goes on keeps its saved config, which has {key}=")
+    assert message.startswith(
+        f"'{word}' is refused: a run that goes on keeps its saved config, which has {key}="
+    )
     assert (run / "history.csv").read_bytes() == before
 
 
 def test_resume_of_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "this is no run folder. Name the folder that holds checkpoint/ and .hydra/." in failed(capsys, f"resume={tmp_path}")
+    assert "this is no run folder. Name the folder that holds checkpoint/ and .hydra/." in failed(
+        capsys, f"resume={tmp_path}"
+    )
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.01, 0.5, 0.99])
-def test_a_truncated_checkpoint(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: float) -> None:
+def test_a_truncated_checkpoint(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: float
+) -> None:
     folder = shutil.copytree(run, tmp_path / "run")
     checkpoint = folder / "checkpoint/state.safetensors"
     data = checkpoint.read_bytes()
@@ -250,7 +305,9 @@ def test_a_truncated_checkpoint(run: Path, tmp_path: Path, capsys: pytest.Captur
     assert weights_bytes(folder) == weights_bytes(run)
 
 
-def test_a_checkpoint_of_something_else(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_checkpoint_of_something_else(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A checkpoint that is whole but not of this run: other data, or no checkpoint at all."""
     folder = shutil.copytree(run, tmp_path / "run")
     checkpoint = folder / "checkpoint/state.safetensors"
@@ -264,10 +321,14 @@ def test_a_checkpoint_of_something_else(run: Path, tmp_path: Path, capsys: pytes
 def start(folder: Path, words: list[str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "structopt", *words, f"hydra.run.dir={folder}"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, cwd=folder.parent, text=True, preexec_fn=hear_interrupts, **pipes)
+    return subprocess.Popen(
+        command, cwd=folder.parent, text=True, preexec_fn=hear_interrupts, **pipes
+    )
 
 
-def stop_after(process: subprocess.Popen[str], folder: Path, passes: int, number: signal.Signals) -> None:
+def stop_after(
+    process: subprocess.Popen[str], folder: Path, passes: int, number: signal.Signals
+) -> None:
     """Send a signal once the history has so many rows."""
     end = time.monotonic() + 120
     while time.monotonic() < end and process.poll() is None:
@@ -296,7 +357,10 @@ def test_killed_and_resumed(long_run: Path, tmp_path: Path) -> None:
     assert 2 <= len(history.read(folder / "history.csv")) < LAST
     assert main.main([f"resume={folder}"]) == 0
     assert model_bytes(folder) == model_bytes(long_run)
-    assert (metrics(folder)["dev"], metrics(folder)["test"]) == (metrics(long_run)["dev"], metrics(long_run)["test"])
+    assert (metrics(folder)["dev"], metrics(folder)["test"]) == (
+        metrics(long_run)["dev"],
+        metrics(long_run)["test"],
+    )
     assert metrics(folder)["train"]["epochs"] == LAST
 
 
@@ -318,7 +382,9 @@ def test_interrupted_and_resumed(long_run: Path, tmp_path: Path) -> None:
 
 
 def test_interrupted_in_the_first_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The evaluation of the first pass is interrupted: nothing is finished, and the model is the start."""
+    """The evaluation of the first pass is interrupted: nothing is finished, and the model is the
+    start.
+    """
     from structopt.run.held_out import HeldOut
 
     def interrupt(self: HeldOut, split: str, weights: Any) -> dict[str, float]:
@@ -330,4 +396,3 @@ def test_interrupted_in_the_first_pass(tmp_path: Path, monkeypatch: pytest.Monke
     assert metrics(tmp_path)["train"]["epochs"] == 0
     assert metrics(tmp_path)["train"]["seconds_per_epoch"] is None
     assert not structopt.load(tmp_path).weights.any()
-

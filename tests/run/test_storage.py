@@ -1,4 +1,6 @@
-"""Training data in files: the same bits as in memory, whatever the optimizer; folders that are cut off, altered or foreign."""
+"""Training data in files: the same bits as in memory, whatever the optimizer; folders that are cut
+off, altered or foreign.
+"""
 
 import json
 import logging
@@ -24,9 +26,16 @@ from structopt.run.featurised import featurised
 from structopt.testing.problems import make_problem, random_graphs
 
 COMMON = [
-    "task.limit=60", "task.dev=null", "task.test=null", "tracker=none", "quiet=true", "order=blocks", "storage.block=4",
-    "storage.window=3", "optimizer.epochs=2",
-]  # fmt: skip
+    "task.limit=60",
+    "task.dev=null",
+    "task.test=null",
+    "tracker=none",
+    "quiet=true",
+    "order=blocks",
+    "storage.block=4",
+    "storage.window=3",
+    "optimizer.epochs=2",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -43,17 +52,25 @@ def trained(folder: Path, *words: str) -> tuple[bytes, bytes]:
     structopt.train([*COMMON, *words], folder)
     rows = (folder / "history.csv").read_text().splitlines()
     passes = "\n".join(",".join(row.split(",")[3:]) for row in rows).encode()
-    return b"".join(path.read_bytes() for path in sorted((folder / "model").iterdir()) if "config" not in path.name), passes
+    return b"".join(
+        path.read_bytes()
+        for path in sorted((folder / "model").iterdir())
+        if "config" not in path.name
+    ), passes
 
 
 def corpora() -> list[Path]:
-    return sorted(path for path in Path("outputs/featurised").iterdir() if not path.name.startswith("."))
+    return sorted(
+        path for path in Path("outputs/featurised").iterdir() if not path.name.startswith(".")
+    )
 
 
 OPTIMIZERS = [
     *(name for name in sorted(registry.installed("optimizer")) if name not in ("dlpw", "eg")),
-    "eg optimizer.online=true", "sdca loss=svm optimizer.sampling=gap", "dca factor_graph.order=2",
-]  # fmt: skip
+    "eg optimizer.online=true",
+    "sdca loss=svm optimizer.sampling=gap",
+    "dca factor_graph.order=2",
+]
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -65,22 +82,36 @@ def test_bits_are_those_of_memory(optimizer):
 @pytest.mark.parametrize(
     "words",
     [
-        ["task=attributes"], ["task=attributes", "features.hash_bits=12"], ["task=ner", "features.hash_bits=12"],
-        ["task=ner", "features.min_count=3", "features.transitions=[bias,word]", "features.support=all"],
+        ["task=attributes"],
+        ["task=attributes", "features.hash_bits=12"],
+        ["task=ner", "features.hash_bits=12"],
+        [
+            "task=ner",
+            "features.min_count=3",
+            "features.transitions=[bias,word]",
+            "features.support=all",
+        ],
         ["task=tagging", "task.encoding=latin-1"],
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_models_are_those_of_memory_with_names_or_slots(words):
     assert trained(Path("disk"), *words, "storage=disk") == trained(Path("memory"), *words)
 
 
-@pytest.mark.parametrize("words", [
-    ["task=ner", "features.hash_bits=12"], ["task=ner", "features.min_count=2", "optimizer=adagrad"],
-    ["task=attributes", "task.scheme=none", "optimizer=perceptron"],
-], ids=" ".join)  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["task=ner", "features.hash_bits=12"],
+        ["task=ner", "features.min_count=2", "optimizer=adagrad"],
+        ["task=attributes", "task.scheme=none", "optimizer=perceptron"],
+    ],
+    ids=" ".join,
+)
 def test_training_goes_on_in_blocks_with_the_vocabulary_of_before(words):
-    """To the bits of memory; new attributes stand beside those of before, however rare these are in the new file."""
+    """To the bits of memory; new attributes stand beside those of before, however rare these are in
+    the new file.
+    """
     kind = "crfsuite" if "task=attributes" in words else "conll"
     sentences = datasets.path("train", kind).read_text(encoding="utf8").strip().split("\n\n")
     for name, part in (("old", sentences[:60]), ("new", sentences[60:150])):
@@ -102,7 +133,13 @@ def test_a_corpus_is_featurised_once_for_all_graphs_and_optimizers(caplog):
     stamps = [path.stat().st_mtime_ns for path in folders]
     with caplog.at_level(logging.WARNING):
         again = trained(Path("again"), "task=ner", "storage=disk")
-        trained(Path("other"), "task=ner", "storage=disk", "optimizer=perceptron", "factor_graph.order=2")
+        trained(
+            Path("other"),
+            "task=ner",
+            "storage=disk",
+            "optimizer=perceptron",
+            "factor_graph.order=2",
+        )
     assert again == first
     assert [path.stat().st_mtime_ns for path in corpora()] == stamps and len(folders) == 1
     assert "not used" not in caplog.text
@@ -159,12 +196,16 @@ def take_another_version(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "reason"),
     [
-        (cut, "label.ids.npy is truncated, or longer than it was"), (alter, "label.ids.npy was altered"),
-        (alter_header, "gold.npy was altered"), (alter_manifest, "its manifest was altered"),
-        (lose_manifest, "there is no manifest"), (lose_array, "lengths.npy cannot be read"),
-        (take_another, "it is of other data or settings"), (take_another_version, "it was written by another version"),
+        (cut, "label.ids.npy is truncated, or longer than it was"),
+        (alter, "label.ids.npy was altered"),
+        (alter_header, "gold.npy was altered"),
+        (alter_manifest, "its manifest was altered"),
+        (lose_manifest, "there is no manifest"),
+        (lose_array, "lengths.npy cannot be read"),
+        (take_another, "it is of other data or settings"),
+        (take_another_version, "it was written by another version"),
     ],
-)  # fmt: skip
+)
 def test_damaged_and_foreign_folders_are_made_anew_and_never_used(harm, reason, caplog):
     words = ["task=ner", "storage=disk"]
     first = trained(Path("first"), *words)
@@ -175,14 +216,22 @@ def test_damaged_and_foreign_folders_are_made_anew_and_never_used(harm, reason, 
 
 
 def test_a_writer_that_is_cut_off_leaves_no_folder(monkeypatch):
-    monkeypatch.setattr(array_folder.ArrayFolderWriter, "finish", lambda *_: (_ for _ in ()).throw(OSError(28, "full")))
+    monkeypatch.setattr(
+        array_folder.ArrayFolderWriter,
+        "finish",
+        lambda *_: (_ for _ in ()).throw(OSError(28, "full")),
+    )
     with pytest.raises(structopt.errors.StructoptError):
         trained(Path("run"), "task=ner", "storage=disk")
     assert list(Path("outputs/featurised").iterdir()) == []
 
 
 def test_shards_are_opened_by_path_and_range():
-    config = composition.validate(composition.compose([*COMMON, "task=ner", "storage=disk", "features.transitions=[bias,word]"]))
+    config = composition.validate(
+        composition.compose(
+            [*COMMON, "task=ner", "storage=disk", "features.transitions=[bias,word]"]
+        )
+    )
     whole = featurised(config, make_components(config))
     assert whole.storage.in_files and open_corpus(corpora()[0])[0].labels == whole.labels
     for first, last in [(0, 60), (7, 31), (59, 60), (5, 5)]:
@@ -196,16 +245,26 @@ def test_shards_are_opened_by_path_and_range():
 
 @pytest.mark.parametrize("method", ["dlpw", "pegasos"])
 def test_messages_of_graphs_of_pairs_are_mapped(tmp_path, method):
-    """The bits are those of memory too where an inference keeps messages; no task reads such graphs in blocks yet."""
+    """The bits are those of memory too where an inference keeps messages; no task reads such graphs
+    in blocks yet.
+    """
     encoded, states = random_graphs(1, (4, 3) * 9, 2, "complete", values=True), []
     for where in (encoded, replace(encoded, storage=storage.InFiles(tmp_path))):
-        inference = MPLP(passes=3, tolerance=0.0, warm_start=True) if method == "dlpw" else Enumeration()
+        inference = (
+            MPLP(passes=3, tolerance=0.0, warm_start=True) if method == "dlpw" else Enumeration()
+        )
         problem = make_problem(where, Pairwise(), LossFamily(np.inf, 1.0), inference)
         optimizer = registry.load("optimizer", method)(C=0.5)
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(3):
             state, _ = optimizer.step(problem, state)
-        states.append((optimizer.weights(state), problem.messages, problem.objective(optimizer.weights(state))))
+        states.append(
+            (
+                optimizer.weights(state),
+                problem.messages,
+                problem.objective(optimizer.weights(state)),
+            )
+        )
     for one, other in zip(*states, strict=True):
         np.testing.assert_array_equal(one, other)
     assert not list(tmp_path.glob("*.npy"))
@@ -216,13 +275,19 @@ def test_vectors_of_a_full_disk_are_refused(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(storage.os, "posix_fallocate", full)
-    with pytest.raises(ConfigError, match=r"there is no room for 80 MB more \(No space left on device\). Free some, or set"):
+    with pytest.raises(
+        ConfigError,
+        match=r"there is no room for 80 MB more \(No space left on device\). Free some, or set",
+    ):
         storage.InFiles(tmp_path).zeros(10_000_000)
 
 
 def test_vectors_in_files_have_no_name_and_keep_what_is_written(tmp_path):
     kept = storage.InFiles(tmp_path / "new")
-    vector, grown = kept.zeros(1000), kept.joined(iter([np.arange(3), np.zeros(0), np.arange(2)]), np.int32)
+    vector, grown = (
+        kept.zeros(1000),
+        kept.joined(iter([np.arange(3), np.zeros(0), np.arange(2)]), np.int32),
+    )
     vector[5] = 2.0
     assert (vector.sum(), grown.tolist(), type(grown)) == (2.0, [0, 1, 2, 0, 1], np.ndarray)
     assert list((tmp_path / "new").iterdir()) == [] and kept.zeros(0).tolist() == []
@@ -230,11 +295,21 @@ def test_vectors_in_files_have_no_name_and_keep_what_is_written(tmp_path):
 
 @pytest.mark.parametrize("task", sorted(registry.installed("task")))
 def test_every_task_runs_in_files_or_refuses_with_the_reason(task):
-    words = [f"task={task}", "storage=disk", "optimizer.epochs=1", "task.limit=8", "tracker=none", "quiet=true"]
+    words = [
+        f"task={task}",
+        "storage=disk",
+        "optimizer.epochs=1",
+        "task.limit=8",
+        "tracker=none",
+        "quiet=true",
+    ]
     if task in ("ner", "chunking", "tagging", "attributes"):
         structopt.train(words, "run")
         return
-    with pytest.raises(ConfigError, match=f"storage=disk reads training data in blocks, and task={task} reads them as a whole"):
+    with pytest.raises(
+        ConfigError,
+        match=f"storage=disk reads training data in blocks, and task={task} reads them as a whole",
+    ):
         structopt.train(words, "run")
 
 
@@ -242,18 +317,30 @@ def test_every_task_runs_in_files_or_refuses_with_the_reason(task):
     ("words", "reason"),
     [
         (["task=ner", "task.partial=true"], "task.partial=true makes sets of labels"),
-        (["task=ner", "features.dense=[word]"], "features.vectors and features.dense need the training data in memory"),
-        (["task=ner", "features.hash_bits=12", "features.min_count=2"], "keeps no names to count by"),
+        (
+            ["task=ner", "features.dense=[word]"],
+            "features.vectors and features.dense need the training data in memory",
+        ),
+        (
+            ["task=ner", "features.hash_bits=12", "features.min_count=2"],
+            "keeps no names to count by",
+        ),
         (["task=ner", "features.hash_bits=9"], "features.hash_bits=9 must be from 10 to 28"),
-        (["task=attributes", "features.hash_bits=29"], "features.hash_bits=29 must be from 10 to 28"),
+        (
+            ["task=attributes", "features.hash_bits=29"],
+            "features.hash_bits=29 must be from 10 to 28",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_needs_memory_is_refused(words, reason):
     with pytest.raises(ConfigError, match=reason):
         trained(Path("run"), *words, "storage=disk")
 
 
 def test_urls_are_refused():
-    with pytest.raises(ConfigError, match="storage.folder=memory://corpus is a URL, and files are mapped from a path"):
+    with pytest.raises(
+        ConfigError,
+        match="storage.folder=memory://corpus is a URL, and files are mapped from a path",
+    ):
         trained(Path("disk"), "task=ner", "storage=disk", "storage.folder=memory://corpus")
     assert not Path("memory:").exists()

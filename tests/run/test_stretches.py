@@ -1,4 +1,6 @@
-"""Training data that are featurised in stretches, by workers elsewhere: the bytes of one process, and its errors."""
+"""Training data that are featurised in stretches, by workers elsewhere: the bytes of one process,
+and its errors.
+"""
 
 import gzip
 import re
@@ -56,13 +58,23 @@ def files(where, executor, *words, earlier=None):
 
 
 def assert_same(*words, earlier=lambda: None):
-    assert files("apart", Elsewhere(), *words, earlier=earlier()) == files("here", Serial(), *words, earlier=earlier())
+    assert files("apart", Elsewhere(), *words, earlier=earlier()) == files(
+        "here", Serial(), *words, earlier=earlier()
+    )
 
 
-@pytest.mark.parametrize("words", [
-    ["task=ner"], ["task=ner", "features.hash_bits=12"], ["task=ner", "features.min_count=2", "features.transitions=[pos]"],
-    ["task=chunking"], ["task=attributes"], ["task=attributes", "features.hash_bits=12"],
-], ids=" ".join)  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["task=ner"],
+        ["task=ner", "features.hash_bits=12"],
+        ["task=ner", "features.min_count=2", "features.transitions=[pos]"],
+        ["task=chunking"],
+        ["task=attributes"],
+        ["task=attributes", "features.hash_bits=12"],
+    ],
+    ids=" ".join,
+)
 def test_the_bytes_are_those_of_one_process(words, placed):
     assert_same(*words)
     assert len(placed) > 5
@@ -80,7 +92,9 @@ def test_several_files_of_which_one_is_compressed(placed):
 
 def test_values_of_some_stretches_only():
     """Before the first attribute with a value all are 1, as in one process."""
-    sentences = [f"X\tword=a{i}\nY\tword=b{i}" + (":0.5" if i > 600 else "") + "\n\n" for i in range(900)]
+    sentences = [
+        f"X\tword=a{i}\nY\tword=b{i}" + (":0.5" if i > 600 else "") + "\n\n" for i in range(900)
+    ]
     Path("train.txt").write_text("".join(sentences))
     assert_same("task=attributes", "task.train=train.txt")
 
@@ -112,11 +126,30 @@ def refusal(where, executor, *words):
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("task", "kind", "line", "text"), [
-    ("ner", "conll", "word O\n", r"train.txt:700: this line has 2 columns, but the first token line \(3\) has 4"),
-    ("attributes", "crfsuite", "O\tlength:three\n", "train.txt:700: the value 'three' of attribute 'length' is not"),
-    ("ner", "conll", "w\xe9 NN I-NP O\n".encode("latin-1"), "train.txt: behind line .* the file is not utf8"),
-], ids=["columns", "attributes", "encoding"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("task", "kind", "line", "text"),
+    [
+        (
+            "ner",
+            "conll",
+            "word O\n",
+            r"train.txt:700: this line has 2 columns, but the first token line \(3\) has 4",
+        ),
+        (
+            "attributes",
+            "crfsuite",
+            "O\tlength:three\n",
+            "train.txt:700: the value 'three' of attribute 'length' is not",
+        ),
+        (
+            "ner",
+            "conll",
+            "w\xe9 NN I-NP O\n".encode("latin-1"),
+            "train.txt: behind line .* the file is not utf8",
+        ),
+    ],
+    ids=["columns", "attributes", "encoding"],
+)
 def test_malformed_data_are_told_with_the_line_of_the_whole_file(task, kind, line, text):
     lines = datasets.path("train", kind).read_bytes().splitlines(keepends=True)
     lines[699] = line if isinstance(line, bytes) else line.encode()
@@ -130,6 +163,12 @@ def test_malformed_data_are_told_with_the_line_of_the_whole_file(task, kind, lin
 
 def test_what_a_worker_wrote_must_be_here(monkeypatch, tmp_path):
     write = stretches.write_corpus
-    monkeypatch.setattr(stretches, "write_corpus", lambda folder, *rest: write(tmp_path / "elsewhere" / folder.name, *rest))
+    monkeypatch.setattr(
+        stretches,
+        "write_corpus",
+        lambda folder, *rest: write(tmp_path / "elsewhere" / folder.name, *rest),
+    )
     told = refusal("apart", Elsewhere(), "task=ner")
-    assert "cannot be opened here: there is no manifest. Name a folder that all machines see" in told
+    assert (
+        "cannot be opened here: there is no manifest. Name a folder that all machines see" in told
+    )

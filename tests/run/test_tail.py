@@ -1,4 +1,6 @@
-"""The end of the training file as the dev split: its size and order, what is learnt without it, and what is refused."""
+"""The end of the training file as the dev split: its size and order, what is learnt without it, and
+what is refused.
+"""
 
 import json
 
@@ -17,9 +19,17 @@ from structopt.run.components import make_components
 from structopt.testing.task import assert_same
 
 TASKS = (
-    "ner", "attributes", "dependency", "constituency", "multilabel", "multiclass", "coreference", "summarization", "grid",
+    "ner",
+    "attributes",
+    "dependency",
+    "constituency",
+    "multilabel",
+    "multiclass",
+    "coreference",
+    "summarization",
+    "grid",
     "synthetic",
-)  # fmt: skip
+)
 
 
 def components(*words):
@@ -32,7 +42,10 @@ def test_the_last_fifth_is_the_dev_split_and_the_rest_is_learnt_alone(name):
     task, path = of.task, of.task.files["train"]
     whole = task.read(path)
     first = len(whole) - round(len(whole) / 5)
-    fitted, alone = task.fit(of.read("train")), feature_keys.task_of(validate(compose([f"task={name}"])))
+    fitted, alone = (
+        task.fit(of.read("train")),
+        feature_keys.task_of(validate(compose([f"task={name}"]))),
+    )
     assert len(of.read("train")) == first
     assert_same(fitted, alone.fit(alone.read(path, first)))  # nothing of the tail is known
     tail, encoded = of.read("dev"), task.encode(whole)
@@ -43,14 +56,18 @@ def test_the_last_fifth_is_the_dev_split_and_the_rest_is_learnt_alone(name):
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_tail_is_scored_as_its_instances_are_in_the_whole(name):
-    """Gold of the tail against gold in another order: the counts of its instances are those of the whole corpus."""
+    """Gold of the tail against gold in another order: the counts of its instances are those of the
+    whole corpus.
+    """
     task = components(f"task={name}", "tail=0.2").task
     whole = task.read(task.files["train"], limit=20)
     task.fit(whole)
     tail = task.subset(whole, 16, 20)
     assert len(tail) == 4
     assert len(task.encode(tail)) == 4
-    np.testing.assert_array_equal(np.diff(task.encode(tail).offsets), np.diff(task.encode(whole).offsets)[16:])
+    np.testing.assert_array_equal(
+        np.diff(task.encode(tail).offsets), np.diff(task.encode(whole).offsets)[16:]
+    )
 
 
 def test_the_tail_of_an_archive_s_treebank(tmp_path):
@@ -79,7 +96,14 @@ def test_the_former_dev_split_is_the_test_split(tmp_path):
     of = components(*words, "tail=0.2")
     assert of.files["test"] == datasets.path("dev", "conll")
     assert str(of.files["dev"]).endswith("train.conll#dev")
-    run = [*words, "tail=0.2", "tracker=none", "task.limit=40", "optimizer.epochs=2", f"hydra.run.dir={tmp_path}"]
+    run = [
+        *words,
+        "tail=0.2",
+        "tracker=none",
+        "task.limit=40",
+        "optimizer.epochs=2",
+        f"hydra.run.dir={tmp_path}",
+    ]
     assert main([*run, "test_curve=true"]) == 0
     metrics = json.loads((tmp_path / "metrics.json").read_text())
     assert {"dev", "test"} <= set(metrics)
@@ -88,7 +112,18 @@ def test_the_former_dev_split_is_the_test_split(tmp_path):
 
 
 def test_without_test_curve_the_history_has_no_test_scores(tmp_path):
-    assert main(["tail=0.2", "tracker=none", "task.limit=40", "optimizer.epochs=1", f"hydra.run.dir={tmp_path}"]) == 0
+    assert (
+        main(
+            [
+                "tail=0.2",
+                "tracker=none",
+                "task.limit=40",
+                "optimizer.epochs=1",
+                f"hydra.run.dir={tmp_path}",
+            ]
+        )
+        == 0
+    )
     assert "test." not in (tmp_path / "history.csv").read_text()
 
 
@@ -97,32 +132,48 @@ def test_without_test_curve_the_history_has_no_test_scores(tmp_path):
     [
         (["tail=1.5"], "tail=1.5 must be more than 0 and less than 1"),
         (["tail=0"], "tail=0 must be more than 0"),
-        (["task=grid", "task.train=a.npz", "task.dev_share=0.2", "tail=0.2"], "is one already. Leave out one of the two"),
+        (
+            ["task=grid", "task.train=a.npz", "task.dev_share=0.2", "tail=0.2"],
+            "is one already. Leave out one of the two",
+        ),
     ],
 )
 def test_shares_that_are_refused(words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    np.savez(tmp_path / "a.npz", pixels=np.zeros((2, 1)), shapes_x=np.ones((2, 2), int), labels=np.zeros(2, int))
+    np.savez(
+        tmp_path / "a.npz",
+        pixels=np.zeros((2, 1)),
+        shapes_x=np.ones((2, 2), int),
+        labels=np.zeros(2, int),
+    )
     with pytest.raises(ConfigError, match=message):
         components(*words)
 
 
 def test_parts_without_instances_are_refused():
     assert divided(10, 0.2) == 8
-    with pytest.raises(ConfigError, match=r"tail=0.2 of 2 training instances leaves one of the two parts empty"):
+    with pytest.raises(
+        ConfigError, match=r"tail=0.2 of 2 training instances leaves one of the two parts empty"
+    ):
         divided(2, 0.2)
 
 
 def test_disk_and_memory_are_refused(capsys):
     assert main(["tail=0.2", "storage=disk", "tracker=none"]) == 2
     assert "and tail takes a part of them apart. Type storage=memory." in capsys.readouterr().err
-    with pytest.raises(ConfigError, match="tail=0.2 divides training files, and the data are in memory"):
-        make_components(validate(compose(["tail=0.2", "tracker=none"])), {"train": InMemory([["a"]], [["B"]])})
+    with pytest.raises(
+        ConfigError, match="tail=0.2 divides training files, and the data are in memory"
+    ):
+        make_components(
+            validate(compose(["tail=0.2", "tracker=none"])), {"train": InMemory([["a"]], [["B"]])}
+        )
 
 
 def test_a_task_that_cannot_divide_its_data_says_so():
     assert Task.subset(None, [1, 2, 3], 1, 3) == [2, 3]
-    with pytest.raises(ConfigError, match=r"cannot be divided. Give task.dev and task.test, and leave out tail."):
+    with pytest.raises(
+        ConfigError, match=r"cannot be divided. Give task.dev and task.test, and leave out tail."
+    ):
         Task.subset(None, object(), 0, 1)
 
 

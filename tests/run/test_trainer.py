@@ -76,7 +76,9 @@ def trainer(
     )
     develop = (lambda weights: {"f1": scores[int(weights[0]) - 1]}) if scores else None
     schedule = Schedule(**options)
-    return Trainer(problem, method or Counting(epochs), folder, develop, schedule, vocabulary=vocabulary)  # type: ignore[arg-type]
+    return Trainer(
+        problem, method or Counting(epochs), folder, develop, schedule, vocabulary=vocabulary
+    )  # type: ignore[arg-type]
 
 
 class Spending(Counting):
@@ -94,7 +96,9 @@ class Spending(Counting):
 
 
 def test_what_passes_cost_is_in_the_history(tmp_path: Path) -> None:
-    """Of each pass by itself, a resumed run's too; nothing where an executor has no such cost, or nobody keeps count."""
+    """Of each pass by itself, a resumed run's too; nothing where an executor has no such cost, or
+    nobody keeps count.
+    """
     account = Account(rounds=7)  # of work before the first pass
     one = trainer(tmp_path, 2, method=Spending(2, account), account=account)
     one.start(np.zeros(1))
@@ -104,9 +108,9 @@ def test_what_passes_cost_is_in_the_history(tmp_path: Path) -> None:
     assert resumed.resume()
     resumed.run()
     rows = read(tmp_path / "history.csv")
-    assert [(row["rounds"], row["compute_seconds"], row["bytes_out"], row["bytes_in"]) for row in rows] == [
-        (2, 0.5, 10, None), (2, 0.5, 20, None), (2, 0.5, 30, None)
-    ]  # fmt: skip
+    assert [
+        (row["rounds"], row["compute_seconds"], row["bytes_out"], row["bytes_in"]) for row in rows
+    ] == [(2, 0.5, 10, None), (2, 0.5, 20, None), (2, 0.5, 30, None)]
     alone = trainer(tmp_path / "alone", 1)
     (tmp_path / "alone").mkdir()
     alone.start(np.zeros(1))
@@ -118,7 +122,11 @@ def test_passes(tmp_path: Path) -> None:
     one = trainer(tmp_path, 3, objective_every=2)
     one.start(np.zeros(1))
     assert one.run().tolist() == [3.0]
-    assert [(row["epoch"], row["primal"]) for row in read(tmp_path / "history.csv")] == [(1, None), (2, 2.0), (3, 3.0)]
+    assert [(row["epoch"], row["primal"]) for row in read(tmp_path / "history.csv")] == [
+        (1, None),
+        (2, 2.0),
+        (3, 3.0),
+    ]
     assert (one.progress.epoch, one.progress.negative_losses, len(one.progress.passes)) == (3, 3, 3)
 
 
@@ -129,7 +137,9 @@ def test_no_passes(tmp_path: Path) -> None:
     assert not one.resume()
 
 
-@pytest.mark.parametrize(("patience", "passes", "best"), [(1, 2, 1.0), (2, 5, 3.0), (3, 6, 3.0), (None, 8, 8.0)])
+@pytest.mark.parametrize(
+    ("patience", "passes", "best"), [(1, 2, 1.0), (2, 5, 3.0), (3, 6, 3.0), (None, 8, 8.0)]
+)
 def test_patience(tmp_path: Path, patience: int | None, passes: int, best: float) -> None:
     """The best weights are kept as they were, though the optimizer goes on in the same array."""
     one = trainer(tmp_path, 8, (0.5, 0.4, 0.6, 0.6, 0.1, 0.2, 0.3, 0.4), patience=patience)
@@ -159,7 +169,9 @@ def test_stops_by_the_certified_gap_and_goes_on_to_a_smaller_one(tmp_path: Path)
     one.start(np.zeros(1))
     assert one.run().tolist() == [4.0]
     assert one.progress.stopped == "the certified gap is 0.062 of the objective"
-    assert [row["gap"] for row in read(tmp_path / "history.csv")] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
+    assert [row["gap"] for row in read(tmp_path / "history.csv")] == pytest.approx(
+        [1, 1 / 2, 1 / 3, 1 / 4]
+    )
     assert one.progress.evaluations == [0.5, 1.5] * 4
     assert one.progress.dual == 3.75
     same = trainer(tmp_path, 9, method=Certified(9, 0.1))
@@ -174,12 +186,17 @@ def test_certificates_are_asked_of_the_problem(tmp_path: Path) -> None:
     one = trainer(tmp_path, 9, method=method)
     one.start(np.zeros(1))
     assert one.run().tolist() == [3.0]
-    assert [(row["primal"], row["dual"], row["gap"]) for row in read(tmp_path / "history.csv")][-1] == (3.0, 2.5, 0.5)
+    assert [(row["primal"], row["dual"], row["gap"]) for row in read(tmp_path / "history.csv")][
+        -1
+    ] == (3.0, 2.5, 0.5)
 
 
 def test_stops_where_the_optimizer_is_finished(tmp_path: Path) -> None:
     method = Counting(9)
-    method.step = lambda problem, state: (state, Report(1.0, primal=7.0, finished="nothing changes"))  # type: ignore[method-assign]
+    method.step = lambda problem, state: (
+        state,
+        Report(1.0, primal=7.0, finished="nothing changes"),
+    )  # type: ignore[method-assign]
     one = trainer(tmp_path, 9, method=method)
     one.start(np.zeros(1))
     one.run()
@@ -230,7 +247,9 @@ class Stopping(Counting):
         return found
 
 
-def test_large_checkpoints_are_written_seldom_and_after_the_last_pass(tmp_path: Path, saved: list[int]) -> None:
+def test_large_checkpoints_are_written_seldom_and_after_the_last_pass(
+    tmp_path: Path, saved: list[int]
+) -> None:
     one = trainer(tmp_path, 5)
     one.start(np.zeros(1))
     one.run()
@@ -278,7 +297,9 @@ def test_what_ends_a_run_between_two_passes_loses_none(tmp_path: Path, saved: li
     assert (one.progress.epoch, one.weights().tolist()) == (3, [3.0])
 
 
-def test_what_ends_a_run_within_a_pass_goes_back_to_the_checkpoint(tmp_path: Path, saved: list[int]) -> None:
+def test_what_ends_a_run_within_a_pass_goes_back_to_the_checkpoint(
+    tmp_path: Path, saved: list[int]
+) -> None:
     one = trainer(tmp_path, 5, method=Stopping(5))
     one.start(np.zeros(1))
     with pytest.raises(KeyboardInterrupt):
@@ -296,10 +317,15 @@ def test_a_checkpoint_of_other_data(tmp_path: Path) -> None:
     one.start(np.zeros(1))
     one.run()
     with pytest.raises(
-        ModelError, match=r"not a checkpoint of this run: the training data.* \(weights: 1 then, 2 now\)\. Undo that"
+        ModelError,
+        match=r"not a checkpoint of this run: the training data.* \(weights: 1 then, 2 now\)\. "
+        r"Undo that",
     ):
         trainer(tmp_path, 1, dimension=2).resume()
-    with pytest.raises(ModelError, match=r"changed since \(as large as before, but with other contents or in another order\)"):
+    with pytest.raises(
+        ModelError,
+        match=r"changed since \(as large as before, but with other contents or in another order\)",
+    ):
         trainer(tmp_path, 1, digest="e").resume()
     with pytest.raises(ModelError, match="with other contents"):
         trainer(tmp_path, 1, vocabulary="other names").resume()
@@ -311,17 +337,28 @@ def test_a_checkpoint_of_an_earlier_version_or_changed_since(tmp_path: Path) -> 
     one.start(np.zeros(1))
     one.run()
     arrays, notes = durable_files.read_arrays(one.file)
-    durable_files.write_arrays(one.file, arrays, {key: value for key, value in notes.items() if key != "data"})
-    with pytest.raises(ModelError, match="it does not say of which data it is, as those of earlier versions do not"):
+    durable_files.write_arrays(
+        one.file, arrays, {key: value for key, value in notes.items() if key != "data"}
+    )
+    with pytest.raises(
+        ModelError, match="it does not say of which data it is, as those of earlier versions do not"
+    ):
         trainer(tmp_path, 1).resume()
-    for changed in ({"theta": np.zeros(2)}, {"theta": np.zeros(1, np.float32)}, arrays | {"more": np.zeros(1)}, {}):
+    for changed in (
+        {"theta": np.zeros(2)},
+        {"theta": np.zeros(1, np.float32)},
+        arrays | {"more": np.zeros(1)},
+        {},
+    ):
         durable_files.write_arrays(one.file, changed, notes)
         with pytest.raises(ModelError, match="its arrays are not those that were written"):
             trainer(tmp_path, 1).resume()
 
 
 class Reporting(Counting):
-    """Reports given numbers, one tuple of objective and dual a pass; its weights are finite as long as those are numbers."""
+    """Reports given numbers, one tuple of objective and dual a pass; its weights are finite as long
+    as those are numbers.
+    """
 
     def __init__(self, *numbers: tuple[float, float], tolerance: float = 0.0) -> None:
         super().__init__(len(numbers))
@@ -333,30 +370,53 @@ class Reporting(Counting):
         return state, Report(report.loss, primal=primal, dual=dual)
 
 
-def test_a_dual_above_the_objective_certifies_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_dual_above_the_objective_certifies_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """It stops nothing, is told once, and has no gap; rounding counts as 0."""
     caplog.set_level("INFO")
-    one = trainer(tmp_path, 4, method=Reporting((1.0, 0.5), (1.0, 1.93), (1.0, 1.1), (1.0, 1 + 5e-9), tolerance=1e-3))
+    one = trainer(
+        tmp_path,
+        4,
+        method=Reporting((1.0, 0.5), (1.0, 1.93), (1.0, 1.1), (1.0, 1 + 5e-9), tolerance=1e-3),
+    )
     one.start(np.zeros(1))
     one.run()
     rows = read(tmp_path / "history.csv")
-    assert [(row["dual"], row["gap"]) for row in rows] == [(0.5, 0.5), (1.93, None), (1.1, None), (1 + 5e-9, 0.0)]
-    assert (one.progress.impossible_duals, one.progress.stopped) == (2, "the certified gap is 0 of the objective")
+    assert [(row["dual"], row["gap"]) for row in rows] == [
+        (0.5, 0.5),
+        (1.93, None),
+        (1.1, None),
+        (1 + 5e-9, 0.0),
+    ]
+    assert (one.progress.impossible_duals, one.progress.stopped) == (
+        2,
+        "the certified gap is 0 of the objective",
+    )
     told = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert [level for level, _ in told] == ["WARNING", "INFO"]
-    assert told[0][1].startswith("pass 2: the dual 1.93 came out above the objective 1, which rounding alone does not explain")
+    assert told[0][1].startswith(
+        "pass 2: the dual 1.93 came out above the objective 1, which rounding alone does not "
+        "explain"
+    )
     assert "Set a smaller optimizer.C" in told[0][1]
 
 
 @pytest.mark.parametrize(
     ("numbers", "text"),
     [
-        ((float("nan"), None), "pass 2: the objective came out as nan, so that training cannot go on. Set a smaller optimizer.C"),
+        (
+            (float("nan"), None),
+            "pass 2: the objective came out as nan, so that training cannot go on. Set a smaller "
+            "optimizer.C",
+        ),
         ((float("inf"), 1.0), "pass 2: the objective came out as inf"),
         ((1.0, float("-inf")), "pass 2: the dual objective came out as -inf"),
     ],
 )
-def test_numbers_that_are_not_finite_stop_a_run(tmp_path: Path, numbers: tuple[float, float], text: str) -> None:
+def test_numbers_that_are_not_finite_stop_a_run(
+    tmp_path: Path, numbers: tuple[float, float], text: str
+) -> None:
     """The last good pass stays, in the history and in the checkpoint."""
     one = trainer(tmp_path, 3, method=Reporting((1.0, 0.5), numbers, (1.0, 0.5)))
     one.start(np.zeros(1))
@@ -370,14 +430,19 @@ def test_numbers_that_are_not_finite_stop_a_run(tmp_path: Path, numbers: tuple[f
 
 
 @pytest.mark.parametrize(
-    ("weight", "loss", "name"), [(np.nan, 1.0, "the weights"), (np.inf, 1.0, "the weights"), (1.0, np.nan, "the summed loss")]
+    ("weight", "loss", "name"),
+    [(np.nan, 1.0, "the weights"), (np.inf, 1.0, "the weights"), (1.0, np.nan, "the summed loss")],
 )
-def test_weights_and_losses_that_are_not_finite(tmp_path: Path, weight: float, loss: float, name: str) -> None:
+def test_weights_and_losses_that_are_not_finite(
+    tmp_path: Path, weight: float, loss: float, name: str
+) -> None:
     """They are met before anything is computed with them: predictions of the dev part, say."""
     method = Counting(2)
     method.step = lambda problem, state: ({"theta": np.array([weight])}, Report(loss))  # type: ignore[method-assign]
     one = trainer(tmp_path, 2, (0.5,), method=method)
     one.start(np.zeros(1))
-    with pytest.raises(NumericalError, match=rf"^pass 1: {name} came out as .* No pass was finished\.$"):
+    with pytest.raises(
+        NumericalError, match=rf"^pass 1: {name} came out as .* No pass was finished\.$"
+    ):
         one.run()
     assert not one.file.exists()

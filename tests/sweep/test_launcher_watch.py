@@ -1,4 +1,6 @@
-"""A job ends when the process that launched its sweep ends, was told to, or was followed by another."""
+"""A job ends when the process that launched its sweep ends, was told to, or was followed by
+another.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,13 @@ def _exits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def write_lock(folder: Path, **changes: Any) -> None:
     parent = os.getppid()
-    holder = {"pid": parent, "host": socket.gethostname(), "started": start_of(parent), "since": "", "command": ""}
+    holder = {
+        "pid": parent,
+        "host": socket.gethostname(),
+        "started": start_of(parent),
+        "since": "",
+        "command": "",
+    }
     (folder / LOCK).write_text(json.dumps(holder | changes))
 
 
@@ -72,7 +80,10 @@ def test_a_sweep_that_is_no_more(tmp_path: Path, how: str) -> None:
             except KeyboardInterrupt:
                 interrupts.append(1)
         assert interrupts == [1]
-        with pytest.raises(Exited) if how == "killed" else interruption.noted(), ended_with_launcher(tmp_path):
+        with (
+            pytest.raises(Exited) if how == "killed" else interruption.noted(),
+            ended_with_launcher(tmp_path),
+        ):
             pass
 
 

@@ -26,7 +26,11 @@ from structopt.sweep.job_sweeper import JobSweeper
 from structopt.sweep.search_space import read_space
 
 optuna = pytest.importorskip("optuna")
-SPACE = ("optimizer.C=tag(log,interval(0.001,10))", "loss.beta=choice(1,3,inf)", "loss.gamma=range(0,6)")
+SPACE = (
+    "optimizer.C=tag(log,interval(0.001,10))",
+    "loss.beta=choice(1,3,inf)",
+    "loss.gamma=range(0,6)",
+)
 COMMON = ("--multirun", "tracker=none", "task=ner")
 
 
@@ -89,8 +93,16 @@ def test_spaces_that_are_refused(word: str, message: str) -> None:
 
 def good_near(words: list[str]) -> dict[str, Any]:
     """A score that is best at C = 0.1, gamma = 3."""
-    value = {word.partition("=")[0]: float(word.partition("=")[2]) for word in words if word.startswith(("opt", "loss.g"))}
-    score = 0.9 - 0.1 * (log10(value["optimizer.C"]) + 1) ** 2 - 0.02 * (value.get("loss.gamma", 3) - 3) ** 2
+    value = {
+        word.partition("=")[0]: float(word.partition("=")[2])
+        for word in words
+        if word.startswith(("opt", "loss.g"))
+    }
+    score = (
+        0.9
+        - 0.1 * (log10(value["optimizer.C"]) + 1) ** 2
+        - 0.02 * (value.get("loss.gamma", 3) - 3) ** 2
+    )
     return {"status": "FINISHED", "score": score}
 
 
@@ -103,15 +115,25 @@ class Jobs:
 
     def launch(self, sweeper: JobSweeper, jobs: list[list[str]], first: int = 0) -> list[JobReturn]:
         self.batches.append((first, len(jobs)))
-        return [self._run(sweeper.folder / str(first + i), first + i, job) for i, job in enumerate(jobs)]
+        return [
+            self._run(sweeper.folder / str(first + i), first + i, job) for i, job in enumerate(jobs)
+        ]
 
     def _run(self, folder: Path, number: int, words: list[str]) -> JobReturn:
         self.launched[number] = words
         answer = self.answer(words)
         folder.mkdir(exist_ok=True)
-        facts = {"number": number, "overrides": words, "config": {"label": None}, "status": answer["status"], "mendable": True}
+        facts = {
+            "number": number,
+            "overrides": words,
+            "config": {"label": None},
+            "status": answer["status"],
+            "mendable": True,
+        }
         (folder / "job.json").write_text(json.dumps(facts))
-        (folder / "metrics.json").write_text(json.dumps({"dev": {"f1": answer["score"], "recall": 0.5}}))
+        (folder / "metrics.json").write_text(
+            json.dumps({"dev": {"f1": answer["score"], "recall": 0.5}})
+        )
         return JobReturn(status=JobStatus.COMPLETED, _return_value=answer)
 
 
@@ -119,12 +141,22 @@ class Jobs:
 def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Jobs]]:
     """Run a search in ``tmp_path/folder`` and return its jobs."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(search_report, "_draw", lambda *args: None)  # the picture is looked at below
+    # the picture is looked at below
+    monkeypatch.setattr(search_report, "_draw", lambda *args: None)
 
-    def run(*words: str, sweeper: str = "random", folder: str = "s", jobs: Jobs | None = None, code: int = 0) -> Jobs:
+    def run(
+        *words: str,
+        sweeper: str = "random",
+        folder: str = "s",
+        jobs: Jobs | None = None,
+        code: int = 0,
+    ) -> Jobs:
         answered = jobs or Jobs()
         monkeypatch.setattr(JobSweeper, "launch", lambda *args: answered.launch(*args))
-        assert main.main([*COMMON, f"hydra/sweeper={sweeper}", f"hydra.sweep.dir={folder}", *words]) == code
+        assert (
+            main.main([*COMMON, f"hydra/sweeper={sweeper}", f"hydra.sweep.dir={folder}", *words])
+            == code
+        )
         return answered
 
     yield run
@@ -132,7 +164,9 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
 
 
 def states(folder: str) -> list[str]:
-    study = optuna.load_study(study_name=search_trials.STUDY, storage=search_trials.storage(Path(folder)))
+    study = optuna.load_study(
+        study_name=search_trials.STUDY, storage=search_trials.storage(Path(folder))
+    )
     return [trial.state.name for trial in study.trials]
 
 
@@ -158,30 +192,53 @@ def test_bayesian_search_draws_where_trials_were_good(search: Callable[..., Jobs
     assert means["bayesian"] > means["random"] + 0.05
 
 
-def test_batches_failures_and_other_metrics(search: Callable[..., Jobs], capsys: pytest.CaptureFixture[str]) -> None:
+def test_batches_failures_and_other_metrics(
+    search: Callable[..., Jobs], capsys: pytest.CaptureFixture[str]
+) -> None:
     def some_fail(words: list[str]) -> dict[str, Any]:
         return {"status": "FAILED", "score": None} if "loss.beta=inf" in words else good_near(words)
 
-    jobs = search("hydra.sweeper.trials=8", "hydra.sweeper.batch=3", *SPACE, jobs=Jobs(some_fail), code=2)
+    jobs = search(
+        "hydra.sweeper.trials=8", "hydra.sweeper.batch=3", *SPACE, jobs=Jobs(some_fail), code=2
+    )
     assert jobs.batches == [(0, 3), (3, 3), (6, 2)]
     failed = [number for number, words in jobs.launched.items() if "loss.beta=inf" in words]
     assert 0 < len(failed) < 8
     assert [number for number, state in enumerate(states("s")) if state == "FAIL"] == failed
-    finished = {number: good_near(words)["score"] for number, words in jobs.launched.items() if number not in failed}
+    finished = {
+        number: good_near(words)["score"]
+        for number, words in jobs.launched.items()
+        if number not in failed
+    }
     best = OmegaConf.load("s/best.yaml")
     assert (best.trial, best.score) == max(finished.items(), key=lambda pair: pair[1])
-    assert f"search: 8 trials, {8 - len(failed)} finished, {len(failed)} failed" in capsys.readouterr().out
+    assert (
+        f"search: 8 trials, {8 - len(failed)} finished, {len(failed)} failed"
+        in capsys.readouterr().out
+    )
     search("hydra.sweeper.trials=2", "hydra.sweeper.metric=dev.recall", *SPACE, folder="recall")
-    assert (OmegaConf.load("recall/best.yaml").metric, OmegaConf.load("recall/best.yaml").score) == ("dev.recall", 0.5)
+    assert (
+        OmegaConf.load("recall/best.yaml").metric,
+        OmegaConf.load("recall/best.yaml").score,
+    ) == ("dev.recall", 0.5)
 
 
 def test_smallest_score_and_a_folder_used_before(search: Callable[..., Jobs]) -> None:
     jobs = search("hydra.sweeper.trials=5", "hydra.sweeper.direction=minimize", *SPACE, folder="s")
-    assert search("hydra.sweeper.trials=5", "hydra.sweeper.direction=minimize", *SPACE, folder="s").launched == jobs.launched
-    assert OmegaConf.load("s/best.yaml").score == min(good_near(words)["score"] for words in jobs.launched.values())
+    assert (
+        search(
+            "hydra.sweeper.trials=5", "hydra.sweeper.direction=minimize", *SPACE, folder="s"
+        ).launched
+        == jobs.launched
+    )
+    assert OmegaConf.load("s/best.yaml").score == min(
+        good_near(words)["score"] for words in jobs.launched.values()
+    )
 
 
-def test_a_search_in_which_all_fails_ends(search: Callable[..., Jobs], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_search_in_which_all_fails_ends(
+    search: Callable[..., Jobs], capsys: pytest.CaptureFixture[str]
+) -> None:
     def fail(words: list[str]) -> dict[str, Any]:
         return {"status": "FAILED", "score": None}
 
@@ -191,9 +248,15 @@ def test_a_search_in_which_all_fails_ends(search: Callable[..., Jobs], capsys: p
     assert not Path("s/best.yaml").exists()
 
 
-def test_what_was_tried_is_not_trained_again(search: Callable[..., Jobs], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_tried_is_not_trained_again(
+    search: Callable[..., Jobs], capsys: pytest.CaptureFixture[str]
+) -> None:
     jobs = search("hydra.sweeper.trials=12", "optimizer.C=0.1,1,10")
-    assert sorted(words[-1] for words in jobs.launched.values()) == ["optimizer.C=0.1", "optimizer.C=1", "optimizer.C=10"]
+    assert sorted(words[-1] for words in jobs.launched.values()) == [
+        "optimizer.C=0.1",
+        "optimizer.C=1",
+        "optimizer.C=10",
+    ]
     assert states("s") == ["COMPLETE"] * 12
     assert "as trial" in capsys.readouterr().out
 
@@ -213,7 +276,10 @@ def test_a_killed_search_goes_on(search: Callable[..., Jobs]) -> None:
     rest = search(*words, "sweep.resume=true", sweeper="bayesian")
     assert sorted(rest.launched) == [4, 5, 6, 7, 8]
     assert states("s") == ["COMPLETE"] * 9
-    again = {number: [word for word in words if word != "sweep.resume=true"] for number, words in rest.launched.items()}
+    again = {
+        number: [word for word in words if word != "sweep.resume=true"]
+        for number, words in rest.launched.items()
+    }
     assert {**jobs.launched, **again} == whole.launched  # as if nothing had happened
     assert "sweep.resume=true" in rest.launched[4]
     assert not any("resume" in word for word in OmegaConf.load("s/best.yaml").overrides)
@@ -225,14 +291,23 @@ def test_a_killed_search_goes_on(search: Callable[..., Jobs]) -> None:
     [
         (("optimizer.Cx=interval(0,1)",), "has no parameter 'Cx'. Did you mean 'C'?"),
         (("optimizer.C=interval(0,1)", "hydra.sweeper.trial=3"), "hydra.sweeper.trials"),
-        (("optimizer.C=interval(0,1)", "hydra.sweeper.trials=0"), "hydra.sweeper.trials=0 is too small: at least 1."),
+        (
+            ("optimizer.C=interval(0,1)", "hydra.sweeper.trials=0"),
+            "hydra.sweeper.trials=0 is too small: at least 1.",
+        ),
         (("optimizer.C=interval(0,1)", "hydra.sweeper.pruner=meridian"), "Did you mean 'median'?"),
-        (("optimizer.C=interval(0,1)", f"task.train={__file__}"), "A search looks at the score of the dev split. Give task.dev."),
+        (
+            ("optimizer.C=interval(0,1)", f"task.train={__file__}"),
+            "A search looks at the score of the dev split. Give task.dev.",
+        ),
         (("optimizer.C=1",), "There is nothing to search over"),
     ],
 )
 def test_what_the_user_can_mend(
-    search: Callable[..., Jobs], capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+    search: Callable[..., Jobs],
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    message: str,
 ) -> None:
     jobs = search(*words, code=2)
     error = capsys.readouterr().err
@@ -241,7 +316,9 @@ def test_what_the_user_can_mend(
     assert not Path("s", search_trials.JOURNAL).exists()
 
 
-def test_without_optuna(search: Callable[..., Jobs], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_optuna(
+    search: Callable[..., Jobs], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     search(*SPACE, code=2)
     assert "pip install 'structopt-trainer[sweep]'" in capsys.readouterr().err
@@ -251,10 +328,16 @@ def test_without_optuna(search: Callable[..., Jobs], capsys: pytest.CaptureFixtu
 
 
 def study_of(folder: Path, scores: list[float], pruner: str = "median") -> Any:
-    """A search that has seen trials with the same score after each of ten passes, and now runs another."""
+    """A search that has seen trials with the same score after each of ten passes, and now runs
+    another.
+    """
     folder.mkdir()
-    study = optuna.create_study(storage=search_trials.storage(folder), study_name=search_trials.STUDY, direction="maximize")
-    study.set_user_attr(search_trials.SETTINGS, {"metric": "dev.f1", "pruner": pruner, "startup": 1, "warmup": 2})
+    study = optuna.create_study(
+        storage=search_trials.storage(folder), study_name=search_trials.STUDY, direction="maximize"
+    )
+    study.set_user_attr(
+        search_trials.SETTINGS, {"metric": "dev.f1", "pruner": pruner, "startup": 1, "warmup": 2}
+    )
     for score in scores:
         passes = dict.fromkeys(range(1, 11), score)
         study.add_trial(optuna.trial.create_trial(value=score, intermediate_values=passes))
@@ -269,7 +352,9 @@ def config() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("others", "passes"), [(0.99, 2), (0.01, 5)])
-def test_a_hopeless_trial_is_stopped(tmp_path: Path, config: dict[str, Any], others: float, passes: int) -> None:
+def test_a_hopeless_trial_is_stopped(
+    tmp_path: Path, config: dict[str, Any], others: float, passes: int
+) -> None:
     study_of(tmp_path / "s", [others] * 3)
     judge = search_trials.judge(tmp_path / "s", 3)
     stages.train(config, tmp_path / "s" / "3", judge)
@@ -280,7 +365,8 @@ def test_a_hopeless_trial_is_stopped(tmp_path: Path, config: dict[str, Any], oth
     assert metrics["dev"]["f1"] == rows[-1]["dev.f1"]
     assert (tmp_path / "s/3/model").is_dir()
     reported = search_trials.storage(tmp_path / "s").get_all_trials(0)[3].intermediate_values
-    assert reported == {row["epoch"]: row["dev.f1"] for row in rows if row["epoch"] < 5}  # after the last pass nothing is asked
+    # after the last pass nothing is asked
+    assert reported == {row["epoch"]: row["dev.f1"] for row in rows if row["epoch"] < 5}
     resumed = search_trials.judge(tmp_path / "s", 3)
     assert resumed.verdict == judge.verdict
     assert search_trials.judge(tmp_path / "s", 2) is None  # it came to its end
@@ -299,13 +385,17 @@ def test_pruners_and_what_judging_costs(tmp_path: Path, pruner: str) -> None:
             verdict = verdict or judge({"epoch": epoch, "dev.f1": score})
             seconds.append(time.perf_counter() - started)
         verdicts.append(verdict)
-        study.tell(number, **({"state": optuna.trial.TrialState.PRUNED} if verdict else {"values": score}))
+        study.tell(
+            number, **({"state": optuna.trial.TrialState.PRUNED} if verdict else {"values": score})
+        )
         study.ask()
     assert not any(verdicts[:10])
     assert any(verdicts[10:]) == (pruner != "none")
     assert not any("after pass 1 " in verdict for verdict in verdicts)  # the warm-up is two passes
     assert sorted(seconds)[len(seconds) // 2] < 0.05  # a line in the journal, synced to the disk
-    with pytest.raises(ConfigError, match="metric=f1: the dev split has no such score. Did you mean 'f'"):
+    with pytest.raises(
+        ConfigError, match="metric=f1: the dev split has no such score. Did you mean 'f'"
+    ):
         search_trials.judge(tmp_path / "s", 20)({"epoch": 10, "dev.f": 0.1})
 
 
@@ -313,8 +403,19 @@ def test_pruners_and_what_judging_costs(tmp_path: Path, pruner: str) -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Bayesian search on the shipped corpus, in which C = 1e-8 is hopeless."""
     folder = tmp_path_factory.mktemp("search") / "s"
-    words = ["hydra/sweeper=bayesian", "hydra.sweeper.trials=6", "hydra.sweeper.startup=2", "hydra.sweeper.warmup=1"]
-    words += ["task.limit=200", "optimizer.epochs=3", "loss.gamma=1", "optimizer.C=tag(log,interval(1e-8,10))", "loss.beta=1,inf"]
+    words = [
+        "hydra/sweeper=bayesian",
+        "hydra.sweeper.trials=6",
+        "hydra.sweeper.startup=2",
+        "hydra.sweeper.warmup=1",
+    ]
+    words += [
+        "task.limit=200",
+        "optimizer.epochs=3",
+        "loss.gamma=1",
+        "optimizer.C=tag(log,interval(1e-8,10))",
+        "loss.beta=1,inf",
+    ]
     assert main.main([*COMMON, *words, f"hydra.sweep.dir={folder}"]) == 0
     return folder
 
@@ -322,7 +423,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_the_best_is_the_best(folder: Path) -> None:
     best = OmegaConf.load(folder / "best.yaml")
-    jobs = {int(path.parent.name): json.loads(path.read_text()) for path in folder.glob("*/job.json")}
+    jobs = {
+        int(path.parent.name): json.loads(path.read_text()) for path in folder.glob("*/job.json")
+    }
     scores = {number: job["score"] for number, job in jobs.items() if job["status"] == "FINISHED"}
     assert sorted(jobs) == list(range(6))
     assert (best.trial, best.score) == max(sorted(scores.items()), key=lambda pair: pair[1])
@@ -335,7 +438,10 @@ def test_the_best_is_the_best(folder: Path) -> None:
 
 
 def test_pruned_trials_say_so_and_are_short(folder: Path) -> None:
-    jobs = {int(path.parent.name): json.loads(path.read_text())["status"] for path in folder.glob("*/job.json")}
+    jobs = {
+        int(path.parent.name): json.loads(path.read_text())["status"]
+        for path in folder.glob("*/job.json")
+    }
     pruned = [number for number, status in jobs.items() if status == "PRUNED"]
     assert pruned
     assert [n for n, state in enumerate(states(str(folder))) if state == "PRUNED"] == sorted(pruned)

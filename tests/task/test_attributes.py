@@ -22,10 +22,18 @@ def path(tmp_path: Path) -> Path:
 def test_fit(path: Path) -> None:
     task = AttributeLabelling()
     encoded = task.fit(task.read(path))
-    assert (task.labels, task.scheme, task.attribute_names()) == (("B-X", "I-X", "O"), "iob2", ["a", "b", "c"])
+    assert (task.labels, task.scheme, task.attribute_names()) == (
+        ("B-X", "I-X", "O"),
+        "iob2",
+        ["a", "b", "c"],
+    )
     assert encoded.gold is not None and encoded.gold.tolist() == [0, 1, 2]
     table = encoded.tables["label"]
-    assert (table.offsets.tolist(), table.ids.tolist(), table.values.tolist()) == ([0, 2, 3, 4], [0, 1, 0, 2], [1, 2, 1, 1])
+    assert (table.offsets.tolist(), table.ids.tolist(), table.values.tolist()) == (
+        [0, 2, 3, 4],
+        [0, 1, 0, 2],
+        [1, 2, 1, 1],
+    )
 
 
 def test_rare_and_unknown_attributes(path: Path) -> None:
@@ -40,7 +48,11 @@ def test_state(path: Path) -> None:
     task, other = AttributeLabelling(), AttributeLabelling()
     task.fit(task.read(path))
     other.restore(*task.state())
-    assert (other.labels, other.scheme, other.attribute_names()) == (task.labels, task.scheme, task.attribute_names())
+    assert (other.labels, other.scheme, other.attribute_names()) == (
+        task.labels,
+        task.scheme,
+        task.attribute_names(),
+    )
     sentence = [[{"a": 1.0, "b": 0.5}, ["c"]]]
     one, two = (each.encode(each.corpus(sentence)).tables["label"] for each in (task, other))
     for name in ("offsets", "ids", "values"):

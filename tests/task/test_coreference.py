@@ -1,4 +1,6 @@
-"""Coreference from end to end: columns of mentions, noun phrases, every learner, files, pictures, commands."""
+"""Coreference from end to end: columns of mentions, noun phrases, every learner, files, pictures,
+commands.
+"""
 
 import json
 import os
@@ -20,14 +22,24 @@ from structopt.task.coreference.mention_columns import head_words, mention_cells
 from structopt.task.coreference.noun_phrases import with_noun_phrases
 from structopt.testing.task import TaskSuite
 
-FEATURES = {"new": ["m.head"], "links": ["m.head & a.head", "same.text", "distance"], "joined": ["bias", "m.type"]}
+FEATURES = {
+    "new": ["m.head"],
+    "links": ["m.head & a.head", "same.text", "distance"],
+    "joined": ["bias", "m.type"],
+}
 LEARNERS = {
-    "adagrad": ["loss=crf", "optimizer.eta=0.1"], "adagrad l1": ["loss=svm", "optimizer.penalty=l1", "optimizer.C=10"],
-    "adadelta": ["loss=crf"], "sgd": ["loss=crf"], "lbfgs": ["loss=crf"], "dca": ["loss=softmax_margin", "loss.cost=coreference"],
-    "mira": ["optimizer.C=0.01"], "perceptron": [], "pegasos": ["loss=svm", "loss.cost=coreference"],
+    "adagrad": ["loss=crf", "optimizer.eta=0.1"],
+    "adagrad l1": ["loss=svm", "optimizer.penalty=l1", "optimizer.C=10"],
+    "adadelta": ["loss=crf"],
+    "sgd": ["loss=crf"],
+    "lbfgs": ["loss=crf"],
+    "dca": ["loss=softmax_margin", "loss.cost=coreference"],
+    "mira": ["optimizer.C=0.01"],
+    "perceptron": [],
+    "pegasos": ["loss=svm", "loss.cost=coreference"],
     "cutting_plane": ["loss=svm", "optimizer.C=0.01", "optimizer.tolerance=0"],
     "online_cutting_plane": ["loss=svm", "optimizer.C=0.01", "optimizer.tolerance=0"],
-}  # fmt: skip
+}
 TEXT = """#begin document (first); part 000
 first 0 0 Ann NNP (0)
 first 0 1 met VBD -
@@ -82,7 +94,9 @@ class TestCoreference(TaskSuite):
         view = []
         for a, b in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True):
             own = encoded.gold[a:b].tolist()
-            view += [max((k for k in range(m) if own[k] == own[m]), default=-1) for m in range(len(own))]
+            view += [
+                max((k for k in range(m) if own[k] == own[m]), default=-1) for m in range(len(own))
+            ]
         return np.array(view)
 
     def test_outcomes_add_up_to_the_scores(self, task, path):
@@ -97,7 +111,10 @@ class TestCoreference(TaskSuite):
 
 def documents(**further):
     """One document in memory; its mentions: the old man of the sea, he, The tall Bob, Mrs. Dow."""
-    sentences = [["the", "old", "man", "of", "the", "sea", "saw", "he"], ["The", "tall", "Bob", "met", "Mrs.", "Dow", "."]]
+    sentences = [
+        ["the", "old", "man", "of", "the", "sea", "saw", "he"],
+        ["The", "tall", "Bob", "met", "Mrs.", "Dow", "."],
+    ]
     mentions = [[0, 6], [7, 8], [8, 11], [12, 14]]
     return in_memory([{"sentences": sentences, "mentions": mentions, **further}])
 
@@ -106,8 +123,18 @@ def test_columns_without_tags():
     cells = mention_cells(documents())
     assert cells["head"] == ["man", "_", "bob", "dow"]
     assert cells["type"] == ["NOMINAL", "he", "PROPER", "PROPER"]
-    assert cells["first"] == ["the", "_", "the", "mrs."] and cells["last"] == ["sea", "_", "bob", "dow"]
-    assert cells["before"] == ["<edge>", "saw", "<edge>", "met"] and cells["after"] == ["saw", "<edge>", "met", "."]
+    assert cells["first"] == ["the", "_", "the", "mrs."] and cells["last"] == [
+        "sea",
+        "_",
+        "bob",
+        "dow",
+    ]
+    assert cells["before"] == ["<edge>", "saw", "<edge>", "met"] and cells["after"] == [
+        "saw",
+        "<edge>",
+        "met",
+        ".",
+    ]
     assert cells["length"] == ["6", "1", "3", "2"]
     assert cells["gender"] == ["male", "male", "_", "female"]
     assert cells["text"][2] == "the tall bob" and cells["content"][2] == "tall bob"
@@ -115,21 +142,40 @@ def test_columns_without_tags():
 
 
 def test_tags_and_dependencies_tell_heads_and_types():
-    tags = [["DT", "JJ", "NN", "IN", "DT", "NN", "VBD", "PRP"], ["DT", "JJ", "NN", "VBD", "NNP", "NNP", "."]]
+    tags = [
+        ["DT", "JJ", "NN", "IN", "DT", "NN", "VBD", "PRP"],
+        ["DT", "JJ", "NN", "VBD", "NNP", "NNP", "."],
+    ]
     tagged = documents(xpos=tags)
     heads = head_words(tagged)
     assert [tagged.cells["form"][place] for place in heads] == ["man", "he", "Bob", "Dow"]
-    assert mention_types(tagged, heads, tagged.cells["xpos"]) == ["NOMINAL", "he", "NOMINAL", "PROPER"]
+    assert mention_types(tagged, heads, tagged.cells["xpos"]) == [
+        "NOMINAL",
+        "he",
+        "NOMINAL",
+        "PROPER",
+    ]
     parsed = documents(heads=[[3, 3, 7, 6, 6, 3, 0, 7], [2, 4, 2, 0, 4, 5, 4]])
-    assert [parsed.cells["form"][place] for place in head_words(parsed)] == ["man", "he", "tall", "Mrs."]
+    assert [parsed.cells["form"][place] for place in head_words(parsed)] == [
+        "man",
+        "he",
+        "tall",
+        "Mrs.",
+    ]
 
 
 def test_noun_phrases_of_trees(tmp_path):
     rows = [
-        ("Ann", "NNP", "(TOP(S(NP*)"), ("saw", "VBD", "(VP*"), ("her", "PRP$", "(NP(NP*"), ("dog", "NN", "*)"),
-        ("in", "IN", "(PP*"), ("Rome", "NNP", "(NP*)))))"),
+        ("Ann", "NNP", "(TOP(S(NP*)"),
+        ("saw", "VBD", "(VP*"),
+        ("her", "PRP$", "(NP(NP*"),
+        ("dog", "NN", "*)"),
+        ("in", "IN", "(PP*"),
+        ("Rome", "NNP", "(NP*)))))"),
     ]
-    text = "\n".join(f"d 0 {k} {form} {tag} {parse} lemma - - - * -" for k, (form, tag, parse) in enumerate(rows))
+    text = "\n".join(
+        f"d 0 {k} {form} {tag} {parse} lemma - - - * -" for k, (form, tag, parse) in enumerate(rows)
+    )
     (tmp_path / "a.conll").write_text(f"#begin document (d); part 000\n{text}\n\n#end document\n")
     read = coreference_files.read(tmp_path / "a.conll", labelled=False)
     assert with_noun_phrases(read).mentions.tolist() == [[0, 1], [2, 6], [2, 4], [2, 3], [5, 6]]
@@ -137,43 +183,69 @@ def test_noun_phrases_of_trees(tmp_path):
 
 def test_noun_phrases_of_dependencies(tmp_path):
     rows = [
-        ("Ann", "PROPN", 2, "nsubj"), ("saw", "VERB", 0, "root"), ("the", "DET", 5, "det"), ("big", "ADJ", 5, "amod"),
-        ("dog", "NOUN", 2, "obj"), ("in", "ADP", 7, "case"), ("Rome", "PROPN", 5, "nmod"), (".", "PUNCT", 2, "punct"),
+        ("Ann", "PROPN", 2, "nsubj"),
+        ("saw", "VERB", 0, "root"),
+        ("the", "DET", 5, "det"),
+        ("big", "ADJ", 5, "amod"),
+        ("dog", "NOUN", 2, "obj"),
+        ("in", "ADP", 7, "case"),
+        ("Rome", "PROPN", 5, "nmod"),
+        (".", "PUNCT", 2, "punct"),
     ]
-    lines = [f"{k}\t{form}\t_\t{tag}\t_\t_\t{head}\t{rel}\t_\t_" for k, (form, tag, head, rel) in enumerate(rows, 1)]
+    lines = [
+        f"{k}\t{form}\t_\t{tag}\t_\t_\t{head}\t{rel}\t_\t_"
+        for k, (form, tag, head, rel) in enumerate(rows, 1)
+    ]
     path = tmp_path / "a.conllu"
     path.write_text("# newdoc id = d\n" + "\n".join(lines) + "\n\n")
     read = Coreference(features=FEATURES).read(path, labelled=False)
     assert read.mentions.tolist() == [[0, 1], [2, 7], [6, 7]]
-    assert len(Coreference(mentions="given", features=FEATURES).read(path, labelled=False).mentions) == 0
+    assert (
+        len(Coreference(mentions="given", features=FEATURES).read(path, labelled=False).mentions)
+        == 0
+    )
 
 
 def test_that_noun_phrases_are_taken_is_said(tmp_path, caplog):
     (tmp_path / "a.conllu").write_text("# newdoc id = d\n1\tAnn\t_\tPROPN\t_\t_\t0\troot\t_\t_\n\n")
     Coreference(features=FEATURES).read(tmp_path / "a.conllu", labelled=False)
     assert "a.conllu: 1 noun phrases and pronouns are taken for mentions." in caplog.text
-    (tmp_path / "b.conll").write_text(re.sub(r"\S+$", "-", TEXT, flags=re.MULTILINE).replace("part -", "part 000"))
+    (tmp_path / "b.conll").write_text(
+        re.sub(r"\S+$", "-", TEXT, flags=re.MULTILINE).replace("part -", "part 000")
+    )
     with pytest.raises(DataError, match="names no mentions, and has neither trees"):
-        Coreference(features=FEATURES, format="conll").read(_without_mentions(tmp_path), labelled=False)
+        Coreference(features=FEATURES, format="conll").read(
+            _without_mentions(tmp_path), labelled=False
+        )
 
 
 def _without_mentions(folder):
     path = folder / "none.conll"
-    path.write_text("#begin document (d); part 000\nd 0 0 Ann NNP -\nd 0 1 slept VBD -\n\n#end document\n")
+    path.write_text(
+        "#begin document (d); part 000\nd 0 0 Ann NNP -\nd 0 1 slept VBD -\n\n#end document\n"
+    )
     return path
 
 
 def test_crossing_mentions_are_said(tmp_path, caplog):
     path = tmp_path / "a.conll"
-    path.write_text("#begin document (d); part 000\nd 0 0 a X (1\nd 0 1 b X (2\nd 0 2 c X 1)\nd 0 3 d X 2)\n\n#end document\n")
+    path.write_text(
+        "#begin document (d); part 000\nd 0 0 a X (1\nd 0 1 b X (2\nd 0 2 c X 1)\nd 0 3 d X 2)\n"
+        "\n#end document\n"
+    )
     Coreference(features=FEATURES).read(path)
-    assert "a.conll:2: the mentions that begin here and in line 3 cross (1 such pairs here): both are kept." in caplog.text
+    assert (
+        "a.conll:2: the mentions that begin here and in line 3 cross (1 such pairs here): both "
+        "are kept." in caplog.text
+    )
 
 
 def test_clusters_follow_the_antecedents():
     task = Coreference(features=FEATURES)
     encoded = task.fit(replace(documents(), clusters=np.zeros(4, np.int32)))
-    assert task.decode(encoded, np.array([-1, 0, -1, 1])) == [[[(0, 6), (7, 8), (12, 14)], [(8, 11)]]]
+    assert task.decode(encoded, np.array([-1, 0, -1, 1])) == [
+        [[(0, 6), (7, 8), (12, 14)], [(8, 11)]]
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -183,14 +255,25 @@ def small(tmp_path_factory):
     path = tmp_path_factory.mktemp("small") / "small.conll"
     path.write_text("#end document\n".join(text.split("#end document\n")[:12]) + "#end document\n")
     return [
-        "task=coreference", "features.hash_bits=12", f"task.train={path}", f"task.dev={path}", "tracker=none", "quiet=true",
+        "task=coreference",
+        "features.hash_bits=12",
+        f"task.train={path}",
+        f"task.dev={path}",
+        "tracker=none",
+        "quiet=true",
         "objective_every=1",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner(name, small, tmp_path):
-    words = [*small, f"optimizer={name.split()[0]}", *LEARNERS[name], "optimizer.epochs=8", f"hydra.run.dir={tmp_path}"]
+    words = [
+        *small,
+        f"optimizer={name.split()[0]}",
+        *LEARNERS[name],
+        "optimizer.epochs=8",
+        f"hydra.run.dir={tmp_path}",
+    ]
     trained = structopt.train(words)
     scores = json.loads((tmp_path / "metrics.json").read_text())
     assert scores["dev"]["conll"] > 0.75, scores["dev"]
@@ -201,20 +284,50 @@ def test_every_learner(name, small, tmp_path):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["optimizer=eg"], "optimizer=eg needs gold outputs that are known in full, and task=coreference leaves some open"),
-        (["optimizer=smo"], "optimizer=smo needs gold outputs that are known in full, and task=coreference leaves some open"),
-        (["optimizer=sdca"], "optimizer=sdca needs gold outputs that are known in full, and task=coreference leaves some open"),
-        (["optimizer=lbfgs", "optimizer.tolerance=0.1"], "the losses of task=coreference are not convex, and have none."),
+        (
+            ["optimizer=eg"],
+            "optimizer=eg needs gold outputs that are known in full, and task=coreference leaves "
+            "some open",
+        ),
+        (
+            ["optimizer=smo"],
+            "optimizer=smo needs gold outputs that are known in full, and task=coreference "
+            "leaves some open",
+        ),
+        (
+            ["optimizer=sdca"],
+            "optimizer=sdca needs gold outputs that are known in full, and task=coreference "
+            "leaves some open",
+        ),
+        (
+            ["optimizer=lbfgs", "optimizer.tolerance=0.1"],
+            "the losses of task=coreference are not convex, and have none.",
+        ),
         (["factor_graph=linear_chain"], "Factor graphs that offer antecedents: antecedent"),
         (["features.new=[m.haed]"], "there is no column 'haed'. Did you mean 'head'?"),
-        (["loss.cost=coreference", "loss.cost_weights={false_link: 1}"], "loss.cost_weights names 'false_link', and loss.cost="),
-        (["loss.cost=coreference", "loss.cost_weights={wrong_link: -1}"], "loss.cost_weights.wrong_link=-1"),
-        (["loss.cost=arcs"], "This loss counts its cost in parts of the role arc, which factor_graph=antecedent does not have."),
-        (['features.links=["m.backoff(head,x,head_tag)"]'], "needs a column, a number from 1 to 99 and another column."),
+        (
+            ["loss.cost=coreference", "loss.cost_weights={false_link: 1}"],
+            "loss.cost_weights names 'false_link', and loss.cost=",
+        ),
+        (
+            ["loss.cost=coreference", "loss.cost_weights={wrong_link: -1}"],
+            "loss.cost_weights.wrong_link=-1",
+        ),
+        (
+            ["loss.cost=arcs"],
+            "This loss counts its cost in parts of the role arc, which factor_graph=antecedent "
+            "does not have.",
+        ),
+        (
+            ['features.links=["m.backoff(head,x,head_tag)"]'],
+            "needs a column, a number from 1 to 99 and another column.",
+        ),
     ],
 )
 def test_refusals(words, text, small, capsys):
-    loss = [] if any(word.startswith(("loss", "optimizer=lbfgs")) for word in words) else ["loss=svm"]
+    loss = (
+        [] if any(word.startswith(("loss", "optimizer=lbfgs")) for word in words) else ["loss=svm"]
+    )
     assert main([*small, *loss, *words]) == 2
     assert text in capsys.readouterr().err
 
@@ -223,7 +336,14 @@ def test_refusals(words, text, small, capsys):
 def model(tmp_path_factory):
     """A model of the shipped corpus."""
     folder = tmp_path_factory.mktemp("coreference")
-    words = ["task=coreference", "loss=crf", "optimizer=adagrad", "optimizer.eta=0.1", "optimizer.epochs=6", "tracker=none"]
+    words = [
+        "task=coreference",
+        "loss=crf",
+        "optimizer=adagrad",
+        "optimizer.eta=0.1",
+        "optimizer.epochs=6",
+        "tracker=none",
+    ]
     quick = ["features.hash_bits=16", "quiet=true", "objective_every=0"]
     return structopt.train([*words, *quick, f"hydra.run.dir={folder}"]), folder
 
@@ -233,7 +353,10 @@ def test_the_shipped_corpus(model):
     assert scores["conll"] > 0.8
     assert set(scores) == {
         f"{name}{version}"
-        for name in ("conll", *(f"{m}_{p}" for m in ("muc", "b3", "ceafe") for p in ("recall", "precision", "f1")))
+        for name in (
+            "conll",
+            *(f"{m}_{p}" for m in ("muc", "b3", "ceafe") for p in ("recall", "precision", "f1")),
+        )
         for version in ("", "_no_singletons")
     }
 
@@ -242,16 +365,21 @@ def test_in_memory(model):
     sentences = [["Ann", "met", "Bob", "."], ["She", "liked", "him", "."]]
     document = {"sentences": sentences, "mentions": [[0, 1], [2, 3], [4, 5], [6, 7]]}
     (clusters,) = model[0].predict([document])
-    assert sorted(span for cluster in clusters for span in cluster) == [(0, 1), (2, 3), (4, 5), (6, 7)]
+    assert sorted(span for cluster in clusters for span in cluster) == [
+        (0, 1),
+        (2, 3),
+        (4, 5),
+        (6, 7),
+    ]
     marginals = model[0].marginals([document])
     np.testing.assert_allclose(marginals[0].sum(axis=1), 1.0)
     assert marginals[0].shape == (4, 5) and marginals[0][0, 0] == 1.0
     assert set(marginals.table) == {"document", "mention", "antecedent", "probability"}
     ranked = model[0].predict_k_best([document], 3)[0]
     assert len(ranked) == 3 and ranked[0][1] == clusters
-    assert model[0].predict_table({"sentences": [sentences], "mentions": [document["mentions"]]})["clusters"] == [
-        [[list(span) for span in cluster] for cluster in clusters]
-    ]
+    assert model[0].predict_table({"sentences": [sentences], "mentions": [document["mentions"]]})[
+        "clusters"
+    ] == [[[list(span) for span in cluster] for cluster in clusters]]
     with pytest.raises(DataError):
         model[0].predict([{"sentences": sentences, "mentions": [[3, 9]]}])
 
@@ -264,7 +392,9 @@ def test_commands(model, tmp_path, capsys):
     assert main(["predict", *words, "probabilities=true", f"picture={page}"]) == 0
     again = coreference_files.read(out)
     assert again.mentions.tolist() == coreference_files.read(tmp_path / "a.conll").mentions.tolist()
-    header, *rows = (line.split("\t") for line in (tmp_path / "out.conll.links.tsv").read_text().splitlines())
+    header, *rows = (
+        line.split("\t") for line in (tmp_path / "out.conll.links.tsv").read_text().splitlines()
+    )
     assert header == ["document", "mention", "text", "antecedent", "antecedent_text", "probability"]
     assert rows[0] == ["first; part 000", "1", "Ann", "0", "(new)", "1.000"]
     assert page.read_text().startswith("<!DOCTYPE html>") and "Ann" in page.read_text()
@@ -283,7 +413,8 @@ def test_picture(tmp_path):
     assert page.count("<span class=") == page.count("</span>") == 5
     assert page.count("wrong") == 2 and page.count("missed") == 2  # once in the style sheet
     assert "mention 1, entity 1; antecedent none: 1.00" in page
-    assert page.index('title="mention 4') < page.index('title="mention 5')  # the longer mention holds the shorter one
+    # the longer mention holds the shorter one
+    assert page.index('title="mention 4') < page.index('title="mention 5')
     unknown = coreference_files.read(path, labelled=False)
     assert "wrong" not in draw(unknown, 0, clusters).partition("</style>")[2]
 
@@ -296,26 +427,57 @@ def test_texts_are_escaped():
 
 def test_warm_start_goes_on(model, tmp_path):
     _, folder = model
-    words = ["task=coreference", "loss=crf", "optimizer=adagrad", "optimizer.epochs=0", "features.hash_bits=16", "tracker=none"]
+    words = [
+        "task=coreference",
+        "loss=crf",
+        "optimizer=adagrad",
+        "optimizer.epochs=0",
+        "features.hash_bits=16",
+        "tracker=none",
+    ]
     assert main([*words, f"warm_start={folder}", f"hydra.run.dir={tmp_path}", "quiet=true"]) == 0
-    scores = [json.loads((place / "metrics.json").read_text())["dev"]["conll"] for place in (folder, tmp_path)]
+    scores = [
+        json.loads((place / "metrics.json").read_text())["dev"]["conll"]
+        for place in (folder, tmp_path)
+    ]
     assert scores[0] == pytest.approx(scores[1])
 
 
-@pytest.mark.parametrize(("options", "text"), [({"features": {"min_count": 0, **FEATURES}}, r"features\.min_count=0 must be at")])
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [({"features": {"min_count": 0, **FEATURES}}, r"features\.min_count=0 must be at")],
+)
 def test_parameters(options, text):
     with pytest.raises(ConfigError, match=text):
         Coreference(**options)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set: no LitBank to train on")
+@pytest.mark.skipif(
+    "STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set: no LitBank to train on"
+)
 def test_litbank(tmp_path):
-    """Well above the floor of rules, 74.2: the last 20 of 80 documents, after ten passes over the others."""
+    """Well above the floor of rules, 74.2: the last 20 of 80 documents, after ten passes over the
+    others.
+    """
     archive = f"{os.environ['STRUCTOPT_DATA']}/litbank/coref_conll.tar.gz"
-    words = ["task=coreference", "optimizer=adagrad", "optimizer.eta=0.03", "loss=softmax_margin", "loss.cost=coreference"]
-    structopt.train([
-        *words, f'task.train="{archive}:{{1*,2*,3*,4051*,41*,4217*}}.conll"', "optimizer.epochs=10", "objective_every=0",
-        f'task.dev="{archive}:{{427*,43*,44*,45*,47*,5*,6*}}.conll"', "tracker=none", "quiet=true", f"hydra.run.dir={tmp_path}",
-    ])  # fmt: skip
+    words = [
+        "task=coreference",
+        "optimizer=adagrad",
+        "optimizer.eta=0.03",
+        "loss=softmax_margin",
+        "loss.cost=coreference",
+    ]
+    structopt.train(
+        [
+            *words,
+            f'task.train="{archive}:{{1*,2*,3*,4051*,41*,4217*}}.conll"',
+            "optimizer.epochs=10",
+            "objective_every=0",
+            f'task.dev="{archive}:{{427*,43*,44*,45*,47*,5*,6*}}.conll"',
+            "tracker=none",
+            "quiet=true",
+            f"hydra.run.dir={tmp_path}",
+        ]
+    )
     assert json.loads((tmp_path / "metrics.json").read_text())["dev"]["conll"] > 0.765

@@ -1,4 +1,6 @@
-"""The task of dependency trees on its own: encoding, decoding, state, in-memory input, predictions and pictures."""
+"""The task of dependency trees on its own: encoding, decoding, state, in-memory input, predictions
+and pictures.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,11 @@ def test_fit(fitted: tuple[Dependency, EncodedTrees]) -> None:
     assert encoded.columns == ("upos", "form", "feat(Number)")
     assert encoded.codes.tolist() == [[2, 3, 2], [4, 5, 1], [3, 2, 1], [4, 4, 1]]
     assert encoded.heads.tolist() == [1, 1, 1, 0]  # a word's own position is the root
-    assert (encoded.gold.tolist(), encoded.heads.dtype, encoded.gold.dtype) == ([0, 2, 1, 2], np.int32, np.int32)
+    assert (encoded.gold.tolist(), encoded.heads.dtype, encoded.gold.dtype) == (
+        [0, 2, 1, 2],
+        np.int32,
+        np.int32,
+    )
 
 
 def test_encode(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
@@ -64,13 +70,30 @@ def test_decode_and_scores(fitted: tuple[Dependency, EncodedTrees], path: Path) 
     chosen = np.array([[2, 0], [0, 2], [2, 1], [0, 2]], np.int32)
     outputs = task.decode(encoded, chosen)
     assert outputs == task.written(outputs) == GOLD
-    assert task.decode(encoded, np.array([[2, -1], [0, -1], [1, -1], [0, -1]]))[0] == [Arc(2), Arc(0), Arc(1)]
+    assert task.decode(encoded, np.array([[2, -1], [0, -1], [1, -1], [0, -1]]))[0] == [
+        Arc(2),
+        Arc(0),
+        Arc(1),
+    ]
     gold = task.read(path)
-    names = ["uas", "uas_nopunct", "las", "las_nopunct", "las_universal", "las_universal_nopunct", "exact"]
+    names = [
+        "uas",
+        "uas_nopunct",
+        "las",
+        "las_nopunct",
+        "las_universal",
+        "las_universal_nopunct",
+        "exact",
+    ]
     assert task.evaluate(gold, outputs) == dict.fromkeys(names, 1.0)
     assert task.main_metric in task.evaluate(gold, outputs)
     assert "right heads (UAS)      100.00" in task.report(gold, outputs)
-    assert Dependency(punctuation="none").evaluate(gold, [[Arc(2), Arc(0), Arc(1)], [Arc(0)]])["uas_nopunct"] == 0.75
+    assert (
+        Dependency(punctuation="none").evaluate(gold, [[Arc(2), Arc(0), Arc(1)], [Arc(0)]])[
+            "uas_nopunct"
+        ]
+        == 0.75
+    )
 
 
 def test_state(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
@@ -87,19 +110,36 @@ def test_state(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
     ("instances", "columns"),
     [
         ([["Dogs", "bark"], ["Stop"]], ["form"]),
-        ([[("Dogs", "dog", "NOUN"), ["bark", "bark", "VERB"]], [("Stop", "stop", "VERB")]], ["form", "lemma", "upos"]),
-        ([{"upos": ["NOUN", "VERB"], "form": ["Dogs", "bark"], "head": "x"}, {"form": ["Stop"], "upos": [""]}], ["form", "upos"]),
+        (
+            [[("Dogs", "dog", "NOUN"), ["bark", "bark", "VERB"]], [("Stop", "stop", "VERB")]],
+            ["form", "lemma", "upos"],
+        ),
+        (
+            [
+                {"upos": ["NOUN", "VERB"], "form": ["Dogs", "bark"], "head": "x"},
+                {"form": ["Stop"], "upos": [""]},
+            ],
+            ["form", "upos"],
+        ),
         ([{"form": ["Dogs", "bark"], "upos": ["NOUN", "VERB"]}, ["Stop"]], ["form"]),
     ],
 )
-def test_sentences_in_memory(fitted: tuple[Dependency, EncodedTrees], instances: Any, columns: list[str]) -> None:
+def test_sentences_in_memory(
+    fitted: tuple[Dependency, EncodedTrees], instances: Any, columns: list[str]
+) -> None:
     task, _ = fitted
     trees = task.corpus(instances)
-    assert (trees.offsets.tolist(), list(trees.cells), trees.cells["form"]) == ([0, 2, 3], columns, ["Dogs", "bark", "Stop"])
+    assert (trees.offsets.tolist(), list(trees.cells), trees.cells["form"]) == (
+        [0, 2, 3],
+        columns,
+        ["Dogs", "bark", "Stop"],
+    )
     encoded = task.encode(trees)
     assert encoded.codes[:, 1].tolist() == [3, 5, 4]
     assert encoded.codes[0, 0] == (2 if "upos" in columns else 1)
-    assert task.missing_columns(trees) == [name for name in ("upos", "feats") if name not in columns]
+    assert task.missing_columns(trees) == [
+        name for name in ("upos", "feats") if name not in columns
+    ]
     assert "" not in sum(trees.cells.values(), [])
 
 
@@ -107,10 +147,20 @@ def test_sentences_in_memory(fitted: tuple[Dependency, EncodedTrees], instances:
     ("sentence", "message"),
     [
         ([], "<memory>:2: the sentence has no words"),
-        ("Dogs bark", "<memory>:2: a sentence is one string, 'Dogs bark'. Give a list of sentences, each a list of words: "),
+        (
+            "Dogs bark",
+            "<memory>:2: a sentence is one string, 'Dogs bark'. Give a list of sentences, each a "
+            "list of words: ",
+        ),
         ({"upos": ["X"]}, r"<memory>:2: the sentence has no words \(column 'form'\)"),
-        ({"form": ["a"], "upos": ["X", "Y"]}, "<memory>:2: the column 'upos' has 2 cells for 1 words"),
-        ({"form": ["a"], "upso": ["X"]}, "<memory>:2: there is no column 'upso'; the columns are .* Did you mean 'upos'?"),
+        (
+            {"form": ["a"], "upos": ["X", "Y"]},
+            "<memory>:2: the column 'upos' has 2 cells for 1 words",
+        ),
+        (
+            {"form": ["a"], "upso": ["X"]},
+            "<memory>:2: there is no column 'upso'; the columns are .* Did you mean 'upos'?",
+        ),
         ([("a", "b"), ("c",)], "<memory>:2: the words have 1 to 2 cells"),
         (["a", 1], "<memory>:2: 1 in 'form' is not a string"),
     ],
@@ -125,9 +175,15 @@ def test_sentences_that_are_refused(sentence: Any, message: str) -> None:
     [
         ({"limit": 0}, "task.limit=0 must be at least 1"),
         ({"dev": "x"}, "without task.train"),
-        ({"features": {"template": []}}, "There is no key 'features.template'. Did you mean 'templates'?"),
+        (
+            {"features": {"template": []}},
+            "There is no key 'features.template'. Did you mean 'templates'?",
+        ),
         ({"features": {"min_count": 0}}, "features.min_count=0 must be at least 1"),
-        ({"features": {"labels": ["m.tag"]}}, "features.labels: in the template 'm.tag': there is no column 'tag'"),
+        (
+            {"features": {"labels": ["m.tag"]}},
+            "features.labels: in the template 'm.tag': there is no column 'tag'",
+        ),
     ],
 )
 def test_options_that_are_refused(options: dict[str, Any], message: str) -> None:
@@ -135,12 +191,15 @@ def test_options_that_are_refused(options: dict[str, Any], message: str) -> None
         Dependency(**options)
 
 
-def test_given_heads_are_the_candidates(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
+def test_given_heads_are_the_candidates(
+    fitted: tuple[Dependency, EncodedTrees], path: Path
+) -> None:
     task, _ = fitted
     read = task.read(path, labelled=False)
     given = task.given_labels(read)
     assert [(arc.head, task.labels[arc.relation]) for arc in given if arc.relation is not None] == [
-        (int(head), relation) for head, relation in zip(read.cells["head"], read.relations, strict=True)
+        (int(head), relation)
+        for head, relation in zip(read.cells["head"], read.relations, strict=True)
     ]
     arcs, heads = task.encode(read, given).candidates or ((), ())
     assert (np.diff(arcs) == 1).all() and len(heads) == int(read.offsets[-1])
@@ -150,7 +209,9 @@ def test_given_heads_are_the_candidates(fitted: tuple[Dependency, EncodedTrees],
     assert int(arcs[1]) == int(read.offsets[1])
     for cell in ("x", "-1", "99"):
         read.cells["head"][0] = cell
-        with pytest.raises(DataError, match=f"the given head '?{cell}'? of word 1 is no number from 0"):
+        with pytest.raises(
+            DataError, match=f"the given head '?{cell}'? of word 1 is no number from 0"
+        ):
             task.given_labels(read)
 
 
@@ -158,9 +219,18 @@ def test_files_and_parameters() -> None:
     assert Dependency().files == {part: shipped.path(part, "conllu") for part in shipped.SPLITS}
     assert Dependency(train="a", test="b").files == {"train": Path("a"), "test": Path("b")}
     assert list(of_class(Dependency)) == [
-        "train", "dev", "test", "limit", "encoding", "format", "punctuation", "default_C", "features", "default_C_by",
+        "train",
+        "dev",
+        "test",
+        "limit",
+        "encoding",
+        "format",
+        "punctuation",
+        "default_C",
+        "features",
+        "default_C_by",
         "partial",
-    ]  # fmt: skip
+    ]
     assert Dependency().attribute_names() == []
 
 
@@ -170,7 +240,13 @@ def test_predictions(fitted: tuple[Dependency, EncodedTrees], path: Path, tmp_pa
     task.write_outputs(read, tmp_path / "out", GOLD)
     assert (tmp_path / "out").read_text() == TEXT
     tables = [np.full((n, n + 1), 0.5) for n in (3, 1)]
-    task.write_outputs(read, tmp_path / "out", [[Arc(0)] * 3, [Arc(0)]], tables, [[(1.0, [Arc(0)] * 3)], [(0.5, [Arc(0)])]])
+    task.write_outputs(
+        read,
+        tmp_path / "out",
+        [[Arc(0)] * 3, [Arc(0)]],
+        tables,
+        [[(1.0, [Arc(0)] * 3)], [(0.5, [Arc(0)])]],
+    )
     lines = (tmp_path / "out").read_text().split("\n")
     assert lines[:3] == ["# sent_id = 1", "# k_best = 1", "# score = 1.000000"]
     assert lines[3] == "1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t0\tnsubj\t_\tp=0.500"
@@ -183,7 +259,14 @@ def test_pictures(fitted: tuple[Dependency, EncodedTrees], path: Path, tmp_path:
     picture = (tmp_path / "a.svg").read_text()
     assert "Dogs" in picture and "NOUN" in picture and "nsubj" in picture and "Stop" not in picture
     assert "#c0392b" in picture  # the wrong head of the last word
-    task.write_picture(task.corpus([["Stop", "it"]]), 1, tmp_path / "b.svg", [[Arc(0), Arc(1)]], [np.eye(2, 3)])
-    assert "it</text>" in (tmp_path / "b.svg").read_text() and "#c0392b" not in (tmp_path / "b.svg").read_text()
-    with pytest.raises(DataError, match="there is no sentence 3 to draw: the file has 2, counted from 1"):
+    task.write_picture(
+        task.corpus([["Stop", "it"]]), 1, tmp_path / "b.svg", [[Arc(0), Arc(1)]], [np.eye(2, 3)]
+    )
+    assert (
+        "it</text>" in (tmp_path / "b.svg").read_text()
+        and "#c0392b" not in (tmp_path / "b.svg").read_text()
+    )
+    with pytest.raises(
+        DataError, match="there is no sentence 3 to draw: the file has 2, counted from 1"
+    ):
         task.write_picture(read, 3, tmp_path / "c.svg", GOLD)

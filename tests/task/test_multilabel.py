@@ -1,4 +1,6 @@
-"""The task on both kinds of files: encoding, scores, state, and a model from training to the command line."""
+"""The task on both kinds of files: encoding, scores, state, and a model from training to the
+command line.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,14 @@ ARFF = """@relation r
 3,4,1,0,1
 5,6.5,0,0,0
 """
-QUICK = ["task=multilabel", "tracker=none", "optimizer=adagrad", "optimizer.epochs=3", "inference.passes=50", "objective_every=0"]
+QUICK = [
+    "task=multilabel",
+    "tracker=none",
+    "optimizer=adagrad",
+    "optimizer.epochs=3",
+    "inference.passes=50",
+    "objective_every=0",
+]
 
 
 @pytest.fixture
@@ -66,16 +75,26 @@ def test_fit(svm: Path) -> None:
     offsets, pairs = encoded.edges
     assert (offsets.tolist(), pairs.shape) == ([0] * 5, (0, 2))
     assert (offsets.dtype, pairs.dtype, encoded.gold.dtype) == (np.int64, np.int32, np.int32)
-    assert table_of(encoded) == ([0, 3, 5, 8, 11], [0, 3, 4, 2, 4, 1, 2, 4, 0, 1, 4], [3, 4, 1, 1, 1, 2, 5, 1, 1, 1, 1], 5)
+    assert table_of(encoded) == (
+        [0, 3, 5, 8, 11],
+        [0, 3, 4, 2, 4, 1, 2, 4, 0, 1, 4],
+        [3, 4, 1, 1, 1, 2, 5, 1, 1, 1, 1],
+        5,
+    )
 
 
 def test_every_two_labels_are_joined_unless_typed_otherwise(svm: Path) -> None:
     from structopt.config.composition import compose, validate
 
-    for words, edges, parts in (([], "complete", 6 + 12), (["factor_graph.edges=none", "optimizer=dlpw"], "none", 6)):
+    for words, edges, parts in (
+        ([], "complete", 6 + 12),
+        (["factor_graph.edges=none", "optimizer=dlpw"], "none", 6),
+    ):
         node = validate(compose(["task=multilabel", *words]))["factor_graph"]
         assert node == {"name": "pairwise", "edges": edges}
-        assert registry.create("factor_graph", node).build(fitted(svm)[1]).parts.tolist() == list(range(0, 5 * parts, parts))
+        assert registry.create("factor_graph", node).build(fitted(svm)[1]).parts.tolist() == list(
+            range(0, 5 * parts, parts)
+        )
 
 
 def test_one_label_has_no_edges(svm: Path) -> None:
@@ -83,7 +102,13 @@ def test_one_label_has_no_edges(svm: Path) -> None:
     assert encoded.gold.tolist() == [1, 0, 1, 1]
     for edges in ("task", "complete", "none"):
         node = {"name": "pairwise", "edges": edges}
-        assert registry.create("factor_graph", node).build(encoded).parts.tolist() == [0, 2, 4, 6, 8]
+        assert registry.create("factor_graph", node).build(encoded).parts.tolist() == [
+            0,
+            2,
+            4,
+            6,
+            8,
+        ]
 
 
 def test_most_frequent_labels(svm: Path) -> None:
@@ -94,7 +119,11 @@ def test_most_frequent_labels(svm: Path) -> None:
 
 def test_arff(arff: Path) -> None:
     task, encoded = fitted(arff, features={"bias": False})
-    assert (task.names, task.attribute_names(), encoded.gold.tolist()) == (("b", "a"), ["x", "y", "z"], [1, 1, 0, 1, 0, 0])
+    assert (task.names, task.attribute_names(), encoded.gold.tolist()) == (
+        ("b", "a"),
+        ["x", "y", "z"],
+        [1, 1, 0, 1, 0, 0],
+    )
     assert table_of(encoded) == ([0, 2, 5, 7], [0, 1, 0, 1, 2, 0, 1], [1, 2, 3, 4, 1, 5, 6.5], 3)
     arff.with_suffix(".xml").unlink()  # the model knows its labels
     assert task.encode(task.read(arff)).gold.tolist() == encoded.gold.tolist()
@@ -114,23 +143,37 @@ def test_instances_in_memory(svm: Path, arff: Path) -> None:
     assert table_of(encoded) == ([0, 2, 4], [0, 3, 0, 1], [2, 3, 7, 8], 4)
     task, encoded = fitted(arff, features={"bias": False})
     rows = task.corpus([[1, 2, 0], {"x": 3, "y": 4, "z": 1}, np.array([5, 6.5, 0])])
-    assert table_of(task.encode(rows)) == ([0, 2, 5, 7], [0, 1, 0, 1, 2, 0, 1], [1, 2, 3, 4, 1, 5, 6.5], 3)
+    assert table_of(task.encode(rows)) == (
+        [0, 2, 5, 7],
+        [0, 1, 0, 1, 2, 0, 1],
+        [1, 2, 3, 4, 1, 5, 6.5],
+        3,
+    )
     assert task.encode(rows).gold is None
-    with pytest.raises(DataError, match="^<memory>:2: the row has 2 values for 3 attributes. Give a list"):
+    with pytest.raises(
+        DataError, match="^<memory>:2: the row has 2 values for 3 attributes. Give a list"
+    ):
         task.corpus([[1, 2, 3], [1, 2]])
-    with pytest.raises(DataError, match="^<memory>:1: an instance is 3.0. Give a list of instances, each a mapping"):
+    with pytest.raises(
+        DataError, match="^<memory>:1: an instance is 3.0. Give a list of instances, each a mapping"
+    ):
         task.corpus([3.0])
 
 
 def test_attributes_must_be_left(svm: Path) -> None:
     assert fitted(svm, features={"min_count": 9})[0].attribute_names() == ["bias"]
-    with pytest.raises(ConfigError, match=r"features\.min_count leaves no attribute, and features\.bias=false no constant"):
+    with pytest.raises(
+        ConfigError,
+        match=r"features\.min_count leaves no attribute, and features\.bias=false no constant",
+    ):
         fitted(svm, features={"min_count": 9, "bias": False})
 
 
 def test_configurations_have_names(svm: Path) -> None:
     task, encoded = fitted(svm)
-    structure = registry.create("factor_graph", {"name": "pairwise", "edges": "complete"}).build(encoded)
+    structure = registry.create("factor_graph", {"name": "pairwise", "edges": "complete"}).build(
+        encoded
+    )
     for group in structure.groups:
         assert len(set(task.configuration_names(group.name))) == group.width
     assert task.configuration_names()[:3] == [(("a", "0"),), (("a", "1"),), (("b", "0"),)]
@@ -138,7 +181,8 @@ def test_configurations_have_names(svm: Path) -> None:
     svm.write_text(LIBSVM)
     other = Multilabel()
     other.names = ("c", "a")
-    assert other.configuration_names("edge")[2] == (("a", "0"), ("c", "1"))  # the same pair in another order
+    # the same pair in another order
+    assert other.configuration_names("edge")[2] == (("a", "0"), ("c", "1"))
 
 
 def test_decode(svm: Path) -> None:
@@ -159,7 +203,9 @@ def test_scores(svm: Path) -> None:
         "accuracy": pytest.approx(10 / 12),
     }
     assert task.main_metric in task.evaluate(vectors, predicted)
-    assert task.report(vectors, predicted).startswith("4 instances; Hamming loss: 16.67%; subset accuracy: 50.00%; micro F1")
+    assert task.report(vectors, predicted).startswith(
+        "4 instances; Hamming loss: 16.67%; subset accuracy: 50.00%; micro F1"
+    )
 
 
 def test_labels_that_training_never_shows(svm: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -174,7 +220,10 @@ def test_labels_that_training_never_shows(svm: Path, caplog: pytest.LogCaptureFi
 @pytest.mark.parametrize("kind", ["svm", "arff"])
 def test_state(kind: str, request: pytest.FixtureRequest) -> None:
     path = request.getfixturevalue(kind)
-    options = {"features": {"bias": False, "normalize": "unit", "standardize": "columns"}, "most_frequent": 1}
+    options = {
+        "features": {"bias": False, "normalize": "unit", "standardize": "columns"},
+        "most_frequent": 1,
+    }
     task, _ = fitted(path, **options)
     other = Multilabel()
     other.restore(*task.state())
@@ -194,7 +243,10 @@ def test_state(kind: str, request: pytest.FixtureRequest) -> None:
         ({"labels": 0}, "task.labels=0 must be at least 1, the path of an XML file, or null"),
         ({"dev": "x"}, "task.dev or task.test is given without task.train"),
         ({"features": {"min_count": 0}}, "features.min_count=0 must be at least 1"),
-        ({"features": {"standardise": "columns"}}, "There is no key 'features.standardise'. Did you mean 'standardize'"),
+        (
+            {"features": {"standardise": "columns"}},
+            "There is no key 'features.standardise'. Did you mean 'standardize'",
+        ),
     ],
 )
 def test_options_that_are_refused(options: dict[str, object], message: str) -> None:
@@ -204,17 +256,28 @@ def test_options_that_are_refused(options: dict[str, object], message: str) -> N
 
 def test_input_that_is_refused(svm: Path, arff: Path) -> None:
     task, _ = fitted(svm)
-    with pytest.raises(DataError, match="train.arff: the model was trained on LIBSVM's text, whose attributes have numbers"):
+    with pytest.raises(
+        DataError,
+        match="train.arff: the model was trained on LIBSVM's text, whose attributes have numbers",
+    ):
         task.read(arff)
-    with pytest.raises(DataError, match="train.svm: the model was trained on ARFF, whose attributes have names: give an ARFF"):
+    with pytest.raises(
+        DataError,
+        match="train.svm: the model was trained on ARFF, whose attributes have names: give an ARFF",
+    ):
         fitted(arff)[0].read(svm)
     unlabelled = task.corpus([{1: 1}])
     for act in (task.evaluate, task.report):
         with pytest.raises(DataError, match="<memory>: has no labels to compare with"):
             act(unlabelled, [["a"]])
-    with pytest.raises(ConfigError, match="task=multilabel predicts everything.*Leave out partial=true"):
+    with pytest.raises(
+        ConfigError, match="task=multilabel predicts everything.*Leave out partial=true"
+    ):
         task.given_labels(unlabelled)
-    for text, message in (("1:1\n2:1\n", "no instance has a label"), ("a\nb 1:0\n", "no instance has a value other than 0")):
+    for text, message in (
+        ("1:1\n2:1\n", "no instance has a label"),
+        ("a\nb 1:0\n", "no instance has a value other than 0"),
+    ):
         svm.write_text(text)
         with pytest.raises(DataError, match=f"train.svm: {message}"):
             fitted(svm)
@@ -223,13 +286,22 @@ def test_input_that_is_refused(svm: Path, arff: Path) -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("multilabel")
-    assert main.main([*QUICK, "features.normalize=unit", "task.limit=500", f"hydra.run.dir={folder}"]) == 0
+    assert (
+        main.main([*QUICK, "features.normalize=unit", "task.limit=500", f"hydra.run.dir={folder}"])
+        == 0
+    )
     return folder
 
 
 def test_the_shipped_corpus_is_learnt(run: Path) -> None:
     scores = json.loads((run / "metrics.json").read_text())
-    assert set(scores["test"]) == {"micro_f1", "macro_f1", "subset_accuracy", "hamming_loss", "accuracy"}
+    assert set(scores["test"]) == {
+        "micro_f1",
+        "macro_f1",
+        "subset_accuracy",
+        "hamming_loss",
+        "accuracy",
+    }
     for part in ("dev", "test"):
         task = Multilabel()
         task.fit(task.read(corpus.path("train", "multilabel")))
@@ -244,13 +316,20 @@ def test_the_cost_is_normalised_unless_it_is_typed() -> None:
 
     for words in ([], ["loss=crf"], ["loss=softmax_margin"], ["optimizer=pegasos"]):
         config = validate(compose(["task=multilabel", *words]))
-        assert (config["loss"]["cost"], config["factor_graph"]["name"]) == ("hamming_normalized", "pairwise")
-        assert config["loss"]["name"] == (words[0].removeprefix("loss=") if words and "loss" in words[0] else "svm")
+        assert (config["loss"]["cost"], config["factor_graph"]["name"]) == (
+            "hamming_normalized",
+            "pairwise",
+        )
+        assert config["loss"]["name"] == (
+            words[0].removeprefix("loss=") if words and "loss" in words[0] else "svm"
+        )
     assert compose(["task=multilabel", "loss.cost=hamming"])["loss"]["cost"] == "hamming"
 
 
 def test_evaluate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["evaluate", f"model={run}", f"input={corpus.path('test', 'multilabel')}"]) == 0
+    assert (
+        main.main(["evaluate", f"model={run}", f"input={corpus.path('test', 'multilabel')}"]) == 0
+    )
     lines = capsys.readouterr().out.splitlines()
     assert json.loads(lines[-1]) == json.loads((run / "metrics.json").read_text())["test"]
     assert [line.split()[0] for line in lines[2:6]] == ["LOC", "MISC", "ORG", "PER"]
@@ -258,21 +337,38 @@ def test_evaluate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_predict(run: Path, tmp_path: Path) -> None:
     source, target = tmp_path / "in.svm", tmp_path / "out.svm"
-    source.write_text("# two instances, one of them without a label\nsport,LOC 4:1 7:1\n\n30:2 31:1.50\n")
+    source.write_text(
+        "# two instances, one of them without a label\nsport,LOC 4:1 7:1\n\n30:2 31:1.50\n"
+    )
     assert main.main(["predict", f"model={run}", f"input={source}", f"output={target}"]) == 0
     lines = [line.split(" ") for line in target.read_text().splitlines()]
-    assert [[cell for cell in line if ":" in cell] for line in lines] == [["4:1", "7:1"], ["30:2", "31:1.50"]]
+    assert [[cell for cell in line if ":" in cell] for line in lines] == [
+        ["4:1", "7:1"],
+        ["30:2", "31:1.50"],
+    ]
     vectors = [line[0].split(",") if ":" not in line[0] else [] for line in lines]
     assert vectors == structopt.load(run).predict([{4: 1, 7: 1}, {30: 2, 31: 1.5}])
 
 
-def test_probabilities_want_an_inference_that_has_them(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Refused before the input is read, with what to type; which then gives them, of the same weights."""
+def test_probabilities_want_an_inference_that_has_them(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused before the input is read, with what to type; which then gives them, of the same
+    weights.
+    """
     source, target = tmp_path / "in.svm", tmp_path / "out.svm"
     words = ["predict", f"model={run}", f"input={source}", f"output={target}"]
     for option, needs, names in (
-        ("probabilities=true", "marginals, but inference=ad3 only maximises", "enumeration, loopy_bp, trw_bp"),
-        ("k_best=3", "the k best outputs, but inference=ad3 gives only the best output", "enumeration"),
+        (
+            "probabilities=true",
+            "marginals, but inference=ad3 only maximises",
+            "enumeration, loopy_bp, trw_bp",
+        ),
+        (
+            "k_best=3",
+            "the k best outputs, but inference=ad3 gives only the best output",
+            "enumeration",
+        ),
     ):
         assert main.main([*words, option]) == 2
         error = capsys.readouterr().err
@@ -284,15 +380,29 @@ def test_probabilities_want_an_inference_that_has_them(run: Path, tmp_path: Path
     names = first.removeprefix("# labels ").split()
     for line, second in zip(lines[::2], lines[1::2], strict=True):
         head, _, comment = line.partition(" # ")
-        assert all(0 <= float(p) <= 1 for p in comment.split()) and len(comment.split()) == len(names)
+        assert all(0 <= float(p) <= 1 for p in comment.split()) and len(comment.split()) == len(
+            names
+        )
         assert second.startswith("# 2 ")
-        assert set(second.split()[3].split(",") if len(second.split()) > 3 else []) != set(head.split()[0].split(","))
+        assert set(second.split()[3].split(",") if len(second.split()) > 3 else []) != set(
+            head.split()[0].split(",")
+        )
 
 
-def test_predict_refuses_partial_labels(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [f"model={run}", f"input={corpus.path('dev', 'multilabel')}", f"output={tmp_path / 'out.txt'}", "partial=true"]
+def test_predict_refuses_partial_labels(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        f"model={run}",
+        f"input={corpus.path('dev', 'multilabel')}",
+        f"output={tmp_path / 'out.txt'}",
+        "partial=true",
+    ]
     assert main.main(["predict", *words]) == 2
-    assert "task=multilabel predicts everything and keeps nothing that is given" in capsys.readouterr().err
+    assert (
+        "task=multilabel predicts everything and keeps nothing that is given"
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "out.txt").exists()
 
 
@@ -301,8 +411,14 @@ def test_a_model_of_arff_needs_no_xml_to_predict(arff: Path, tmp_path: Path) -> 
     model = structopt.train([*QUICK, *words], tmp_path / "run")
     assert model.evaluate(arff)["subset_accuracy"] == 1.0
     source, target = tmp_path / "in.arff", tmp_path / "out.arff"
-    source.write_text("@attribute y real\n@attribute x real\n@attribute z {0,1}\n@data\n2,1,0\n{0 4,1 3,2 1}\n6.5,5,0\n")
-    assert main.main(["predict", f"model={tmp_path / 'run'}", f"input={source}", f"output={target}"]) == 0
+    source.write_text(
+        "@attribute y real\n@attribute x real\n@attribute z {0,1}\n@data\n2,1,0\n{0 4,1 3,2 1}\n"
+        "6.5,5,0\n"
+    )
+    assert (
+        main.main(["predict", f"model={tmp_path / 'run'}", f"input={source}", f"output={target}"])
+        == 0
+    )
     assert target.read_text().splitlines()[3:] == [
         "@attribute b {0,1}",
         "@attribute a {0,1}",
@@ -324,15 +440,28 @@ def test_probabilities_take_the_place_of_labels(arff: Path, tmp_path: Path) -> N
     assert lines[4:6] == ["@attribute b numeric", "@attribute a numeric"]
     for table in tables:
         np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-6)
-    assert [line.split(",")[3:] for line in lines[7:]] == [[f"{p:.4f}" for p in table[:, 1]] for table in tables]
-    assert tables[0][1, 1] > tables[2][1, 1]  # the first instance has the label, the last one has none
+    assert [line.split(",")[3:] for line in lines[7:]] == [
+        [f"{p:.4f}" for p in table[:, 1]] for table in tables
+    ]
+    # the first instance has the label, the last one has none
+    assert tables[0][1, 1] > tables[2][1, 1]
 
 
-def test_malformed_files_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_malformed_files_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "bad.svm").write_text("a 1:1\na,,b 1:1\n")
-    assert main.main([*QUICK, f"task.train={tmp_path / 'bad.svm'}", f"hydra.run.dir={tmp_path / 'run'}"]) == 2
+    assert (
+        main.main(
+            [*QUICK, f"task.train={tmp_path / 'bad.svm'}", f"hydra.run.dir={tmp_path / 'run'}"]
+        )
+        == 2
+    )
     error = capsys.readouterr().err
-    assert error.startswith(f"structopt: {tmp_path / 'bad.svm'}:2: 'a,,b' has a comma with no label") and error.count("\n") == 1
+    assert (
+        error.startswith(f"structopt: {tmp_path / 'bad.svm'}:2: 'a,,b' has a comma with no label")
+        and error.count("\n") == 1
+    )
 
 
 REAL = {  # instances, attributes, labels
@@ -370,4 +499,6 @@ def test_real_libsvm() -> None:
     datasets = pytest.importorskip("sklearn.datasets")
     x, y = datasets.load_svmlight_file(str(path), multilabel=True)
     assert x.nnz == 229997
-    assert encoded.gold.sum() == sum(str(int(label)) in task.names for labels in y for label in labels)
+    assert encoded.gold.sum() == sum(
+        str(int(label)) in task.names for labels in y for label in labels
+    )

@@ -1,4 +1,6 @@
-"""Tasks on tokens with files whose fields have names: the same weights as from columns, and predictions in the same format."""
+"""Tasks on tokens with files whose fields have names: the same weights as from columns, and
+predictions in the same format.
+"""
 
 from __future__ import annotations
 
@@ -23,28 +25,45 @@ def sentences(split: str) -> list[list[list[str]]]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same sentences as columns, and as JSON lines with integers for labels and their names beside."""
+    """The same sentences as columns, and as JSON lines with integers for labels and their names
+    beside.
+    """
     root = tmp_path_factory.mktemp("fields")
-    labels = sorted({row[3] for split in ("train", "dev") for block in sentences(split) for row in block})
+    labels = sorted(
+        {row[3] for split in ("train", "dev") for block in sentences(split) for row in block}
+    )
     for split in ("train", "dev"):
         blocks = sentences(split)
-        (root / f"{split}.conll").write_text("\n".join("".join(f"{' '.join(row)}\n" for row in block) for block in blocks))
+        (root / f"{split}.conll").write_text(
+            "\n".join("".join(f"{' '.join(row)}\n" for row in block) for block in blocks)
+        )
         with (root / f"{split}.jsonl").open("w") as stream:
             for block in blocks:
                 words, pos, chunks, tags = map(list, zip(*block, strict=True))
-                row = {"tokens": words, "pos_tags": pos, "chunk_tags": chunks, "ner_tags": [labels.index(tag) for tag in tags]}
+                row = {
+                    "tokens": words,
+                    "pos_tags": pos,
+                    "chunk_tags": chunks,
+                    "ner_tags": [labels.index(tag) for tag in tags],
+                }
                 stream.write(json.dumps(row) + "\n")
     names = {"ner_tags": {"feature": {"names": labels, "_type": "ClassLabel"}, "_type": "Sequence"}}
     (root / "dataset_info.json").write_text(json.dumps({"features": names}))
     for form in ("conll", "jsonl"):
-        structopt.train([*QUICK, f"task.train={root / 'train'}.{form}", f"task.dev={root / 'dev'}.{form}"], root / form)
+        structopt.train(
+            [*QUICK, f"task.train={root / 'train'}.{form}", f"task.dev={root / 'dev'}.{form}"],
+            root / form,
+        )
     return root
 
 
 def test_weights_and_scores_are_those_of_columns(folder: Path) -> None:
     one, other = structopt.load(folder / "conll"), structopt.load(folder / "jsonl")
     assert (one.weights == other.weights).all() and one.labels == other.labels
-    scores = [json.loads((folder / form / "metrics.json").read_text())["dev"] for form in ("conll", "jsonl")]
+    scores = [
+        json.loads((folder / form / "metrics.json").read_text())["dev"]
+        for form in ("conll", "jsonl")
+    ]
     assert scores[0] == scores[1]
     assert one.evaluate(folder / "dev.jsonl") == other.evaluate(folder / "dev.conll")
 
@@ -58,24 +77,36 @@ def test_a_model_keeps_the_names_of_integers(folder: Path, tmp_path: Path) -> No
     assert structopt.load(folder / "jsonl").evaluate(copy) == expected
 
 
-def test_predictions_are_of_the_format(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predictions_are_of_the_format(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["predict", f"model={folder / 'jsonl'}"]
     assert main.main([*words, f"input={folder / 'dev.jsonl'}", "output=o.jsonl"]) == 0
     assert main.main([*words, f"input={folder / 'dev.conll'}", "output=o.conll"]) == 0
     rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
-    assert [row.pop("predicted_ner_tags") for row in rows] == structopt.load(folder / "conll").predict(folder / "dev.conll")
+    assert [row.pop("predicted_ner_tags") for row in rows] == structopt.load(
+        folder / "conll"
+    ).predict(folder / "dev.conll")
     assert rows == [json.loads(line) for line in (folder / "dev.jsonl").read_text().splitlines()]
-    Path("given").write_text('{"tokens": ["Ann", "slept"], "pos_tags": ["NNP", "VBD"], "ner_tags": [null, "B-LOC|B-ORG"]}\n')
+    Path("given").write_text(
+        '{"tokens": ["Ann", "slept"], "pos_tags": ["NNP", "VBD"], "ner_tags": [null, '
+        '"B-LOC|B-ORG"]}\n'
+    )
     assert main.main([*words, "input=given", "output=o", "task.format=jsonl", "partial=true"]) == 0
     assert json.loads(Path("o").read_text())["predicted_ner_tags"][1] in ("B-LOC", "B-ORG")
 
 
-def test_what_the_command_line_says(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_command_line_says(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     plain = tmp_path / "plain.jsonl"
     plain.write_text('{"tokens": ["Ann", "slept"]}\n')
     assert main.main([*QUICK, f"task.train={plain}"]) == 2
-    message = "there is no field for 'tag' (ner_tags, tags, labels, ner, tag) beside tokens: name it in task.fields, or give"
+    message = (
+        "there is no field for 'tag' (ner_tags, tags, labels, ner, tag) beside tokens: name it "
+        "in task.fields, or give"
+    )
     assert f"{plain}:1: {message}" in capsys.readouterr().err
     words = [*QUICK, f"task.train={folder / 'train.jsonl'}", f"hydra.run.dir={tmp_path / 'run'}"]
     assert main.main([*words, "task.fields={word: [pos_tags], chunk: [none]}"]) == 0

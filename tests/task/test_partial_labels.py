@@ -1,4 +1,6 @@
-"""Training files that leave labels or heads open: what is read, what is learnt from it, what is refused."""
+"""Training files that leave labels or heads open: what is read, what is learnt from it, what is
+refused.
+"""
 
 from pathlib import Path
 
@@ -22,7 +24,10 @@ COLUMNS = {"word": 0, "tag": 1}
 def written(folder: Path, cells: str, name: str = "train.txt") -> Path:
     """A column file of one-letter words, from labels parted by blanks, sentences by slashes."""
     path = folder / name
-    path.write_text("\n\n".join("\n".join(f"w {cell}" for cell in part.split()) for part in cells.split("/")) + "\n")
+    path.write_text(
+        "\n\n".join("\n".join(f"w {cell}" for cell in part.split()) for part in cells.split("/"))
+        + "\n"
+    )
     return path
 
 
@@ -34,14 +39,22 @@ def fitted(path: Path, **options):
 def sets_of(task, encoded) -> list[str]:
     """The labels that each token may have; * where it may have all."""
     return [
-        "*" if row.all() else "|".join(label for label, may in zip(task.labels, row, strict=True) if may)
+        "*"
+        if row.all()
+        else "|".join(label for label, may in zip(task.labels, row, strict=True) if may)
         for row in encoded.gold_sets
     ]
 
 
 def test_cells():
     assert [alternatives(cell) for cell in ("_", "?", "A", "A|B")] == [(), (), ("A",), ("A", "B")]
-    assert [is_open(cell) for cell in ("_", "?", "A", "A|B", "B-A")] == [True, True, False, True, False]
+    assert [is_open(cell) for cell in ("_", "?", "A", "A|B", "B-A")] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_open_labels(tmp_path):
@@ -56,13 +69,26 @@ def test_labels_of_another_scheme(tmp_path):
     cells = "I-PER I-PER O _ I-PER I-PER O / _ I-ORG / O I-ORG B-ORG"
     task, encoded = fitted(written(tmp_path, cells), scheme="iob1")
     assert sets_of(task, encoded) == [
-        "B-PER", "I-PER", "O", "*", "B-PER|I-PER", "I-PER", "O", "*", "B-ORG|I-ORG", "O", "B-ORG", "B-ORG"
-    ]  # fmt: skip
+        "B-PER",
+        "I-PER",
+        "O",
+        "*",
+        "B-PER|I-PER",
+        "I-PER",
+        "O",
+        "*",
+        "B-ORG|I-ORG",
+        "O",
+        "B-ORG",
+        "B-ORG",
+    ]
 
 
 def test_last_labels_of_a_scheme_with_ends(tmp_path):
     """Whether an entity ends here, the next token says."""
-    task, encoded = fitted(written(tmp_path, "B-PER I-PER _ / B-PER _ / B-PER O"), target_scheme="bioes")
+    task, encoded = fitted(
+        written(tmp_path, "B-PER I-PER _ / B-PER _ / B-PER O"), target_scheme="bioes"
+    )
     assert sets_of(task, encoded) == ["B-PER", "E-PER|I-PER", "*", "B-PER|S-PER", "*", "S-PER", "O"]
 
 
@@ -73,8 +99,11 @@ def test_schemes_are_told_from_known_runs():
 
 
 def test_settled_labels():
-    scores = certain_labels(["I-A", "I-A", "_", "I-A", "O"], lambda run: convert(run, "iob1", "iob2"))
-    assert list(scores) == [(0, "B-A"), (4, "O")]  # the second might be the last of bioes; the fourth may go on
+    scores = certain_labels(
+        ["I-A", "I-A", "_", "I-A", "O"], lambda run: convert(run, "iob1", "iob2")
+    )
+    # the second might be the last of bioes; the fourth may go on
+    assert list(scores) == [(0, "B-A"), (4, "O")]
     assert list(certain_labels(["_", "_"], list)) == []
 
 
@@ -87,7 +116,9 @@ def test_without_open_labels_nothing_changes(tmp_path):
 
 
 def test_some_labels_must_be_given(tmp_path):
-    with pytest.raises(DataError, match=r"train.txt: no label is given in this file: task.partial=true learns"):
+    with pytest.raises(
+        DataError, match=r"train.txt: no label is given in this file: task.partial=true learns"
+    ):
         fitted(written(tmp_path, "_ _ / ?"))
 
 
@@ -103,12 +134,17 @@ def test_subsets_keep_open_labels(tmp_path):
     np.testing.assert_array_equal(encoded.subset(1, 2).gold_sets, encoded.gold_sets[2:])
 
 
-CONLLU = "1\ta\ta\tX\tX\t_\t{}\t{}\t_\t_\n2\tb\tb\tX\tX\t_\t{}\t{}\t_\t_\n3\tc\tc\tX\tX\t_\t{}\t{}\t_\t_\n\n"
+CONLLU = (
+    "1\ta\ta\tX\tX\t_\t{}\t{}\t_\t_\n2\tb\tb\tX\tX\t_\t{}\t{}\t_\t_\n"
+    "3\tc\tc\tX\tX\t_\t{}\t{}\t_\t_\n\n"
+)
 
 
 def test_open_heads_and_relations(tmp_path):
     path = tmp_path / "train.conllu"
-    path.write_text(CONLLU.format("_", "_", 0, "root", 2, "_") + CONLLU.format(2, "a", 0, "root", 2, "b"))
+    path.write_text(
+        CONLLU.format("_", "_", 0, "root", 2, "_") + CONLLU.format(2, "a", 0, "root", 2, "b")
+    )
     task = Dependency(str(path), partial=True)
     encoded = task.fit(task.read(path))
     assert task.labels == ("a", "b", "root")
@@ -123,20 +159,29 @@ def test_heads_that_are_known_must_be_arcs_of_a_tree(tmp_path):
     path = tmp_path / "train.conllu"
     path.write_text(CONLLU.format(2, "a", 1, "a", "_", "_"))
     task = Dependency(str(path), partial=True)
-    with pytest.raises(DataError, match=r"train.conllu:1: the heads go round in a circle, 1 -> 2 -> 1"):
+    with pytest.raises(
+        DataError, match=r"train.conllu:1: the heads go round in a circle, 1 -> 2 -> 1"
+    ):
         task.read(path)
     path.write_text(CONLLU.format(7, "a", 1, "a", "_", "_"))
-    with pytest.raises(DataError, match=r"train.conllu:1: the head 7 of word 1 is beyond the sentence"):
+    with pytest.raises(
+        DataError, match=r"train.conllu:1: the head 7 of word 1 is beyond the sentence"
+    ):
         task.read(path)
 
 
 def test_open_heads_are_refused_without_the_option(tmp_path):
     path = tmp_path / "train.conllu"
     path.write_text(CONLLU.format("_", "_", 0, "root", 2, "a"))
-    with pytest.raises(DataError, match=r"train.conllu:1: the head of word 1 is missing .* type task.partial=true"):
+    with pytest.raises(
+        DataError, match=r"train.conllu:1: the head of word 1 is missing .* type task.partial=true"
+    ):
         Dependency(str(path)).read(path)
     gold = Dependency(str(path), partial=True).read(path)
-    with pytest.raises(DataError, match=r"train.conllu:1: the head is missing \(_\): scores need the head of every word"):
+    with pytest.raises(
+        DataError,
+        match=r"train.conllu:1: the head is missing \(_\): scores need the head of every word",
+    ):
         gold.gold_heads()
 
 
@@ -150,10 +195,14 @@ def test_open_labels_of_vectors(tmp_path):
     encoded = task.fit(read)
     free = encoded.gold_sets.all(axis=1).reshape(5, 3)
     assert free.tolist() == [[0, 1, 0], [1, 1, 1], [0, 0, 0], [0, 0, 0], [1, 0, 1]]
-    assert Multilabel(str(path)).read(path).names == ("?", "?b", "a", "b", "c")  # names like others, without the option
+    # names like others, without the option
+    assert Multilabel(str(path)).read(path).names == ("?", "?b", "a", "b", "c")
 
 
-ARFF = "@relation r\n@attribute x numeric\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n1,1,?\n2,0,1\n"
+ARFF = (
+    "@relation r\n@attribute x numeric\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n1,1,?\n"
+    "2,0,1\n"
+)
 
 
 def test_open_labels_of_arff(tmp_path):
@@ -163,9 +212,14 @@ def test_open_labels_of_arff(tmp_path):
     read = task.read(path)
     assert (read.labels, read.unknown) == ([("a",), ("b",)], [("b",), ()])
     assert task.fit(read).gold_sets.all(axis=1).tolist() == [False, True, False, False]
-    with pytest.raises(DataError, match=r"train.arff:6: the label 'b' is missing \(\?\).* type task.partial=true"):
+    with pytest.raises(
+        DataError, match=r"train.arff:6: the label 'b' is missing \(\?\).* type task.partial=true"
+    ):
         Multilabel(str(path), labels=2).read(path)
-    with pytest.raises(DataError, match=r"leaves labels open \(\?\): scores need a file with the labels of every instance"):
+    with pytest.raises(
+        DataError,
+        match=r"leaves labels open \(\?\): scores need a file with the labels of every instance",
+    ):
         task.evaluate(read, [("a",), ("b",)])
 
 
@@ -182,13 +236,22 @@ def half_open(source: Path, target: Path, cell: str) -> None:
 
 
 def test_what_is_open_is_better_left_open(tmp_path):
-    """Half the entities: a CRF on what is known of the labels against one that takes the unknown ones for O."""
+    """Half the entities: a CRF on what is known of the labels against one that takes the unknown
+    ones for O.
+    """
     scores = {}
     for name, cell in (("open", "_"), ("other", "O")):
         path = tmp_path / f"{name}.txt"
         half_open(datasets.path("train", "conll"), path, cell)
-        words = [f"task.train={path}", f"task.dev={datasets.path('dev', 'conll')}", "task.partial=true", "optimizer.epochs=3"]
-        model = structopt.train([*words, "task=ner", "tracker=none", f"hydra.run.dir={tmp_path / name}"])
+        words = [
+            f"task.train={path}",
+            f"task.dev={datasets.path('dev', 'conll')}",
+            "task.partial=true",
+            "optimizer.epochs=3",
+        ]
+        model = structopt.train(
+            [*words, "task=ner", "tracker=none", f"hydra.run.dir={tmp_path / name}"]
+        )
         scores[name] = model.evaluate(datasets.path("dev", "conll"))["f1"]
     assert scores["open"] > scores["other"] + 0.3
     assert scores["open"] > 0.8
@@ -197,16 +260,34 @@ def test_what_is_open_is_better_left_open(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["optimizer=sdca"], "optimizer=sdca needs gold outputs that are known in full, and task.partial=true leaves some open"),
+        (
+            ["optimizer=sdca"],
+            "optimizer=sdca needs gold outputs that are known in full, and task.partial=true "
+            "leaves some open",
+        ),
         (["optimizer=eg"], "optimizer=eg needs gold outputs that are known in full"),
         (["optimizer=smo"], "optimizer=smo needs gold outputs that are known in full"),
-        (["optimizer=cutting_plane"], "optimizer.tolerance stops at a certified gap, but the losses of task.partial=true"),
-        (["optimizer=sgd", "optimizer.certificate=true"], "optimizer.certificate=true needs gold outputs that are known in full"),
-        (["optimizer=lbfgs", "optimizer.tolerance=0.1"], "optimizer.tolerance stops at a certified gap, but the losses of"),
+        (
+            ["optimizer=cutting_plane"],
+            "optimizer.tolerance stops at a certified gap, but the losses of task.partial=true",
+        ),
+        (
+            ["optimizer=sgd", "optimizer.certificate=true"],
+            "optimizer.certificate=true needs gold outputs that are known in full",
+        ),
+        (
+            ["optimizer=lbfgs", "optimizer.tolerance=0.1"],
+            "optimizer.tolerance stops at a certified gap, but the losses of",
+        ),
     ],
-)  # fmt: skip
+)
 def test_learners_that_need_points_refuse(tmp_path, capsys, words, message):
-    assert main.main(["task=ner", "task.partial=true", "tracker=none", f"hydra.run.dir={tmp_path}", *words]) == 2
+    assert (
+        main.main(
+            ["task=ner", "task.partial=true", "tracker=none", f"hydra.run.dir={tmp_path}", *words]
+        )
+        == 2
+    )
     assert message in capsys.readouterr().err
 
 
@@ -217,5 +298,7 @@ def test_runs_go_on_to_the_same_bits(tmp_path):
     assert main.main([*words, "optimizer.epochs=4", f"hydra.run.dir={tmp_path / 'straight'}"]) == 0
     assert main.main([*words, "optimizer.epochs=2", f"hydra.run.dir={tmp_path / 'parts'}"]) == 0
     assert main.main([f"resume={tmp_path / 'parts'}", "optimizer.epochs=4"]) == 0
-    one, other = (tmp_path / name / "model" / "weights.safetensors" for name in ("straight", "parts"))
+    one, other = (
+        tmp_path / name / "model" / "weights.safetensors" for name in ("straight", "parts")
+    )
     assert one.read_bytes() == other.read_bytes()

@@ -32,7 +32,9 @@ def test_learnt_scheme(path: Path, target: str, gold: list[str]) -> None:
     encoded = task.fit(corpus)
     assert encoded.gold is not None and [task.labels[y] for y in encoded.gold] == gold
     outputs = task.decode(encoded, encoded.gold)
-    assert task.gold_outputs(corpus) == task.written(outputs) == [["I-X", "I-X", "B-X"], ["O", "I-Y"]]
+    assert (
+        task.gold_outputs(corpus) == task.written(outputs) == [["I-X", "I-X", "B-X"], ["O", "I-Y"]]
+    )
     scores = task.evaluate(corpus, outputs)
     assert (scores["f1"], scores["accuracy"]) == (1.0, 1.0)
 
@@ -48,21 +50,34 @@ def test_labels_of_a_scheme_can_be_learnt_as_they_stand(path: Path) -> None:
 def allowed(task: SequenceLabelling, given: list[str]) -> list[set[str]]:
     table = task.encode(task.corpus([["a"] * len(given)]), given).allowed
     assert table is not None
-    return [{label for label, keep in zip(task.labels, row, strict=True) if keep} for row in table.tolist()]
+    return [
+        {label for label, keep in zip(task.labels, row, strict=True) if keep}
+        for row in table.tolist()
+    ]
 
 
 def test_given_labels_in_the_scheme_of_the_files(path: Path) -> None:
     task = SequenceLabelling(target_scheme="bioes")
     task.fit(task.read(path))
     given = allowed(task, ["_", "?", "O", "B-X", "I-X"])
-    assert given == [set(task.labels), set(task.labels), {"O"}, {"B-X", "S-X"}, {"B-X", "E-X", "S-X"}]
+    assert given == [
+        set(task.labels),
+        set(task.labels),
+        {"O"},
+        {"B-X", "S-X"},
+        {"B-X", "E-X", "S-X"},
+    ]
     for unknown in ("B-Z", "X", ""):
         with pytest.raises(DataError, match="is not one of the model's"):
             allowed(task, ["O", unknown])
 
 
 def test_the_last_column_of_a_file_to_predict_may_be_anything(path: Path, tmp_path: Path) -> None:
-    task = SequenceLabelling(columns={"word": 0, "pos": 1, "tag": -1}, features={"templates": ["word", "pos"]}, scheme="iob1")
+    task = SequenceLabelling(
+        columns={"word": 0, "pos": 1, "tag": -1},
+        features={"templates": ["word", "pos"]},
+        scheme="iob1",
+    )
     (tmp_path / "train.txt").write_text(TEXT.replace(" ", " P "))
     task.fit(task.read(tmp_path / "train.txt"))
     (tmp_path / "in.txt").write_text("a NN\nb _\n")

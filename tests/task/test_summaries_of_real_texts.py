@@ -32,21 +32,30 @@ def opinosis() -> tuple[Summarization, Any, Any]:
     return task, corpus, task.fit(corpus)
 
 
-def solved(inference: Inference, encoded: Any, scores: list[Array], budget: Any = "length_budget") -> tuple[Array, list[Array]]:
+def solved(
+    inference: Inference, encoded: Any, scores: list[Array], budget: Any = "length_budget"
+) -> tuple[Array, list[Array]]:
     structure = inference.prepare(Coverage(budget).build(encoded))
     solve = inference.kernels(structure.kind).solve
-    values, points = zip(*(run(solve, structure, i, s, 0.0) for i, s in enumerate(scores)), strict=True)
+    values, points = zip(
+        *(run(solve, structure, i, s, 0.0) for i, s in enumerate(scores)), strict=True
+    )
     return np.array(values), list(points)
 
 
 def by_counts(encoded: Any) -> list[Array]:
     counts = np.diff(encoded.holders[0]).astype(float)
     worth = np.split(np.where(counts > 1, counts, 0.0), encoded.bigrams[1:-1])
-    return [np.concatenate([np.zeros(n), own]) for n, own in zip(np.diff(encoded.offsets), worth, strict=True)]
+    return [
+        np.concatenate([np.zeros(n), own])
+        for n, own in zip(np.diff(encoded.offsets), worth, strict=True)
+    ]
 
 
 def test_bounds_on_every_topic(opinosis: tuple[Summarization, Any, Any]) -> None:
-    """greedy <= ilp <= ad3 <= lp, and ad3 that knows the budget's row alone is lp; the unlearned program scores 15."""
+    """greedy <= ilp <= ad3 <= lp, and ad3 that knows the budget's row alone is lp; the unlearned
+    program scores 15.
+    """
     task, corpus, encoded = opinosis
     scores = by_counts(encoded)
     greedy, _ = solved(Greedy(), encoded, scores)
@@ -58,7 +67,10 @@ def test_bounds_on_every_topic(opinosis: tuple[Summarization, Any, Any]) -> None
     assert (greedy <= ilp + 1e-6).all() and (ilp <= ad3 + 1e-6).all() and (ad3 <= lp + 1e-4).all()
     np.testing.assert_allclose(linear, lp, rtol=2e-5)
     assert (ad3 < lp - 1.0).sum() > len(lp) / 2  # knowing what fits together tells more
-    chosen = np.concatenate([z[:n] for z, n in zip(summaries, np.diff(encoded.offsets), strict=True)]) > 0.5
+    chosen = (
+        np.concatenate([z[:n] for z, n in zip(summaries, np.diff(encoded.offsets), strict=True)])
+        > 0.5
+    )
     scored = task.evaluate(corpus, task.decode(encoded, chosen))
     assert scored["rouge2_recall"] > 0.15 and scored["oracle_rouge2_recall"] > 0.23
 
@@ -74,6 +86,8 @@ def test_opinosis(opinosis: tuple[Summarization, Any, Any]) -> None:
 def test_gum() -> None:
     """Texts by their newdoc id, references by people."""
     folder = Path(str(DATA)) / "gum"
-    corpus = Summarization(references=str(folder / "summaries.jsonl.gz"), budget=50).read(folder / "dep.dev.conllu.gz")
+    corpus = Summarization(references=str(folder / "summaries.jsonl.gz"), budget=50).read(
+        folder / "dep.dev.conllu.gz"
+    )
     assert len(corpus) == 30 and all(name.startswith("GUM_") for name in corpus.names)
     assert sorted(map(len, corpus.references)) == [1] * 8 + [5] * 22

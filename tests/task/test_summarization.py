@@ -1,4 +1,6 @@
-"""Summaries of texts: attributes, encoding, best extracts, scores, files; learnt and predicted over coverage graphs."""
+"""Summaries of texts: attributes, encoding, best extracts, scores, files; learnt and predicted over
+coverage graphs.
+"""
 
 import json
 
@@ -15,14 +17,28 @@ from structopt.loss.family import LossFamily
 from structopt.objective.decoding import best_outputs
 from structopt.objective.problem import Problem, Settings
 from structopt.optimizer.perceptron import AveragedPerceptron
-from structopt.task.summarization.attributes import OF_BIGRAMS, OF_SENTENCES, Document, Templates, bin_of
+from structopt.task.summarization.attributes import (
+    OF_BIGRAMS,
+    OF_SENTENCES,
+    Document,
+    Templates,
+    bin_of,
+)
 from structopt.task.summarization.bigrams import document_bigrams
 from structopt.task.summarization.summarization import Summarization, summaries
 
-FEATURES = {"bigrams": ["bias", "frequency", "count & stopwords", "first"], "sentences": ["position", "length"]}
+FEATURES = {
+    "bigrams": ["bias", "frequency", "count & stopwords", "first"],
+    "sentences": ["position", "length"],
+}
 TOPIC = {
     "name": "rooms",
-    "sentences": ["Clean rooms, big beds.", "We went by train.", "The clean rooms had big beds and a view.", "Clean rooms!"],
+    "sentences": [
+        "Clean rooms, big beds.",
+        "We went by train.",
+        "The clean rooms had big beds and a view.",
+        "Clean rooms!",
+    ],
     "references": ["Clean rooms with big beds.", ["Clean rooms.", "Big beds."]],
 }
 OTHER = {"sentences": ["The sun shone.", "Rain fell in the night."], "references": ["Rain fell."]}
@@ -54,24 +70,41 @@ def test_bins():
 
 def test_attributes():
     document = Document(document_bigrams(["Clean rooms.", "The clean rooms."]), [2, 3])
-    templates = Templates("features.bigrams", ["bias", "frequency", "count & stopwords", "first"], OF_BIGRAMS)
+    templates = Templates(
+        "features.bigrams", ["bias", "frequency", "count & stopwords", "first"], OF_BIGRAMS
+    )
     of_first = [("bias", 1), ("frequency", 0.08), ("count=2 & stopwords=cc", 1), ("first=0", 1)]
     assert list(templates.entries(document, 0)) == of_first
-    assert list(templates.entries(document, 1)) == [("bias", 1), ("count=1 & stopwords=sc", 1), ("first=1", 1)]
+    assert list(templates.entries(document, 1)) == [
+        ("bias", 1),
+        ("count=1 & stopwords=sc", 1),
+        ("first=1", 1),
+    ]
     names = templates.names([(document, 2)])
     assert names[:3] == ["frequency", "bias", "count=2 & stopwords=cc"]
     table = templates.table([(document, 2)], {"frequency": 0, "bias": 1})
-    assert (table.offsets.tolist(), table.ids.tolist(), table.values.tolist()) == ([0, 2, 3], [1, 0, 1], [1.0, 0.08, 1.0])
+    assert (table.offsets.tolist(), table.ids.tolist(), table.values.tolist()) == (
+        [0, 2, 3],
+        [1, 0, 1],
+        [1.0, 0.08, 1.0],
+    )
     of_sentences = Templates("features.sentences", ["position & length"], OF_SENTENCES)
     assert list(of_sentences.entries(document, 1)) == [("position=1 & length=3-5", 1.0)]
 
 
 def test_templates_that_are_refused():
-    with pytest.raises(ConfigError, match="features.bigrams: 'cuont' has no column 'cuont'. Did you mean 'count'"):
+    with pytest.raises(
+        ConfigError, match="features.bigrams: 'cuont' has no column 'cuont'. Did you mean 'count'"
+    ):
         Templates("features.bigrams", ["cuont"], OF_BIGRAMS)
-    with pytest.raises(ConfigError, match="'bias & frequency' joins frequency, which is a number, to others: give it alone"):
+    with pytest.raises(
+        ConfigError,
+        match="'bias & frequency' joins frequency, which is a number, to others: give it alone",
+    ):
         Templates("features.bigrams", ["bias & frequency"], OF_BIGRAMS)
-    with pytest.raises(ConfigError, match="'frequency' has no column 'frequency'. Columns: bias, position, length"):
+    with pytest.raises(
+        ConfigError, match="'frequency' has no column 'frequency'. Columns: bias, position, length"
+    ):
         Templates("features.sentences", ["frequency"], OF_SENTENCES)
 
 
@@ -98,7 +131,10 @@ def test_learning_and_predicting(topics):
     for _ in range(10):
         state, _ = optimizer.step(problem, state)
     outputs = best_outputs(problem.examples, problem.kernels, optimizer.weights(state), Serial())
-    assert of.decode(encoded, graph.view("selection", encoded, problem.structure, outputs)) == [[1], [2]]
+    assert of.decode(encoded, graph.view("selection", encoded, problem.structure, outputs)) == [
+        [1],
+        [2],
+    ]
 
 
 def test_tasks_are_restored(topics):
@@ -110,7 +146,9 @@ def test_tasks_are_restored(topics):
         np.testing.assert_array_equal(table.ids, encoded.tables[name].ids)
     more = task()
     more.fit(corpus.__class__(**{**corpus.__dict__}), earlier=of)
-    assert more.attribute_names("bigram")[: len(of.attribute_names("bigram"))] == of.attribute_names("bigram")
+    assert more.attribute_names("bigram")[
+        : len(of.attribute_names("bigram"))
+    ] == of.attribute_names("bigram")
     assert of.vocabulary()["sentences"] == of.attribute_names("sentence")
 
 
@@ -118,12 +156,23 @@ def test_files_of_summaries(topics, tmp_path):
     of = task()
     corpus = of.read(topics)
     of.write_outputs(corpus, tmp_path / "out.txt", [[1], [1, 2]])
-    assert (tmp_path / "out.txt").read_text() == "Clean rooms, big beds.\n\nThe sun shone.\nRain fell in the night.\n"
+    assert (
+        tmp_path / "out.txt"
+    ).read_text() == "Clean rooms, big beds.\n\nThe sun shone.\nRain fell in the night.\n"
     of.write_outputs(corpus, tmp_path / "out.jsonl", [[1], []])
     first, second = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
-    assert first == {"name": "rooms", "extract": [1], "summary": ["Clean rooms, big beds."], "words": 4, "budget": 5}
+    assert first == {
+        "name": "rooms",
+        "extract": [1],
+        "summary": ["Clean rooms, big beds."],
+        "words": 4,
+        "budget": 5,
+    }
     assert (second["name"], second["extract"], second["words"]) == ("2", [], 0)
-    with pytest.raises(ConfigError, match="A file of summaries has one summary a document. Leave k_best and probabilities out."):
+    with pytest.raises(
+        ConfigError,
+        match="A file of summaries has one summary a document. Leave k_best and probabilities out.",
+    ):
         of.write_outputs(corpus, tmp_path / "out.txt", [[1], [2]], ranked=[[], []])
 
 
@@ -132,12 +181,18 @@ def test_in_memory():
     assert corpus.documents() == [["A b."], ["C."]] and corpus.names == ["1", "2"]
     assert summaries(corpus, [[1], []]) == [["A b."], []]
     of = task()
-    assert of.corpus(of.instances(of.input_schema.checked(of.input_example()))).sentences == of.input_example()["sentences"][0]
+    assert (
+        of.corpus(of.instances(of.input_schema.checked(of.input_example()))).sentences
+        == of.input_example()["sentences"][0]
+    )
     assert of.output_table([[1], []]) == {"extract": [[1], []]}
     for documents, message in (
         ("text", "the instances are one string"),
         (["text"], "<memory>:1: a document is one string"),
-        ([{"text": []}], "<memory>:1: a document has the keys .'text'., and its key is 'sentences'"),
+        (
+            [{"text": []}],
+            "<memory>:1: a document has the keys .'text'., and its key is 'sentences'",
+        ),
         ([["a"], [3]], "<memory>:2: 3 in 'sentences' is not a string"),
         ([["a"], []], "<memory>:2: document 2: it has no sentence"),
     ):
@@ -146,17 +201,30 @@ def test_in_memory():
 
 
 def test_what_is_refused(topics, tmp_path, caplog):
-    with pytest.raises(ConfigError, match="task.budget=0 leaves room for no sentence. Give a number of words from 1 on"):
+    with pytest.raises(
+        ConfigError,
+        match="task.budget=0 leaves room for no sentence. Give a number of words from 1 on",
+    ):
         Summarization(budget=0)
     of = Summarization(budget=2, features=FEATURES)
     corpus = of.read(topics)
-    assert "document rooms: its references are all longer than task.budget=2 words (1 such documents)." in caplog.text
+    assert (
+        "document rooms: its references are all longer than task.budget=2 words (1 such documents)."
+        in caplog.text
+    )
     with pytest.raises(
-        DataError, match=r"topics.jsonl:2: document 2: its shortest sentence has 3 words, and task.budget=2: give more"
+        DataError,
+        match=r"topics.jsonl:2: document 2: its shortest sentence has 3 words, and task.budget=2: "
+        r"give more",
     ):
         of.fit(corpus)
     bare = tmp_path / "bare.txt"
     bare.write_text("A sentence.\n", encoding="utf8")
-    with pytest.raises(DataError, match=r"bare.txt:1: document bare: it has no reference summary: set task.references"):
+    with pytest.raises(
+        DataError,
+        match=r"bare.txt:1: document bare: it has no reference summary: set task.references",
+    ):
         of.read(bare)
-    assert Summarization(budget=20, lengths="characters").encode(of.read(bare, labelled=False)).lengths.tolist() == [11]
+    assert Summarization(budget=20, lengths="characters").encode(
+        of.read(bare, labelled=False)
+    ).lengths.tolist() == [11]

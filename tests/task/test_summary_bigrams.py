@@ -17,7 +17,12 @@ from tests.factor_graph.random_texts import random_texts
 
 
 def test_bigrams():
-    assert bigrams_of("The rooms of the hotel, clean.") == [("the", "room"), ("room", "of"), ("the", "hotel"), ("hotel", "clean")]
+    assert bigrams_of("The rooms of the hotel, clean.") == [
+        ("the", "room"),
+        ("room", "of"),
+        ("the", "hotel"),
+        ("hotel", "clean"),
+    ]
     assert bigrams_of("of the") == bigrams_of("hotel") == bigrams_of("") == []
     assert is_stopword("the") and is_stopword("veri") and not is_stopword("hotel")
 
@@ -48,10 +53,16 @@ def test_best_extracts(seed):
         held = [sentences[a:b] for a, b in zip(starts, starts[1:], strict=False)]
 
         def value(y, one=one, held=held):
-            covered = sum(w for w, own in zip(one.worth, held, strict=True) if np.any(np.array(y)[own]))
+            covered = sum(
+                w for w, own in zip(one.worth, held, strict=True) if np.any(np.array(y)[own])
+            )
             return covered, -int(np.dot(y, one.lengths))
 
-        listed = [value(y) for y in product((0, 1), repeat=len(one.lengths)) if np.dot(y, one.lengths) <= one.budgets[0]]
+        listed = [
+            value(y)
+            for y in product((0, 1), repeat=len(one.lengths))
+            if np.dot(y, one.lengths) <= one.budgets[0]
+        ]
         found = best_extract(one.lengths, int(one.budgets[0]), one.holders, one.worth)
         assert value(found.astype(int)) == pytest.approx(max(listed))
 

@@ -42,7 +42,11 @@ def test_metrics():
     samples = task.read("dev")
     wrong = samples.y.copy()
     wrong[0, :2] = (wrong[0, :2] + 1) % 3
-    assert task.evaluate(samples, list(samples.y)) == {"accuracy": 1.0, "hamming_loss": 0.0, "exact": 1.0}
+    assert task.evaluate(samples, list(samples.y)) == {
+        "accuracy": 1.0,
+        "hamming_loss": 0.0,
+        "exact": 1.0,
+    }
     scores = task.evaluate(samples, list(wrong))
     assert scores == pytest.approx({"accuracy": 28 / 30, "hamming_loss": 2 / 30, "exact": 5 / 6})
     assert "accuracy: 93.33%" in task.report(samples, list(wrong))
@@ -68,9 +72,16 @@ def test_refuses(options, message):
 def test_refuses_files_and_other_samples(tmp_path):
     task = Synthetic(held_out=0)
     for path in (tmp_path / "x.npz", "test", "x.npz#train"):
-        with pytest.raises(DataError, match=r"task=synthetic reads no files, but generates its splits: give one of train\."):
+        with pytest.raises(
+            DataError,
+            match=r"task=synthetic reads no files, but generates its splits: give one of train\.",
+        ):
             task.read(path)
-    with pytest.raises(DataError, match="^<memory>:1: a sample has 3 values, but there are 20 variables. Give a list of samples"):
+    with pytest.raises(
+        DataError,
+        match="^<memory>:1: a sample has 3 values, but there are 20 variables. Give a list of "
+        "samples",
+    ):
         task.corpus([[0.0, 1.0, 2.0]])
     with pytest.raises(ConfigError, match="task=synthetic predicts everything"):
         task.given_labels(task.read("train"))
@@ -79,12 +90,29 @@ def test_refuses_files_and_other_samples(tmp_path):
 
 
 def test_trains_and_predicts(tmp_path):
-    """Weights of edges are learnt: they beat independent variables, on samples of the same model."""
-    sizes = ["task.variables=4", "task.states=3", "task.samples=40", "task.held_out=40", "task.coupling=0.3"]
-    words = ["task=synthetic", "tracker=none", "inference=enumeration", "optimizer.C=100", "optimizer.epochs=6", *sizes]
+    """Weights of edges are learnt: they beat independent variables, on samples of the same
+    model.
+    """
+    sizes = [
+        "task.variables=4",
+        "task.states=3",
+        "task.samples=40",
+        "task.held_out=40",
+        "task.coupling=0.3",
+    ]
+    words = [
+        "task=synthetic",
+        "tracker=none",
+        "inference=enumeration",
+        "optimizer.C=100",
+        "optimizer.epochs=6",
+        *sizes,
+    ]
     accuracy = {}
     for edges in ("none", "complete"):
-        model = structopt.train([*words, f"factor_graph.edges={edges}", "objective_every=0"], tmp_path / edges)
+        model = structopt.train(
+            [*words, f"factor_graph.edges={edges}", "objective_every=0"], tmp_path / edges
+        )
         accuracy[edges] = model.evaluate("test")["accuracy"]
     assert accuracy["complete"] > accuracy["none"] + 0.03
     model = structopt.load(tmp_path / "complete")
@@ -92,7 +120,13 @@ def test_trains_and_predicts(tmp_path):
     outputs = model.predict(samples.x.tolist())
     assert (np.array(outputs) == samples.y).mean() == pytest.approx(accuracy["complete"])
     target = tmp_path / "out.npz"
-    words = [f"model={tmp_path / 'complete'}", "input=test", f"output={target}", "probabilities=true", "k_best=3"]
+    words = [
+        f"model={tmp_path / 'complete'}",
+        "input=test",
+        f"output={target}",
+        "probabilities=true",
+        "k_best=3",
+    ]
     assert main.main(["predict", *words]) == 0
     with np.load(target) as written:
         np.testing.assert_array_equal(written["y"], outputs)

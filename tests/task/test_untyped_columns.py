@@ -1,4 +1,6 @@
-"""Columns through the command line and from Python: what is printed, saved, resumed, and refused."""
+"""Columns through the command line and from Python: what is printed, saved, resumed, and
+refused.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for part in ("train", "dev"):
         lines = datasets.path(part, "conll").read_text(encoding="utf8").splitlines()[:800]
         rows = [line.split() for line in lines if not line.startswith("-DOCSTART-")]
-        (folder_of_files / part).write_text("".join(f"{row[0]} {row[3]}\n" if row else "\n" for row in rows))
+        (folder_of_files / part).write_text(
+            "".join(f"{row[0]} {row[3]}\n" if row else "\n" for row in rows)
+        )
     return folder_of_files
 
 
 @pytest.fixture(scope="module")
 def run(folder: Path) -> Path:
-    structopt.train([*QUICK, f"task.train={folder / 'train'}", f"task.dev={folder / 'dev'}"], folder / "run")
+    structopt.train(
+        [*QUICK, f"task.train={folder / 'train'}", f"task.dev={folder / 'dev'}"], folder / "run"
+    )
     return folder / "run"
 
 
@@ -42,15 +48,23 @@ def test_two_columns(run: Path, folder: Path, capsys: pytest.CaptureFixture[str]
     assert "pos[-2..2]" not in vocabulary["task"]["templates"]["label"]["templates"]
     assert model.evaluate(folder / "dev") == json.loads((run / "metrics.json").read_text())["dev"]
     assert main.main(["evaluate", f"model={run}", f"input={datasets.path('dev', 'conll')}"]) == 2
-    assert ": this line has 4 columns, but the training file has 2, read as {word: 0, tag: 1}: " in capsys.readouterr().err
+    assert (
+        ": this line has 4 columns, but the training file has 2, read as {word: 0, tag: 1}: "
+        in capsys.readouterr().err
+    )
 
 
-def test_printed_logged_and_resumed(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_logged_and_resumed(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = [*QUICK, f"task.train={folder / 'train'}", f"hydra.run.dir={tmp_path / 'run'}"]
     assert main.main(words) == 0
     printed = capsys.readouterr().err.splitlines()
     assert printed[0] == f"{folder / 'train'}: 2 columns, read as {{word: 0, tag: 1}}."
-    left_out = "features.templates: there is no column pos or chunk, so these templates are left out: 'pos[-2..2]', "
+    left_out = (
+        "features.templates: there is no column pos or chunk, so these templates are left out: "
+        "'pos[-2..2]', "
+    )
     assert printed[1].startswith(left_out)
     log = (tmp_path / "run" / "structopt.log").read_text()
     assert all(log.count(line) == 1 for line in printed[:2])
@@ -60,22 +74,32 @@ def test_printed_logged_and_resumed(folder: Path, tmp_path: Path, capsys: pytest
 
 
 def test_columns_are_typed_whole() -> None:
-    assert compose(["task=ner", "task.columns={word:0,tag:1}"])["task"]["columns"] == {"word": 0, "tag": 1}
+    assert compose(["task=ner", "task.columns={word:0,tag:1}"])["task"]["columns"] == {
+        "word": 0,
+        "tag": 1,
+    }
     with pytest.raises(ConfigError) as error:
         compose(["task.columns.tag=3"])
     assert str(error.value) == (
-        "'task.columns' has no keys of its own, so 'task.columns.tag' cannot be set. Type it whole, 'task.columns={tag: VALUE, "
-        "...}'. task.columns: Column numbers by name, all of them, from 0 (negative: from the end), such as {word: 0, pos: 1, "
-        "tag: 3}; tag is the label, the first other one the word. None: found from the number of columns of the training file."
+        "'task.columns' has no keys of its own, so 'task.columns.tag' cannot be set. Type it "
+        "whole, 'task.columns={tag: VALUE, "
+        "...}'. task.columns: Column numbers by name, all of them, from 0 (negative: from the "
+        "end), such as {word: 0, pos: 1, "
+        "tag: 3}; tag is the label, the first other one the word. None: found from the number of "
+        "columns of the training file."
     )
-    with pytest.raises(ConfigError, match="'task.columns.chunk' cannot be set or deleted by itself. Type it whole, "):
+    with pytest.raises(
+        ConfigError,
+        match="'task.columns.chunk' cannot be set or deleted by itself. Type it whole, ",
+    ):
         compose(["task=chunking", "~task.columns.chunk"])
     with pytest.raises(ConfigError, match="so 'optimizer.C.x' cannot be set. optimizer.C: 1/"):
         compose(["optimizer.C.x=3"])
 
 
 @pytest.mark.parametrize(
-    ("task", "columns"), [("ner", ["word", "pos", "chunk"]), ("chunking", ["word", "pos"]), ("tagging", ["word"])]
+    ("task", "columns"),
+    [("ner", ["word", "pos", "chunk"]), ("chunking", ["word", "pos"]), ("tagging", ["word"])],
 )
 def test_the_shipped_corpus_has_a_layout(task: str, columns: list[str]) -> None:
     from structopt.config import feature_keys

@@ -14,13 +14,17 @@ def corpus_of(x, names=None, declared=True):
     rows, ids = np.nonzero(x)
     names = names or [f"a{j}" for j in range(x.shape[1])]
     offsets = np.searchsorted(rows, np.arange(len(x) + 1)).astype(np.int64)
-    return LabelledVectors("x", offsets, list(names), ids.astype(np.int32), x[rows, ids], None, (), declared)
+    return LabelledVectors(
+        "x", offsets, list(names), ids.astype(np.int32), x[rows, ids], None, (), declared
+    )
 
 
 def matrix(table):
     values = np.ones(len(table.ids)) if table.values is None else table.values
     values_of_columns = np.zeros((len(table.offsets) - 1, table.size))
-    values_of_columns[np.repeat(np.arange(len(values_of_columns)), np.diff(table.offsets)), table.ids] = values
+    values_of_columns[
+        np.repeat(np.arange(len(values_of_columns)), np.diff(table.offsets)), table.ids
+    ] = values
     return values_of_columns
 
 
@@ -32,20 +36,29 @@ def test_rare_attributes_and_the_bias():
     assert matrix(columns.table(corpus_of(x))).tolist() == [[1, 1], [3, 1]]
     columns = AttributeColumns(bias=False)
     columns.fit(corpus_of(x))
-    assert (columns.names, matrix(columns.table(corpus_of(x))).tolist()) == (["a0", "a1"], [[1, 2], [3, 0]])
+    assert (columns.names, matrix(columns.table(corpus_of(x))).tolist()) == (
+        ["a0", "a1"],
+        [[1, 2], [3, 0]],
+    )
 
 
 def test_numbered_attributes_are_ordered_by_number():
     x = [[1.0, 2.0, 3.0]]
     columns = AttributeColumns(bias=False)
     columns.fit(corpus_of(x, ["10", "9", "100"], declared=False))
-    assert (columns.names, matrix(columns.table(corpus_of(x, ["10", "9", "100"]))).tolist()) == (["9", "10", "100"], [[2, 1, 3]])
+    assert (columns.names, matrix(columns.table(corpus_of(x, ["10", "9", "100"]))).tolist()) == (
+        ["9", "10", "100"],
+        [[2, 1, 3]],
+    )
 
 
 def test_unknown_attributes_are_left_out():
     columns = AttributeColumns(bias=False)
     columns.fit(corpus_of([[1.0, 1.0]]))
-    assert matrix(columns.table(corpus_of([[5.0, 7.0], [0.0, 1.0]], ["new", "a1"]))).tolist() == [[0, 7], [0, 1]]
+    assert matrix(columns.table(corpus_of([[5.0, 7.0], [0.0, 1.0]], ["new", "a1"]))).tolist() == [
+        [0, 7],
+        [0, 1],
+    ]
 
 
 def test_dense_columns_get_mean_0_and_deviation_1():
@@ -55,7 +68,9 @@ def test_dense_columns_get_mean_0_and_deviation_1():
     columns = AttributeColumns(standardize="columns")
     columns.fit(corpus_of(x))
     values_of_columns = matrix(columns.table(corpus_of(x)))
-    np.testing.assert_allclose(values_of_columns[:, :3], (x - x.mean(axis=0)) / x.std(axis=0), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        values_of_columns[:, :3], (x - x.mean(axis=0)) / x.std(axis=0), rtol=1e-12, atol=1e-12
+    )
     assert (values_of_columns[:, 3] == 1).all()
     other = generator.normal(size=(5, 3))  # another corpus is measured by the training corpus
     expected = (other - x.mean(axis=0)) / x.std(axis=0)
@@ -93,7 +108,10 @@ def test_standardised_before_they_are_normalised():
     columns = AttributeColumns(standardize="columns", normalize="unit", bias=False)
     columns.fit(corpus_of(x))
     expected = (x - x.mean(axis=0)) / x.std(axis=0)
-    np.testing.assert_allclose(matrix(columns.table(corpus_of(x))), expected / np.linalg.norm(expected, axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        matrix(columns.table(corpus_of(x))),
+        expected / np.linalg.norm(expected, axis=1, keepdims=True),
+    )
 
 
 def test_values_that_are_all_one_are_left_out():
@@ -110,7 +128,9 @@ def test_state(standardize):
     columns.fit(corpus_of(x))
     other = AttributeColumns.restore(SavedState(*columns.state()))
     assert other.names == columns.names
-    np.testing.assert_array_equal(matrix(other.table(corpus_of(x))), matrix(columns.table(corpus_of(x))))
+    np.testing.assert_array_equal(
+        matrix(other.table(corpus_of(x))), matrix(columns.table(corpus_of(x)))
+    )
 
 
 @pytest.mark.parametrize(

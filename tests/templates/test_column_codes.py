@@ -24,7 +24,13 @@ def test_codes() -> None:
 
 def test_rare_values_are_unseen() -> None:
     columns = CodedColumns(["form", "lower(form)"], COLUMNS, min_count=2)
-    assert columns.fit(*corpus(form="A a b b _")).tolist() == [[0, 2], [0, 2], [2, 3], [2, 3], [1, 1]]
+    assert columns.fit(*corpus(form="A a b b _")).tolist() == [
+        [0, 2],
+        [0, 2],
+        [2, 3],
+        [2, 3],
+        [1, 1],
+    ]
 
 
 def test_missing_columns_are_empty() -> None:
@@ -53,4 +59,8 @@ def test_rare_words_have_the_longest_suffix_that_is_frequent() -> None:
     assert columns.values("backoff(form,2)")[:4] == ["-alking", "-e", "-g", "-he"]
     names = ["", "", *columns.values("backoff(form,2)")]
     assert [names[code] for code in codes] == ["the", "the", "-alking", "-alking", "-ing", ""]
-    assert [names[code] for code in columns.encode(*corpus(form="stalking the s")).ravel()] == ["-alking", "the", ""]
+    assert [names[code] for code in columns.encode(*corpus(form="stalking the s")).ravel()] == [
+        "-alking",
+        "the",
+        "",
+    ]

@@ -1,4 +1,6 @@
-"""Feature templates: their syntax, their values against a naive reading of the words, saving, and errors."""
+"""Feature templates: their syntax, their values against a naive reading of the words, saving, and
+errors.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ OFFSETS = np.array([0, 4, 11])
 
 def rows(fitted: FeatureTemplates, table) -> list[list[str]]:
     names = fitted.describe(table.ids)
-    return [names[begin:end] for begin, end in zip(table.offsets[:-1], table.offsets[1:], strict=True)]
+    return [
+        names[begin:end] for begin, end in zip(table.offsets[:-1], table.offsets[1:], strict=True)
+    ]
 
 
 def fit(*lines: str, columns=COLUMNS, offsets=OFFSETS, **options):
@@ -60,8 +64,14 @@ def test_conjunction():
     [
         ("word", ["word[0]"]),
         ("word[-1..1]", ["word[-1]", "word[0]", "word[1]"]),
-        ("word[-1..0]&pos[0..1]", ["word[-1] & pos[0]", "word[-1] & pos[1]", "word[0] & pos[0]", "word[0] & pos[1]"]),
-        ("prefix(lower(word), 1..2)[+1]", ["prefix(lower(word), 1)[1]", "prefix(lower(word), 2)[1]"]),
+        (
+            "word[-1..0]&pos[0..1]",
+            ["word[-1] & pos[0]", "word[-1] & pos[1]", "word[0] & pos[0]", "word[0] & pos[1]"],
+        ),
+        (
+            "prefix(lower(word), 1..2)[+1]",
+            ["prefix(lower(word), 1)[1]", "prefix(lower(word), 2)[1]"],
+        ),
         ("list( word ,us-cities )", ["list(word, us-cities)[0]"]),
         ("pos[-1..0] & pos", ["pos[-1] & pos[0]", "pos[0]"]),
     ],
@@ -77,7 +87,11 @@ def test_repeated_templates_count_once():
 def test_affixes_longer_than_the_word_are_left_out():
     fitted, table = fit("prefix(lower(word), 2..3)", "suffix(word, 2)")
     attributes = rows(fitted, table)
-    assert attributes[0] == ["prefix(lower(word), 2)[0]=th", "prefix(lower(word), 3)[0]=the", "suffix(word, 2)[0]=he"]
+    assert attributes[0] == [
+        "prefix(lower(word), 2)[0]=th",
+        "prefix(lower(word), 3)[0]=the",
+        "suffix(word, 2)[0]=he",
+    ]
     assert attributes[3] == []
     assert attributes[7] == ["prefix(lower(word), 2)[0]=to", "suffix(word, 2)[0]=to"]
 
@@ -86,7 +100,9 @@ def test_word_list_matches_longest_phrases(tmp_path: Path):
     path = tmp_path / "places.gz"
     with gzip.open(path, "wt", encoding="utf8") as lines:
         lines.write("new york\n\nNew York City\nYork\ncat\n")
-    fitted, table = fit("list(word, places)", "list(lower(word), places)[1]", lists={"places": str(path)})
+    fitted, table = fit(
+        "list(word, places)", "list(lower(word), places)[1]", lists={"places": str(path)}
+    )
     attributes = rows(fitted, table)
     assert attributes[1] == ["list(word, places)[0]=B"]
     assert attributes[4] == ["list(lower(word), places)[1]=B"]
@@ -152,7 +168,10 @@ def test_saved_lists_need_no_file(tmp_path: Path):
 
 def test_frequent_attributes_come_first_and_then_those_that_occur_first():
     fitted, table = fit("pos", "suffix(word, 1)")
-    names = [name.replace("suffix(word, 1)[0]", "s").replace("pos[0]", "p") for name in fitted.describe(range(table.size))]
+    names = [
+        name.replace("suffix(word, 1)[0]", "s").replace("pos[0]", "p")
+        for name in fitted.describe(range(table.size))
+    ]
     assert names[:1] == ["p=N"]  # 5 times
     assert names[1:5] == ["p=D", "s=e", "s=t", "p=V"]  # 2 or 3 times
     assert names[5:] == ["p=.", "s=.", "s=n", "p=P", "s=o", "s=w", "s=k", "s=y"]
@@ -162,7 +181,13 @@ def test_frequent_attributes_come_first_and_then_those_that_occur_first():
 @pytest.mark.parametrize("known", [False, True])
 def test_blocks_are_numbered_as_the_whole(min_count, known):
     lines = ["bias", "word[-1..0]", "pos & lower(word)", "suffix(word, 1..2)"]
-    earlier = fit(*lines, columns={"word": ["Rome", "cat"], "pos": ["N", "N"]}, offsets=np.array([0, 2]))[0] if known else None
+    earlier = (
+        fit(*lines, columns={"word": ["Rome", "cat"], "pos": ["N", "N"]}, offsets=np.array([0, 2]))[
+            0
+        ]
+        if known
+        else None
+    )
     whole = FeatureTemplates(lines, min_count=min_count)
     table = whole.fit(COLUMNS, OFFSETS, earlier)
     own = FeatureTemplates(lines, min_count=min_count)
@@ -197,8 +222,11 @@ def test_numbers_of_saved_models():
     fitted, table = fit("word", "pos")
     values, arrays = fitted.state()
     names = fitted.describe(range(table.size))
-    before = FeatureTemplates.restore(SavedState(values, {name: array for name, array in arrays.items() if name != "numbers"}))
-    assert before.describe(range(table.size)) == [names[number] for number in arrays["numbers"]]  # one template after another
+    before = FeatureTemplates.restore(
+        SavedState(values, {name: array for name, array in arrays.items() if name != "numbers"})
+    )
+    # one template after another
+    assert before.describe(range(table.size)) == [names[number] for number in arrays["numbers"]]
     for wrong in (np.zeros_like(arrays["numbers"]), arrays["numbers"][:-1]):
         with pytest.raises(ModelError, match="the array numbers must be"):
             FeatureTemplates.restore(SavedState(values, arrays | {"numbers": wrong}))
@@ -208,7 +236,11 @@ def naive(words: list[str], begin: int, end: int, t: int) -> list[str]:
     def at(offset: int, view=str) -> str:
         return view(words[t + offset]) if begin <= t + offset < end else "<padding>"
 
-    attributes = ["bias", *(f"word[{d}]={at(d)}" for d in (-1, 0, 1)), f"lower(word)[1]={at(1, str.lower)}"]
+    attributes = [
+        "bias",
+        *(f"word[{d}]={at(d)}" for d in (-1, 0, 1)),
+        f"lower(word)[1]={at(1, str.lower)}",
+    ]
     attributes.append(f"word[-1]={at(-1)} & collapsed(word)[0]={at(0, collapsed)}")
     return attributes + [f"suffix(word, 2)[0]={words[t][-2:]}"] * (len(words[t]) >= 2)
 
@@ -217,9 +249,17 @@ def naive(words: list[str], begin: int, end: int, t: int) -> list[str]:
 def test_against_a_naive_reading(sentences):
     words = [word for sentence in sentences for word in sentence]
     offsets = np.cumsum([0, *map(len, sentences)])
-    lines = ("bias", "word[-1..1]", "lower(word)[1]", "word[-1] & collapsed(word)", "suffix(word, 2)")
+    lines = (
+        "bias",
+        "word[-1..1]",
+        "lower(word)[1]",
+        "word[-1] & collapsed(word)",
+        "suffix(word, 2)",
+    )
     fitted, table = fit(*lines, columns={"word": words}, offsets=offsets)
-    bounds = [(b, e, t) for b, e in zip(offsets[:-1], offsets[1:], strict=True) for t in range(b, e)]
+    bounds = [
+        (b, e, t) for b, e in zip(offsets[:-1], offsets[1:], strict=True) for t in range(b, e)
+    ]
     assert rows(fitted, table) == [naive(words, *bound) for bound in bounds]
     assert sorted(set(table.ids.tolist())) == list(range(table.size))
 
@@ -251,7 +291,9 @@ def test_errors_show_the_template(line, message):
 
 def test_other_errors(tmp_path: Path):
     with pytest.raises(
-        ConfigError, match="template 'wrd & pos': unknown column 'wrd'; the columns are word, pos.*Did you mean 'word'"
+        ConfigError,
+        match="template 'wrd & pos': unknown column 'wrd'; the columns are word, pos.*Did you mean "
+        "'word'",
     ):
         fit("wrd & pos")
     with pytest.raises(ConfigError, match="min_count"):
@@ -270,7 +312,9 @@ def test_other_errors(tmp_path: Path):
 def test_no_templates_and_no_tokens():
     _, table = fit()
     assert table.size == 0 and table.offsets.tolist() == [0] * (len(WORDS) + 1)
-    fitted, table = fit("bias", "word & pos", columns={"word": [], "pos": []}, offsets=np.array([0]))
+    fitted, table = fit(
+        "bias", "word & pos", columns={"word": [], "pos": []}, offsets=np.array([0])
+    )
     assert table.size == 0 and fitted.transform(COLUMNS, OFFSETS).ids.size == 0
     assert FeatureTemplates.restore(SavedState(*fitted.state())).size == 0
 
@@ -307,10 +351,14 @@ NER = [
 ]
 
 
-@pytest.mark.skipif("STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA, the folder of real data, is not set")
+@pytest.mark.skipif(
+    "STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA, the folder of real data, is not set"
+)
 def test_conll2003():
     cells, offsets = [], [0]
-    with gzip.open(Path(os.environ["STRUCTOPT_DATA"]) / "conll2003" / "eng.train.gz", "rt", encoding="utf8") as lines:
+    with gzip.open(
+        Path(os.environ["STRUCTOPT_DATA"]) / "conll2003" / "eng.train.gz", "rt", encoding="utf8"
+    ) as lines:
         for line in lines:
             if line.strip() and not line.startswith("-DOCSTART-"):
                 cells.append(line.split())

@@ -15,7 +15,9 @@ TEMPLATES = ["bias", "word[-1..1]", "word[-1] & word", "prefix(word, 3)"]
 
 
 def rows(table):
-    return [table.ids[a:b].tolist() for a, b in zip(table.offsets[:-1], table.offsets[1:], strict=True)]
+    return [
+        table.ids[a:b].tolist() for a, b in zip(table.offsets[:-1], table.offsets[1:], strict=True)
+    ]
 
 
 def test_slots_are_the_same_everywhere_and_always():
@@ -28,7 +30,10 @@ def test_slots_are_the_same_everywhere_and_always():
 def test_equal_attributes_share_slots_and_others_do_not():
     """Tokens have an equal slot exactly where they have an equal attribute."""
     hashed, numbered = FeatureTemplates(TEMPLATES, hash_bits=24), FeatureTemplates(TEMPLATES)
-    slots, ids = rows(hashed.fit({"word": WORDS}, OFFSETS)), rows(numbered.fit({"word": WORDS}, OFFSETS))
+    slots, ids = (
+        rows(hashed.fit({"word": WORDS}, OFFSETS)),
+        rows(numbered.fit({"word": WORDS}, OFFSETS)),
+    )
     assert [len(row) for row in slots] == [len(row) for row in ids]
     for i, own in enumerate(slots):
         assert own == sorted(set(own))
@@ -39,7 +44,10 @@ def test_equal_attributes_share_slots_and_others_do_not():
 def test_blocks_do_not_matter_and_nothing_is_learnt():
     hashed = FeatureTemplates(TEMPLATES, hash_bits=12)
     whole = rows(hashed.fit({"word": WORDS}, OFFSETS))
-    parts = [hashed.transform({"word": WORDS[:3]}, OFFSETS[:2]), hashed.transform({"word": WORDS[3:]}, OFFSETS[1:] - 3)]
+    parts = [
+        hashed.transform({"word": WORDS[:3]}, OFFSETS[:2]),
+        hashed.transform({"word": WORDS[3:]}, OFFSETS[1:] - 3),
+    ]
     assert rows(parts[0]) + rows(parts[1]) == whole
     values, arrays = hashed.state()
     assert sum(values["vocabularies"]) == 0 and not len(arrays["string_bytes"])
@@ -50,7 +58,9 @@ def test_blocks_do_not_matter_and_nothing_is_learnt():
 
 def test_lists_and_missing_columns(tmp_path):
     (tmp_path / "pets.txt").write_text("cat\ndog\n")
-    hashed = FeatureTemplates(["list(word, pets)", "pos"], {"pets": str(tmp_path / "pets.txt")}, hash_bits=16)
+    hashed = FeatureTemplates(
+        ["list(word, pets)", "pos"], {"pets": str(tmp_path / "pets.txt")}, hash_bits=16
+    )
     table = hashed.transform({"word": WORDS}, OFFSETS, ["pos"])
     assert [len(row) for row in rows(table)] == [1, 2, 1, 1, 1, 1, 1, 2]
 

@@ -11,7 +11,9 @@ parse = ARCS.parse
 
 
 def test_atoms():
-    (template,) = parse([" h.upos[-1] &m. prefix( form , 5 )&between.feat(Case) & h.upos[ +2 ]"], "templates")
+    (template,) = parse(
+        [" h.upos[-1] &m. prefix( form , 5 )&between.feat(Case) & h.upos[ +2 ]"], "templates"
+    )
     assert template.atoms[:2] == (Atom("h", "upos", -1), Atom("m", "prefix(form,5)"))
     assert template.atoms[2:] == (Atom("between", "feat(Case)"), Atom("h", "upos", 2))
     assert ARCS.swept(template) == "feat(Case)"
@@ -30,7 +32,10 @@ def test_nested_functions_are_one_column():
     assert template.atoms == (Atom("m", "prefix(lower(form),3)", 1),)
 
 
-@pytest.mark.parametrize("which, role", [("siblings", "s"), ("grandparents", "g"), ("templates", "between"), ("labels", "m")])
+@pytest.mark.parametrize(
+    "which, role",
+    [("siblings", "s"), ("grandparents", "g"), ("templates", "between"), ("labels", "m")],
+)
 def test_roles(which, role):
     assert parse([f"{role}.form"], which)[0].atoms == (Atom(role, "form"),)
 
@@ -39,7 +44,10 @@ def test_columns():
     template = parse(["h.form & m.upos", "m.form", "bias", "between.xpos"], "templates")
     assert columns_of(template) == ("form", "upos", "xpos")
     check_columns(template, "templates", ("xpos", "upos", "form"))
-    with pytest.raises(ConfigError, match=r"features.labels: the template 'h.form & m.upos' looks at the column 'upos'.*'xpos'"):
+    with pytest.raises(
+        ConfigError,
+        match=r"features.labels: the template 'h.form & m.upos' looks at the column 'upos'.*'xpos'",
+    ):
         check_columns(template, "labels", ("form", "xpos"))
     with pytest.raises(ConfigError, match="There are: none"):
         check_columns(template, "labels", ())
@@ -48,7 +56,11 @@ def test_columns():
 @pytest.mark.parametrize(
     "line, which, message",
     [
-        ("h.form & g.form", "templates", "features.templates: the template 'h.form & g.form' has the role 'g'.* There are: h, m"),
+        (
+            "h.form & g.form",
+            "templates",
+            "features.templates: the template 'h.form & g.form' has the role 'g'.* There are: h, m",
+        ),
         ("betwen.upos", "labels", r"features.labels: .*'betwen'. Did you mean 'between'\?"),
         ("between.upos", "siblings", "has the role 'between'"),
         ("s.form", "grandparents", "There are: g, h, m"),
@@ -93,7 +105,11 @@ def test_measures_are_atoms_without_columns():
     "line, which, message",
     [
         ("left.word", "spans", "has the role 'left'.* There are: first, last, before, after, span"),
-        ("left_length", "spans", "the atom 'left_length', which is not of the form .*; nor a measure: length"),
+        (
+            "left_length",
+            "spans",
+            "the atom 'left_length', which is not of the form .*; nor a measure: length",
+        ),
         ("lenght", "splits", "nor a measure: length, left_length, right_length"),
         ("span.word[1]", "spans", "an offset on 'span', which looks at all tokens of the span"),
         ("first.word", "words", "There are: w"),

@@ -6,15 +6,42 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.plugin import Executor, LossFamily, Optimizer, Report, add_cost, gold_score, open_target
-from structopt.testing import executor, factor_graph, factor_kind, inference, loss, optimizer, report, scorer, task, tracker
+from structopt.plugin import (
+    Executor,
+    LossFamily,
+    Optimizer,
+    Report,
+    add_cost,
+    gold_score,
+    open_target,
+)
+from structopt.testing import (
+    executor,
+    factor_graph,
+    factor_kind,
+    inference,
+    loss,
+    optimizer,
+    report,
+    scorer,
+    task,
+    tracker,
+)
 from structopt.testing.components import component
 from structopt.testing.problems import make_problem, random_encoded
 
 SUITES = [
-    executor.ExecutorSuite, factor_graph.FactorGraphSuite, factor_kind.FactorKindSuite, inference.InferenceSuite, loss.LossSuite,
-    optimizer.OptimizerSuite, report.ReportSuite, scorer.ScorerContract, task.TaskSuite, tracker.TrackerSuite,
-]  # fmt: skip
+    executor.ExecutorSuite,
+    factor_graph.FactorGraphSuite,
+    factor_kind.FactorKindSuite,
+    inference.InferenceSuite,
+    loss.LossSuite,
+    optimizer.OptimizerSuite,
+    report.ReportSuite,
+    scorer.ScorerContract,
+    task.TaskSuite,
+    tracker.TrackerSuite,
+]
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.__name__)
@@ -28,7 +55,9 @@ def test_every_failure_has_words(suite):
         assert test.__wrapped__.__name__ == name
 
 
-def squared_without_gold(solve, structure, target, parameters, i, s, r, other, answer, memory, work):
+def squared_without_gold(
+    solve, structure, target, parameters, i, s, r, other, answer, memory, work
+):
     """A loss that forgets to subtract the gold parts from the derivative."""
     t = open_target(target)
     add_cost(t, i, parameters[1], s)
@@ -60,8 +89,16 @@ def problem_with(wrong):
 @pytest.mark.parametrize(
     ("name", "function", "words"),
     [
-        ("test_perfect_scores", squared_without_gold, "and the gold parts from `r` (`add_gold(t, i, -1.0, r)`)"),
-        ("test_gradient", squared_without_gold, "Write the derivative of the returned value by every score into `r`"),
+        (
+            "test_perfect_scores",
+            squared_without_gold,
+            "and the gold parts from `r` (`add_gold(t, i, -1.0, r)`)",
+        ),
+        (
+            "test_gradient",
+            squared_without_gold,
+            "Write the derivative of the returned value by every score into `r`",
+        ),
         ("test_not_negative", squared_hinge, "subtract the gold score of the same scores"),
     ],
 )
@@ -85,7 +122,9 @@ class Reversed(Executor):
 
 
 def test_a_wrong_executor_is_told_what_is_wrong():
-    with pytest.raises(AssertionError, match="(?s)this executor breaks .* in the order of `shards`.*assert "):
+    with pytest.raises(
+        AssertionError, match="(?s)this executor breaks .* in the order of `shards`.*assert "
+    ):
         executor.ExecutorSuite().test_results_come_in_shard_order(Reversed())
 
 
@@ -111,12 +150,17 @@ def test_a_wrong_optimizer_is_told_what_is_wrong():
     def problem(seed):
         return problem_with(LossFamily(beta=inf, gamma=1.0))
 
-    with pytest.raises(AssertionError, match="(?s)this optimizer breaks .*\nKeep all that a pass changes in the state"):
+    with pytest.raises(
+        AssertionError,
+        match="(?s)this optimizer breaks .*\nKeep all that a pass changes in the state",
+    ):
         optimizer.OptimizerSuite().test_resumes(Forgetful, problem)
 
 
 def test_a_fixture_that_is_missing_is_named():
-    with pytest.raises(NotImplementedError, match="override the fixture `problem` in the class of the test"):
+    with pytest.raises(
+        NotImplementedError, match="override the fixture `problem` in the class of the test"
+    ):
         loss.LossSuite.problem.__wrapped__(loss.LossSuite())
 
 

@@ -81,7 +81,9 @@ def store(tmp_path_factory):
     from mlflow import MlflowClient
 
     client = MlflowClient(tracking_uri=tracker.uri)
-    return SimpleNamespace(client=client, run=client.get_run(tracker.run_id), tracker=tracker, root=root, queued=queued)
+    return SimpleNamespace(
+        client=client, run=client.get_run(tracker.run_id), tracker=tracker, root=root, queued=queued
+    )
 
 
 def test_start_does_not_wait_for_the_import(store):
@@ -106,28 +108,48 @@ def test_epoch_metrics_have_steps_and_are_finite(store):
 
 
 def test_metrics_stand_in_groups_too(store):
-    """MLflow's pages group metrics by what stands before a slash: those of passes, and the same of the test split."""
+    """MLflow's pages group metrics by what stands before a slash: those of passes, and the same of
+    the test split.
+    """
     history = store.client.get_metric_history(store.tracker.run_id, "dev/f1")
     assert [(point.step, point.value) for point in history] == [(1, 0.5), (2, 0.75)]
     assert len(store.client.get_metric_history(store.tracker.run_id, "test/f1")) == 1
 
 
 def test_an_experiment_is_one_of_model_training(store):
-    assert store.client.get_experiment(store.run.info.experiment_id).tags["mlflow.experimentKind"] == "custom_model_development"
+    assert (
+        store.client.get_experiment(store.run.info.experiment_id).tags["mlflow.experimentKind"]
+        == "custom_model_development"
+    )
     store.client.create_experiment("older")
     experiment_id(store.client, "older", None)
-    assert store.client.get_experiment_by_name("older").tags["mlflow.experimentKind"] == "custom_model_development"
-    store.client.set_experiment_tag(store.client.create_experiment("agents"), "mlflow.experimentKind", "genai_development")
+    assert (
+        store.client.get_experiment_by_name("older").tags["mlflow.experimentKind"]
+        == "custom_model_development"
+    )
+    store.client.set_experiment_tag(
+        store.client.create_experiment("agents"), "mlflow.experimentKind", "genai_development"
+    )
     experiment_id(store.client, "agents", None)
-    assert store.client.get_experiment_by_name("agents").tags["mlflow.experimentKind"] == "genai_development"
+    assert (
+        store.client.get_experiment_by_name("agents").tags["mlflow.experimentKind"]
+        == "genai_development"
+    )
 
 
 def test_the_model_is_linked_to_parameters_metrics_and_data(store):
-    (model,) = store.client.search_logged_models([store.run.info.experiment_id], f"source_run_id = '{store.tracker.run_id}'")
+    (model,) = store.client.search_logged_models(
+        [store.run.info.experiment_id], f"source_run_id = '{store.tracker.run_id}'"
+    )
     assert (model.name, model.status.value) == ("model", "READY")
     assert model.params == store.run.data.params
-    linked = {metric.key: (metric.value, metric.dataset_name, metric.run_id) for metric in model.metrics}
-    assert linked == {"dev.f1": (0.75, None, store.tracker.run_id), "test.f1": (0.25, None, store.tracker.run_id)}
+    linked = {
+        metric.key: (metric.value, metric.dataset_name, metric.run_id) for metric in model.metrics
+    }
+    assert linked == {
+        "dev.f1": (0.75, None, store.tracker.run_id),
+        "test.f1": (0.25, None, store.tracker.run_id),
+    }
     (output,) = store.run.outputs.model_outputs
     assert (output.model_id, output.step) == (model.model_id, 2)
 
@@ -135,19 +157,27 @@ def test_the_model_is_linked_to_parameters_metrics_and_data(store):
 def test_metrics_are_linked_to_the_data_they_were_measured_on(store, tmp_path):
     tracker = MLflowTracker(uri=store.tracker.uri, experiment="linked", group_metrics=False)
     run = make_run(tmp_path / "run")
-    tracker.start(replace(run, files={"train": run.files["train"], "dev": SplitPath("dev", run.files["train"])}))
+    tracker.start(
+        replace(
+            run, files={"train": run.files["train"], "dev": SplitPath("dev", run.files["train"])}
+        )
+    )
     tracker.log_epoch(1, {"train.loss": 2.0, "dev.f1": 0.5})
     tracker.log_model(run.folder / "model")
     tracker.finish("FINISHED", {"train.loss": 2.0, "dev.f1": 0.5})
     stored = store.client.get_run(tracker.run_id)
     contexts = {one.tags[0].value: one.dataset for one in stored.inputs.dataset_inputs}
     assert {role: one.name for role, one in contexts.items()} == {
-        "training": "run.train.txt", "validation": "run.train.txt#dev"
-    }  # fmt: skip
+        "training": "run.train.txt",
+        "validation": "run.train.txt#dev",
+    }
     (model,) = store.client.search_logged_models([stored.info.experiment_id])
     linked = {metric.key: (metric.dataset_name, metric.dataset_digest) for metric in model.metrics}
     training, dev = contexts["training"], contexts["validation"]
-    assert linked == {"train.loss": (training.name, training.digest), "dev.f1": (dev.name, dev.digest)}
+    assert linked == {
+        "train.loss": (training.name, training.digest),
+        "dev.f1": (dev.name, dev.digest),
+    }
     assert len(store.client.get_metric_history(tracker.run_id, "dev.f1")) == 1
     assert set(stored.data.metrics) == {"train.loss", "dev.f1"}
 
@@ -186,11 +216,18 @@ def test_a_store_that_breaks_in_mid_run(store, tmp_path, caplog):
         tracker.log_epoch(epoch, {"dev.f1": 0.75})
     tracker.log_model(tmp_path / "run" / "model")
     tracker.finish("FINISHED", {"test.f1": 1.0})
-    first, last = [record.getMessage() for record in caplog.records if record.name == "structopt.tracker"]
+    first, last = [
+        record.getMessage() for record in caplog.records if record.name == "structopt.tracker"
+    ]
     folder, uri = tmp_path / "run", tracker.uri
-    assert first == f"tracking stopped: {uri}: ConnectionError: gone; the run goes on, everything is in {folder}"
+    assert (
+        first
+        == f"tracking stopped: {uri}: ConnectionError: gone; the run goes on, everything is in "
+        f"{folder}"
+    )
     assert last == (
-        f"{uri} does not have all of this run. Not recorded: passes 2 to 4, model, final metrics, files. They are in {folder}."
+        f"{uri} does not have all of this run. Not recorded: passes 2 to 4, model, final "
+        f"metrics, files. They are in {folder}."
     )
     assert len(store.client.get_metric_history(tracker.run_id, "dev.f1")) == 1
 
@@ -205,7 +242,13 @@ def test_tags_and_status(store):
 
 def test_params_hold_no_noise(store, tmp_path):
     run = make_run(tmp_path / "run")
-    config = {"tracker": {"name": "mlflow"}, "sweep": {"resume": True}, "resume": None, "label": None, "seed": 3}
+    config = {
+        "tracker": {"name": "mlflow"},
+        "sweep": {"resume": True},
+        "resume": None,
+        "label": None,
+        "seed": 3,
+    }
     tracker = MLflowTracker(uri=store.tracker.uri, experiment="exp")
     tracker.start(replace(run, config=config, parent="of a sweep", job=7))
     tracker.finish("FINISHED", {})
@@ -222,12 +265,17 @@ def test_a_run_that_goes_on_stays_one_run(store, tmp_path):
     first._worker.close(60.0)  # as if it had been killed
     assert store.client.get_run(first.run_id).info.status == "RUNNING"
     again = MLflowTracker(uri=store.tracker.uri, experiment="exp")
-    again.start(replace(run, config={**CONFIG, "loss": {"beta": math.inf, "gamma": 1}}, resumed=True))
+    again.start(
+        replace(run, config={**CONFIG, "loss": {"beta": math.inf, "gamma": 1}}, resumed=True)
+    )
     again.log_epoch(2, {"f1": 0.75})
     again.finish("FINISHED", {})
     found = store.client.get_run(first.run_id)
     assert (again.run_id, found.info.status) == (first.run_id, "FINISHED")
-    assert [point.value for point in store.client.get_metric_history(first.run_id, "f1")] == [0.5, 0.75]
+    assert [point.value for point in store.client.get_metric_history(first.run_id, "f1")] == [
+        0.5,
+        0.75,
+    ]
     assert (found.data.params["loss.gamma"], found.data.tags["resumed.loss.gamma"]) == ("0", "1")
     anew = MLflowTracker(uri=store.tracker.uri, experiment="exp")
     anew.start(run)
@@ -245,11 +293,18 @@ def test_the_run_of_a_sweep(store, tmp_path):
     child._worker.close(60.0)  # as if it had been killed
     assert tracker().open_sweep("sweep of seed", tmp_path, "structopt seed=0,1", parent) == parent
     ended = store.client.get_run(child.run_id)
-    assert ended.info.status == "KILLED" and "`sweep.resume=true`" in ended.data.tags["mlflow.note.content"]
+    assert (
+        ended.info.status == "KILLED"
+        and "`sweep.resume=true`" in ended.data.tags["mlflow.note.content"]
+    )
     (tmp_path / "table.csv").write_text("x\n")
     tracker().close_sweep(parent, "FINISHED", {"jobs": 1.0}, [tmp_path / "table.csv"])
     found = store.client.get_run(parent)
-    assert (found.info.status, found.info.run_name, found.data.metrics) == ("FINISHED", "sweep of seed", {"jobs": 1.0})
+    assert (found.info.status, found.info.run_name, found.data.metrics) == (
+        "FINISHED",
+        "sweep of seed",
+        {"jobs": 1.0},
+    )
     assert [file.path for file in store.client.list_artifacts(parent)] == ["table.csv"]
     tracker().drop_sweep(parent)
     assert store.client.get_run(parent).info.lifecycle_stage == "deleted"
@@ -259,7 +314,11 @@ def test_the_run_of_a_sweep(store, tmp_path):
 def test_a_sweep_without_its_store(tmp_path, caplog):
     tracker = MLflowTracker(uri="http://127.0.0.1:9", timeout=1.0)
     assert tracker.open_sweep("sweep of seed", tmp_path, "structopt seed=0,1") == ""
-    (warned,) = [record.getMessage() for record in caplog.records if "tracking stopped" in record.getMessage()]
+    (warned,) = [
+        record.getMessage()
+        for record in caplog.records
+        if "tracking stopped" in record.getMessage()
+    ]
     assert str(tmp_path) in warned
 
 
@@ -280,7 +339,9 @@ def test_artifacts_lie_beside_the_store(store):
 
 
 def test_model_holds_no_pickle(store):
-    files = [path.name for path in (store.root / "deep" / "mlartifacts").rglob("*") if path.is_file()]
+    files = [
+        path.name for path in (store.root / "deep" / "mlartifacts").rglob("*") if path.is_file()
+    ]
     assert "weights.safetensors" in files and "MLmodel" in files
     assert not [name for name in files if name.endswith((".pkl", ".pickle", ".cloudpickle"))]
 
@@ -292,7 +353,9 @@ def test_model_reloads_and_labels(store, monkeypatch):
     import structopt
 
     loaded = []
-    monkeypatch.setattr(structopt, "load", lambda path: loaded.append(path) or FakeModel(), raising=False)
+    monkeypatch.setattr(
+        structopt, "load", lambda path: loaded.append(path) or FakeModel(), raising=False
+    )
     monkeypatch.setenv("MLFLOW_TRACKING_URI", store.tracker.uri)
     model = mlflow.pyfunc.load_model(f"runs:/{store.tracker.run_id}/model")
     assert (Path(loaded[0]) / "weights.safetensors").read_bytes() == b"weights"
@@ -301,7 +364,9 @@ def test_model_reloads_and_labels(store, monkeypatch):
 
 
 def test_model_can_be_left_out_and_run_fails(tmp_path, store):
-    tracker = MLflowTracker(uri=store.tracker.uri, experiment="exp", run_name="mine", log_model=False)
+    tracker = MLflowTracker(
+        uri=store.tracker.uri, experiment="exp", run_name="mine", log_model=False
+    )
     tracker.start(make_run(tmp_path / "run"))
     tracker.log_model(tmp_path / "run" / "model")
     tracker.finish("FAILED", {})
@@ -310,7 +375,10 @@ def test_model_can_be_left_out_and_run_fails(tmp_path, store):
 
 
 def test_a_model_that_cannot_be_logged_costs_nothing_else(tmp_path, store, caplog):
-    tracker, run = MLflowTracker(uri=store.tracker.uri, experiment="exp"), make_run(tmp_path / "run")
+    tracker, run = (
+        MLflowTracker(uri=store.tracker.uri, experiment="exp"),
+        make_run(tmp_path / "run"),
+    )
     (run.folder / "model" / "schema.json").write_text("{")
     tracker.start(run)
     tracker.log_model(run.folder / "model")
@@ -318,8 +386,12 @@ def test_a_model_that_cannot_be_logged_costs_nothing_else(tmp_path, store, caplo
     stored = store.client.get_run(tracker.run_id)
     assert (stored.info.status, stored.data.metrics["test.f1"]) == ("FINISHED", 1.0)
     assert "history.csv" in {file.path for file in store.client.list_artifacts(tracker.run_id)}
-    first, last = [record.getMessage() for record in caplog.records if record.name == "structopt.tracker"]
-    assert "JSONDecodeError" in first and last.endswith(f"Not recorded: model. They are in {run.folder}.")
+    first, last = [
+        record.getMessage() for record in caplog.records if record.name == "structopt.tracker"
+    ]
+    assert "JSONDecodeError" in first and last.endswith(
+        f"Not recorded: model. They are in {run.folder}."
+    )
 
 
 def test_failure_while_running_warns_once_and_closes_the_run(tmp_path, store, caplog):
@@ -328,15 +400,25 @@ def test_failure_while_running_warns_once_and_closes_the_run(tmp_path, store, ca
     tracker.log_epoch(1, {"f1": 10**400})  # no float can hold it
     tracker.log_epoch(2, {"f1": 0.75})
     tracker.finish("FINISHED", {"test.f1": 1.0})
-    warned = [record.getMessage() for record in caplog.records if "tracking stopped" in record.getMessage()]
+    warned = [
+        record.getMessage()
+        for record in caplog.records
+        if "tracking stopped" in record.getMessage()
+    ]
     assert len(warned) == 1 and "OverflowError" in warned[0] and str(tmp_path / "run") in warned[0]
     assert store.client.get_run(tracker.run_id).info.status == "FINISHED"
 
 
-UNREACHABLE = ("the server cannot be reached (it refuses connections)", "the store does not answer", "(no answer in time)")
+UNREACHABLE = (
+    "the server cannot be reached (it refuses connections)",
+    "the store does not answer",
+    "(no answer in time)",
+)
 
 
-@pytest.mark.parametrize("uri", ["http://127.0.0.1:9", "silent", "nonsense://x", "sqlite:////proc/nowhere/x.db"])
+@pytest.mark.parametrize(
+    "uri", ["http://127.0.0.1:9", "silent", "nonsense://x", "sqlite:////proc/nowhere/x.db"]
+)
 def test_broken_store_costs_seconds(tmp_path, uri, caplog):
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -349,8 +431,12 @@ def test_broken_store_costs_seconds(tmp_path, uri, caplog):
         tracker.finish("FINISHED", {"f1": 0.5})
     assert time.monotonic() - begun < 20
     assert tracker.run_id is None
-    first, last = [record.getMessage() for record in caplog.records if record.name == "structopt.tracker"]
-    assert first.startswith(f"tracking stopped: {address}: ") and first.endswith(f"everything is in {tmp_path / 'run'}")
+    first, last = [
+        record.getMessage() for record in caplog.records if record.name == "structopt.tracker"
+    ]
+    assert first.startswith(f"tracking stopped: {address}: ") and first.endswith(
+        f"everything is in {tmp_path / 'run'}"
+    )
     assert any(text in first for text in UNREACHABLE) == address.startswith("http")
     assert last == f"{address} has nothing of this run. Everything is in {tmp_path / 'run'}."
 
@@ -378,15 +464,22 @@ print(tracker.run_id)
 def test_two_processes_make_one_store(tmp_path):
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}
-    commands = [[sys.executable, "-c", PROCESS, str(tmp_path / name), json.dumps(TABLES)] for name in "ab"]
-    jobs = [subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=-1, stderr=-1, text=True) for command in commands]
+    commands = [
+        [sys.executable, "-c", PROCESS, str(tmp_path / name), json.dumps(TABLES)] for name in "ab"
+    ]
+    jobs = [
+        subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=-1, stderr=-1, text=True)
+        for command in commands
+    ]
     results = [job.communicate(timeout=55) for job in jobs]
     assert [stderr for _, stderr in results] == ["", ""]
     from mlflow import MlflowClient
 
     client = MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/outputs/mlflow.db")
     assert all(client.get_run(stdout.strip()).data.metrics == {"f1": 0.5} for stdout, _ in results)
-    assert (tmp_path / "outputs" / "mlartifacts").as_uri() in client.get_experiment_by_name("structopt").artifact_location
+    assert (tmp_path / "outputs" / "mlartifacts").as_uri() in client.get_experiment_by_name(
+        "structopt"
+    ).artifact_location
 
 
 def test_addresses_do_not_depend_on_the_folder(tmp_path, monkeypatch):
@@ -413,9 +506,14 @@ def test_finish_without_start_returns():
 
 
 def test_interpreter_ends_cleanly_while_mlflow_is_imported(tmp_path):
-    code = "import sys; from structopt.tracker.mlflow import MLflowTracker; MLflowTracker(); sys.exit(2)"
+    code = (
+        "import sys; from structopt.tracker.mlflow import MLflowTracker; MLflowTracker(); "
+        "sys.exit(2)"
+    )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (2, "")
 
 

@@ -1,4 +1,6 @@
-"""The recording process: it is shared, it survives what its callers do, and its end is an error like any other."""
+"""The recording process: it is shared, it survives what its callers do, and its end is an error
+like any other.
+"""
 
 import os
 import signal
@@ -25,10 +27,14 @@ def own(monkeypatch):
 
 def test_an_operation_that_fails_says_why(own):
     line = Line()
-    with pytest.raises(NotRecordedError, match="^AttributeError: 'Recording' object has no attribute 'fly'$"):
+    with pytest.raises(
+        NotRecordedError, match="^AttributeError: 'Recording' object has no attribute 'fly'$"
+    ):
         line.call("fly")
     line.call("prepare", recorder.switches())
-    with pytest.raises(NotRecordedError, match="^AttributeError: 'NoneType' object has no attribute 'get_run'$"):
+    with pytest.raises(
+        NotRecordedError, match="^AttributeError: 'NoneType' object has no attribute 'get_run'$"
+    ):
         line.call("known", "abc")  # the line goes on
     line.close()
 
@@ -83,11 +89,15 @@ def test_a_wrong_key_is_turned_away_and_others_are_served(own, monkeypatch):
 @pytest.mark.skipif(os.name != "posix", reason="signals to groups of processes are POSIX's")
 def test_it_ends_with_its_owner_and_not_before(own):
     code = (
-        "import os, signal, time; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell may have it ignored
-        "from structopt.tracker import recorder; print(recorder.started()._process.pid, flush=True); "
+        # a shell may have it ignored
+        "import os, signal, time; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from structopt.tracker import recorder; print(recorder.started()._process.pid, "
+        "flush=True); "
         "recorder.started().address; print('listens', flush=True); time.sleep(60)"
     )
-    owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    owner = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
     child = int(owner.stdout.readline())
     assert owner.stdout.readline() == "listens\n"
     os.killpg(owner.pid, signal.SIGINT)
@@ -100,6 +110,9 @@ def test_it_ends_with_its_owner_and_not_before(own):
 
 def _runs(pid):
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf8").rpartition(")")[2].split()[0] != "Z"
+        return (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf8").rpartition(")")[2].split()[0]
+            != "Z"
+        )
     except OSError:
         return False

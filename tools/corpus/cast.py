@@ -1,4 +1,5 @@
 """The people, places and bodies of one document, and the words each mention of them takes."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -50,8 +51,13 @@ class Referent:
     mentions: int = 0
 
 
-_PRONOUNS = {"m": ("he", "him", "his", "himself"), "f": ("she", "her", "her", "herself"), "n": ("it", "it", "its", "itself")}
+_PRONOUNS = {
+    "m": ("he", "him", "his", "himself"),
+    "f": ("she", "her", "her", "herself"),
+    "n": ("it", "it", "its", "itself"),
+}
 FAME = 0.8  # how often a document takes a name that an earlier document has
+
 
 class Cast:
     """Supplies the grammar's ``@slots`` for one document.
@@ -68,8 +74,16 @@ class Cast:
         Whether repeated mentions of people are "Mr. Falk" rather than "Falk".
     """
 
-    def __init__(self, rng: Random, stock: Stock, fresh: Stock, fresh_rate: float, formal: bool) -> None:
-        self.rng, self.stock, self.fresh, self.fresh_rate, self.formal = rng, stock, fresh, fresh_rate, formal
+    def __init__(
+        self, rng: Random, stock: Stock, fresh: Stock, fresh_rate: float, formal: bool
+    ) -> None:
+        self.rng, self.stock, self.fresh, self.fresh_rate, self.formal = (
+            rng,
+            stock,
+            fresh,
+            fresh_rate,
+            formal,
+        )
         self.known: dict[str, list[Referent]] = {}
         self.focus: Referent | None = None
         self.used: set[Referent] = set()
@@ -97,7 +111,13 @@ class Cast:
 
     def _subject(self, kind: str) -> Node:
         old = self.focus
-        if old and old.kind == kind and not self.used and not self.headline and self.rng.random() < 0.35:
+        if (
+            old
+            and old.kind == kind
+            and not self.used
+            and not self.headline
+            and self.rng.random() < 0.35
+        ):
             self.used.add(old)
             if kind != "person" and self.rng.random() < 0.6:
                 noun = self.rng.choice(GENERIC.get(kind, ["place"]))
@@ -164,7 +184,9 @@ class Cast:
 
     def _compose(self, kind: str, root: str, stock: Stock) -> tuple[list[str], list[str]]:
         words = {
-            "R": root, "S": self.rng.choice(stock.roots["surname"]), "C": self.rng.choice(stock.countries)[0],
+            "R": root,
+            "S": self.rng.choice(stock.roots["surname"]),
+            "C": self.rng.choice(stock.countries)[0],
             "N": self.rng.choice(NUMBERS),
         }
         full = [words.get(word, word) for word in self.rng.choice(PATTERNS[kind]).split("_")]
@@ -177,11 +199,23 @@ class Cast:
         referent.mentions += 1
         person = referent.kind == "person"
         rate = 0.6 if self.headline else 0.94 if person else 0.75
-        names = referent.full if full or (first and self.rng.random() < rate) or self.rng.random() < 0.2 else referent.short
+        names = (
+            referent.full
+            if full or (first and self.rng.random() < rate) or self.rng.random() < 0.2
+            else referent.short
+        )
         tag = {"national": "JJ", "nationals": "NNPS"}.get(referent.kind, "NNP")
         leaves = []
         for i, name in enumerate(names):
-            inner = "CD" if name.isdigit() else "NNPS" if name in PLURALS else "DT" if name in ("A", "The") else tag
+            inner = (
+                "CD"
+                if name.isdigit()
+                else "NNPS"
+                if name in PLURALS
+                else "DT"
+                if name in ("A", "The")
+                else tag
+            )
             leaves.append(token(name, INNER_TAGS.get(name, inner), "flat" if i else ""))
         head = 0
         if names is referent.full and len(leaves) > 1 and leaves[1].label == "IN":
@@ -197,8 +231,17 @@ class Cast:
         group.entity = referent.entity
         if referent.entity != "MISC" or tag != "JJ":
             group.referent = referent.key
-        if person and self.formal and not bare and names is referent.short and not self.headline and self.rng.random() < 0.75:
-            title = token("Mr." if referent.gender == "m" else self.rng.choice(["Ms.", "Mrs."]), "NNP")
+        if (
+            person
+            and self.formal
+            and not bare
+            and names is referent.short
+            and not self.headline
+            and self.rng.random() < 0.75
+        ):
+            title = token(
+                "Mr." if referent.gender == "m" else self.rng.choice(["Ms.", "Mrs."]), "NNP"
+            )
             group.referent, group.relation = "", "flat"
             group = phrase("~NP", [title, group], 0)
             group.referent = referent.key

@@ -1,4 +1,5 @@
 """The documents of the corpus as lines of each format."""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -24,7 +25,9 @@ def conll_lines(documents: Sequence[Document]) -> list[str]:
     for document in documents:
         lines += ["-DOCSTART- -X- O O", ""]
         for tree in document.trees:
-            for leaf, chunk, entity in zip(tree.leaves(), views.chunk_tags(tree), views.entity_tags(tree), strict=True):
+            for leaf, chunk, entity in zip(
+                tree.leaves(), views.chunk_tags(tree), views.entity_tags(tree), strict=True
+            ):
                 lines.append(f"{leaf.word} {leaf.label} {chunk} {entity}")
             lines.append("")
     return lines
@@ -36,10 +39,30 @@ def conllu_lines(documents: Sequence[Document]) -> list[str]:
     for document in documents:
         for number, tree in enumerate(document.trees, 1):
             lines += [f"# newdoc id = {document.name}"] if number == 1 else []
-            lines += [f"# sent_id = {document.name}-{number}", "# text = " + " ".join(views.words(tree))]
-            rows = zip(tree.leaves(), views.universal_tags(tree), views.dependencies(tree), strict=True)
+            lines += [
+                f"# sent_id = {document.name}-{number}",
+                "# text = " + " ".join(views.words(tree)),
+            ]
+            rows = zip(
+                tree.leaves(), views.universal_tags(tree), views.dependencies(tree), strict=True
+            )
             for i, (leaf, tag, (head, relation)) in enumerate(rows, 1):
-                lines.append("\t".join([str(i), leaf.word, "_", tag, leaf.label, "_", str(head), relation, "_", "_"]))
+                lines.append(
+                    "\t".join(
+                        [
+                            str(i),
+                            leaf.word,
+                            "_",
+                            tag,
+                            leaf.label,
+                            "_",
+                            str(head),
+                            relation,
+                            "_",
+                            "_",
+                        ]
+                    )
+                )
             lines.append("")
     return lines
 
@@ -63,13 +86,18 @@ def coref_lines(documents: Sequence[Document]) -> list[str]:
 
 
 def crfsuite_lines(documents: Sequence[Document]) -> list[str]:
-    r"""Return the entity tag and a few attributes of every token; ``\:`` is a colon, ``\\`` a backslash."""
+    r"""Return the entity tag and a few attributes of every token; ``\:`` is a colon, ``\\`` a
+    backslash.
+    """
     lines = []
     for document in documents:
         for tree in document.trees:
             leaves = list(tree.leaves())
             for i, entity in enumerate(views.entity_tags(tree)):
-                names = [name.replace("\\", "\\\\").replace(":", "\\:") for name in _attributes(leaves, i)]
+                names = [
+                    name.replace("\\", "\\\\").replace(":", "\\:")
+                    for name in _attributes(leaves, i)
+                ]
                 lines.append("\t".join([entity, *names]))
             lines.append("")
     return lines
@@ -94,19 +122,29 @@ def libsvm_lines(documents: Sequence[Document], numbers: dict[str, int]) -> list
     numbers : dict of str to int
         The indices of words, from 1; new words are added.
     """
-    return [" ".join([document.theme, _counts(tree, numbers)]) for document in documents for tree in document.trees]
+    return [
+        " ".join([document.theme, _counts(tree, numbers)])
+        for document in documents
+        for tree in document.trees
+    ]
 
 
 def multilabel_lines(documents: Sequence[Document], numbers: dict[str, int]) -> list[str]:
-    """Return the types of entities and the theme of every sentence, and its words as in `libsvm_lines`."""
+    """Return the types of entities and the theme of every sentence, and its words as in
+    `libsvm_lines`.
+    """
     lines = []
     for document in documents:
         for tree in document.trees:
             kinds = {tag[2:] for tag in views.entity_tags(tree) if tag != "O"}
-            lines.append(" ".join([",".join([*sorted(kinds), document.theme]), _counts(tree, numbers)]))
+            lines.append(
+                " ".join([",".join([*sorted(kinds), document.theme]), _counts(tree, numbers)])
+            )
     return lines
 
 
 def _counts(tree: Node, numbers: dict[str, int]) -> str:
-    counts = Counter(numbers.setdefault(word.lower(), len(numbers) + 1) for word in views.words(tree))
+    counts = Counter(
+        numbers.setdefault(word.lower(), len(numbers) + 1) for word in views.words(tree)
+    )
     return " ".join(f"{index}:{count}" for index, count in sorted(counts.items()))

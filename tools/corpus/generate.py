@@ -1,4 +1,7 @@
-"""Generate the corpus: ``python -m tools.corpus.generate [--seed 2010] [--folder DIR]``; the same seed gives the same bytes."""
+"""Generate the corpus: ``python -m tools.corpus.generate [--seed 2010] [--folder DIR]``; the same
+seed gives the same bytes.
+"""
+
 from __future__ import annotations
 
 import argparse
@@ -50,7 +53,9 @@ def _dateline(cast: Cast, rng: Random, byline: bool) -> Node:
     if byline:
         employer = cast(rng.choice(["agency", "company"]))
         employer.relation = "dep"
-        return phrase("FRAG", [token("By", "IN", "case"), cast("person-full"), token(",", ","), employer], 1)
+        return phrase(
+            "FRAG", [token("By", "IN", "case"), cast("person-full"), token(",", ","), employer], 1
+        )
     month = rng.choice(_MONTHS)
     date = phrase("NP", [token(month, "NNP"), token(str(rng.randint(1, 28)), "CD")])
     date.relation = "dep"
@@ -66,7 +71,9 @@ def _sentence(grammar: Grammar, cast: Cast, symbol: str, rng: Random) -> Node:
     return _finish(tree, upper=symbol == "S_head")
 
 
-def make_documents(split: str, sentences: int, rng: Random, stocks: tuple[Stock, Stock], fresh_rate: float) -> list[Document]:
+def make_documents(
+    split: str, sentences: int, rng: Random, stocks: tuple[Stock, Stock], fresh_rate: float
+) -> list[Document]:
     """Return the documents of one split.
 
     Parameters
@@ -89,7 +96,12 @@ def make_documents(split: str, sentences: int, rng: Random, stocks: tuple[Stock,
         theme = rng.choice(themes)
         size = min(sentences, rng.randint(8, 12))
         size = sentences if sentences - size < 4 else size
-        cast = Cast(rng, *stocks, fresh_rate, formal=theme not in ("sport", "weather") and rng.random() < 0.5)
+        cast = Cast(
+            rng,
+            *stocks,
+            fresh_rate,
+            formal=theme not in ("sport", "weather") and rng.random() < 0.5,
+        )
         trees = [_sentence(grammars[theme], cast, "S_head", rng)]
         cast.start_sentence()
         trees.append(_finish(_dateline(cast, rng, byline=rng.random() < 0.15)))
@@ -118,10 +130,16 @@ def write(folder: Path, seed: int = 2010) -> None:
     numbers: dict[str, int] = {}
     for split, sentences in SIZES.items():
         documents = make_documents(split, sentences, rng, stocks, FRESH[split])
-        for kind, lines in (("conll", conll_lines(documents)), ("conllu", conllu_lines(documents)),
-                            ("ptb", ptb_lines(documents)), ("coref", coref_lines(documents)),
-                            ("crfsuite", crfsuite_lines(documents)), ("libsvm", libsvm_lines(documents, numbers)),
-                            ("multilabel", multilabel_lines(documents, numbers)), ("jsonl", summary_lines(split, seed))):
+        for kind, lines in (
+            ("conll", conll_lines(documents)),
+            ("conllu", conllu_lines(documents)),
+            ("ptb", ptb_lines(documents)),
+            ("coref", coref_lines(documents)),
+            ("crfsuite", crfsuite_lines(documents)),
+            ("libsvm", libsvm_lines(documents, numbers)),
+            ("multilabel", multilabel_lines(documents, numbers)),
+            ("jsonl", summary_lines(split, seed)),
+        ):
             (folder / f"{split}.{kind}").write_bytes(("\n".join(lines) + "\n").encode())
 
 
@@ -129,7 +147,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and write the corpus."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=2010, help="seed of every random choice")
-    parser.add_argument("--folder", type=Path, default=Path(datasets.__file__).parent, help="where the files go")
+    parser.add_argument(
+        "--folder", type=Path, default=Path(datasets.__file__).parent, help="where the files go"
+    )
     options = parser.parse_args(arguments)
     write(options.folder, options.seed)
 

@@ -1,16 +1,21 @@
-"""A weighted phrase-structure grammar in a compact notation, and its seeded expansion into derivation trees.
+"""A weighted phrase-structure grammar in a compact notation, and its seeded expansion into
+derivation trees.
 
-Notation: a line that starts in the first column opens a symbol (optionally with the dependency label its phrase takes by
-default), indented lines are its expansions, each with an optional weight. The phrase label is the symbol up to the first
-``_``. On the right-hand side
+Notation: a line that starts in the first column opens a symbol (optionally with the dependency
+label its phrase takes by default), indented lines are its expansions, each with an optional weight.
+The phrase label is the symbol up to the first ``_``. On the right-hand side
 
-* ``word/TAG`` is a token, ``@slot`` a name or pronoun supplied by the document, ``(X)`` an element left out half the time;
-* ``X*`` is the head, ``X:rel`` depends with label ``rel``, ``X^`` depends on the first element (extraposition).
+* ``word/TAG`` is a token, ``@slot`` a name or pronoun supplied by the document, ``(X)`` an element
+  left out half the time;
+* ``X*`` is the head, ``X:rel`` depends with label ``rel``, ``X^`` depends on the first element
+  (extraposition).
 
-A symbol holding ``%`` stands for one symbol per verb form (D past, B base, G gerund, N participle, Z present); ``V%_x``
-inside is the verb in that form. ``SET = a b c`` opens a word set and ``verbs SET = b d n g, ...`` a set of verbs.
-Beyond the depth limit the first expansion is taken, which is never recursive.
+A symbol holding ``%`` stands for one symbol per verb form (D past, B base, G gerund, N participle,
+Z present); ``V%_x`` inside is the verb in that form. ``SET = a b c`` opens a word set and ``verbs
+SET = b d n g, ...`` a set of verbs. Beyond the depth limit the first expansion is taken, which is
+never recursive.
 """
+
 from __future__ import annotations
 
 import re
@@ -21,7 +26,9 @@ from random import Random
 from tools.corpus.tree import Node, phrase, token
 
 FORMS = {"D": "VBD", "B": "VB", "G": "VBG", "N": "VBN", "Z": "VBZ"}
-_ELEMENT = re.compile(r"(?P<open>\()?(?P<body>.+?)(?P<head>\*)?(?P<far>\^)?(?::(?P<rel>[a-z][a-z:]*))?(?P<close>\))?")
+_ELEMENT = re.compile(
+    r"(?P<open>\()?(?P<body>.+?)(?P<head>\*)?(?P<far>\^)?(?::(?P<rel>[a-z][a-z:]*))?(?P<close>\))?"
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,11 @@ class Grammar:
                 base, past, participle, gerund = verb.split()
                 present = base + ("es" if re.search(r"(s|sh|ch|x|o)$", base) else "s")
                 present = re.sub(r"([^aeiou])ys$", r"\1ies", present)
-                for tag, form in zip(("VB", "VBD", "VBN", "VBG", "VBZ"), (base, past, participle, gerund, present), strict=True):
+                for tag, form in zip(
+                    ("VB", "VBD", "VBN", "VBG", "VBZ"),
+                    (base, past, participle, gerund, present),
+                    strict=True,
+                ):
                     self.words.setdefault(f"{tag}_{head[6:]}", []).append(form)
         elif words:
             self.words[head] = words.split()
@@ -86,7 +97,10 @@ class Grammar:
             for element in (e for _, elements in rules for e in elements):
                 known = element.body in self.rules or element.body in self.words
                 if not (known or "/" in element.body or element.body[0] == "@"):
-                    raise ValueError(f"the grammar's rule for {symbol} names {element.body}, which has no rule and no words")
+                    raise ValueError(
+                        f"the grammar's rule for {symbol} names {element.body}, which has no "
+                        "rule and no words"
+                    )
 
     def expand(self, symbol: str, rng: Random, slot: Callable[[str], Node], depth: int = 0) -> Node:
         """Derive a tree from a symbol.
@@ -111,14 +125,18 @@ class Grammar:
             return token({"-LRB-": "(", "-RRB-": ")"}.get(word, word), tag)
         rules = self.rules[symbol]
         cut = depth >= self.depth_limit
-        elements = rules[0][1] if cut else rng.choices([r for _, r in rules], [w for w, _ in rules])[0]
+        elements = (
+            rules[0][1] if cut else rng.choices([r for _, r in rules], [w for w, _ in rules])[0]
+        )
         children: list[Node] = []
         head = None
         for element in elements:
             if element.optional and (cut or rng.random() < 0.5):
                 continue
             child = self.expand(element.body, rng, slot, depth + 1)
-            child.relation = element.relation or child.relation or self.relations.get(element.body, "")
+            child.relation = (
+                element.relation or child.relation or self.relations.get(element.body, "")
+            )
             if element.far:
                 child.governor = children[0]
             if element.head:
@@ -137,5 +155,13 @@ def _rule(line: str) -> tuple[float, list[Element]]:
         match = _ELEMENT.fullmatch(text)
         if match is None:
             raise ValueError(f"not an element of the grammar notation: {text}")
-        elements.append(Element(match["body"], bool(match["head"]), bool(match["far"]), match["rel"] or "", bool(match["open"])))
+        elements.append(
+            Element(
+                match["body"],
+                bool(match["head"]),
+                bool(match["far"]),
+                match["rel"] or "",
+                bool(match["open"]),
+            )
+        )
     return weight, elements

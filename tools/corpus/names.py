@@ -1,4 +1,7 @@
-"""Invented names: one stock of roots that serve as surnames, towns, clubs, companies, rivers and products at once."""
+"""Invented names: one stock of roots that serve as surnames, towns, clubs, companies, rivers and
+products at once.
+"""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -30,7 +33,15 @@ _VOWEL = _words("a e i o u a e o ai ei au")
 _CODA = _words("l n r s nd rt lk rn st ll m ck rd lt nn sk")
 _ENDING = _words("""ton burg vik ford ham stad field berg dale mont ville grad ov er en son man ski ini ez ic ano elli ard ley by
 mouth port ra na os in ak ora ent is""")
-_LAND = (("ia", "ian"), ("ia", "ian"), ("land", "ish"), ("a", "an"), ("istan", "i"), ("o", "ese"), ("any", "an"))
+_LAND = (
+    ("ia", "ian"),
+    ("ia", "ian"),
+    ("land", "ish"),
+    ("a", "an"),
+    ("istan", "i"),
+    ("o", "ese"),
+    ("any", "an"),
+)
 ROLES = ("surname", "town", "company", "water", "product")
 
 
@@ -68,14 +79,20 @@ def _root(rng: Random) -> str:
 
 
 def _country(rng: Random) -> tuple[str, str]:
-    stem = rng.choice(_ONSET) + rng.choice("aeiou") + rng.choice("lrnvdk") + rng.choice(["", "ov", "en", "and", "or"])
+    stem = (
+        rng.choice(_ONSET)
+        + rng.choice("aeiou")
+        + rng.choice("lrnvdk")
+        + rng.choice(["", "ov", "en", "and", "or"])
+    )
     stem = stem.capitalize()
     ending, adjective = rng.choice(_LAND)
     return stem + ending, stem + adjective
 
 
 def make_stocks(rng: Random, common: int = 90, fresh: int = 160) -> tuple[Stock, Stock]:
-    """Return two stocks without a common root: names of all splits, and names of the dev and test splits only.
+    """Return two stocks without a common root: names of all splits, and names of the dev and test
+    splits only.
 
     Parameters
     ----------
@@ -90,7 +107,8 @@ def make_stocks(rng: Random, common: int = 90, fresh: int = 160) -> tuple[Stock,
     half = len(plain) * 2 // 3
     stocks = []
     for size, words, men, women, lands in (
-        (common, plain[:half], MEN, WOMEN, 34), (fresh, plain[half:], MORE_MEN, MORE_WOMEN, 22),
+        (common, plain[:half], MEN, WOMEN, 34),
+        (fresh, plain[half:], MORE_MEN, MORE_WOMEN, 22),
     ):
         stock = Stock({role: [] for role in ROLES}, list(men), list(women))
         for i in range(size + len(words)):
@@ -109,7 +127,9 @@ def make_stocks(rng: Random, common: int = 90, fresh: int = 160) -> tuple[Stock,
                 taken.add(country[0])
                 stock.countries.append(country)
         while len(stock.acronyms) < lands:
-            letters = "".join(rng.choice("ABCDEFGIKLMNOPRSTUVWZ") for _ in range(rng.choice([2, 3, 3, 3, 4])))
+            letters = "".join(
+                rng.choice("ABCDEFGIKLMNOPRSTUVWZ") for _ in range(rng.choice([2, 3, 3, 3, 4]))
+            )
             if letters not in taken:
                 taken.add(letters)
                 stock.acronyms.append(letters)

@@ -1,4 +1,7 @@
-"""How names of each kind are made: ``R`` is a root, ``S`` a surname, ``C`` a country, ``N`` a number, ``_`` a space."""
+"""How names of each kind are made: ``R`` is a root, ``S`` a surname, ``C`` a country, ``N`` a
+number, ``_`` a space.
+"""
+
 from __future__ import annotations
 
 PATTERNS = {
@@ -15,7 +18,8 @@ PATTERNS = {
             Ministry_of_Finance Foreign_Ministry Liberal_Party C_Football_Federation Senate R_Council
             R_City_Council Supreme_Court Labour_Union National_Front R_High_Court Parliament R_Times R_Institute Central_Bank
             People_'s_Alliance""",
-        "event": "R_Cup R_Open R_Marathon R_Grand_Prix R_Festival R_Prize Tour_of_R R_Games R_Trophy R_Classic",
+        "event": "R_Cup R_Open R_Marathon R_Grand_Prix R_Festival R_Prize Tour_of_R R_Games R_Trophy "
+        "R_Classic",
         "product": "R R R_N R_Star R_Spirit",
         "work": """The_Road_to_R The_Bridge_to_R Letters_to_R R R_Nights A_Summer_in_R The_Clockmaker Cold_Harvest The_Salt_Gate
             The_Last_Night""",
@@ -25,12 +29,33 @@ PATTERNS = {
 NUMBERS = ("2", "7", "40", "100", "300", "500")
 
 ENTITY = {
-    "person": "PER", "town": "LOC", "country": "LOC", "water": "LOC", "river": "LOC", "region": "LOC", "ground": "LOC",
-    "company": "ORG", "club": "ORG", "body": "ORG", "agency": "ORG", "national": "MISC", "language": "MISC",
-    "nationals": "MISC", "event": "MISC", "product": "MISC", "work": "MISC", "measure": "MISC",
+    "person": "PER",
+    "town": "LOC",
+    "country": "LOC",
+    "water": "LOC",
+    "river": "LOC",
+    "region": "LOC",
+    "ground": "LOC",
+    "company": "ORG",
+    "club": "ORG",
+    "body": "ORG",
+    "agency": "ORG",
+    "national": "MISC",
+    "language": "MISC",
+    "nationals": "MISC",
+    "event": "MISC",
+    "product": "MISC",
+    "work": "MISC",
+    "measure": "MISC",
 }
 # the role of the roots of a kind, where that is not town
-ROLE = {"water": "water", "river": "water", "company": "company", "product": "product", "measure": "surname"}
+ROLE = {
+    "water": "water",
+    "river": "water",
+    "company": "company",
+    "product": "product",
+    "measure": "surname",
+}
 # how many of a kind a document has at most
 CAST_SIZE = {"person": 4, "town": 3, "country": 3, "club": 3, "agency": 1, "language": 1}
 # kinds and first words whose names are never shortened to the root
@@ -38,9 +63,15 @@ WHOLE_KINDS = frozenset({"region", "event", "work", "measure", "body", "ground"}
 WHOLE_STARTS = frozenset({"New", "Port", "San", "Real", "Bank", "Lake", "Mount"})
 
 GENERIC = {
-    "company": ["company", "group", "firm", "maker"], "club": ["club", "side", "team"], "body": ["body", "institution"],
-    "agency": ["agency"], "country": ["country", "nation"], "town": ["town", "city"],
+    "company": ["company", "group", "firm", "maker"],
+    "club": ["club", "side", "team"],
+    "body": ["body", "institution"],
+    "agency": ["agency"],
+    "country": ["country", "nation"],
+    "town": ["town", "city"],
 }
 INNER_TAGS = {"of": "IN", "&": "CC", "in": "IN", "to": "TO", "'s": "POS"}
-PLURALS = frozenset({"Airlines", "Motors", "Games", "Rovers", "Rangers", "Nights", "Letters", "Falls", "Hills"})
+PLURALS = frozenset(
+    {"Airlines", "Motors", "Games", "Rovers", "Rangers", "Nights", "Letters", "Falls", "Hills"}
+)
 RELATIONS = {"CC": "cc", "POS": "case", "CD": "nummod", "IN": "case", "TO": "case", "DT": "det"}

@@ -1,4 +1,6 @@
-"""Rules that every theme shares: noun phrases, modifiers, reported speech, subordinate and relative clauses."""
+"""Rules that every theme shares: noun phrases, modifiers, reported speech, subordinate and relative
+clauses.
+"""
 
 COMMON = r"""
 S_top

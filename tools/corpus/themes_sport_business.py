@@ -1,4 +1,6 @@
-"""Rules of two themes: sport (matches, results and transfers) and business (companies, shares and products)."""
+"""Rules of two themes: sport (matches, results and transfers) and business (companies, shares and
+products).
+"""
 
 SPORT = r"""
 ~S_theme

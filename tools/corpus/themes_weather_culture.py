@@ -1,4 +1,6 @@
-"""Rules of two themes: weather (storms, rivers and roads) and culture (works, prizes and performers)."""
+"""Rules of two themes: weather (storms, rivers and roads) and culture (works, prizes and
+performers).
+"""
 
 WEATHER = r"""
 ~S_theme

@@ -1,4 +1,5 @@
 """Derivation trees, from which all annotations of the corpus are read."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -74,31 +75,44 @@ def token(word: str, tag: str, relation: str = "") -> Node:
 
 
 def phrase(label: str, children: list[Node], head: int | None = None) -> Node:
-    """Return a phrase; its head and the relations of its children are determined where the rule names none."""
+    """Return a phrase; its head and the relations of its children are determined where the rule
+    names none.
+    """
     if len(children) == 1 and children[0].label == label:
         return children[0]
     top = None if head is None else children[head]
     children = _nest(label, children)
     node = Node(label, children)
-    node.head = _head(node) if top is None else next(i for i, c in enumerate(children) if top in c.walk())
+    node.head = (
+        _head(node) if top is None else next(i for i, c in enumerate(children) if top in c.walk())
+    )
     for i, child in enumerate(children):
         if child.label == "CC" and i + 1 < len(children) and i != node.head:
-            child.governor = next(c for c in children[i + 1:] if c.label not in PUNCTUATION)
+            child.governor = next(c for c in children[i + 1 :] if c.label not in PUNCTUATION)
         if i != node.head and not child.relation:
             child.relation = _relation(node, i)
     return node
 
 
 def _nest(label: str, children: list[Node]) -> list[Node]:
-    """The children of a phrase, with a noun phrase around nominal tokens and names unless the phrase is one itself."""
+    """The children of a phrase, with a noun phrase around nominal tokens and names unless the
+    phrase is one itself.
+    """
     kind = label.lstrip("~")
     if kind == "NP":
-        post = next((i for i, c in enumerate(children) if i and c.label in _POSTNOMINAL and children[i - 1].label != "CC"), 0)
+        post = next(
+            (
+                i
+                for i, c in enumerate(children)
+                if i and c.label in _POSTNOMINAL and children[i - 1].label != "CC"
+            ),
+            0,
+        )
         core = children[:post]
         while core and core[-1].label == ",":
             core.pop()
         if core and not any(c.label in ("NP", "``", "CC") for c in core):
-            return [phrase("NP", core), *children[len(core):]]
+            return [phrase("NP", core), *children[len(core) :]]
         return children
     if kind not in ("VP", "PP", "S", "SINV", "FRAG"):
         return children
@@ -106,12 +120,23 @@ def _nest(label: str, children: list[Node]) -> list[Node]:
     i = 0
     while i < len(children):
         end = i
-        while kind != "FRAG" and end < len(children) and children[end].label in ("DT", "PRP$", "JJ", "CD", "$"):
+        while (
+            kind != "FRAG"
+            and end < len(children)
+            and children[end].label in ("DT", "PRP$", "JJ", "CD", "$")
+        ):
             end += 1
         if end < len(children) and children[end].label == "~NP":
             end += 1
         else:
-            while end < len(children) and children[end].label in ("NN", "NNS", "NNP", "NNPS", "PRP", "EX"):
+            while end < len(children) and children[end].label in (
+                "NN",
+                "NNS",
+                "NNP",
+                "NNPS",
+                "PRP",
+                "EX",
+            ):
                 end += 1
         if end == i:
             child = children[i]
@@ -130,11 +155,15 @@ def _nest(label: str, children: list[Node]) -> list[Node]:
 
 
 def drop_commas(tree: Node) -> None:
-    """Take out commas that another punctuation mark follows, as after an apposition that ends the sentence."""
+    """Take out commas that another punctuation mark follows, as after an apposition that ends the
+    sentence.
+    """
     leaves = list(tree.leaves())
     spare = {
-        id(leaf) for leaf, after in zip(leaves, leaves[1:], strict=False)
-        if leaf.label == "," and (after.label in (",", ".") or (after.label == "''" and leaves[-1] is after))
+        id(leaf)
+        for leaf, after in zip(leaves, leaves[1:], strict=False)
+        if leaf.label == ","
+        and (after.label in (",", ".") or (after.label == "''" and leaves[-1] is after))
     }
     for node in tree.walk():
         head = node.children[node.head] if node.children else node
@@ -143,7 +172,9 @@ def drop_commas(tree: Node) -> None:
 
 
 def _last(node: Node, labels: tuple[str, ...]) -> int | None:
-    return next((i for i, child in reversed(list(enumerate(node.children))) if child.label in labels), None)
+    return next(
+        (i for i, child in reversed(list(enumerate(node.children))) if child.label in labels), None
+    )
 
 
 def _first(node: Node, labels: tuple[str, ...]) -> int | None:
@@ -151,7 +182,9 @@ def _first(node: Node, labels: tuple[str, ...]) -> int | None:
 
 
 def _head(node: Node) -> int:
-    """Which child of a phrase is its head, by the label of the phrase; the first where no rule applies."""
+    """Which child of a phrase is its head, by the label of the phrase; the first where no rule
+    applies.
+    """
     kind, head = node.phrase, None
     if kind in ("NP", "WHNP", "NML"):
         head = _last(node, ("NN", "NNS", "NNP", "NNPS", "~NP", "PRP", "NML"))
@@ -175,11 +208,38 @@ def _head(node: Node) -> int:
 
 
 _BY_LABEL = {
-    "DT": "det", "PDT": "det:predet", "PRP$": "nmod:poss", "JJ": "amod", "JJS": "amod", "JJR": "amod", "CD": "nummod",
-    "QP": "nummod", "ADJP": "amod", "CC": "cc", "MD": "aux", "RB": "advmod", "RBR": "advmod", "POS": "case",
-    "RP": "compound:prt", "PRT": "compound:prt", "EX": "expl", "WRB": "advmod", "ADVP": "advmod", "WHADVP": "advmod",
-    "NN": "compound", "NNS": "compound", "NNP": "compound", "NNPS": "compound", "NML": "compound", "~NP": "compound",
-    "VBN": "amod", "VBG": "amod", "IN": "case", "TO": "case", "SBAR": "advcl", "FRAG": "parataxis",
+    "DT": "det",
+    "PDT": "det:predet",
+    "PRP$": "nmod:poss",
+    "JJ": "amod",
+    "JJS": "amod",
+    "JJR": "amod",
+    "CD": "nummod",
+    "QP": "nummod",
+    "ADJP": "amod",
+    "CC": "cc",
+    "MD": "aux",
+    "RB": "advmod",
+    "RBR": "advmod",
+    "POS": "case",
+    "RP": "compound:prt",
+    "PRT": "compound:prt",
+    "EX": "expl",
+    "WRB": "advmod",
+    "ADVP": "advmod",
+    "WHADVP": "advmod",
+    "NN": "compound",
+    "NNS": "compound",
+    "NNP": "compound",
+    "NNPS": "compound",
+    "NML": "compound",
+    "~NP": "compound",
+    "VBN": "amod",
+    "VBG": "amod",
+    "IN": "case",
+    "TO": "case",
+    "SBAR": "advcl",
+    "FRAG": "parataxis",
 }
 
 
@@ -191,7 +251,10 @@ def _relation(node: Node, i: int) -> str:
     if coordinated and not before and child.phrase == node.children[node.head].phrase:
         return "conj"
     if kind == "VP" and before and child.label in AUXILIARIES:
-        passive = child.word in ("was", "were", "been", "be", "is", "are") and node.children[node.head].children[0].label == "VBN"
+        passive = (
+            child.word in ("was", "were", "been", "be", "is", "are")
+            and node.children[node.head].children[0].label == "VBN"
+        )
         return "mark" if child.label == "TO" else "aux:pass" if passive else "aux"
     if kind == "SBAR":
         return {"IN": "mark", "WHNP": "nsubj"}.get(child.label, "advmod")

@@ -1,4 +1,7 @@
-"""Annotations of a derivation tree: tags, chunks, entities, dependencies, brackets and coreference."""
+"""Annotations of a derivation tree: tags, chunks, entities, dependencies, brackets and
+coreference.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -6,12 +9,43 @@ from collections.abc import Sequence
 from tools.corpus.tree import PUNCTUATION, Node
 
 _VERBAL = frozenset({"VB", "VBD", "VBZ", "VBP", "VBN", "VBG", "MD", "TO", "RB", "ADVP"})
-_BASE = {"ADVP": "ADVP", "ADJP": "ADJP", "PRT": "PRT", "WHNP": "NP", "WHADVP": "ADVP", "NP": "NP", "QP": "NP", "NML": "NP"}
+_BASE = {
+    "ADVP": "ADVP",
+    "ADJP": "ADJP",
+    "PRT": "PRT",
+    "WHNP": "NP",
+    "WHADVP": "ADVP",
+    "NP": "NP",
+    "QP": "NP",
+    "NML": "NP",
+}
 _PRENOMINAL = frozenset({"ADJP", "QP", "NML"})
 _UNIVERSAL = {
-    "NN": "NOUN", "NNS": "NOUN", "NNP": "PROPN", "NNPS": "PROPN", "JJ": "ADJ", "JJR": "ADJ", "JJS": "ADJ", "RB": "ADV",
-    "RBR": "ADV", "WRB": "ADV", "IN": "ADP", "DT": "DET", "PDT": "DET", "WDT": "PRON", "WP": "PRON", "PRP": "PRON",
-    "PRP$": "PRON", "CD": "NUM", "CC": "CCONJ", "MD": "AUX", "TO": "PART", "POS": "PART", "RP": "ADP", "EX": "PRON", "$": "SYM",
+    "NN": "NOUN",
+    "NNS": "NOUN",
+    "NNP": "PROPN",
+    "NNPS": "PROPN",
+    "JJ": "ADJ",
+    "JJR": "ADJ",
+    "JJS": "ADJ",
+    "RB": "ADV",
+    "RBR": "ADV",
+    "WRB": "ADV",
+    "IN": "ADP",
+    "DT": "DET",
+    "PDT": "DET",
+    "WDT": "PRON",
+    "WP": "PRON",
+    "PRP": "PRON",
+    "PRP$": "PRON",
+    "CD": "NUM",
+    "CC": "CCONJ",
+    "MD": "AUX",
+    "TO": "PART",
+    "POS": "PART",
+    "RP": "ADP",
+    "EX": "PRON",
+    "$": "SYM",
 }
 
 
@@ -50,20 +84,29 @@ def _flat(node: Node) -> list[Node]:
 
 
 def _chunks(node: Node, chunks: list[tuple[str, int]], verbal: int = 0) -> None:
-    """Append the label and identity of the chunk of each token of a phrase; a verb phrase may go on with the chunk `verbal`."""
+    """Append the label and identity of the chunk of each token of a phrase; a verb phrase may go on
+    with the chunk `verbal`.
+    """
     elements = _flat(node)
     kind, key = node.phrase, id(node)
     if kind == "VP":
         key = verbal or key
     for i, element in enumerate(elements):
-        later = any(p.label == "VP" or p.label in _VERBAL - {"RB", "ADVP"} for p in elements[i + 1:i + 2])
+        later = any(
+            p.label == "VP" or p.label in _VERBAL - {"RB", "ADVP"} for p in elements[i + 1 : i + 2]
+        )
         if kind == "VP" and element.label == "VP" and i and elements[i - 1].label in _VERBAL:
             _chunks(element, chunks, key)
         elif kind == "VP" and element.label == "ADVP" and later:
             chunks.extend(("VP", key) for _ in element.leaves())
         elif kind in ("NP", "WHNP") and element.label in _PRENOMINAL:
             chunks.extend(("NP", key) for _ in element.leaves())
-        elif kind == "NP" and element.label == "NP" and element.children and element.children[-1].label == "POS":
+        elif (
+            kind == "NP"
+            and element.label == "NP"
+            and element.children
+            and element.children[-1].label == "POS"
+        ):
             _chunks(element, chunks)
             key = id(element.children[-1])
             chunks[-1] = ("NP", key)
@@ -98,7 +141,10 @@ def dependencies(tree: Node) -> list[tuple[int, str]]:
         for i, child in enumerate(node.children):
             if i != node.head:
                 governor = child.governor or node
-                heads[id(child.lexical_head())] = (number[id(governor.lexical_head())], child.relation)
+                heads[id(child.lexical_head())] = (
+                    number[id(governor.lexical_head())],
+                    child.relation,
+                )
     return [heads[id(leaf)] for leaf in tree.leaves()]
 
 
@@ -139,7 +185,9 @@ def mentions(tree: Node) -> list[tuple[int, int, str]]:
 
 
 def coreference(trees: Sequence[Node]) -> list[list[str]]:
-    """Return the coreference column of a document's sentences; referents mentioned once are left out."""
+    """Return the coreference column of a document's sentences; referents mentioned once are left
+    out.
+    """
     spans = [mentions(tree) for tree in trees]
     order = [referent for sentence in spans for *_, referent in sentence]
     clusters: dict[str, int] = {}

@@ -1,7 +1,8 @@
 """What mkdocs calls while it builds the site: navigation, pages of the API, links that leave docs/.
 
-The navigation follows docs/index.md: its headings and the pages that they list; pages that it does not list come after them.
-Every room of the package whose modules users import has a page, made of the docstrings of its modules.
+The navigation follows docs/index.md: its headings and the pages that they list; pages that it does
+not list come after them. Every room of the package whose modules users import has a page, made of
+the docstrings of its modules.
 """
 
 from __future__ import annotations
@@ -13,9 +14,19 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "structopt"
 INTERNAL = (
-    "__main__", "command", "config", "kernels", "learning", "objective", "process", "progress", "reference", "report", "run",
+    "__main__",
+    "command",
+    "config",
+    "kernels",
+    "learning",
+    "objective",
+    "process",
+    "progress",
+    "reference",
+    "report",
+    "run",
     "sweep",
-)  # fmt: skip
+)
 """Rooms that nobody imports but the program itself; all others are documented, new ones too."""
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 ENTRY = re.compile(r"^## +(?P<section>.*)$|\]\((?P<page>[\w.-]+\.md)\)", re.MULTILINE)
@@ -33,20 +44,29 @@ def pages() -> list[str]:
 def title(page: str) -> str:
     """The first heading of a page, without marks of code."""
     path = ROOT / "docs" / page
-    found = HEADING.search(path.read_text(encoding="utf8")) if path.exists() else None  # mkdocs warns of a page that is not there
+    # mkdocs warns of a page that is not there
+    found = HEADING.search(path.read_text(encoding="utf8")) if path.exists() else None
     return found[1].replace("`", "") if found else page
 
 
 def rooms() -> dict[str, list[str]]:
-    """The modules of every documented room that have a docstring, by the name of the room; `structopt` itself first."""
+    """The modules of every documented room that have a docstring, by the name of the room;
+    `structopt` itself first.
+    """
     found = {PACKAGE: [PACKAGE]}
     for path in sorted((ROOT / PACKAGE).iterdir()):
         name = path.stem
-        if name in INTERNAL or name.startswith("_") or not (path.suffix == ".py" or (path / "__init__.py").exists()):
+        if (
+            name in INTERNAL
+            or name.startswith("_")
+            or not (path.suffix == ".py" or (path / "__init__.py").exists())
+        ):
             continue
         files = [path] if path.suffix else sorted(path.rglob("*.py"))
         modules = [module_name(file) for file in files if file.read_text(encoding="utf8").strip()]
-        found[f"{PACKAGE}.{name}"] = [module for module in modules if not module.rpartition(".")[2].startswith("_")]
+        found[f"{PACKAGE}.{name}"] = [
+            module for module in modules if not module.rpartition(".")[2].startswith("_")
+        ]
     return found
 
 
@@ -67,8 +87,14 @@ def navigation() -> Navigation:
             sections.setdefault(section, []).append(entry["page"])
             listed.add(entry["page"])
     sections[FURTHER] = [page for page in pages() if page not in listed]
-    made: Navigation = [{name: [{title(page): page} for page in own]} for name, own in sections.items() if own]
-    return [{title("index.md"): "index.md"}, *made, {"API": [{name: address(name)} for name in rooms()]}]
+    made: Navigation = [
+        {name: [{title(page): page} for page in own]} for name, own in sections.items() if own
+    ]
+    return [
+        {title("index.md"): "index.md"},
+        *made,
+        {"API": [{name: address(name)} for name in rooms()]},
+    ]
 
 
 def address(room: str) -> str:
@@ -79,7 +105,13 @@ def address(room: str) -> str:
 def api_page(room: str, modules: list[str]) -> str:
     """The text of a room's page: the docstrings of its modules."""
     head = f"# {room}\n\n"
-    return head + "\n\n".join(f"::: {module}\n    options: {{show_submodules: false}}" for module in modules) + "\n"
+    return (
+        head
+        + "\n\n".join(
+            f"::: {module}\n    options: {{show_submodules: false}}" for module in modules
+        )
+        + "\n"
+    )
 
 
 def on_config(config: Any) -> Any:
@@ -98,7 +130,9 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Show links to files of the project outside docs/ as their text; list in docs/index.md what it leaves out."""
+    """Show links to files of the project outside docs/ as their text; list in docs/index.md what it
+    leaves out.
+    """
     further = next((one[FURTHER] for one in navigation() if FURTHER in one), [])
     if page.file.src_uri == "index.md" and further:
         lines = [f"- [{name}]({target})" for one in further for name, target in one.items()]

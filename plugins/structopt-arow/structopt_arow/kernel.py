@@ -1,4 +1,6 @@
-"""One pass of AROW over the instances, compiled once for any features, graph, inference and loss."""
+"""One pass of AROW over the instances, compiled once for any features, graph, inference and
+loss.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,13 @@ def arow_pass(kernels, data, space, order, mu, precision, lag, visits, r, totals
 
     With g = F_i (z' - z) and Sigma_f = 1 / (1 + precision_f):
 
-        v = sum_f g_f^2 Sigma_f,   mu <- mu - L_i / (v + r) Sigma g,   precision_f <- precision_f + g_f^2 / r.
+        v = sum_f g_f^2 Sigma_f,   mu <- mu - L_i / (v + r) Sigma g,   precision_f <- precision_f +
+        g_f^2 / r.
 
-    `lag` collects t * (mu_{t+1} - mu_t) over the visits t, counted from `visits` + 1, so that the average of the
-    iterates before each update is mu - lag / t; an empty `lag` is not updated. `totals` receives the sum of the
-    losses and the number of negative ones, whose instances are skipped. A visit costs one inference and O(nnz).
+    `lag` collects t * (mu_{t+1} - mu_t) over the visits t, counted from `visits` + 1, so that the
+    average of the iterates before each update is mu - lag / t; an empty `lag` is not updated.
+    `totals` receives the sum of the losses and the number of negative ones, whose instances are
+    skipped. A visit costs one inference and O(nnz).
     """
     k, averaged = Kernels(*kernels), len(lag) > 0
     total, negative, t = 0.0, 0.0, visits

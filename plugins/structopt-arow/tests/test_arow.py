@@ -1,4 +1,6 @@
-"""The updates against dense vectors and enumeration; training, resume and refusals on the command line."""
+"""The updates against dense vectors and enumeration; training, resume and refusals on the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ import numpy as np
 import pytest
 from structopt_arow.optimizer import Arow
 
-from structopt.plugin import Array, AttributeTable, CompatibilityError, ConfigError, Encoded, LossFamily
+from structopt.plugin import (
+    Array,
+    AttributeTable,
+    CompatibilityError,
+    ConfigError,
+    Encoded,
+    LossFamily,
+)
 from structopt.testing.components import check, command, component
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import make_problem
@@ -20,10 +29,14 @@ LABELS, ATTRIBUTES, LENGTHS = 3, 6, (4, 1, 3, 2, 4)
 
 
 def corpus(random: np.random.Generator) -> Encoded:
-    """A few short sequences whose tokens have three real-valued attributes each, some of them twice."""
+    """A few short sequences whose tokens have three real-valued attributes each, some of them
+    twice.
+    """
     tokens = sum(LENGTHS)
     ids = random.integers(0, ATTRIBUTES, 3 * tokens).astype(np.int32)
-    table = AttributeTable(np.arange(0, 3 * tokens + 1, 3), ids, random.normal(size=3 * tokens), ATTRIBUTES)
+    table = AttributeTable(
+        np.arange(0, 3 * tokens + 1, 3), ids, random.normal(size=3 * tokens), ATTRIBUTES
+    )
     gold = random.integers(0, LABELS, tokens).astype(np.int32)
     return Encoded(np.cumsum([0, *LENGTHS]), {"label": table}, ("a", "b", "c"), gold)
 
@@ -45,8 +58,12 @@ def joint_features(encoded: Encoded, i: int, output: tuple[int, ...]) -> Array:
     return np.concatenate([emissions.ravel(), transitions.ravel()])
 
 
-def naive_pass(problem: Any, gamma: float, r: float, mu: Array, sigma: Array, epoch: int) -> tuple[float, list[Array]]:
-    """Visit as the optimizer would, with dense vectors and every output listed; return the losses' sum and the iterates."""
+def naive_pass(
+    problem: Any, gamma: float, r: float, mu: Array, sigma: Array, epoch: int
+) -> tuple[float, list[Array]]:
+    """Visit as the optimizer would, with dense vectors and every output listed; return the losses'
+    sum and the iterates.
+    """
     encoded, total, iterates = problem.examples.encoded, 0.0, []
     support = problem.examples.scorer.support
     for i in problem.order(epoch):
@@ -86,7 +103,9 @@ def test_updates(gamma: float, r: float, support: str) -> None:
         np.testing.assert_allclose(report.loss, total, rtol=0, atol=1e-12 * max(1.0, total))
         np.testing.assert_allclose(state["mu"], mu, rtol=0, atol=1e-12)
         np.testing.assert_allclose(optimizer.variances(state), sigma, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(optimizer.weights(state), np.mean(iterates, axis=0), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            optimizer.weights(state), np.mean(iterates, axis=0), rtol=0, atol=1e-12
+        )
     assert np.any(mu != start)
     assert sigma.min() < 1
 
@@ -107,7 +126,10 @@ class TestContract(OptimizerSuite):
 def test_without_average() -> None:
     problem = problem_of(corpus(np.random.default_rng(5)), LossFamily(beta=np.inf, gamma=1.0))
     plain, averaged = Arow(average=False), Arow()
-    state, other = plain.init(problem, np.zeros(problem.dimension)), averaged.init(problem, np.zeros(problem.dimension))
+    state, other = (
+        plain.init(problem, np.zeros(problem.dimension)),
+        averaged.init(problem, np.zeros(problem.dimension)),
+    )
     state, other = plain.step(problem, state)[0], averaged.step(problem, other)[0]
     assert len(state["lag"]) == 0
     assert np.array_equal(plain.weights(state), other["mu"])
@@ -125,7 +147,11 @@ def test_uncompiled_driver_gives_the_same() -> None:
 
 @pytest.mark.parametrize(
     ("parameters", "words"),
-    [({"r": 0.0}, "optimizer.r=0.0"), ({"C": -1.0}, "optimizer.C=-1.0"), ({"epochs": -1}, "optimizer.epochs=-1")],
+    [
+        ({"r": 0.0}, "optimizer.r=0.0"),
+        ({"C": -1.0}, "optimizer.C=-1.0"),
+        ({"epochs": -1}, "optimizer.epochs=-1"),
+    ],
 )
 def test_ranges(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
@@ -133,15 +159,26 @@ def test_ranges(parameters: dict[str, Any], words: str) -> None:
 
 
 def test_refuses_a_temperature() -> None:
-    with pytest.raises(CompatibilityError, match=r"optimizer=arow needs loss.beta=inf, a margin between two outputs"):
-        check(component("factor_graph", "linear_chain"), component("inference", "exact"), LossFamily(beta=1.0), Arow())
+    with pytest.raises(
+        CompatibilityError,
+        match=r"optimizer=arow needs loss.beta=inf, a margin between two outputs",
+    ):
+        check(
+            component("factor_graph", "linear_chain"),
+            component("inference", "exact"),
+            LossFamily(beta=1.0),
+            Arow(),
+        )
 
 
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run folder of five passes over the shipped corpus."""
     folder = tmp_path_factory.mktemp("straight")
-    assert command(["optimizer=arow", "tracker=none", "optimizer.epochs=5", f"hydra.run.dir={folder}"]) == 0
+    assert (
+        command(["optimizer=arow", "tracker=none", "optimizer.epochs=5", f"hydra.run.dir={folder}"])
+        == 0
+    )
     return folder
 
 
@@ -150,14 +187,30 @@ def test_trains(straight: Path) -> None:
 
 
 def test_resumes(straight: Path, tmp_path: Path) -> None:
-    assert command(["optimizer=arow", "tracker=none", "optimizer.epochs=2", f"hydra.run.dir={tmp_path}"]) == 0
+    assert (
+        command(
+            ["optimizer=arow", "tracker=none", "optimizer.epochs=2", f"hydra.run.dir={tmp_path}"]
+        )
+        == 0
+    )
     assert command([f"resume={tmp_path}", "optimizer.epochs=5"]) == 0
     weights = "model/weights.safetensors"
     assert (tmp_path / weights).read_bytes() == (straight / weights).read_bytes()
 
 
 def test_typed_loss_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(["optimizer=arow", "loss.beta=1", "tracker=none", "task.limit=20", f"hydra.run.dir={tmp_path}"]) == 2
+    assert (
+        command(
+            [
+                "optimizer=arow",
+                "loss.beta=1",
+                "tracker=none",
+                "task.limit=20",
+                f"hydra.run.dir={tmp_path}",
+            ]
+        )
+        == 2
+    )
     message = capsys.readouterr().err
     assert "optimizer=arow needs loss.beta=inf" in message
     assert message.count("\n") == 1

@@ -9,11 +9,12 @@ from structopt_knapsack import kernels
 
 
 class Knapsack(FactorKind):
-    """The weights of the linked binary variables that are on add up to at most the budget; no private parts.
+    """The weights of the linked binary variables that are on add up to at most the budget; no
+    private parts.
 
-    Extra numbers: the budget, then a weight for each link, all at least 0. The rows do not describe the convex hull: the linear
-    relaxation may select a fraction of an item, so that its value is an upper bound on the best score. ad3, loopy_bp and trw_bp
-    call the compiled functions.
+    Extra numbers: the budget, then a weight for each link, all at least 0. The rows do not describe
+    the convex hull: the linear relaxation may select a fraction of an item, so that its value is an
+    upper bound on the best score. ad3, loopy_bp and trw_bp call the compiled functions.
     """
 
     kernels = FactorKernels(kernels.extend, kernels.maximum, kernels.marginals, kernels.messages)
@@ -23,7 +24,9 @@ class Knapsack(FactorKind):
         return bool(x @ extra[1:] <= extra[0])
 
     def describe(self, rows: Rows, z: Array, private: Array, widths: Array, extra: Array) -> None:
-        """Add the rows  sum_j w_j z_j <= budget,  and  z_j = 0  for items that are too heavy alone."""
+        """Add the rows  sum_j w_j z_j <= budget,  and  z_j = 0  for items that are too heavy
+        alone.
+        """
         first = np.zeros(1, np.int64)
         entries = [(first, z[j : j + 1], float(weight)) for j, weight in enumerate(extra[1:])]
         rows.add(-np.inf, float(extra[0]), *entries, count=1)

@@ -18,11 +18,19 @@ WORTH = {"tent": 3.0, "stove": 2.0, "rope": 1.5, "book": 0.5, "lamp": 1.0, "chai
 
 
 def instance(random: np.random.Generator) -> dict[str, Any]:
-    """One line: items with a kind, a rating and perhaps rust; the gold selection is the best one under noisy worths."""
+    """One line: items with a kind, a rating and perhaps rust; the gold selection is the best one
+    under noisy worths.
+    """
     items, worth = [], []
     for _ in range(int(random.integers(4, 9))):
-        kind, rating, rusty = str(random.choice(list(WORTH))), int(random.integers(1, 6)), bool(random.random() < 0.25)
-        features: dict[str, Any] = {"kind": kind, "rating": rating} | ({"rusty": True} if rusty else {})
+        kind, rating, rusty = (
+            str(random.choice(list(WORTH))),
+            int(random.integers(1, 6)),
+            bool(random.random() < 0.25),
+        )
+        features: dict[str, Any] = {"kind": kind, "rating": rating} | (
+            {"rusty": True} if rusty else {}
+        )
         items.append({"features": features, "weight": int(random.integers(1, 10))})
         worth.append(WORTH[kind] + 0.5 * (rating - 3) - 1.5 * rusty + random.normal(scale=0.5))
     weights = np.array([item["weight"] for item in items])

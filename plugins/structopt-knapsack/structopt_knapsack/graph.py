@@ -1,4 +1,6 @@
-"""Selections of items within a budget as factor graphs: one binary variable an item, and one KNAPSACK factor over all."""
+"""Selections of items within a budget as factor graphs: one binary variable an item, and one
+KNAPSACK factor over all.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def vertices(structure: Record, i: int, parts: int, most: int) -> Array:
 
 
 KIND = StructureKind("knapsack", algorithms, vertices, loopy=True, lists=True)
-"""Its record has variables and factors, which ad3, lp, ilp, loopy_bp and trw_bp read; inference=exact is a dynamic program."""
+"""Its record has variables and factors, which ad3, lp, ilp, loopy_bp and trw_bp read;
+inference=exact is a dynamic program.
+"""
 
 
 class KnapsackGraph(FactorGraph):
@@ -61,8 +65,9 @@ class KnapsackGraph(FactorGraph):
 
     Notes
     -----
-    The cost of a wrong item, missed or selected by mistake, is its weight c_j in the cost: +c_j at the parts of items that are
-    not gold, -c_j at the parts of gold items. The weights w_j and the budget B are integers.
+    The cost of a wrong item, missed or selected by mistake, is its weight c_j in the cost: +c_j at
+    the parts of items that are not gold, -c_j at the parts of gold items. The weights w_j and the
+    budget B are integers.
     """
 
     traits = GraphTraits(KIND, anchored=True)
@@ -114,11 +119,14 @@ class KnapsackGraph(FactorGraph):
         over = np.flatnonzero(taken > knapsacks.budgets)
         if len(over):
             raise ConfigError(
-                f"factor_graph=knapsack: the gold selection of instance {over[0] + 1} weighs {taken[over[0]]:g}, over the budget "
+                f"factor_graph=knapsack: the gold selection of instance {over[0] + 1} weighs "
+                f"{taken[over[0]]:g}, over the budget "
                 f"of {knapsacks.budgets[over[0]]}. Correct the training data."
             )
         offsets = np.searchsorted(chosen, encoded.offsets).astype(np.int64)
-        return SparseVectors(offsets, (chosen - encoded.offsets[instance]).astype(np.int32), np.ones(len(chosen)))
+        return SparseVectors(
+            offsets, (chosen - encoded.offsets[instance]).astype(np.int32), np.ones(len(chosen))
+        )
 
     def cost(
         self,
@@ -128,20 +136,28 @@ class KnapsackGraph(FactorGraph):
         role: str = "variable",
         gold: SparseVectors | None = None,
     ) -> SparseVectors:
-        """Cost of wrong items: +weights_j at the part of an item that is not gold, -weights_j at the part of a gold item."""
+        """Cost of wrong items: +weights_j at the part of an item that is not gold, -weights_j at
+        the part of a gold item.
+        """
         self.check_role(role)
         assert encoded.gold is not None
         parts = np.arange(len(weights)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
-        return SparseVectors(encoded.offsets, parts.astype(np.int32), np.where(encoded.gold == 1, -weights, weights))
+        return SparseVectors(
+            encoded.offsets, parts.astype(np.int32), np.where(encoded.gold == 1, -weights, weights)
+        )
 
-    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
+    def view(
+        self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
+    ) -> Array:
         """Whether each item is selected, bool of shape (items,)."""
         parts, counts = structure.active_in("item", outputs)
         selected = np.zeros(int(encoded.offsets[-1]), bool)
         selected[parts[counts > 0.5]] = True
         return selected
 
-    def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
+    def probabilities(
+        self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
+    ) -> list[Array]:
         """Probabilities that each item is out, and that it is in, shape (items, 2)."""
         return [np.stack([1.0 - p, p], axis=1) for p in marginals]
 
@@ -149,16 +165,28 @@ class KnapsackGraph(FactorGraph):
 def _knapsacks_of(encoded: Encoded) -> EncodedKnapsacks:
     """Return the corpus, or refuse one without budgets."""
     if not isinstance(encoded, EncodedKnapsacks):
-        raise ConfigError("factor_graph=knapsack selects the items of task=knapsack; take the task's own factor graph.")
+        raise ConfigError(
+            "factor_graph=knapsack selects the items of task=knapsack; take the task's own "
+            "factor graph."
+        )
     return encoded
 
 
 def _by_instance(knapsacks: EncodedKnapsacks) -> tuple[list[Array], list[int]]:
-    """Weights and budget of every instance; a budget above the weight of all items is lowered to it."""
-    if len(knapsacks.weights) and knapsacks.weights.min() < 0 or len(knapsacks.budgets) and knapsacks.budgets.min() < 0:
+    """Weights and budget of every instance; a budget above the weight of all items is lowered to
+    it.
+    """
+    if (
+        len(knapsacks.weights)
+        and knapsacks.weights.min() < 0
+        or len(knapsacks.budgets)
+        and knapsacks.budgets.min() < 0
+    ):
         raise ConfigError("factor_graph=knapsack: weights of items and budgets must be at least 0.")
     weights = [knapsacks.weights[a:b] for a, b in pairwise(knapsacks.offsets.tolist())]
-    return weights, [min(int(b), int(w.sum())) for b, w in zip(knapsacks.budgets, weights, strict=True)]
+    return weights, [
+        min(int(b), int(w.sum())) for b, w in zip(knapsacks.budgets, weights, strict=True)
+    ]
 
 
 def _table_size(weights: list[Array], budgets: list[int]) -> int:
@@ -169,7 +197,8 @@ def _table_size(weights: list[Array], budgets: list[int]) -> int:
     if sizes.max(initial=0) > MOST_CELLS:
         i = int(sizes.argmax())
         raise ConfigError(
-            f"factor_graph=knapsack: instance {i + 1} has {len(weights[i])} items and a budget of {budgets[i]}, whose tables "
+            f"factor_graph=knapsack: instance {i + 1} has {len(weights[i])} items and a budget "
+            f"of {budgets[i]}, whose tables "
             f"need {8 * int(sizes[i]) / 1e9:.1f} GB. Give weights and budget in larger units."
         )
     return int(sizes.max(initial=0))

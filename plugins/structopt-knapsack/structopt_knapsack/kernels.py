@@ -4,13 +4,15 @@ Items j have the scores s_j and the weights w_j; a selection weighs at most the 
 
     V(j, b) = max( V(j - 1, b), V(j - 1, b - w_j) + s_j ),    V(0, b) = 0,
 
-V(j, b) is the best score of a selection from the first j items within b, and V(n, B) the best score of all. With
-log(e^x + e^y) instead of the maximum, V(n, B) is the log-partition function. With R(j, b) the same for the items from j on,
-and F(j, c) the same for the selections of the first j items that weigh *exactly* c,
+V(j, b) is the best score of a selection from the first j items within b, and V(n, B) the best score
+of all. With log(e^x + e^y) instead of the maximum, V(n, B) is the log-partition function. With R(j,
+b) the same for the items from j on, and F(j, c) the same for the selections of the first j items
+that weigh *exactly* c,
 
     P(j is selected) = sum_c exp( F(j - 1, c) + s_j + R(j + 1, B - c - w_j) - log Z ).
 
-All algorithms cost O(n B). A score of -inf forbids an item. Factors have the extra numbers B, w_1, ..., w_n.
+All algorithms cost O(n B). A score of -inf forbids an item. Factors have the extra numbers B, w_1,
+..., w_n.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ open_scratch = SCRATCH.compiled
 
 
 def cells(items, budgets):  # type: ignore[no-untyped-def]
-    """Size of the tables for numbers of items and budgets, given as arrays or as one number each."""
+    """Size of the tables for numbers of items and budgets, given as arrays or as one number
+    each.
+    """
     return (np.asarray(items, np.int64) + 2) * (np.asarray(budgets, np.int64) + 1)
 
 
@@ -112,7 +116,9 @@ def begin(extra, s, temperature, hot, rest, here):
         w, score = np.int64(extra[1 + j]), s[j] / temperature
         for b in range(W):
             value = rest[(j + 1) * W + b]
-            rest[j * W + b] = add(value, rest[(j + 1) * W + b - w] + score, hot) if w <= b else value
+            rest[j * W + b] = (
+                add(value, rest[(j + 1) * W + b - w] + score, hot) if w <= b else value
+            )
     here[:] = -inf
     here[0] = 0.0
     return rest[W - 1]
@@ -173,7 +179,9 @@ def numbers(structure, i):
 
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
-    """max_z' s^T z' + temperature * H(z') over the selections within the budget, and its maximiser z."""
+    """max_z' s^T z' + temperature * H(z') over the selections within the budget, and its maximiser
+    z.
+    """
     extra, table = numbers(structure, i), open_scratch(work).table
     z[:] = 0.0
     if temperature == 0.0:
@@ -183,7 +191,9 @@ def solve(structure, i, s, temperature, z, memory, work):
 
 @kernel(K_BEST)
 def k_best(structure, i, s, count, values, offsets, parts, counts, work):
-    """The `count` best selections in decreasing score: V(j, b) are lists, and two lists are merged at each step; O(n B count)."""
+    """The `count` best selections in decreasing score: V(j, b) are lists, and two lists are merged
+    at each step; O(n B count).
+    """
     extra = numbers(structure, i)
     n, W = len(s), np.int64(extra[0]) + 1
     best = np.full((n + 1, W, count), -inf)
@@ -223,7 +233,9 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
 
 @kernel(ROUND)
 def round_selection(structure, i, z, work):
-    """Select items in decreasing probability, if it is at least 1/2 and the item fits into the rest of the budget."""
+    """Select items in decreasing probability, if it is at least 1/2 and the item fits into the rest
+    of the budget.
+    """
     extra = numbers(structure, i)
     room = np.int64(extra[0])
     for j in np.argsort(-z, kind="mergesort"):

@@ -57,8 +57,9 @@ def read(path: str | Path, limit: int | None, labelled: bool, encoding: str) -> 
     Raises
     ------
     DataError
-        With file and line: for lines that are not JSON objects, and for objects of another form than
-        ``{"items": [{"features": {...}, "weight": 3}, ...], "budget": 10, "selected": [0, 2]}``.
+        With file and line: for lines that are not JSON objects, and for objects of another form
+        than ``{"items": [{"features": {...}, "weight": 3}, ...], "budget": 10, "selected": [0,
+        2]}``.
     """
     instances = []
     for number, line in enumerate(read_text(path, encoding).splitlines(), 1):
@@ -68,26 +69,40 @@ def read(path: str | Path, limit: int | None, labelled: bool, encoding: str) -> 
             try:
                 value = json.loads(line)
             except json.JSONDecodeError as error:
-                message = f"this is no JSON ({error.msg}, column {error.colno}). Write one object a line."
+                message = (
+                    f"this is no JSON ({error.msg}, column {error.colno}). Write one object a line."
+                )
                 raise DataError(path, number, message) from None
             instances.append(_Line(path, number).instance(value, labelled))
     return Corpus(str(path), tuple(instances))
 
 
 def of_memory(instances: Sequence[Any], selections: Sequence[Any] | None = None) -> Corpus:
-    """Make a corpus of such objects in memory, with the items to select of each; errors have the number of the instance."""
+    """Make a corpus of such objects in memory, with the items to select of each; errors have the
+    number of the instance.
+    """
     rows = list(instances)
     if selections is None:
-        return Corpus(MEMORY, tuple(_Line(MEMORY, number).instance(one, False) for number, one in enumerate(rows, 1)))
+        return Corpus(
+            MEMORY,
+            tuple(_Line(MEMORY, number).instance(one, False) for number, one in enumerate(rows, 1)),
+        )
     chosen = list(selections)
     if len(chosen) != len(rows):
         raise DataError(
-            MEMORY, None, f"there are {len(chosen)} selections for {len(rows)} instances. Give one for each: [[0, 2]]."
+            MEMORY,
+            None,
+            f"there are {len(chosen)} selections for {len(rows)} instances. Give one for each: "
+            "[[0, 2]].",
         )
     pairs = [
-        {**one, "selected": selected} if isinstance(one, Mapping) else one for one, selected in zip(rows, chosen, strict=True)
+        {**one, "selected": selected} if isinstance(one, Mapping) else one
+        for one, selected in zip(rows, chosen, strict=True)
     ]
-    return Corpus(MEMORY, tuple(_Line(MEMORY, number).instance(one, True) for number, one in enumerate(pairs, 1)))
+    return Corpus(
+        MEMORY,
+        tuple(_Line(MEMORY, number).instance(one, True) for number, one in enumerate(pairs, 1)),
+    )
 
 
 class _Line:
@@ -102,31 +117,49 @@ class _Line:
             raise self._refused('is no object. Write {"items": [...], "budget": 10}.')
         items = source.get("items")
         if not isinstance(items, Sequence) or isinstance(items, str) or not items:
-            raise self._refused('"items" must be a list of at least one object with "weight" and "features".')
+            raise self._refused(
+                '"items" must be a list of at least one object with "weight" and "features".'
+            )
         features = tuple(self._features(number, item) for number, item in enumerate(items))
-        weights = tuple(self._number(f'"weight" of item {number}', item.get("weight")) for number, item in enumerate(items))
+        weights = tuple(
+            self._number(f'"weight" of item {number}', item.get("weight"))
+            for number, item in enumerate(items)
+        )
         budget = self._number('"budget"', source.get("budget"))
         selected = self._selected(source, len(items)) if labelled else None
         if selected is not None and sum(weights[j] for j in selected) > budget:
             weight = sum(weights[j] for j in selected)
-            raise self._refused(f'the items in "selected" weigh {weight}, over the budget of {budget}. Correct one of them.')
+            raise self._refused(
+                f'the items in "selected" weigh {weight}, over the budget of {budget}. Correct '
+                "one of them."
+            )
         return Knapsack(features, weights, budget, selected, source)
 
     def _selected(self, source: Mapping[str, Any], items: int) -> tuple[int, ...]:
         """The gold selection."""
         selected = source.get("selected")
-        whole = isinstance(selected, list) and all(type(j) is int and 0 <= j < items for j in selected)
+        whole = isinstance(selected, list) and all(
+            type(j) is int and 0 <= j < items for j in selected
+        )
         if not whole or len(set(selected)) < len(selected):
-            raise self._refused(f'"selected" must be a list of different item numbers from 0 to {items - 1}.')
+            raise self._refused(
+                f'"selected" must be a list of different item numbers from 0 to {items - 1}.'
+            )
         return tuple(sorted(selected))
 
     def _features(self, number: int, item: Any) -> dict[str, float]:
-        """Attributes of one item: a number is the value of its name, true is 1, a word makes the attribute ``name=word``."""
+        """Attributes of one item: a number is the value of its name, true is 1, a word makes the
+        attribute ``name=word``.
+        """
         if not isinstance(item, Mapping):
-            raise self._refused(f'item {number} is no object. Write {{"features": {{...}}, "weight": 3}}.')
+            raise self._refused(
+                f'item {number} is no object. Write {{"features": {{...}}, "weight": 3}}.'
+            )
         features = item.get("features", {})
         if not isinstance(features, Mapping):
-            raise self._refused(f'"features" of item {number} must be an object, {{"name": value}}.')
+            raise self._refused(
+                f'"features" of item {number} must be an object, {{"name": value}}.'
+            )
         attributes = {}
         for name, value in features.items():
             if isinstance(value, str):
@@ -134,12 +167,17 @@ class _Line:
             elif isinstance(value, bool | int | float) and abs(value) < float("inf"):
                 attributes[str(name)] = float(value)
             else:
-                raise self._refused(f'"{name}" of item {number} must be a finite number, true, false or a word, not {value!r}.')
+                raise self._refused(
+                    f'"{name}" of item {number} must be a finite number, true, false or a word, '
+                    f"not {value!r}."
+                )
         return attributes
 
     def _number(self, what: str, value: Any) -> int:
         if type(value) is not int or not 0 <= value < 2**31:
-            raise self._refused(f"{what} must be a whole number from 0 to 2147483647, not {value!r}.")
+            raise self._refused(
+                f"{what} must be a whole number from 0 to 2147483647, not {value!r}."
+            )
         return value
 
     def _refused(self, message: str) -> DataError:

@@ -39,14 +39,16 @@ class Reading(TypedDict, total=False):
 class Knapsacks(Task):
     """Select items within a budget.
 
-    A line of a file is a JSON object: ``{"items": [{"features": {"kind": "tool", "price": 2.5}, "weight": 3}, ...],
-    "budget": 10, "selected": [0, 2]}``. Weights and budget are whole numbers. A feature is a number, true, false, or a word,
-    which makes the attribute ``name=word``. Further keys are kept in predictions.
+    A line of a file is a JSON object: ``{"items": [{"features": {"kind": "tool", "price": 2.5},
+    "weight": 3}, ...], "budget": 10, "selected": [0, 2]}``. Weights and budget are whole numbers. A
+    feature is a number, true, false, or a word, which makes the attribute ``name=word``. Further
+    keys are kept in predictions.
 
     Parameters
     ----------
     train, dev, test : str or None
-        Files, plain or .gz. Without `train`, all three are those of the small corpus shipped with the plugin.
+        Files, plain or .gz. Without `train`, all three are those of the small corpus shipped with
+        the plugin.
     limit : int or None
         Number of training instances to read.
     encoding : str
@@ -85,7 +87,11 @@ class Knapsacks(Task):
         self.min_count = int(features.get("min_count", 1))
         if self.min_count < 1:
             raise ConfigError(f"features.min_count={self.min_count} must be at least 1.")
-        self._paths, self.limit, self.encoding = checked_paths(train, dev, test, limit), limit, encoding
+        self._paths, self.limit, self.encoding = (
+            checked_paths(train, dev, test, limit),
+            limit,
+            encoding,
+        )
         self._attributes: dict[str, int] = {}
 
     @property
@@ -113,7 +119,9 @@ class Knapsacks(Task):
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
         """Objects in the form of the files, from a table."""
-        all_values = table.get("values") or [[[1.0] * len(names) for names in row] for row in table["features"]]
+        all_values = table.get("values") or [
+            [[1.0] * len(names) for names in row] for row in table["features"]
+        ]
         rows = zip(table["features"], all_values, table["weights"], table["budget"], strict=True)
         return [
             {
@@ -129,14 +137,20 @@ class Knapsacks(Task):
     def input_example(self) -> dict[str, list[Any]]:
         """Two instances with attributes of the training corpus."""
         names = list(self._attributes)[:2] or ["price"]
-        return {"features": [[names, names[:1]], [names]], "weights": [[3, 4], [2]], "budget": [5, 2]}
+        return {
+            "features": [[names, names[:1]], [names]],
+            "weights": [[3, 4], [2]],
+            "budget": [5, 2],
+        }
 
     def output_table(self, outputs: Sequence[Sequence[int]]) -> dict[str, list[Any]]:
         """The selected items of every instance, by number."""
         return {"selected": [list(output) for output in outputs]}
 
     def fit(self, corpus: Corpus, earlier: Knapsacks | None = None) -> EncodedKnapsacks:
-        """Learn the attributes of the training corpus, keep those of an `earlier` task, and encode the corpus."""
+        """Learn the attributes of the training corpus, keep those of an `earlier` task, and encode
+        the corpus.
+        """
         counts = Counter(name for one in corpus.instances for item in one.features for name in item)
         kept = {name for name, count in counts.items() if count >= self.min_count}
         known = kept if earlier is None else kept | set(earlier._attributes)
@@ -150,25 +164,42 @@ class Knapsacks(Task):
         sizes = [len(one.weights) for one in corpus.instances]
         gold = None
         if all(one.selected is not None for one in corpus.instances):
-            gold = np.array([j in (one.selected or ()) for one in corpus.instances for j in range(len(one.weights))], np.int32)
+            gold = np.array(
+                [
+                    j in (one.selected or ())
+                    for one in corpus.instances
+                    for j in range(len(one.weights))
+                ],
+                np.int32,
+            )
         return EncodedKnapsacks(
             offsets=np.cumsum([0, *sizes], dtype=np.int64),
             tables={"item": self._table(corpus)},
             labels=self.labels,
             gold=gold,
-            weights=np.array([weight for one in corpus.instances for weight in one.weights], np.int64),
+            weights=np.array(
+                [weight for one in corpus.instances for weight in one.weights], np.int64
+            ),
             budgets=np.array([one.budget for one in corpus.instances], np.int64),
         )
 
     def decode(self, encoded: EncodedKnapsacks, view: Array) -> list[list[int]]:
         """Numbers of the selected items, one list per instance."""
         bounds = encoded.offsets.tolist()
-        return [np.flatnonzero(view[a:b]).tolist() for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [
+            np.flatnonzero(view[a:b]).tolist() for a, b in zip(bounds[:-1], bounds[1:], strict=True)
+        ]
 
-    def outcomes(self, gold: Corpus, predicted: Sequence[Sequence[int]]) -> scores.SelectionOutcomes:
+    def outcomes(
+        self, gold: Corpus, predicted: Sequence[Sequence[int]]
+    ) -> scores.SelectionOutcomes:
         """What every instance adds to the counts of the scores."""
         if any(one.selected is None for one in gold.instances):
-            raise DataError(gold.path, None, 'has no selections to compare with; give a file with "selected" on every line.')
+            raise DataError(
+                gold.path,
+                None,
+                'has no selections to compare with; give a file with "selected" on every line.',
+            )
         return scores.outcomes(gold.instances, predicted)
 
     def report(self, corpus: Corpus, predicted: Sequence[Sequence[int]]) -> str:
@@ -206,7 +237,8 @@ class Knapsacks(Task):
     ) -> None:
         """Write the objects again, with ``selected`` as predicted.
 
-        ``probabilities`` has the probability of each item to be selected, ``k_best`` the best selections and their scores.
+        ``probabilities`` has the probability of each item to be selected, ``k_best`` the best
+        selections and their scores.
         """
         lines = []
         for i, (one, selected) in enumerate(zip(corpus.instances, outputs, strict=True)):
@@ -214,18 +246,27 @@ class Knapsacks(Task):
             if probabilities is not None:
                 line["probabilities"] = [round(float(p), 6) for p in probabilities[i][:, 1]]
             if ranked is not None:
-                line["k_best"] = [{"score": round(score, 6), "selected": list(best)} for score, best in ranked[i]]
+                line["k_best"] = [
+                    {"score": round(score, 6), "selected": list(best)} for score, best in ranked[i]
+                ]
             lines.append(json.dumps(line, ensure_ascii=False))
         write_text(target, "\n".join(lines) + "\n", self.encoding)
 
     def _table(self, corpus: Corpus) -> AttributeTable:
         """Known attributes of every item."""
         rows = [
-            [(self._attributes[name], value) for name, value in item.items() if name in self._attributes]
+            [
+                (self._attributes[name], value)
+                for name, value in item.items()
+                if name in self._attributes
+            ]
             for one in corpus.instances
             for item in one.features
         ]
         entries = [entry for row in rows for entry in row]
         offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-        ids, values = np.array([j for j, _ in entries], np.int32), np.array([value for _, value in entries], float)
+        ids, values = (
+            np.array([j for j, _ in entries], np.int32),
+            np.array([value for _, value in entries], float),
+        )
         return AttributeTable(offsets, ids, values, len(self._attributes))

@@ -1,4 +1,6 @@
-"""The contracts of task, graph, factor kind, inferences, losses and optimizers; the budget in every inference; commands."""
+"""The contracts of task, graph, factor kind, inferences, losses and optimizers; the budget in every
+inference; commands.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def packs(seed: int = 0, sizes: tuple[int, ...] = (1, 3, 4, 6)) -> EncodedKnapsa
         items_of = slice(offsets[i], offsets[i + 1])
         gold[j] = worth[j] > 0 and gold[items_of] @ weights[items_of] + weights[j] <= budgets[i]
     table = AttributeTable(np.arange(0, 3 * items + 1, 3), attributes.ravel(), None, 6)
-    return EncodedKnapsacks(offsets, {"item": table}, ("out", "in"), gold, weights=weights, budgets=budgets)
+    return EncodedKnapsacks(
+        offsets, {"item": table}, ("out", "in"), gold, weights=weights, budgets=budgets
+    )
 
 
 @pytest.fixture(params=range(4))
@@ -104,10 +108,17 @@ class TestAD3(Solved):
 class TestLoss(LossSuite):
     @pytest.fixture
     def problem(self, beta: float) -> Any:
-        return make_problem(packs(1), KnapsackGraph(), LossFamily(beta=beta, gamma=1.0), component("inference", "exact"))
+        return make_problem(
+            packs(1),
+            KnapsackGraph(),
+            LossFamily(beta=beta, gamma=1.0),
+            component("inference", "exact"),
+        )
 
 
-@pytest.mark.parametrize(("name", "beta"), [("lbfgs", 1.0), ("sdca", 1.0), ("mira", inf), ("sgd", 1.0)])
+@pytest.mark.parametrize(
+    ("name", "beta"), [("lbfgs", 1.0), ("sdca", 1.0), ("mira", inf), ("sgd", 1.0)]
+)
 class TestOptimizers(OptimizerSuite):
     decrease, many = 0.97, 20
 
@@ -129,15 +140,31 @@ class TestOptimizers(OptimizerSuite):
 
 
 LINES = [
-    {"items": [{"features": {"kind": "tent", "size": 2.5}, "weight": 3}, {"weight": 4}], "budget": 5, "selected": [0]},
-    {"items": [{"features": {"kind": "rope", "wet": True}, "weight": 1}], "budget": 0, "selected": [], "note": "kept"},
-    {"items": [{"features": {"size": -1}, "weight": 0}, {"features": {}, "weight": 2}], "budget": 9, "selected": [1, 0]},
+    {
+        "items": [{"features": {"kind": "tent", "size": 2.5}, "weight": 3}, {"weight": 4}],
+        "budget": 5,
+        "selected": [0],
+    },
+    {
+        "items": [{"features": {"kind": "rope", "wet": True}, "weight": 1}],
+        "budget": 0,
+        "selected": [],
+        "note": "kept",
+    },
+    {
+        "items": [{"features": {"size": -1}, "weight": 0}, {"features": {}, "weight": 2}],
+        "budget": 9,
+        "selected": [1, 0],
+    },
 ]
 
 
 def written(folder: Path, name: str, lines: list[Any]) -> Path:
     file = folder / name
-    file.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n", encoding="utf8")
+    file.write_text(
+        "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n",
+        encoding="utf8",
+    )
     return file
 
 
@@ -152,7 +179,11 @@ class TestTask(TaskSuite):
 
     @pytest.fixture
     def unlabelled(self, tmp_path: Path) -> Path:
-        return written(tmp_path, "new.jsonl", [{k: v for k, v in line.items() if k != "selected"} for line in LINES])
+        return written(
+            tmp_path,
+            "new.jsonl",
+            [{k: v for k, v in line.items() if k != "selected"} for line in LINES],
+        )
 
     @pytest.fixture
     def malformed(self, tmp_path: Path) -> tuple[Path, int]:
@@ -164,14 +195,20 @@ class TestTask(TaskSuite):
     [
         ({"items": []}, '"items" must be a list of at least one object'),
         ({"items": [3]}, "item 0 is no object"),
-        ({"items": [{"weight": 2.5}]}, '"weight" of item 0 must be a whole number from 0 to 2147483647, not 2.5'),
+        (
+            {"items": [{"weight": 2.5}]},
+            '"weight" of item 0 must be a whole number from 0 to 2147483647, not 2.5',
+        ),
         ({"budget": -1}, '"budget" must be a whole number'),
         ({"budget": True}, '"budget" must be a whole number'),
         ({"selected": [0, 0]}, '"selected" must be a list of different item numbers from 0 to 1'),
         ({"selected": [2]}, '"selected" must be a list of different item numbers from 0 to 1'),
         ({"selected": None}, '"selected" must be a list'),
         ({"budget": 2}, 'the items in "selected" weigh 3, over the budget of 2'),
-        ({"items": [{"weight": 1, "features": {"a": None}}, {"weight": 1}]}, '"a" of item 0 must be a finite number'),
+        (
+            {"items": [{"weight": 1, "features": {"a": None}}, {"weight": 1}]},
+            '"a" of item 0 must be a finite number',
+        ),
     ],
 )
 def test_lines_are_checked(change: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -184,20 +221,33 @@ def test_lines_are_checked(change: dict[str, Any], words: str, tmp_path: Path) -
 def test_learns_from_memory() -> None:
     items = [{"features": {"kind": kind}, "weight": 1} for kind in ("tent", "chair", "stove")]
     X, y = [{"items": items, "budget": 2}, {"items": items[:2], "budget": 2}], [[0, 2], [0]]
-    estimator = StructuredEstimator(task="knapsack", factor_graph="knapsack", epochs=20, C=10.0).fit(X, y)
+    estimator = StructuredEstimator(
+        task="knapsack", factor_graph="knapsack", epochs=20, C=10.0
+    ).fit(X, y)
     assert estimator.predict(X) == y
     assert estimator.score(X, y) == 1.0
-    with pytest.raises(DataError, match=r"<memory>: there are 1 selections for 2 instances\. Give one for each: \[\[0, 2\]\]\."):
+    with pytest.raises(
+        DataError,
+        match=r"<memory>: there are 1 selections for 2 instances\. Give one for each: \[\[0, "
+        r"2\]\]\.",
+    ):
         estimator.fit(X, y[:1])
-    with pytest.raises(DataError, match='<memory>:2: "selected" must be a list of different item numbers from 0 to 1'):
+    with pytest.raises(
+        DataError,
+        match='<memory>:2: "selected" must be a list of different item numbers from 0 to 1',
+    ):
         estimator.fit(X, [y[0], [2]])
 
 
 def test_cost_counts_wrong_items(encoded: EncodedKnapsacks) -> None:
-    problem = make_problem(encoded, KnapsackGraph(), LossFamily(beta=inf, gamma=1.0), component("inference", "exact"))
+    problem = make_problem(
+        encoded, KnapsackGraph(), LossFamily(beta=inf, gamma=1.0), component("inference", "exact")
+    )
     for i in range(problem.m):
         listed = outputs(problem, i)
-        np.testing.assert_allclose(listed.costs, np.abs(listed.vertices - listed.gold).sum(axis=1), atol=1e-12)
+        np.testing.assert_allclose(
+            listed.costs, np.abs(listed.vertices - listed.gold).sum(axis=1), atol=1e-12
+        )
 
 
 def test_subsets_of_corpora(encoded: EncodedKnapsacks) -> None:
@@ -207,7 +257,10 @@ def test_subsets_of_corpora(encoded: EncodedKnapsacks) -> None:
         size = int(np.diff(whole.parts)[i])
         lists = [KIND.vertices(one.record, j, size, 100) for one, j in ((whole, i), (some, k))]
         np.testing.assert_array_equal(*lists)
-        gold = [dense(graph.gold(one, s), j, size) for one, s, j in ((encoded, whole, i), (encoded.subset(1, 3), some, k))]
+        gold = [
+            dense(graph.gold(one, s), j, size)
+            for one, s, j in ((encoded, whole, i), (encoded.subset(1, 3), some, k))
+        ]
         np.testing.assert_array_equal(*gold)
 
 
@@ -216,7 +269,9 @@ def test_a_relaxation_is_above_the_best_and_its_selection_fits() -> None:
     structure, fractional = graph.build(encoded), 0
     for i, s in product(range(len(encoded)), np.random.default_rng(0).normal(size=(20, 6)) + 0.5):
         scores = s[: int(np.diff(structure.parts)[i])]
-        best = run(component("inference", "exact").kernels(KIND).solve, structure, i, scores, 0.0)[0]
+        best = run(component("inference", "exact").kernels(KIND).solve, structure, i, scores, 0.0)[
+            0
+        ]
         value, z = run(component("inference", "lp").kernels(KIND).solve, structure, i, scores, 0.0)
         assert value >= best - 1e-9
         fractional += value > best + 1e-6
@@ -228,11 +283,19 @@ def test_a_relaxation_is_above_the_best_and_its_selection_fits() -> None:
 def test_large_instances_against_integer_programs() -> None:
     random = np.random.default_rng(0)
     weights = random.integers(1, 200, 40)
-    encoded = replace(packs(0, (40,)), weights=weights, budgets=np.array([weights.sum() // 3]), gold=np.zeros(40, np.int32))
+    encoded = replace(
+        packs(0, (40,)),
+        weights=weights,
+        budgets=np.array([weights.sum() // 3]),
+        gold=np.zeros(40, np.int32),
+    )
     structure = KnapsackGraph().build(encoded)
     for _ in range(5):
         s = random.normal(size=40)
-        values = [run(component("inference", n).kernels(KIND).solve, structure, 0, s, 0.0)[0] for n in ("exact", "ilp")]
+        values = [
+            run(component("inference", n).kernels(KIND).solve, structure, 0, s, 0.0)[0]
+            for n in ("exact", "ilp")
+        ]
         assert values[0] == pytest.approx(values[1])
 
 
@@ -262,7 +325,12 @@ def test_one_factor_is_exact_in_belief_propagation(encoded: EncodedKnapsacks) ->
 def test_optimizers_agree() -> None:
     reached = []
     for name in ("lbfgs", "sdca"):
-        problem = make_problem(packs(1), KnapsackGraph(), LossFamily(beta=1.0, gamma=1.0), component("inference", "exact"))
+        problem = make_problem(
+            packs(1),
+            KnapsackGraph(),
+            LossFamily(beta=1.0, gamma=1.0),
+            component("inference", "exact"),
+        )
         optimizer = component("optimizer", name)
         state = passes(optimizer, problem, optimizer.init(problem, np.zeros(problem.dimension)), 60)
         reached.append(problem.objective(optimizer.weights(state)))
@@ -272,10 +340,17 @@ def test_optimizers_agree() -> None:
 def test_refusals() -> None:
     encoded, graph = packs(0), KnapsackGraph()
     with pytest.raises(ConfigError, match="over the budget of 0"):
-        poor = replace(encoded, budgets=np.zeros(4, np.int64), weights=encoded.weights + 1, gold=np.ones(14, np.int32))
+        poor = replace(
+            encoded,
+            budgets=np.zeros(4, np.int64),
+            weights=encoded.weights + 1,
+            gold=np.ones(14, np.int32),
+        )
         graph.gold(poor, graph.build(poor))
     with pytest.raises(ConfigError, match="instance 4 has 6 items and a budget of 200000000"):
-        graph.build(replace(encoded, weights=encoded.weights + 200_000_000, budgets=np.full(4, 200_000_000)))
+        graph.build(
+            replace(encoded, weights=encoded.weights + 200_000_000, budgets=np.full(4, 200_000_000))
+        )
     with pytest.raises(ConfigError, match="must be at least 0"):
         graph.build(replace(encoded, weights=encoded.weights - 1))
     with pytest.raises(ConfigError, match="Did you mean 'min_count'"):
@@ -300,24 +375,44 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "words",
     [
-        ("optimizer=dca",), ("optimizer=sdca", "loss=svm"), ("optimizer=mira",), ("optimizer=adagrad", "loss=softmax_margin"),
+        ("optimizer=dca",),
+        ("optimizer=sdca", "loss=svm"),
+        ("optimizer=mira",),
+        ("optimizer=adagrad", "loss=softmax_margin"),
         ("optimizer=sdca", "loss=svm", "inference=ilp", "task.limit=40"),
         ("optimizer=dca", "loss=svm", "inference=lp", "task.limit=40"),
         ("optimizer=dca", "loss=crf", "inference=trw_bp", "task.limit=40"),
         ("optimizer=dca", "loss=svm", "loss.cost=weighted", "loss.cost_weights={in: 2}"),
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_trains(words: tuple[str, ...], tmp_path: Path) -> None:
     assert trained(tmp_path, *words, "optimizer.epochs=5") > 0.75
 
 
 def test_predicts_within_the_budget(folder: Path) -> None:
-    items = [{"features": {"kind": kind, "rating": 5}, "weight": 3} for kind in ("tent", "stove", "chair")]
-    written(folder, "new.jsonl", [{"items": items, "budget": 6, "id": "a"}, {"items": items, "budget": 2}])
-    done = run_words(folder, "predict", "model=run", "input=new.jsonl", "output=out.jsonl", "probabilities=true", "k_best=3")
+    items = [
+        {"features": {"kind": kind, "rating": 5}, "weight": 3}
+        for kind in ("tent", "stove", "chair")
+    ]
+    written(
+        folder,
+        "new.jsonl",
+        [{"items": items, "budget": 6, "id": "a"}, {"items": items, "budget": 2}],
+    )
+    done = run_words(
+        folder,
+        "predict",
+        "model=run",
+        "input=new.jsonl",
+        "output=out.jsonl",
+        "probabilities=true",
+        "k_best=3",
+    )
     assert done.code == 0, done.err
-    rows = [json.loads(line) for line in (folder / "out.jsonl").read_text(encoding="utf8").splitlines()]
+    rows = [
+        json.loads(line) for line in (folder / "out.jsonl").read_text(encoding="utf8").splitlines()
+    ]
     assert [row["selected"] for row in rows] == [[0, 1], []]
     assert rows[0]["id"] == "a"
     assert rows[0]["probabilities"][0] > rows[0]["probabilities"][2]
@@ -335,18 +430,27 @@ def test_other_inferences_decode(folder: Path) -> None:
         done = run_words(folder, "evaluate", "model=run", f"input={shipped}", f"inference={name}")
         assert done.code == 0, done.err
         scores[name] = json.loads(done.out.splitlines()[-1])
-    for name in ("ilp", "ad3"):  # where two selections are equally good, they may choose differently
+    # where two selections are equally good, they may choose differently
+    for name in ("ilp", "ad3"):
         assert scores[name] == pytest.approx(scores["exact"], abs=0.05)
     assert 0 < scores["lp"]["filled"] <= scores["exact"]["filled"] <= 1
 
 
 def test_warm_start(folder: Path) -> None:
     done = run_words(
-        folder, "task=knapsack", "loss=crf", "optimizer=dca", "optimizer.epochs=0", "warm_start=run", "tracker=none",
+        folder,
+        "task=knapsack",
+        "loss=crf",
+        "optimizer=dca",
+        "optimizer.epochs=0",
+        "warm_start=run",
+        "tracker=none",
         "hydra.run.dir=again",
-    )  # fmt: skip
+    )
     assert done.code == 0, done.err
-    scores = [json.loads((folder / name / "metrics.json").read_text())["dev"] for name in ("run", "again")]
+    scores = [
+        json.loads((folder / name / "metrics.json").read_text())["dev"] for name in ("run", "again")
+    ]
     assert scores[0]["f1"] == pytest.approx(scores[1]["f1"])
 
 

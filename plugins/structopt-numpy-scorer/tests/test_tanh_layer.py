@@ -26,12 +26,20 @@ def test_the_equation():
     graph, inference = component("factor_graph", "linear_chain"), component("inference", "exact")
     problem = make_problem(encoded, graph, LossFamily(), inference, scorer=TanhLayer(4))
     theta, table = problem.scorer.initial(0) + 0.1, encoded.tables["label"]
-    E, W, T = theta[: table.size * 4].reshape(-1, 4), theta[table.size * 4 :][:12].reshape(4, 3), theta[-9:]
-    rows = [sum((v * E[a] for a, v in zip(table.ids[b:e], table.values[b:e], strict=True)), np.zeros(4))
-            for b, e in zip(table.offsets, table.offsets[1:], strict=False)]  # fmt: skip
+    E, W, T = (
+        theta[: table.size * 4].reshape(-1, 4),
+        theta[table.size * 4 :][:12].reshape(4, 3),
+        theta[-9:],
+    )
+    rows = [
+        sum((v * E[a] for a, v in zip(table.ids[b:e], table.values[b:e], strict=True)), np.zeros(4))
+        for b, e in zip(table.offsets, table.offsets[1:], strict=False)
+    ]
     s = np.tanh(rows) @ W
     scores = problem.examples.scores(theta, np.arange(2))
-    np.testing.assert_allclose(scores, np.concatenate([s[:2].ravel(), T, s[2:].ravel(), T]), atol=1e-12)
+    np.testing.assert_allclose(
+        scores, np.concatenate([s[:2].ravel(), T, s[2:].ravel(), T]), atol=1e-12
+    )
 
 
 def test_refusals():
@@ -39,11 +47,20 @@ def test_refusals():
         TanhLayer(0)
     trees, graph = random_trees(), component("factor_graph", "arc_factored")
     structure = graph.build(trees)
-    with pytest.raises(ConfigError, match="features=tanh_layer needs attributes of what is labelled"):
+    with pytest.raises(
+        ConfigError, match="features=tanh_layer needs attributes of what is labelled"
+    ):
         TanhLayer().fit(trees, structure, graph.gold(trees, structure))
 
 
-WORDS = ("features=tanh_layer", "task=ner", "optimizer=adagrad", "optimizer.eta=0.3", "optimizer.batch_size=4", "tracker=none")
+WORDS = (
+    "features=tanh_layer",
+    "task=ner",
+    "optimizer=adagrad",
+    "optimizer.eta=0.3",
+    "optimizer.batch_size=4",
+    "tracker=none",
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +72,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def metrics(run: Path) -> dict[str, dict[str, float]]:
-    splits: dict[str, dict[str, float]] = json.loads((run / "metrics.json").read_text(encoding="utf8"))
+    splits: dict[str, dict[str, float]] = json.loads(
+        (run / "metrics.json").read_text(encoding="utf8")
+    )
     return splits
 
 
@@ -63,7 +82,9 @@ def test_it_learns_the_shipped_corpus_by_adagrad(run: Path) -> None:
     splits = metrics(run / "run")
     assert splits["dev"]["f1"] > 0.75
     assert (splits["train"]["dual"], splits["train"]["gap"]) == (None, None)
-    assert "features=tanh_layer" not in (run / "run" / "model" / "config.json").read_text(encoding="utf8")
+    assert "features=tanh_layer" not in (run / "run" / "model" / "config.json").read_text(
+        encoding="utf8"
+    )
 
 
 def test_a_resumed_run_has_the_same_bits(run: Path) -> None:
@@ -76,8 +97,17 @@ def test_a_resumed_run_has_the_same_bits(run: Path) -> None:
 
 
 def test_a_saved_model_predicts(run: Path) -> None:
-    (run / "plain.txt").write_text("Ann NNP B-NP\nslept VBD B-VP\n. . O\n\nOslo NNP B-NP\n\n", encoding="utf8")
-    words = ("model=run", "input=plain.txt", "output=tagged.txt", "probabilities=true", "k_best=2", "threads=2")
+    (run / "plain.txt").write_text(
+        "Ann NNP B-NP\nslept VBD B-VP\n. . O\n\nOslo NNP B-NP\n\n", encoding="utf8"
+    )
+    words = (
+        "model=run",
+        "input=plain.txt",
+        "output=tagged.txt",
+        "probabilities=true",
+        "k_best=2",
+        "threads=2",
+    )
     done = run_words(run, "predict", *words)
     assert done.code == 0, done.err
     assert (run / "tagged.txt").read_text(encoding="utf8").startswith("Ann NNP B-NP ")
@@ -88,15 +118,30 @@ def test_a_saved_model_predicts(run: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("optimizer=dca",), "optimizer=dca needs scores that are linear in the weights, with sparse columns, and those of "),
-        (("optimizer.certificate=true",), "optimizer.certificate=true needs scores that are linear in the weights"),
-        (("features.support=all",), "There is no key 'features.support'. features=tanh_layer takes: units; task=ner "),
+        (
+            ("optimizer=dca",),
+            "optimizer=dca needs scores that are linear in the weights, with sparse columns, and "
+            "those of ",
+        ),
+        (
+            ("optimizer.certificate=true",),
+            "optimizer.certificate=true needs scores that are linear in the weights",
+        ),
+        (
+            ("features.support=all",),
+            "There is no key 'features.support'. features=tanh_layer takes: units; task=ner ",
+        ),
         (("features.unit=3",), "There is no key 'features.unit'. Did you mean 'features.units'? "),
-        (("features=tanh_layers",), "features 'tanh_layers' is not installed. Did you mean 'tanh_layer'? Installed: "),
+        (
+            ("features=tanh_layers",),
+            "features 'tanh_layers' is not installed. Did you mean 'tanh_layer'? Installed: ",
+        ),
         (("features.units=x",), "features.units=x is not an int."),
     ],
 )
 def test_refusals_on_the_command_line(tmp_path: Path, words: tuple[str, ...], text: str) -> None:
-    done = run_words(tmp_path, "features=tanh_layer", "optimizer=adagrad", "task=ner", "tracker=none", *words)
+    done = run_words(
+        tmp_path, "features=tanh_layer", "optimizer=adagrad", "task=ner", "tracker=none", *words
+    )
     assert done.code == 2
     assert f"structopt: {text}" in done.err

@@ -1,4 +1,6 @@
-"""The best outputs of semi-Markov chains: Viterbi, and Viterbi over lists; see `structopt_segments.kernels`."""
+"""The best outputs of semi-Markov chains: Viterbi, and Viterbi over lists; see
+`structopt_segments.kernels`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from structopt_segments.chain import before, constrain, mark, open_chain, open_s
 
 @inlined
 def viterbi(c, n, s, x, z):
-    """Fill z with the indicators of the best output; return its score (-inf, and zeros, where there is none)."""
+    """Fill z with the indicators of the best output; return its score (-inf, and zeros, where there
+    is none).
+    """
     L, M = c.labels, c.max_length
     t = s[(n + M) * L :]
     x.best[: (n + 1) * L] = -inf
@@ -53,7 +57,9 @@ def viterbi(c, n, s, x, z):
 
 @kernel(K_BEST)
 def k_best(structure, i, s, count, values, offsets, parts, counts, work):
-    """The `count` best outputs in decreasing score, by Viterbi over lists; O(n (M L + L^2) count)."""
+    """The `count` best outputs in decreasing score, by Viterbi over lists; O(n (M L + L^2)
+    count).
+    """
     c, x = open_chain(structure), open_scratch(work)
     n, L, M = c.tokens[i + 1] - c.tokens[i], c.labels, c.max_length
     constrain(c, i, n, s)
@@ -61,13 +67,18 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
     t = s[(n + M) * L :]
     enter, best = np.full((n + 1, L, count), -inf), np.full((n + 1, L, count), -inf)
     source, length = np.zeros((n + 1, L, count), np.int32), np.zeros((n + 1, L, count), np.int32)
-    enter_rank, best_rank = np.zeros((n + 1, L, count), np.int32), np.zeros((n + 1, L, count), np.int32)
+    enter_rank, best_rank = (
+        np.zeros((n + 1, L, count), np.int32),
+        np.zeros((n + 1, L, count), np.int32),
+    )
     for e in range(n + 1):
         for y in c.first:
             for m in range(1, min(M, e) + 1):
                 w = x.weight[((e - m) * L + y) * M + m - 1]
                 for j in range(count):
-                    if not insert(enter[e - m, y, j] + w, m, j, best[e, y], length[e, y], best_rank[e, y]):
+                    if not insert(
+                        enter[e - m, y, j] + w, m, j, best[e, y], length[e, y], best_rank[e, y]
+                    ):
                         break
         for y in c.first:
             if e == 0:
@@ -80,9 +91,15 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
                 for j in range(count):
                     w = x.weight[((e - M) * L + y) * M + M - 1] if run else 0.0
                     value = enter[e - M, y, j] + w if run else best[e, u, j]
-                    if not insert(value + t[u * L + y], u, j, enter[e, y], source[e, y], enter_rank[e, y]):
+                    if not insert(
+                        value + t[u * L + y], u, j, enter[e, y], source[e, y], enter_rank[e, y]
+                    ):
                         break
-    ending, ending_label, ending_rank = np.full(count, -inf), np.zeros(count, np.int32), np.zeros(count, np.int32)
+    ending, ending_label, ending_rank = (
+        np.full(count, -inf),
+        np.zeros(count, np.int32),
+        np.zeros(count, np.int32),
+    )
     for y in c.first:
         for j in range(count):
             if not insert(best[n, y, j], y, j, ending, ending_label, ending_rank):
@@ -91,7 +108,13 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
     for q in range(count):
         if ending[q] == -inf:
             break
-        values[q], z[:], e, y, j = ending[q], 0.0, n, np.int64(ending_label[q]), np.int64(ending_rank[q])
+        values[q], z[:], e, y, j = (
+            ending[q],
+            0.0,
+            n,
+            np.int64(ending_label[q]),
+            np.int64(ending_rank[q]),
+        )
         m, j = np.int64(length[e, y, j]), np.int64(best_rank[e, y, j])
         while True:
             e -= m

@@ -1,4 +1,6 @@
-"""What inference on semi-Markov chains reads: the record, the scratch, and the scores of segments."""
+"""What inference on semi-Markov chains reads: the record, the scratch, and the scores of
+segments.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ def constrain(c, i, n, s):
 
 @inlined
 def weigh(c, n, s, temperature, weight):
-    """Fill in w(b, l, y) / temperature at the index (b * L + y) * M + l - 1; -inf where no such segment is allowed."""
+    """Fill in w(b, l, y) / temperature at the index (b * L + y) * M + l - 1; -inf where no such
+    segment is allowed.
+    """
     L, M = c.labels, c.max_length
     scale = 1.0 / temperature if temperature > 0.0 else 1.0
     weight[: n * L * M] = -inf
@@ -85,7 +89,9 @@ def weigh(c, n, s, temperature, weight):
                     total += s[(b + length - 2) * L + c.inner[y]]
                 ending = s[(b + length - 1) * L + c.last[y]] if length > 1 else 0.0
                 if length >= c.shortest[y]:
-                    weight[base + length - 1] = (total + ending + s[(n + length - 1) * L + y]) * scale
+                    weight[base + length - 1] = (
+                        total + ending + s[(n + length - 1) * L + y]
+                    ) * scale
 
 
 @inlined
@@ -101,7 +107,9 @@ def before(c, n, x, b, u, y):
 
 @inlined
 def mark(c, n, b, length, u, y, z):
-    """Add one to the parts of the segment of y that has `length` tokens from b on, after a segment of u (-1: it is the first)."""
+    """Add one to the parts of the segment of y that has `length` tokens from b on, after a segment
+    of u (-1: it is the first).
+    """
     L = c.labels
     z[b * L + y] += 1.0
     for t in range(b + 1, b + length):

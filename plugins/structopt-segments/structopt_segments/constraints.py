@@ -9,7 +9,9 @@ from structopt_segments.labels import SegmentLabels
 
 
 def excluded_parts(encoded: Encoded) -> tuple[Array, Array]:
-    """Label parts that the corpus forbids (starts, ends, partial labels): the offset of each instance, and the parts."""
+    """Label parts that the corpus forbids (starts, ends, partial labels): the offset of each
+    instance, and the parts.
+    """
     tokens, L = int(encoded.offsets[-1]), len(encoded.labels)
     allowed = np.ones((tokens, L), bool) if encoded.allowed is None else encoded.allowed.copy()
     allowed[np.ix_(encoded.offsets[:-1], list(encoded.forbidden_starts))] = False
@@ -21,10 +23,12 @@ def excluded_parts(encoded: Encoded) -> tuple[Array, Array]:
 
 
 def forbidden_pairs(scheme: SegmentLabels, encoded: Encoded) -> tuple[SegmentLabels, Array]:
-    """The scheme without the runs that the corpus forbids, and the numbers u * L + y of its forbidden transitions.
+    """The scheme without the runs that the corpus forbids, and the numbers u * L + y of its
+    forbidden transitions.
 
-    No segmentation has pairs of neighbouring labels that its tag scheme forbids. If segments are runs of one label, any pair can
-    be forbidden; if a pair of equal labels is forbidden, the runs of that label have one token.
+    No segmentation has pairs of neighbouring labels that its tag scheme forbids. If segments are
+    runs of one label, any pair can be forbidden; if a pair of equal labels is forbidden, the runs
+    of that label have one token.
 
     Raises
     ------
@@ -36,7 +40,8 @@ def forbidden_pairs(scheme: SegmentLabels, encoded: Encoded) -> tuple[SegmentLab
         for u, y in pairs:
             if _possible(scheme, u, y):
                 raise ConfigError(
-                    f"factor_graph=segments cannot forbid {encoded.labels[y]} after {encoded.labels[u]}: its transitions are "
+                    f"factor_graph=segments cannot forbid {encoded.labels[y]} after "
+                    f"{encoded.labels[u]}: its transitions are "
                     "between segments. Leave the constraint out, or take factor_graph=linear_chain."
                 )
         return scheme, np.zeros(0, np.int32)
@@ -48,7 +53,9 @@ def forbidden_pairs(scheme: SegmentLabels, encoded: Encoded) -> tuple[SegmentLab
 def _possible(scheme: SegmentLabels, u: int, y: int) -> bool:
     """Whether label y follows label u in any segmentation."""
     longest = np.where(scheme.longest >= scheme.shortest, scheme.longest, 0)
-    ends = (longest[u] > 0 and scheme.shortest[u] == 1) or ((scheme.last == u) & (longest > 1)).any()
+    ends = (longest[u] > 0 and scheme.shortest[u] == 1) or (
+        (scheme.last == u) & (longest > 1)
+    ).any()
     inner, last = scheme.inner == y, scheme.last == y
     begun = (longest[u] > 1 and last[u]) or (longest[u] > 2 and inner[u])
     within = (scheme.inner == u) & ((inner & (longest > 3)) | (last & (longest > 2)))

@@ -1,18 +1,22 @@
-"""Exact inference on semi-Markov chains: Viterbi, forward-backward and k-best lists, all over segments.
+"""Exact inference on semi-Markov chains: Viterbi, forward-backward and k-best lists, all over
+segments.
 
-Parts of an instance of n tokens, L labels and segments of at most M tokens, in this order: n x L label parts; then, tied (one
-table an instance, whose marginals are expected counts), M x L segment parts, length by label, and L x L transition parts
-between consecutive segments. A segment is named by the label y of its first token, and its score is
+Parts of an instance of n tokens, L labels and segments of at most M tokens, in this order: n x L
+label parts; then, tied (one table an instance, whose marginals are expected counts), M x L segment
+parts, length by label, and L x L transition parts between consecutive segments. A segment is named
+by the label y of its first token, and its score is
 
     w(b, l, y) = s_b(y) + s_{b+1}(inner) + ... + s_{b+l-1}(last) + s_seg(l, y).
 
-With a(e, y) the value of the first e tokens when the last segment is one of y, and i(b, y) that of the tokens before it,
+With a(e, y) the value of the first e tokens when the last segment is one of y, and i(b, y) that of
+the tokens before it,
 
     i(b, y) = sum_u a(b, u) + s_tr(u, y),    a(e, y) = sum_l i(e - l, y) + w(e - l, l, y),
 
-where "sum" is the maximum at temperature 0 and else the log of the sum of the exponentials: O(n (M L + L^2)). All is done in
-logarithms, so that no range of scores is too large. Where segments are runs of one label, a segment that is followed by one of
-its own label has M tokens: then a(b, y) in the sum for i(b, y) counts these alone.
+where "sum" is the maximum at temperature 0 and else the log of the sum of the exponentials: O(n (M
+L + L^2)). All is done in logarithms, so that no range of scores is too large. Where segments are
+runs of one label, a segment that is followed by one of its own label has M tokens: then a(b, y) in
+the sum for i(b, y) counts these alone.
 """
 
 from __future__ import annotations
@@ -63,7 +67,8 @@ def forward(c, n, s, temperature, x):
 
 @inlined
 def backward(c, n, s, temperature, x):
-    """Fill in the values of what follows a segment of u that ends at e: `full` where it has M tokens, else `after`.
+    """Fill in the values of what follows a segment of u that ends at e: `full` where it has M
+    tokens, else `after`.
 
     `out` has those of what begins with a segment of y at b, that segment included.
     """
@@ -127,7 +132,12 @@ def expect(c, n, s, temperature, total, x, z):
             if x.enter[index] == -inf:
                 continue
             for length in range(min(M, n - b), 0, -1):
-                p = exp(x.enter[index] + x.weight[index * M + length - 1] + following(c, x, b, length, y) - total)
+                p = exp(
+                    x.enter[index]
+                    + x.weight[index * M + length - 1]
+                    + following(c, x, b, length, y)
+                    - total
+                )
                 z[(n + length - 1) * L + y] += p
                 if length > 1:
                     z[(b + length - 1) * L + c.last[y]] += p
@@ -142,7 +152,8 @@ def expect(c, n, s, temperature, total, x, z):
 
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
-    """max_z' s^T z' + temperature * H(z'), and its maximiser z: Viterbi at temperature 0, else forward-backward.
+    """max_z' s^T z' + temperature * H(z'), and its maximiser z: Viterbi at temperature 0, else
+    forward-backward.
 
     Returns -inf, with z = 0, where the hard constraints allow no output.
     """

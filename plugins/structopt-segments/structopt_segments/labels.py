@@ -1,4 +1,6 @@
-"""How the labels of tokens determine where segments begin and end: each labelling has at most one segmentation."""
+"""How the labels of tokens determine where segments begin and end: each labelling has at most one
+segmentation.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,17 @@ PREFIXES = "BIES"
 
 
 class SegmentLabels(NamedTuple):
-    """What segments a label begins; all arrays are int32 of shape (labels,). A segment is named by its first token's label.
+    """What segments a label begins; all arrays are int32 of shape (labels,). A segment is named by
+    its first token's label.
 
     Attributes
     ----------
-    shortest, longest : tokens of the segments that a label begins; none if shortest > longest; a label with longest = 0 occurs
+    shortest, longest : tokens of the segments that a label begins; none if shortest > longest; a
+    label with longest = 0 occurs
         only inside segments
-    inner, last : the labels of such a segment's tokens after the first, and of its last token if it has two or more
-    runs : whether a segment is a run of one label; then only a segment of `max_length` tokens can precede one of the same label
+    inner, last : the labels of such a segment's tokens after the first, and of its last token if it
+    has two or more runs : whether a segment is a run of one label; then only a segment of
+    `max_length` tokens can precede one of the same label
     """
 
     shortest: Array
@@ -47,8 +52,9 @@ class Segmentation(NamedTuple):
 def segment_labels(labels: Sequence[str], max_length: int) -> SegmentLabels:
     """Read the tag scheme from the labels.
 
-    ``B-X I-X I-X`` (IOB2), or ``B-X I-X E-X`` and ``S-X`` (BIOES), are one segment, and every ``O`` is a segment of one token.
-    Labels without such prefixes: runs of one label, which are cut every `max_length` tokens.
+    ``B-X I-X I-X`` (IOB2), or ``B-X I-X E-X`` and ``S-X`` (BIOES), are one segment, and every ``O``
+    is a segment of one token. Labels without such prefixes: runs of one label, which are cut every
+    `max_length` tokens.
 
     Parameters
     ----------
@@ -59,7 +65,9 @@ def segment_labels(labels: Sequence[str], max_length: int) -> SegmentLabels:
     number_of = {label: y for y, label in enumerate(labels)}
     named = [label for label in labels if label != "O"]
     numbers, ones = np.arange(len(labels), dtype=np.int32), np.ones(len(labels), np.int32)
-    if not named or not all(label[1:2] == "-" and label[0] in PREFIXES and len(label) > 2 for label in named):
+    if not named or not all(
+        label[1:2] == "-" and label[0] in PREFIXES and len(label) > 2 for label in named
+    ):
         return SegmentLabels(ones, max_length * ones, numbers, numbers, runs=True)
     bioes = any(label[0] in "ES" for label in named)
     scheme = SegmentLabels(ones, ones.copy(), numbers.copy(), numbers.copy(), runs=False)
@@ -75,7 +83,9 @@ def segment_labels(labels: Sequence[str], max_length: int) -> SegmentLabels:
     return scheme
 
 
-def segmentation(scheme: SegmentLabels, max_length: int, offsets: Array, labels: Array) -> Segmentation:
+def segmentation(
+    scheme: SegmentLabels, max_length: int, offsets: Array, labels: Array
+) -> Segmentation:
     """Cut labellings into segments; `mistakes` says which of them are not allowed.
 
     Parameters
@@ -99,10 +109,14 @@ def segmentation(scheme: SegmentLabels, max_length: int, offsets: Array, labels:
 
 
 def mistakes(scheme: SegmentLabels, segments: Segmentation, labels: Array) -> Array:
-    """Which segments the tag scheme does not allow, bool of shape (segments,); those that are only too long are not marked."""
+    """Which segments the tag scheme does not allow, bool of shape (segments,); those that are only
+    too long are not marked.
+    """
     segment = np.repeat(np.arange(len(segments.labels)), segments.ends - segments.begins)
     first, tokens = segments.labels[segment], np.arange(len(labels))
-    expected = np.where(tokens == segments.ends[segment] - 1, scheme.last[first], scheme.inner[first])
+    expected = np.where(
+        tokens == segments.ends[segment] - 1, scheme.last[first], scheme.inner[first]
+    )
     expected = np.where(tokens == segments.begins[segment], first, expected)
     wrong = np.bincount(segment, expected != labels, len(segments.labels)) > 0
     short = segments.ends - segments.begins < scheme.shortest[segments.labels]

@@ -11,8 +11,11 @@ from structopt.plugin import Array, Record, check_count
 from structopt_segments.labels import Segmentation, SegmentLabels, mistakes, segmentation
 
 
-def active_parts(segments: Segmentation, labels: Array, offsets: Array, L: int, max_length: int) -> tuple[Array, Array]:
-    """The parts of segmentations: for each part its instance and its number, in the order of the groups.
+def active_parts(
+    segments: Segmentation, labels: Array, offsets: Array, L: int, max_length: int
+) -> tuple[Array, Array]:
+    """The parts of segmentations: for each part its instance and its number, in the order of the
+    groups.
 
     Parameters
     ----------
@@ -27,15 +30,23 @@ def active_parts(segments: Segmentation, labels: Array, offsets: Array, L: int, 
     lengths, tokens = np.diff(offsets), np.arange(len(labels))
     instances = np.repeat(np.arange(len(lengths)), lengths)
     instance = instances[segments.begins]
-    lengths_of_segments = (lengths[instance] + segments.ends - segments.begins - 1) * L + segments.labels
+    lengths_of_segments = (
+        lengths[instance] + segments.ends - segments.begins - 1
+    ) * L + segments.labels
     joined = np.flatnonzero(instance[1:] == instance[:-1])
-    pairs = (lengths[instance[joined]] + max_length) * L + segments.labels[joined] * L + segments.labels[joined + 1]
+    pairs = (
+        (lengths[instance[joined]] + max_length) * L
+        + segments.labels[joined] * L
+        + segments.labels[joined + 1]
+    )
     parts = [(tokens - offsets[instances]) * L + labels, lengths_of_segments, pairs]
     return np.concatenate([instances, instance, instance[joined]]), np.concatenate(parts)
 
 
 def segment_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
-    """Part vectors of all labellings of instance i that are segmentations, and that the hard constraints allow."""
+    """Part vectors of all labellings of instance i that are segmentations, and that the hard
+    constraints allow.
+    """
     from structopt_segments.chain import CHAIN, constrain
 
     c = CHAIN.open(structure)
@@ -45,7 +56,9 @@ def segment_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
     offsets = np.arange(0, len(labels) + 1, n)
     scheme = SegmentLabels(c.shortest, c.longest, c.inner, c.last, c.runs)
     segments = segmentation(scheme, M, offsets, labels)
-    wrong = mistakes(scheme, segments, labels) | (segments.ends - segments.begins > scheme.longest[segments.labels])
+    wrong = mistakes(scheme, segments, labels) | (
+        segments.ends - segments.begins > scheme.longest[segments.labels]
+    )
     vertices = np.zeros((len(offsets) - 1, parts))
     np.add.at(vertices, active_parts(segments, labels, offsets, L, M), 1.0)
     s = np.zeros(parts)

@@ -1,4 +1,6 @@
-"""The contracts of graphs, inferences, losses and optimizers; a chain as the special case; gold labels, refusals, training."""
+"""The contracts of graphs, inferences, losses and optimizers; a chain as the special case; gold
+labels, refusals, training.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def exact() -> Any:
 
 def entities(scheme: str, **changes: Any) -> Encoded:
     """A small corpus with labels of a scheme."""
-    sentences, labels = [line.split() for line in ENTITIES[scheme]], IOB2 if scheme == "iob2" else BIOES
+    sentences, labels = (
+        [line.split() for line in ENTITIES[scheme]],
+        IOB2 if scheme == "iob2" else BIOES,
+    )
     gold = np.array([labels.index(label) for sentence in sentences for label in sentence], np.int32)
     encoded = random_encoded(0, tuple(map(len, sentences)), len(labels))
     return replace(encoded, **({"labels": labels, "gold": gold} | changes))
@@ -47,7 +52,10 @@ CORPORA = {
     "partial": (lambda: random_encoded(3, (2, 3, 4), 3, partial=True), 2),
     "iob2": (lambda: entities("iob2"), 4),
     "bioes": (lambda: entities("bioes"), 4),
-    "starts": (lambda: entities("iob2", forbidden_starts=(2, 3), forbidden_transitions=((4, 2), (0, 3))), 3),
+    "starts": (
+        lambda: entities("iob2", forbidden_starts=(2, 3), forbidden_transitions=((4, 2), (0, 3))),
+        3,
+    ),
 }
 
 
@@ -81,10 +89,14 @@ class TestExact(InferenceSuite):
 class TestLoss(LossSuite):
     @pytest.fixture
     def problem(self, beta: float) -> Any:
-        return make_problem(entities("iob2"), Segments(4), LossFamily(beta=beta, gamma=1.0), exact())
+        return make_problem(
+            entities("iob2"), Segments(4), LossFamily(beta=beta, gamma=1.0), exact()
+        )
 
 
-@pytest.mark.parametrize(("name", "beta"), [("lbfgs", 1.0), ("sdca", 1.0), ("sdca", inf), ("mira", inf)])
+@pytest.mark.parametrize(
+    ("name", "beta"), [("lbfgs", 1.0), ("sdca", 1.0), ("sdca", inf), ("mira", inf)]
+)
 class TestOptimizers(OptimizerSuite):
     decrease, many = 0.95, 20
 
@@ -108,7 +120,9 @@ class TestOptimizers(OptimizerSuite):
 def test_optimizers_agree() -> None:
     reached = []
     for name in ("lbfgs", "sdca"):
-        problem = make_problem(entities("iob2"), Segments(4), LossFamily(beta=1.0, gamma=1.0), exact())
+        problem = make_problem(
+            entities("iob2"), Segments(4), LossFamily(beta=1.0, gamma=1.0), exact()
+        )
         optimizer = component("optimizer", name)
         state = passes(optimizer, problem, optimizer.init(problem, np.zeros(problem.dimension)), 30)
         reached.append(problem.objective(optimizer.weights(state)))
@@ -125,7 +139,9 @@ def test_segments_of_one_token_are_a_chain(constrained: bool) -> None:
         same = np.concatenate([s[first], np.zeros(3), s[3 * n :]])
         for temperature in (0.0, 0.5, 1.0):
             value, z = run(exact().kernels(chain.kind).solve, chain, i, s, temperature)
-            other, marginals = run(exact().kernels(segments.kind).solve, segments, i, same, temperature)
+            other, marginals = run(
+                exact().kernels(segments.kind).solve, segments, i, same, temperature
+            )
             assert other == pytest.approx(value, rel=1e-12)
             np.testing.assert_allclose(marginals[first], z[first], atol=1e-12)
             np.testing.assert_allclose(marginals[3 * n + 3 :], z[3 * n :], atol=1e-12)
@@ -138,7 +154,10 @@ def test_only_segmentations_are_outputs(scheme: str) -> None:
     vertices = structure.kind.vertices(structure.record, 0, int(structure.parts[1]), 100_000)
     lines = {" ".join(encoded.labels[y] for y in np.flatnonzero(v[:20]) % 5) for v in vertices}
     good = {"iob2": "B-LOC I-LOC O B-PER", "bioes": "S-X B-X I-X E-X"}[scheme]
-    bad = {"iob2": ["O I-LOC O O", "B-LOC I-PER O O"], "bioes": ["B-X O O O", "B-X I-X I-X I-X", "S-X E-X O O"]}[scheme]
+    bad = {
+        "iob2": ["O I-LOC O O", "B-LOC I-PER O O"],
+        "bioes": ["B-X O O O", "B-X I-X I-X I-X", "S-X E-X O O"],
+    }[scheme]
     assert good in lines
     assert lines.isdisjoint(bad)
 
@@ -147,7 +166,17 @@ def test_view_of_segments() -> None:
     encoded, graph = entities("iob2"), Segments(4)
     structure = graph.build(encoded)
     segments = graph.view("segments", encoded, structure, graph.gold(encoded, structure))
-    expected = [[0, 1, 4], [1, 3, 1], [3, 4, 4], [4, 5, 0], [5, 6, 1], [6, 9, 1], [9, 10, 0], [10, 11, 4], [11, 12, 4]]
+    expected = [
+        [0, 1, 4],
+        [1, 3, 1],
+        [3, 4, 4],
+        [4, 5, 0],
+        [5, 6, 1],
+        [6, 9, 1],
+        [9, 10, 0],
+        [10, 11, 4],
+        [11, 12, 4],
+    ]
     np.testing.assert_array_equal(segments, expected)
 
 
@@ -156,7 +185,8 @@ def test_runs_are_cut_at_the_longest_length() -> None:
     graph, encoded = Segments(3), replace(sentence, gold=np.array([0, 0, 0, 0, 0, 0, 1], np.int32))
     structure = graph.build(encoded)
     np.testing.assert_array_equal(
-        graph.view("segments", encoded, structure, graph.gold(encoded, structure)), [[0, 3, 0], [3, 6, 0], [6, 7, 1]]
+        graph.view("segments", encoded, structure, graph.gold(encoded, structure)),
+        [[0, 3, 0], [3, 6, 0], [6, 7, 1]],
     )
 
 
@@ -176,26 +206,39 @@ def test_partial_labels_restrict_the_target() -> None:
     encoded = replace(labelled, gold=sets.argmax(axis=1).astype(np.int32), gold_sets=sets)
     graph = Segments(4)
     structure = graph.build(encoded)
-    np.testing.assert_array_equal(graph.targets(encoded, structure).sets, [True, False, True, False])
+    np.testing.assert_array_equal(
+        graph.targets(encoded, structure).sets, [True, False, True, False]
+    )
     problem = make_problem(encoded, graph, LossFamily(beta=1.0, gamma=1.0), exact())
     assert problem.objective(np.zeros(problem.dimension)) > 0
     sets[0] = [False, False, True, True, False]
-    with pytest.raises(ConfigError, match="Training instance 1 has partial labels that no output agrees with"):
+    with pytest.raises(
+        ConfigError, match="Training instance 1 has partial labels that no output agrees with"
+    ):
         make_problem(encoded, graph, LossFamily(beta=1.0, gamma=1.0), exact())
 
 
 @pytest.mark.parametrize(
     ("sentences", "words"),
     [
-        ("O I-PER", "instance 1 of the training data has labels that are no segments, from its token 1 on: O I-PER"),
+        (
+            "O I-PER",
+            "instance 1 of the training data has labels that are no segments, from its token 1 "
+            "on: O I-PER",
+        ),
         ("B-PER I-LOC", "from its token 1 on: B-PER I-LOC"),
-        ("B-PER I-PER I-PER", r"has a segment of 3 tokens \(B-PER\). Type factor_graph.max_length=3"),
+        (
+            "B-PER I-PER I-PER",
+            r"has a segment of 3 tokens \(B-PER\). Type factor_graph.max_length=3",
+        ),
     ],
 )
 def test_gold_that_is_no_output(sentences: str, words: str) -> None:
     labels = sentences.split()
     encoded = replace(
-        random_encoded(0, (len(labels),), 5), labels=IOB2, gold=np.array([IOB2.index(label) for label in labels], np.int32)
+        random_encoded(0, (len(labels),), 5),
+        labels=IOB2,
+        gold=np.array([IOB2.index(label) for label in labels], np.int32),
     )
     graph = Segments(2)
     with pytest.raises(ConfigError, match=words):
@@ -218,7 +261,9 @@ def test_gold_is_counted_in_tied_groups() -> None:
     lengths, pairs = z[20:40].reshape(4, 5), z[40:].reshape(5, 5)
     assert (lengths[0, 4], lengths[1, 1], lengths.sum()) == (2, 1, 3)
     assert (pairs[4, 1], pairs[1, 4], pairs.sum()) == (1, 1, 2)
-    assert not gold_and_cost(make_problem(encoded, graph, LossFamily(), exact()), 0, len(z))[1][20:].any()
+    assert not gold_and_cost(make_problem(encoded, graph, LossFamily(), exact()), 0, len(z))[1][
+        20:
+    ].any()
 
 
 @pytest.fixture(scope="module")
@@ -236,19 +281,42 @@ def test_trains(trained: Path) -> None:
 
 
 def test_predicts(trained: Path) -> None:
-    (trained / "new.txt").write_text("Ann NNP B-NP\nSmith NNP I-NP\nslept VBD B-VP\n. . O\n", encoding="utf8")
-    done = run_words(trained, "predict", "model=run", "input=new.txt", "output=out.txt", "probabilities=true", "k_best=2")
+    (trained / "new.txt").write_text(
+        "Ann NNP B-NP\nSmith NNP I-NP\nslept VBD B-VP\n. . O\n", encoding="utf8"
+    )
+    done = run_words(
+        trained,
+        "predict",
+        "model=run",
+        "input=new.txt",
+        "output=out.txt",
+        "probabilities=true",
+        "k_best=2",
+    )
     assert done.code == 0, done.err
-    rows = [line.split() for line in (trained / "out.txt").read_text(encoding="utf8").splitlines() if line]
+    rows = [
+        line.split()
+        for line in (trained / "out.txt").read_text(encoding="utf8").splitlines()
+        if line
+    ]
     assert len(rows) == 4
     assert all(row[3] in ("O",) or row[3][:2] in ("B-", "I-") for row in rows)
 
 
 def test_warm_start_carries_all_weights_over(trained: Path) -> None:
-    words = ("factor_graph=segments", "factor_graph.max_length=6", "loss=crf", "optimizer=dca", "optimizer.epochs=0")
+    words = (
+        "factor_graph=segments",
+        "factor_graph.max_length=6",
+        "loss=crf",
+        "optimizer=dca",
+        "optimizer.epochs=0",
+    )
     done = run_words(trained, *words, "warm_start=run", "tracker=none", "hydra.run.dir=again")
     assert done.code == 0, done.err
-    scores = [json.loads((trained / name / "metrics.json").read_text())["dev"]["f1"] for name in ("run", "again")]
+    scores = [
+        json.loads((trained / name / "metrics.json").read_text())["dev"]["f1"]
+        for name in ("run", "again")
+    ]
     assert scores[1] == pytest.approx(scores[0], abs=0.02)
 
 

@@ -57,14 +57,18 @@ def squared_hinge(
 
     Notes
     -----
-    The cost vector has no constant, since it cancels against that of the gold output. With partial labels the target is the
-    set of all outputs that agree with the known labels, and z is the best of them.
+    The cost vector has no constant, since it cancels against that of the gold output. With partial
+    labels the target is the set of all outputs that agree with the known labels, and z is the best
+    of them.
     """
     t = open_target(target)
     add_cost(t, i, parameters[1], s)
     if is_set(t, i):
         restrict(t, i, s, other)
-        h = float(solve(structure, i, s, 0.0, r, memory, work) - solve(structure, i, other, 0.0, answer, memory, work))
+        h = float(
+            solve(structure, i, s, 0.0, r, memory, work)
+            - solve(structure, i, other, 0.0, answer, memory, work)
+        )
         r -= answer
     else:
         h = float(solve(structure, i, s, 0.0, r, memory, work) - gold_score(t, i, s))
@@ -75,24 +79,28 @@ def squared_hinge(
 
 
 class SquaredHinge(LossFamily):
-    r"""Half the square of the structured hinge loss: differentiable where the hinge reaches 0, and steep at large violations.
+    r"""Half the square of the structured hinge loss: differentiable where the hinge reaches 0, and
+    steep at large violations.
 
-        L(theta; x, y) = 1/2 h^2,    h = max( 0, max_y' s^T (chi(y') - z) + gamma * cost(y', y) ),    grad L = h * F (z' - z)
+        L(theta; x, y) = 1/2 h^2,    h = max( 0, max_y' s^T (chi(y') - z) + gamma * cost(y', y) ),
+        grad L = h * F (z' - z)
 
     Parameters
     ----------
     gamma : float
         Weight of the cost, at least 0.
     cost : Cost
-        Cost of a wrong output, by its name: ``hamming`` (wrong variables), ``hamming_normalized`` (their share), ...
+        Cost of a wrong output, by its name: ``hamming`` (wrong variables), ``hamming_normalized``
+        (their share), ...
     cost_weights : mapping of str to float
         Numbers that the cost reads, such as the prices of labels of ``weighted``.
 
     Notes
     -----
-    The squared slacks of Tsochantaridis, Joachims, Hofmann and Altun (2005), "Large margin methods for structured and
-    interdependent output variables", JMLR 6: SVM_2 with margin rescaling. The function is plain Python, so that the
-    driver runs uncompiled: about 0.1 ms per instance, where a compiled loss takes a few microseconds.
+    The squared slacks of Tsochantaridis, Joachims, Hofmann and Altun (2005), "Large margin methods
+    for structured and interdependent output variables", JMLR 6: SVM_2 with margin rescaling. The
+    function is plain Python, so that the driver runs uncompiled: about 0.1 ms per instance, where a
+    compiled loss takes a few microseconds.
     """
 
     in_family = False  # its dual is not that of the family
@@ -116,8 +124,11 @@ class SquaredHinge(LossFamily):
         Raises
         ------
         ConfigError
-            For another variant than ``max_loss``: the square has no form at the mode under the scores alone.
+            For another variant than ``max_loss``: the square has no form at the mode under the
+            scores alone.
         """
         if variant != "max_loss":
-            raise ConfigError(f"loss=squared_hinge has no variant {variant}. Leave optimizer.variant=max_loss.")
+            raise ConfigError(
+                f"loss=squared_hinge has no variant {variant}. Leave optimizer.variant=max_loss."
+            )
         return squared_hinge

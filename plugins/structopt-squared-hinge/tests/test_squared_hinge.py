@@ -1,4 +1,6 @@
-"""Value against enumeration, gradient against finite differences, and training on the command line."""
+"""Value against enumeration, gradient against finite differences, and training on the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,16 @@ def problem(request: pytest.FixtureRequest) -> Any:
     random, tokens = np.random.default_rng(1), sum(LENGTHS)
     table = AttributeTable(np.arange(tokens + 1), np.arange(tokens, dtype=np.int32), None, tokens)
     gold = random.integers(0, LABELS, tokens).astype(np.int32)
-    return problem_of(Encoded(np.cumsum([0, *LENGTHS]), {"label": table}, ("a", "b", "c"), gold), request.param)
+    return problem_of(
+        Encoded(np.cumsum([0, *LENGTHS]), {"label": table}, ("a", "b", "c"), gold), request.param
+    )
 
 
 @pytest.fixture(scope="module", params=[0.0, 1.0, 2.5])
 def partial_problem(problem: Any, request: pytest.FixtureRequest) -> Any:
-    """The same sequences with partial labels: two allowed labels at some of the tokens, and any label at the last."""
+    """The same sequences with partial labels: two allowed labels at some of the tokens, and any
+    label at the last.
+    """
     encoded, random = problem.examples.encoded, np.random.default_rng(2)
     allowed = np.eye(LABELS, dtype=bool)[encoded.gold]
     open_ones = random.random(len(allowed)) < 0.5
@@ -49,7 +55,11 @@ def enumerated(problem: Any, i: int, s: Array) -> float:
     encoded, gamma = problem.examples.encoded, problem.loss.gamma
     tokens = slice(*encoded.offsets[i : i + 2])
     gold = tuple(encoded.gold[tokens])
-    known = np.eye(LABELS, dtype=bool)[encoded.gold[tokens]] if encoded.gold_sets is None else encoded.gold_sets[tokens]
+    known = (
+        np.eye(LABELS, dtype=bool)[encoded.gold[tokens]]
+        if encoded.gold_sets is None
+        else encoded.gold_sets[tokens]
+    )
     emissions, transitions = np.split(s, [len(gold) * LABELS])
 
     def score(y: tuple[int, ...]) -> float:
@@ -60,7 +70,9 @@ def enumerated(problem: Any, i: int, s: Array) -> float:
         return sum(not allowed[label] for allowed, label in zip(known, y, strict=True))
 
     outputs = list(itertools.product(range(LABELS), repeat=len(gold)))
-    hinge = max(score(y) + gamma * cost(y) for y in outputs) - max(score(y) for y in outputs if not cost(y))
+    hinge = max(score(y) + gamma * cost(y) for y in outputs) - max(
+        score(y) for y in outputs if not cost(y)
+    )
     return 0.5 * max(0.0, hinge) ** 2
 
 
@@ -84,7 +96,10 @@ def check_value_and_gradient(problem: Any, i: int) -> None:
         value, gradient = residual(problem, s, i)
         assert value == pytest.approx(enumerated(problem, i, s), abs=1e-12)
         moves = step * np.eye(parts)
-        differences = [(residual(problem, s + d, i)[0] - residual(problem, s - d, i)[0]) / (2 * step) for d in moves]
+        differences = [
+            (residual(problem, s + d, i)[0] - residual(problem, s - d, i)[0]) / (2 * step)
+            for d in moves
+        ]
         np.testing.assert_allclose(gradient, differences, atol=1e-7)
 
 
@@ -100,7 +115,9 @@ def test_zero_where_the_margin_is_kept(problem: Any) -> None:
 def test_driver_runs_as_python(problem: Any) -> None:
     assert problem.kernels.evaluate is squared_hinge
     weights = np.random.default_rng(0).normal(size=problem.dimension)
-    expected = sum(enumerated(problem, i, instance_scores(problem, weights, i)) for i in range(problem.m))
+    expected = sum(
+        enumerated(problem, i, instance_scores(problem, weights, i)) for i in range(problem.m)
+    )
     assert problem.losses(weights) == pytest.approx(expected)
 
 
@@ -120,7 +137,13 @@ def test_refusals() -> None:
 
 
 def test_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["loss=squared_hinge", "task.limit=200", "optimizer.epochs=5", "tracker=none", f"hydra.run.dir={tmp_path}"]
+    words = [
+        "loss=squared_hinge",
+        "task.limit=200",
+        "optimizer.epochs=5",
+        "tracker=none",
+        f"hydra.run.dir={tmp_path}",
+    ]
     assert command(words) == 0
     assert "squared_hinge (gamma=1)" in capsys.readouterr().out
     assert json.loads((tmp_path / "metrics.json").read_text())["dev"]["f1"] > 0.6

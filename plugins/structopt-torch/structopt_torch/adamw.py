@@ -28,17 +28,18 @@ SCHEDULES = ("constant", "linear", "cosine")
 
 
 class TorchAdamW(Optimizer):
-    """Steps along the mean of gradients, over the root of the mean of their squares; weights decay beside them.
+    """Steps along the mean of gradients, over the root of the mean of their squares; weights decay
+    beside them.
 
     With g the mean gradient of a batch's losses, shortened to the norm `clip`, in step t of T:
 
         m <- beta1 m + (1 - beta1) g,    v <- beta2 v + (1 - beta2) g^2
-        theta <- theta - r_t (weight_decay theta + (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon))
-        r_t = lr min(1, t / (warmup T)) f((t - warmup T) / (T - warmup T))
+        theta <- theta - r_t (weight_decay theta + (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) +
+        epsilon)) r_t = lr min(1, t / (warmup T)) f((t - warmup T) / (T - warmup T))
 
-    f is 1 (constant), 1 - u (linear) or (1 + cos(pi u)) / 2 (cosine), and 1 before the end of the warm-up. T counts the steps
-    of all `epochs`, so that a run which is resumed with more of them has other steps from there on, unless warmup=0 and
-    schedule=constant.
+    f is 1 (constant), 1 - u (linear) or (1 + cos(pi u)) / 2 (cosine), and 1 before the end of the
+    warm-up. T counts the steps of all `epochs`, so that a run which is resumed with more of them
+    has other steps from there on, unless warmup=0 and schedule=constant.
 
     Parameters
     ----------
@@ -86,10 +87,22 @@ class TorchAdamW(Optimizer):
         average: bool = False,
         threads: int = 1,
     ) -> None:
-        for name, value in {"C": C, "lr": lr, "epsilon": epsilon, "clip": 1.0 if clip is None else clip}.items():
+        for name, value in {
+            "C": C,
+            "lr": lr,
+            "epsilon": epsilon,
+            "clip": 1.0 if clip is None else clip,
+        }.items():
             if not 1e-12 <= value <= 1e12:
-                raise ConfigError(f"optimizer.{name}={value} must be greater than 0 and finite: from 1e-12 to 1e12.")
-        for name, value, least in (("epochs", epochs, 0), ("batch_size", batch_size, 1), ("weight_decay", weight_decay or 0, 0)):
+                raise ConfigError(
+                    f"optimizer.{name}={value} must be greater than 0 and finite: from 1e-12 to "
+                    "1e12."
+                )
+        for name, value, least in (
+            ("epochs", epochs, 0),
+            ("batch_size", batch_size, 1),
+            ("weight_decay", weight_decay or 0, 0),
+        ):
             if not least <= value <= 1e12:
                 raise ConfigError(f"optimizer.{name}={value} must be at least {least}.")
         for name, value in {"beta1": beta1, "beta2": beta2}.items():
@@ -98,10 +111,21 @@ class TorchAdamW(Optimizer):
         if not 0 <= warmup <= 1:
             raise ConfigError(f"optimizer.warmup={warmup} must be from 0 to 1.")
         if schedule not in SCHEDULES:
-            raise ConfigError(f"optimizer.schedule={schedule} is unknown. There are: {', '.join(SCHEDULES)}.")
+            raise ConfigError(
+                f"optimizer.schedule={schedule} is unknown. There are: {', '.join(SCHEDULES)}."
+            )
         self.C, self.epochs, self.lr, self.batch_size = float(C), epochs, float(lr), batch_size
-        self.schedule, self.warmup, self.clip, self.weight_decay = schedule, float(warmup), clip, weight_decay
-        self.betas, self.epsilon, self.average = (float(beta1), float(beta2)), float(epsilon), average
+        self.schedule, self.warmup, self.clip, self.weight_decay = (
+            schedule,
+            float(warmup),
+            clip,
+            weight_decay,
+        )
+        self.betas, self.epsilon, self.average = (
+            (float(beta1), float(beta2)),
+            float(epsilon),
+            average,
+        )
         self.threads = max(1, int(threads))
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
@@ -112,16 +136,21 @@ class TorchAdamW(Optimizer):
     def plan(self) -> Plan:
         """Steps on batches."""
         return Plan(
-            "minibatch", kernel_modules=("structopt.kernels.waist.passes",),
+            "minibatch",
+            kernel_modules=("structopt.kernels.waist.passes",),
             weights=("theta", "total", "gradients", "squares"),
             bound="its rates follow a schedule that ends with the run",
-        )  # fmt: skip
+        )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
-        """Beside the weights and their mean, the means of gradients and of their squares; in a step, a gradient and its mean."""
+        """Beside the weights and their mean, the means of gradients and of their squares; in a
+        step, a gradient and its mean.
+        """
         means = {"means of gradients": sizes.weight_vector, "means of squares": sizes.weight_vector}
         mean = {"their mean": sizes.weight_vector} if self.average else {}
-        return Footprint({"weights": sizes.weight_vector} | mean | means, step=2 * sizes.weight_vector)
+        return Footprint(
+            {"weights": sizes.weight_vector} | mean | means, step=2 * sizes.weight_vector
+        )
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
@@ -141,16 +170,28 @@ class TorchAdamW(Optimizer):
             losses += loss
             if len(state["total"]):
                 state["total"] += len(batch) * theta
-            self._move(adamw, point, gradient / len(batch), self.rate(done + number, len(batches) * self.epochs))
+            self._move(
+                adamw,
+                point,
+                gradient / len(batch),
+                self.rate(done + number, len(batches) * self.epochs),
+            )
             state["visits"] += float(len(batch))
         return state | {"epoch": state["epoch"] + 1}, Report(loss=losses)
 
-    def _adamw(self, problem: Objective, state: State, done: int) -> tuple[torch.optim.AdamW, torch.Tensor]:
-        """PyTorch's optimizer, whose numbers are those of the state; and the weights as its parameter."""
+    def _adamw(
+        self, problem: Objective, state: State, done: int
+    ) -> tuple[torch.optim.AdamW, torch.Tensor]:
+        """PyTorch's optimizer, whose numbers are those of the state; and the weights as its
+        parameter.
+        """
         point = torch.nn.Parameter(torch.from_numpy(state["theta"]))
         decay = problem.regularization if self.weight_decay is None else self.weight_decay
         adamw = torch.optim.AdamW([point], self.lr, self.betas, self.epsilon, decay, fused=True)
-        means = {"exp_avg": torch.from_numpy(state["gradients"]), "exp_avg_sq": torch.from_numpy(state["squares"])}
+        means = {
+            "exp_avg": torch.from_numpy(state["gradients"]),
+            "exp_avg_sq": torch.from_numpy(state["squares"]),
+        }
         adamw.state[point] = {"step": torch.tensor(float(done)), **means}
         return adamw, point
 
@@ -168,8 +209,17 @@ class TorchAdamW(Optimizer):
         warm = self.warmup * steps
         rate = self.lr * min(1.0, step / warm) if warm else self.lr
         u = max(0.0, (step - 1 - warm) / (steps - warm)) if steps > warm else 0.0
-        return rate * {"constant": 1.0, "linear": 1.0 - u, "cosine": (1.0 + cos(pi * u)) / 2.0}[self.schedule]
+        return (
+            rate
+            * {"constant": 1.0, "linear": 1.0 - u, "cosine": (1.0 + cos(pi * u)) / 2.0}[
+                self.schedule
+            ]
+        )
 
     def weights(self, state: State) -> Array:
         """Return theta, or the mean of the iterates."""
-        return state["total"] / state["visits"] if len(state["total"]) and state["visits"] else state["theta"]
+        return (
+            state["total"] / state["visits"]
+            if len(state["total"]) and state["visits"]
+            else state["theta"]
+        )

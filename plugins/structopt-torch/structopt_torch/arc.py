@@ -1,4 +1,6 @@
-"""Arcs of dependency trees, and relations on them, by biaffine forms over an encoder of the sentence."""
+"""Arcs of dependency trees, and relations on them, by biaffine forms over an encoder of the
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from structopt_torch.tokens import Tokens, TokenSizes, runs
 
 
 class ArcCorpus(NamedTuple):
-    """The tokens of a corpus; the arcs of each sentence and where they begin; whether their relations come before the arcs.
+    """The tokens of a corpus; the arcs of each sentence and where they begin; whether their
+    relations come before the arcs.
 
     Attributes
     ----------
@@ -37,14 +40,16 @@ class ArcCorpus(NamedTuple):
 
 
 class TorchArc(TorchScorer):
-    """Scores of arcs and of relations on them, from a network over words, n-grams of characters, tags and dense numbers.
+    """Scores of arcs and of relations on them, from a network over words, n-grams of characters,
+    tags and dense numbers.
 
-        x_t = (word vector, mean vector of n-grams, vectors of tags, dense numbers),    h = BiLSTM(x_1, ..., x_n)
-        arc h -> m:                p_h^T U q_m + u^T p_h,     p_t = f(P h_t + c), q_t = f(Q h_t + d)
-        relation r on it:          v_h^T V_r w_m + a_r^T v_h + b_r^T w_m + e_r,    v, w from h likewise
+        x_t = (word vector, mean vector of n-grams, vectors of tags, dense numbers),    h =
+        BiLSTM(x_1, ..., x_n) arc h -> m:                p_h^T U q_m + u^T p_h,     p_t = f(P h_t +
+        c), q_t = f(Q h_t + d) relation r on it:          v_h^T V_r w_m + a_r^T v_h + b_r^T w_m +
+        e_r,    v, w from h likewise
 
-    Parts of arcs alone have the first score, parts of a relation on an arc the second: a labelled tree has the sum of both.
-    f(z) = max(z, z / 10). The root has learnt vectors p and v of its own.
+    Parts of arcs alone have the first score, parts of a relation on an arc the second: a labelled
+    tree has the sum of both. f(z) = max(z, z / 10). The root has learnt vectors p and v of its own.
 
     Parameters
     ----------
@@ -57,7 +62,8 @@ class TorchArc(TorchScorer):
     word_dropout : float
         Share of the words that count as unknown in a step of training.
     ngram_size : int
-        Length of the learnt vectors of n-grams of characters, of which a word has the mean; 0: none.
+        Length of the learnt vectors of n-grams of characters, of which a word has the mean; 0:
+        none.
     ngram_longest : int
         The most characters of an n-gram.
     ngram_buckets : int
@@ -87,7 +93,8 @@ class TorchArc(TorchScorer):
 
     Notes
     -----
-    Dozat and Manning (2017), sections 2.2 and 2.3, where losses are those of single heads; here they are of trees.
+    Dozat and Manning (2017), sections 2.2 and 2.3, where losses are those of single heads; here
+    they are of trees.
     """
 
     beside_name = "hashed_templates"
@@ -122,25 +129,48 @@ class TorchArc(TorchScorer):
         threads: int = 1,
     ) -> None:
         options: dict[str, Any] = {
-            "word_size": word_size, "word_min_count": word_min_count, "lower": lower, "word_dropout": word_dropout,
-            "ngram_size": ngram_size, "ngram_longest": ngram_longest, "ngram_buckets": ngram_buckets, "tags": list(tags),
-            "tag_size": tag_size, "hidden": hidden, "layers": layers, "arc_size": arc_size, "relation_size": relation_size,
+            "word_size": word_size,
+            "word_min_count": word_min_count,
+            "lower": lower,
+            "word_dropout": word_dropout,
+            "ngram_size": ngram_size,
+            "ngram_longest": ngram_longest,
+            "ngram_buckets": ngram_buckets,
+            "tags": list(tags),
+            "tag_size": tag_size,
+            "hidden": hidden,
+            "layers": layers,
+            "arc_size": arc_size,
+            "relation_size": relation_size,
             "dropout": dropout,
-        }  # fmt: skip
+        }
         check_network(options)
         hashed = {
-            "support": support, "hash_bits": hash_bits, "label_bits": label_bits, "distances": distances,
-            "templates": templates, "labels": labels, "siblings": siblings, "grandparents": grandparents,
-        }  # fmt: skip
+            "support": support,
+            "hash_bits": hash_bits,
+            "label_bits": label_bits,
+            "distances": distances,
+            "templates": templates,
+            "labels": labels,
+            "siblings": siblings,
+            "grandparents": grandparents,
+        }
         super().__init__(options, hashed if sparse else None, precision, device, threads)
 
-    def learn(self, encoded: Encoded, structure: Structure) -> tuple[dict[str, Any], dict[str, Array]]:
+    def learn(
+        self, encoded: Encoded, structure: Structure
+    ) -> tuple[dict[str, Any], dict[str, Array]]:
         """Learn the vocabulary, which tags there are, and how many relations."""
         trees, options = _checked(encoded, structure), self.options
         tags = [name for name in options["tags"] if options["tag_size"] and name in trees.columns]
-        tokens = TokenSizes.learn(trees, "torch_arc", options["word_min_count"], options["lower"], tags)
+        tokens = TokenSizes.learn(
+            trees, "torch_arc", options["word_min_count"], options["lower"], tags
+        )
         if not options["word_size"] and not options["ngram_size"] and not tags and not tokens.dense:
-            raise ConfigError("features.word_size=0, features.ngram_size=0 and features.tag_size=0 leave nothing to read.")
+            raise ConfigError(
+                "features.word_size=0, features.ngram_size=0 and features.tag_size=0 leave "
+                "nothing to read."
+            )
         return {**tokens.state(), "relations": _relations(structure)}, {}
 
     def check_saved(self, state: SavedState) -> None:
@@ -168,25 +198,37 @@ class TorchArc(TorchScorer):
         trees, options = _checked(encoded, structure), self.options
         if _relations(structure) != self.sizes["relations"]:
             raise ConfigError(
-                f"features: the model has weights for {self.sizes['relations']} labels, the corpus has {_relations(structure)}."
+                f"features: the model has weights for {self.sizes['relations']} labels, the "
+                f"corpus has {_relations(structure)}."
             )
         tokens = TokenSizes.of(self.sizes).read(
-            trees, "torch_arc", options["lower"], options["ngram_longest"],
+            trees,
+            "torch_arc",
+            options["lower"],
+            options["ngram_longest"],
             options["ngram_buckets"] if options["ngram_size"] else 0,
-        )  # fmt: skip
+        )
         arcs = structure.part_tokens["arc"].astype(np.int64)
-        return ArcCorpus(tokens, structure.groups[0].offsets, arcs, tuple(group.name for group in structure.groups))
+        return ArcCorpus(
+            tokens,
+            structure.groups[0].offsets,
+            arcs,
+            tuple(group.name for group in structure.groups),
+        )
 
     def part_scores(self, module: nn.Module, corpus: ArcCorpus, instances: Array) -> Tensor:
         """Scores of the arcs of every sentence, behind or before those of the relations on them."""
         batch, counts = corpus.tokens.batch(instances), np.diff(corpus.offsets)[instances]
         chosen = corpus.arcs[runs(corpus.offsets[instances], counts)]
         sentence = np.repeat(np.arange(len(instances)), counts)
-        scores = module(batch, sentence, chosen[:, 0] + 1, chosen[:, 1])  # rows 0 of heads are the roots
+        # rows 0 of heads are the roots
+        scores = module(batch, sentence, chosen[:, 0] + 1, chosen[:, 1])
         if len(corpus.groups) == 1:
             return scores["arc"].reshape(-1)
         pieces = zip(*(scores[name].split(counts.tolist()) for name in corpus.groups), strict=True)
-        return torch.cat([piece.reshape(-1) for sentence_pieces in pieces for piece in sentence_pieces])
+        return torch.cat(
+            [piece.reshape(-1) for sentence_pieces in pieces for piece in sentence_pieces]
+        )
 
 
 def _relations(structure: Structure) -> int:
@@ -194,10 +236,16 @@ def _relations(structure: Structure) -> int:
 
 
 def _checked(encoded: Encoded, structure: Structure) -> EncodedTrees:
-    """Refuse corpora that are no dependency trees, and graphs with other parts than arcs and their relations."""
-    if not isinstance(encoded, EncodedTrees) or not {group.name for group in structure.groups} <= {"arc", "label"}:
+    """Refuse corpora that are no dependency trees, and graphs with other parts than arcs and their
+    relations.
+    """
+    if not isinstance(encoded, EncodedTrees) or not {group.name for group in structure.groups} <= {
+        "arc",
+        "label",
+    }:
         raise ConfigError(
-            "features=torch_arc scores the arcs of dependency trees and the relations on them: task=dependency "
+            "features=torch_arc scores the arcs of dependency trees and the relations on them: "
+            "task=dependency "
             "factor_graph=arc_factored. For labels of tokens take features=torch_chain."
         )
     return encoded

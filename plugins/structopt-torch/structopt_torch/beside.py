@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from structopt.plugin import AnchoredTemplates, AttributeRows, HashedTemplates, SparseFeatures
 
 SPARSE: Mapping[str, type[SparseFeatures]] = {
-    "attribute_rows": AttributeRows, "hashed_templates": HashedTemplates, "anchored_templates": AnchoredTemplates,
-}  # fmt: skip
+    "attribute_rows": AttributeRows,
+    "hashed_templates": HashedTemplates,
+    "anchored_templates": AnchoredTemplates,
+}
 
 
 def sparse_class(name: str) -> type[SparseFeatures]:

@@ -1,4 +1,6 @@
-"""Labels of tokens by a network over words, n-grams of characters and dense numbers; pairs of labels by a table."""
+"""Labels of tokens by a network over words, n-grams of characters and dense numbers; pairs of
+labels by a table.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,14 @@ class ChainCorpus(NamedTuple):
 
 
 class TorchChain(TorchScorer):
-    """Scores of the labels of every token from a network, and of other parts from a weight for each configuration.
+    """Scores of the labels of every token from a network, and of other parts from a weight for each
+    configuration.
 
-        x_t = (word vector, mean vector of n-grams, dense numbers),    h = encoder(x_1, ..., x_n),    s_t = W h_t + b
+        x_t = (word vector, mean vector of n-grams, dense numbers),    h = encoder(x_1, ..., x_n),
+        s_t = W h_t + b
 
-    Pairs of labels (or longer runs, with factor_graph.order) have one table of scores, as with linear features.
+    Pairs of labels (or longer runs, with factor_graph.order) have one table of scores, as with
+    linear features.
 
     Parameters
     ----------
@@ -41,13 +46,15 @@ class TorchChain(TorchScorer):
     word_dropout : float
         Share of the words that count as unknown in a step of training.
     ngram_size : int
-        Length of the learnt vectors of n-grams of characters, of which a word has the mean; 0: none.
+        Length of the learnt vectors of n-grams of characters, of which a word has the mean; 0:
+        none.
     ngram_longest : int
         The most characters of an n-gram.
     ngram_buckets : int
         N-grams are hashed to so many vectors.
     encoder : str
-        ``bilstm``: long short-term memories in both directions; ``window``: layers over a token and its neighbours.
+        ``bilstm``: long short-term memories in both directions; ``window``: layers over a token and
+        its neighbours.
     window : int
         Neighbours on each side, with encoder=window.
     hidden : int
@@ -89,19 +96,37 @@ class TorchChain(TorchScorer):
         threads: int = 1,
     ) -> None:
         options: dict[str, Any] = {
-            "word_size": word_size, "word_min_count": word_min_count, "lower": lower, "word_dropout": word_dropout,
-            "ngram_size": ngram_size, "ngram_longest": ngram_longest, "ngram_buckets": ngram_buckets, "encoder": encoder,
-            "window": window, "hidden": hidden, "layers": layers, "dropout": dropout,
-        }  # fmt: skip
+            "word_size": word_size,
+            "word_min_count": word_min_count,
+            "lower": lower,
+            "word_dropout": word_dropout,
+            "ngram_size": ngram_size,
+            "ngram_longest": ngram_longest,
+            "ngram_buckets": ngram_buckets,
+            "encoder": encoder,
+            "window": window,
+            "hidden": hidden,
+            "layers": layers,
+            "dropout": dropout,
+        }
         check_network(options)
-        super().__init__(options, {"support": support} if sparse else None, precision, device, threads)
+        super().__init__(
+            options, {"support": support} if sparse else None, precision, device, threads
+        )
 
-    def learn(self, encoded: Encoded, structure: Structure) -> tuple[dict[str, Any], dict[str, Array]]:
+    def learn(
+        self, encoded: Encoded, structure: Structure
+    ) -> tuple[dict[str, Any], dict[str, Array]]:
         """Learn the vocabulary, and the widths of the part groups."""
         _label_group(encoded, structure)
-        tokens = TokenSizes.learn(encoded, "torch_chain", self.options["word_min_count"], self.options["lower"])
+        tokens = TokenSizes.learn(
+            encoded, "torch_chain", self.options["word_min_count"], self.options["lower"]
+        )
         if not self.options["word_size"] and not self.options["ngram_size"] and not tokens.dense:
-            raise ConfigError("features.word_size=0 and features.ngram_size=0 leave nothing to read, without features.vectors.")
+            raise ConfigError(
+                "features.word_size=0 and features.ngram_size=0 leave nothing to read, without "
+                "features.vectors."
+            )
         return {**tokens.state(), "groups": _groups(structure)}, {}
 
     def check_saved(self, state: SavedState) -> None:
@@ -132,19 +157,25 @@ class TorchChain(TorchScorer):
         """
         if _groups(structure) != self.sizes["groups"]:
             raise ConfigError(
-                "features=torch_chain: this corpus and its graphs have other parts than those of training. Take the task and "
+                "features=torch_chain: this corpus and its graphs have other parts than those of "
+                "training. Take the task and "
                 "the factor graph that the weights were trained with."
             )
         _label_group(encoded, structure)
         options = self.options
         tokens = TokenSizes.of(self.sizes).read(
-            encoded, "torch_chain", options["lower"], options["ngram_longest"],
+            encoded,
+            "torch_chain",
+            options["lower"],
+            options["ngram_longest"],
             options["ngram_buckets"] if options["ngram_size"] else 0,
-        )  # fmt: skip
+        )
         return ChainCorpus(tokens, [np.diff(group.offsets) for group in structure.groups])
 
     def part_scores(self, module: nn.Module, corpus: ChainCorpus, instances: Array) -> Tensor:
-        """Scores of the labels of all tokens, and behind those of each instance the scores of its other parts."""
+        """Scores of the labels of all tokens, and behind those of each instance the scores of its
+        other parts.
+        """
         batch = corpus.tokens.batch(instances)
         labels = module(batch).split(batch.lengths.tolist())
         pieces = [
@@ -156,18 +187,34 @@ class TorchChain(TorchScorer):
 
 
 class ChainNetwork(nn.Module):
-    """Inputs, encoder and output layer; and a vector of weights for each part group that is scored otherwise."""
+    """Inputs, encoder and output layer; and a vector of weights for each part group that is scored
+    otherwise.
+    """
 
-    def __init__(self, options: dict[str, Any], tokens: TokenSizes, groups: Sequence[dict[str, Any]]) -> None:
+    def __init__(
+        self, options: dict[str, Any], tokens: TokenSizes, groups: Sequence[dict[str, Any]]
+    ) -> None:
         super().__init__()
         buckets, dropout, hidden = options["ngram_buckets"], options["dropout"], options["hidden"]
         self.inputs = Inputs(
-            len(tokens.words), options["word_size"], buckets, options["ngram_size"], (), 0, sum(tokens.dense), dropout,
+            len(tokens.words),
+            options["word_size"],
+            buckets,
+            options["ngram_size"],
+            (),
+            0,
+            sum(tokens.dense),
+            dropout,
             options["word_dropout"],
-        )  # fmt: skip
+        )
         self.encoder = encoder_of(
-            options["encoder"], self.inputs.size, options["window"], hidden, options["layers"], dropout
-        )  # fmt: skip
+            options["encoder"],
+            self.inputs.size,
+            options["window"],
+            hidden,
+            options["layers"],
+            dropout,
+        )
         self.names = [group["name"] for group in groups]
         self.widths = [group["width"] for group in groups]
         self.output = nn.Linear(hidden, self.widths[self.names.index("label")])
@@ -180,9 +227,13 @@ class ChainNetwork(nn.Module):
         return self.output(self.encoder(self.inputs(batch, self.output.weight), batch.lengths))
 
     def instance_parts(self, labels: Tensor, positions: Sequence[int]) -> list[Tensor]:
-        """Part scores of an instance, a vector a group: the labels', and elsewhere the group's weights at every position."""
+        """Part scores of an instance, a vector a group: the labels', and elsewhere the group's
+        weights at every position.
+        """
         pieces = []
-        for k, (name, width, count) in enumerate(zip(self.names, self.widths, positions, strict=True)):
+        for k, (name, width, count) in enumerate(
+            zip(self.names, self.widths, positions, strict=True)
+        ):
             table = getattr(self, f"table_{k}", None)
             if name == "label":
                 pieces.append(labels.reshape(-1))
@@ -195,14 +246,24 @@ class ChainNetwork(nn.Module):
 
 def _groups(structure: Structure) -> list[dict[str, Any]]:
     """Part groups as JSON values."""
-    return [{"name": group.name, "width": group.width, "scored": group.scored} for group in structure.groups]
+    return [
+        {"name": group.name, "width": group.width, "scored": group.scored}
+        for group in structure.groups
+    ]
 
 
 def _label_group(encoded: Encoded, structure: Structure) -> None:
-    """Refuse graphs whose label parts are not those of every variable, and groups that stand for several."""
+    """Refuse graphs whose label parts are not those of every variable, and groups that stand for
+    several.
+    """
     labels = [group for group in structure.groups if group.name == "label"]
-    if not labels or not np.array_equal(labels[0].offsets, encoded.offsets) or any(one.weights for one in structure.groups):
+    if (
+        not labels
+        or not np.array_equal(labels[0].offsets, encoded.offsets)
+        or any(one.weights for one in structure.groups)
+    ):
         raise ConfigError(
-            "features=torch_chain scores the labels of tokens, as of factor_graph=linear_chain or single. For dependency trees "
+            "features=torch_chain scores the labels of tokens, as of factor_graph=linear_chain "
+            "or single. For dependency trees "
             "take features=torch_arc."
         )

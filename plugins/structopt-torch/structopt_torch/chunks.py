@@ -13,7 +13,9 @@ INSTANCES, PARTS = 128, 4_000_000
 
 
 def bounds_of(sizes: Array) -> Array:
-    """Where runs of these sizes begin, one after the other, and where the last ends: int64, one more than there are sizes."""
+    """Where runs of these sizes begin, one after the other, and where the last ends: int64, one
+    more than there are sizes.
+    """
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 

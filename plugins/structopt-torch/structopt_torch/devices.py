@@ -1,4 +1,6 @@
-"""Where networks are computed: device, type of numbers, threads, and random numbers that keep no state."""
+"""Where networks are computed: device, type of numbers, threads, and random numbers that keep no
+state.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def device_of(name: str) -> torch.device:
         raise ConfigError(f"features.device={name} is none of: {', '.join(DEVICES)}.")
     seen = torch.cuda.is_available()
     if name == "cuda" and not seen:
-        raise ConfigError("features.device=cuda: PyTorch sees no CUDA device here. Type features.device=cpu.")
+        raise ConfigError(
+            "features.device=cuda: PyTorch sees no CUDA device here. Type features.device=cpu."
+        )
     return torch.device("cuda" if seen and name != "cpu" else "cpu")
 
 
@@ -39,7 +43,9 @@ def precision_of(name: str) -> torch.dtype:
 
 @contextmanager
 def threads_at(count: int) -> Iterator[None]:
-    """Let PyTorch compute with so many threads, since sums have other bits with another number of them."""
+    """Let PyTorch compute with so many threads, since sums have other bits with another number of
+    them.
+    """
     earlier = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -50,7 +56,9 @@ def threads_at(count: int) -> Iterator[None]:
 
 @contextmanager
 def seeded(noise: Sequence[int], device: torch.device) -> Iterator[None]:
-    """Draw PyTorch's random numbers from a seed made of whole numbers, and leave its generators as they were."""
+    """Draw PyTorch's random numbers from a seed made of whole numbers, and leave its generators as
+    they were.
+    """
     low, high = np.random.SeedSequence([int(number) for number in noise]).generate_state(2).tolist()
     with torch.random.fork_rng([torch.cuda.current_device()] if device.type == "cuda" else []):
         torch.manual_seed(low + (high >> 1 << 32))

@@ -21,7 +21,8 @@ def on(array: Array, like: Tensor) -> Tensor:
 
 
 class Inputs(nn.Module):
-    """The vector of a token: learnt vectors of its word, its n-grams (their mean) and its codes, and its dense numbers.
+    """The vector of a token: learnt vectors of its word, its n-grams (their mean) and its codes,
+    and its dense numbers.
 
     Parameters
     ----------
@@ -46,9 +47,17 @@ class Inputs(nn.Module):
     """
 
     def __init__(
-        self, vocabulary: int, words: int, buckets: int, ngrams: int, codes: Sequence[int], columns: int, dense: int,
-        dropout: float, word_dropout: float,
-    ) -> None:  # fmt: skip
+        self,
+        vocabulary: int,
+        words: int,
+        buckets: int,
+        ngrams: int,
+        codes: Sequence[int],
+        columns: int,
+        dense: int,
+        dropout: float,
+        word_dropout: float,
+    ) -> None:
         super().__init__()
         self.words = nn.Embedding(vocabulary + 1, words) if words else None
         self.ngrams = nn.EmbeddingBag(buckets, ngrams, mode="mean") if ngrams else None
@@ -62,7 +71,9 @@ class Inputs(nn.Module):
         if self.words is not None:
             numbers = on(batch.words, like)
             if self.training and self.word_dropout:
-                numbers = numbers.masked_fill(torch.rand(len(numbers), device=like.device) < self.word_dropout, UNKNOWN)
+                numbers = numbers.masked_fill(
+                    torch.rand(len(numbers), device=like.device) < self.word_dropout, UNKNOWN
+                )
             pieces.append(self.words(numbers))
         if self.ngrams is not None:
             spelt = self.ngrams(on(batch.ngrams, like), on(batch.begins, like))
@@ -72,7 +83,8 @@ class Inputs(nn.Module):
 
 
 class Window(nn.Module):
-    """One hidden layer over the vectors of a token and its neighbours, which are zero beyond the sentence.
+    """One hidden layer over the vectors of a token and its neighbours, which are zero beyond the
+    sentence.
 
         h_t = relu(W (x_{t-w}, ..., x_{t+w}) + b)
 
@@ -82,7 +94,9 @@ class Window(nn.Module):
     def __init__(self, inputs: int, width: int, hidden: int, layers: int, dropout: float) -> None:
         super().__init__()
         sizes = [inputs * (2 * width + 1), *[hidden] * layers]
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True))
+        self.layers = nn.ModuleList(
+            nn.Linear(a, b) for a, b in zip(sizes[:-1], sizes[1:], strict=True)
+        )
         self.width, self.dropout = width, nn.Dropout(dropout)
 
     def forward(self, x: Tensor, lengths: Array) -> Tensor:
@@ -99,22 +113,29 @@ class Window(nn.Module):
 
 
 class BiLSTM(nn.Module):
-    """Layers of long short-term memories from left to right and from right to left, of half the hidden units each.
+    """Layers of long short-term memories from left to right and from right to left, of half the
+    hidden units each.
 
     Sentences are packed: a step of all of them is one product, and none is longer for the others.
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int, dropout: float) -> None:
         super().__init__()
-        self.lstm = nn.ModuleList(LSTMLayer(inputs if k == 0 else hidden, hidden // 2) for k in range(layers))
+        self.lstm = nn.ModuleList(
+            LSTMLayer(inputs if k == 0 else hidden, hidden // 2) for k in range(layers)
+        )
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, lengths: Array) -> Tensor:
         """Hidden vectors of all tokens, shape (tokens, hidden)."""
         rank = np.empty(len(lengths), np.int64)
         rank[np.argsort(-lengths, kind="stable")] = np.arange(len(lengths))
-        place, from_end = runs(np.zeros(len(lengths), np.int64), lengths), runs(1 - lengths, lengths)
-        packed = np.lexsort((np.repeat(rank, lengths), place))  # by step, the longest sentence first
+        place, from_end = (
+            runs(np.zeros(len(lengths), np.int64), lengths),
+            runs(1 - lengths, lengths),
+        )
+        # by step, the longest sentence first
+        packed = np.lexsort((np.repeat(rank, lengths), place))
         mirrored = (np.arange(len(packed)) - place - from_end)[packed]
         orders = [(on(order, x), on(np.argsort(order), x)) for order in (packed, mirrored)]
         steps = np.bincount(place).tolist()
@@ -131,26 +152,39 @@ class LSTMLayer(nn.Module):
         self.gates = nn.Linear(inputs, 2 * 4 * units)
         self.recurrent = nn.Parameter(torch.zeros(2, units, 4 * units))
 
-    def forward(self, x: Tensor, orders: Sequence[tuple[Tensor, Tensor]], steps: Sequence[int]) -> Tensor:
-        """Hidden vectors, shape (tokens, 2 units), given the tokens' order in each direction with its inverse, and the steps."""
+    def forward(
+        self, x: Tensor, orders: Sequence[tuple[Tensor, Tensor]], steps: Sequence[int]
+    ) -> Tensor:
+        """Hidden vectors, shape (tokens, 2 units), given the tokens' order in each direction with
+        its inverse, and the steps.
+        """
         directions = self.gates(x).chunk(2, dim=1)
-        gates = torch.stack([own.index_select(0, order) for own, (order, _) in zip(directions, orders, strict=True)])
+        gates = torch.stack(
+            [own.index_select(0, order) for own, (order, _) in zip(directions, orders, strict=True)]
+        )
         hidden = Recurrence.apply(gates, self.recurrent, steps)
-        return torch.cat([own.index_select(0, back) for own, (_, back) in zip(hidden, orders, strict=True)], dim=1)
+        return torch.cat(
+            [own.index_select(0, back) for own, (_, back) in zip(hidden, orders, strict=True)],
+            dim=1,
+        )
 
 
-def encoder_of(name: str, inputs: int, window: int, hidden: int, layers: int, dropout: float) -> nn.Module:
+def encoder_of(
+    name: str, inputs: int, window: int, hidden: int, layers: int, dropout: float
+) -> nn.Module:
     """The encoder ``window`` or ``bilstm``."""
     if name == "window":
         return Window(inputs, window, hidden, layers, dropout)
     return BiLSTM(inputs, hidden, layers, dropout)
 
 
-def first_numbers(name: str, shape: tuple[int, ...], generator: np.random.Generator) -> Array | None:
+def first_numbers(
+    name: str, shape: tuple[int, ...], generator: np.random.Generator
+) -> Array | None:
     """Initial numbers of the vectors of inputs and of LSTMs; None for other parameters.
 
-    Vectors have numbers of variance 1 / length; LSTMs are uniform up to 1 / sqrt(units), and remember at first: the bias of
-    the gate that forgets is 1.
+    Vectors have numbers of variance 1 / length; LSTMs are uniform up to 1 / sqrt(units), and
+    remember at first: the bias of the gate that forgets is 1.
     """
     if name.startswith("inputs."):
         return generator.uniform(-1.0, 1.0, shape) * np.sqrt(3.0 / shape[1])

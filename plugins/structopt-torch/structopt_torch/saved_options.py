@@ -9,7 +9,8 @@ from structopt.plugin import ConfigError, SavedState
 
 
 def checked_options(cls: type, state: SavedState) -> dict[str, Any]:
-    """Options that a constructor takes: each of the type of its default, and ``cuda`` replaced by ``auto``.
+    """Options that a constructor takes: each of the type of its default, and ``cuda`` replaced by
+    ``auto``.
 
     Raises
     ------
@@ -19,8 +20,18 @@ def checked_options(cls: type, state: SavedState) -> dict[str, Any]:
     parameters = inspect.signature(cls).parameters
     for name, value in state.values.items():
         default = parameters[name].default if name in parameters else None
-        kinds = (int, float) if isinstance(default, float) else (list, tuple) if isinstance(default, tuple) else type(default)
-        if name not in parameters or not isinstance(value, kinds) or isinstance(value, bool) != isinstance(default, bool):
+        kinds = (
+            (int, float)
+            if isinstance(default, float)
+            else (list, tuple)
+            if isinstance(default, tuple)
+            else type(default)
+        )
+        if (
+            name not in parameters
+            or not isinstance(value, kinds)
+            or isinstance(value, bool) != isinstance(default, bool)
+        ):
             state.refuse(name, f"an option of {cls.__name__}")
     options = dict(state.values)
     try:

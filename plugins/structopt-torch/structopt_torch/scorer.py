@@ -1,4 +1,6 @@
-"""The base of scorers that are networks: flat weights, part scores and their gradient by PyTorch."""
+"""The base of scorers that are networks: flat weights, part scores and their gradient by
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from structopt.plugin import Array, Encoded, SavedState, Scorer, SparseFeatures, SparseVectors, Structure
+from structopt.plugin import (
+    Array,
+    Encoded,
+    SavedState,
+    Scorer,
+    SparseFeatures,
+    SparseVectors,
+    Structure,
+)
 from structopt_torch.beside import sparse_class
 from structopt_torch.chunks import bounds_of, chunks
 from structopt_torch.corpus import Corpus
@@ -21,17 +31,19 @@ from structopt_torch.saved_options import checked_options
 
 
 class TorchScorer(Scorer):
-    """Part scores by a network with parameters theta_N, and, where asked for, linear scores of sparse features beside it.
+    """Part scores by a network with parameters theta_N, and, where asked for, linear scores of
+    sparse features beside it.
 
         s(x) = N(x; theta_N) + F(x)^T theta_F,    theta = (theta_N, theta_F)
 
-    theta is float64; the network computes in `precision`. A subclass has the methods `learn`, `build`, `read` and
-    `part_scores`, and may have `start`. Its constructor hands on:
+    theta is float64; the network computes in `precision`. A subclass has the methods `learn`,
+    `build`, `read` and `part_scores`, and may have `start`. Its constructor hands on:
 
     Parameters
     ----------
     options : mapping of str to JSON value
-        Parameters of the subclass's constructor that a saved model needs; `restore` gives them to it again.
+        Parameters of the subclass's constructor that a saved model needs; `restore` gives them to
+        it again.
     sparse : mapping or None
         Parameters of the sparse features `beside_name`; None: there are none.
     precision : str
@@ -57,26 +69,42 @@ class TorchScorer(Scorer):
     beside_name: ClassVar[str] = "attribute_rows"
 
     def __init__(
-        self, options: Mapping[str, Any], sparse: Mapping[str, Any] | None, precision: str, device: str, threads: int
+        self,
+        options: Mapping[str, Any],
+        sparse: Mapping[str, Any] | None,
+        precision: str,
+        device: str,
+        threads: int,
     ) -> None:
         self.options = {**options, "precision": precision, "device": device}
-        self.dtype, self.device, self.threads = precision_of(precision), device_of(device), max(1, int(threads))
+        self.dtype, self.device, self.threads = (
+            precision_of(precision),
+            device_of(device),
+            max(1, int(threads)),
+        )
         self.sizes: dict[str, Any] = {}
         self.arrays: dict[str, Array] = {}
         self.layout: list[tuple[str, tuple[int, ...]]] = []
         self.network = 0
-        self.beside: SparseFeatures | None = None if sparse is None else sparse_class(self.beside_name)(**sparse)
+        self.beside: SparseFeatures | None = (
+            None if sparse is None else sparse_class(self.beside_name)(**sparse)
+        )
 
     @abstractmethod
-    def learn(self, encoded: Encoded, structure: Structure) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return `sizes` (vocabularies and all else that the network's shape depends on) and `arrays` of a training corpus.
+    def learn(
+        self, encoded: Encoded, structure: Structure
+    ) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return `sizes` (vocabularies and all else that the network's shape depends on) and
+        `arrays` of a training corpus.
 
         Raises `ConfigError` for a corpus that the network cannot read.
         """
 
     @abstractmethod
     def build(self) -> nn.Module:
-        """Make the network of `sizes` and the options: without buffers, and with parameters whose numbers do not count."""
+        """Make the network of `sizes` and the options: without buffers, and with parameters whose
+        numbers do not count.
+        """
 
     @abstractmethod
     def read(self, encoded: Encoded, structure: Structure) -> Any:
@@ -84,9 +112,11 @@ class TorchScorer(Scorer):
 
     @abstractmethod
     def part_scores(self, module: nn.Module, corpus: Any, instances: Array) -> Tensor:
-        """Part scores of some instances (at least one), one after the other in a vector that can be differentiated.
+        """Part scores of some instances (at least one), one after the other in a vector that can be
+        differentiated.
 
-        They must not depend on the other instances. In training `module.training` is True, and PyTorch's generators are seeded.
+        They must not depend on the other instances. In training `module.training` is True, and
+        PyTorch's generators are seeded.
         """
 
     def dense_groups(self, structure: Structure) -> Collection[str]:
@@ -94,7 +124,9 @@ class TorchScorer(Scorer):
         return ("label", "word")
 
     def start(self, name: str, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-        """Initial numbers of a parameter: biases are zero, others uniform with variance 2 / (inputs + outputs)."""
+        """Initial numbers of a parameter: biases are zero, others uniform with variance 2 / (inputs
+        + outputs).
+        """
         if "bias" in name or len(shape) < 2:
             return np.zeros(shape)
         bound = np.sqrt(6.0 / (shape[0] + np.prod(shape[1:])))
@@ -106,13 +138,19 @@ class TorchScorer(Scorer):
         beside = None if self.beside is None else self.beside.fit(encoded, structure, gold)
         return self._laid_out(sizes, arrays, beside)
 
-    def _laid_out(self, sizes: dict[str, Any], arrays: dict[str, Array], beside: SparseFeatures | None) -> Self:
-        """A copy of this scorer with weights for such a network, and such sparse features beside it."""
+    def _laid_out(
+        self, sizes: dict[str, Any], arrays: dict[str, Array], beside: SparseFeatures | None
+    ) -> Self:
+        """A copy of this scorer with weights for such a network, and such sparse features beside
+        it.
+        """
         scorer = copy(self)
         scorer.sizes, scorer.arrays, scorer.beside = sizes, arrays, beside
         with torch.device("meta"):  # it has shapes and no numbers
             scorer._skeleton = scorer.build()
-        scorer.layout = [(name, tuple(one.shape)) for name, one in scorer._skeleton.named_parameters()]
+        scorer.layout = [
+            (name, tuple(one.shape)) for name, one in scorer._skeleton.named_parameters()
+        ]
         scorer.network = sum(one.numel() for one in scorer._skeleton.parameters())
         scorer.dimension = scorer.network
         if beside is not None:
@@ -123,10 +161,14 @@ class TorchScorer(Scorer):
         return scorer
 
     def initial(self, seed: int) -> Array:
-        """Random numbers for the network, by the seed alone; what sparse features begin at, for the others."""
+        """Random numbers for the network, by the seed alone; what sparse features begin at, for the
+        others.
+        """
         generator = np.random.default_rng([seed, self.network])
         pieces = [np.ravel(self.start(name, shape, generator)) for name, shape in self.layout]
-        return np.concatenate([np.zeros(0), *pieces, *([] if self.beside is None else [self.beside.initial(seed)])])
+        return np.concatenate(
+            [np.zeros(0), *pieces, *([] if self.beside is None else [self.beside.initial(seed)])]
+        )
 
     def prepare(self, encoded: Encoded, structure: Structure) -> Corpus:
         """Make what the network and the sparse features read of a corpus."""
@@ -140,15 +182,24 @@ class TorchScorer(Scorer):
         with threads_at(self.threads), torch.no_grad():
             module = self.module(theta, False).eval()
             for chunk in chunks(sizes):
-                values = self.part_scores(module, prepared.network, instances[chunk]).cpu().double().numpy()
-                for k, own in zip(chunk, np.split(values, bounds_of(sizes[chunk])[1:-1]), strict=True):
+                values = (
+                    self.part_scores(module, prepared.network, instances[chunk])
+                    .cpu()
+                    .double()
+                    .numpy()
+                )
+                for k, own in zip(
+                    chunk, np.split(values, bounds_of(sizes[chunk])[1:-1]), strict=True
+                ):
                     flat[bounds[k] : bounds[k + 1]] = own
         if self.beside is not None:
             flat += self.beside.scores(theta[self.network :], prepared.beside, instances)
         return flat
 
     def pullback(self, theta: Array, prepared: Corpus, instances: Array, residuals: Array) -> Array:
-        """The scores' gradient without noise: computed again, chunk by chunk, and differentiated."""
+        """The scores' gradient without noise: computed again, chunk by chunk, and
+        differentiated.
+        """
         sizes = np.diff(prepared.parts)[instances]
         bounds, gradient = bounds_of(sizes), np.zeros(self.network)
         with threads_at(self.threads):
@@ -162,7 +213,9 @@ class TorchScorer(Scorer):
     def training(
         self, theta: Array, prepared: Corpus, instances: Array, noise: Sequence[int]
     ) -> tuple[Array, Callable[[Array], Array]]:
-        """Part scores with what drops out in training, drawn by `noise` alone; their graph is kept for the gradient."""
+        """Part scores with what drops out in training, drawn by `noise` alone; their graph is kept
+        for the gradient.
+        """
         if not len(instances):
             return super().training(theta, prepared, instances, noise)
         with threads_at(self.threads), seeded(noise, self.device):
@@ -184,7 +237,9 @@ class TorchScorer(Scorer):
         flat = torch.tensor(theta[: self.network], dtype=self.dtype, device=self.device)
         return filled(self._skeleton, self.layout, flat, differentiable)
 
-    def _with_beside(self, gradient: Array, theta: Array, prepared: Corpus, instances: Array, residuals: Array) -> Array:
+    def _with_beside(
+        self, gradient: Array, theta: Array, prepared: Corpus, instances: Array, residuals: Array
+    ) -> Array:
         if self.beside is None:
             return gradient
         more = self.beside.pullback(theta[self.network :], prepared.beside, instances, residuals)
@@ -201,7 +256,9 @@ class TorchScorer(Scorer):
 
     @classmethod
     def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
-        """Undo `state`; a model that was made on CUDA is computed on the CPU where there is none."""
+        """Undo `state`; a model that was made on CUDA is computed on the CPU where there is
+        none.
+        """
         state = SavedState(layout, arrays)
         scorer, beside = cls(**checked_options(cls, state.within("options"))), None
         if "beside" in layout:
@@ -212,7 +269,9 @@ class TorchScorer(Scorer):
         return scorer._laid_out(dict(state.within("sizes").values), own, beside)
 
     def check_saved(self, state: SavedState) -> None:
-        """Raise `ModelError` where the values ``sizes`` or the arrays of a saved model are not as `learn` makes them."""
+        """Raise `ModelError` where the values ``sizes`` or the arrays of a saved model are not as
+        `learn` makes them.
+        """
 
     @property
     def count(self) -> int:
@@ -223,7 +282,9 @@ class TorchScorer(Scorer):
         """Keep the weights that may move."""
         if self.beside is None:
             return weights
-        return np.concatenate([weights[: self.network], self.beside.compress(weights[self.network :])])
+        return np.concatenate(
+            [weights[: self.network], self.beside.compress(weights[self.network :])]
+        )
 
     def covers(self, array: Array) -> bool:
         """Whether `compress` loses nothing."""

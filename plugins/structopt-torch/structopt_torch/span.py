@@ -8,7 +8,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from torch import Tensor, nn
 
-from structopt.plugin import Array, ConfigError, DenseTable, Encoded, EncodedConstituents, SavedState, Structure
+from structopt.plugin import (
+    Array,
+    ConfigError,
+    DenseTable,
+    Encoded,
+    EncodedConstituents,
+    SavedState,
+    Structure,
+)
 from structopt_torch.scorer import TorchScorer
 from structopt_torch.span_corpus import Anchors, Grammar, WordSizes
 from structopt_torch.span_network import SpanCorpus, SpanNetwork
@@ -18,13 +26,15 @@ LEAST = {"hidden": 1, "embeddings": 0, "word_min_count": 1, "tag_size": 0}
 
 
 class TorchSpan(TorchScorer):
-    """Scores of rules, unary steps and tags at their places, from the words around the begin, the end and the split.
+    """Scores of rules, unary steps and tags at their places, from the words around the begin, the
+    end and the split.
 
         h = relu(sum over slots of V_slot x_word + b),    s = sum_{f in phi} (O_f h + c_f)
 
-    There are twelve slots: two words on each side of the begin, the end and the split; steps and tags have no split. phi are the
-    rule (or step) and the symbol above it, or the tag. x are the dense numbers of a word where the task gives any, as with
-    features.vectors; they stay as they are. Else they are learnt, of frequent words and of classes of the others.
+    There are twelve slots: two words on each side of the begin, the end and the split; steps and
+    tags have no split. phi are the rule (or step) and the symbol above it, or the tag. x are the
+    dense numbers of a word where the task gives any, as with features.vectors; they stay as they
+    are. Else they are learnt, of frequent words and of classes of the others.
 
     Parameters
     ----------
@@ -33,17 +43,19 @@ class TorchSpan(TorchScorer):
     embeddings : int
         Length of the learnt vectors of words, where the task gives no dense numbers of words.
     word_min_count : int
-        Words that are rarer in training have the vector of a class: of their shape and last two letters, or their shape.
+        Words that are rarer in training have the vector of a class: of their shape and last two
+        letters, or their shape.
     tag_size : int
-        Length of learnt vectors of the words' tags, beside those of words; 0: none. Where the model chooses tags, all words have
-        the same.
+        Length of learnt vectors of the words' tags, beside those of words; 0: none. Where the model
+        chooses tags, all words have the same.
     dropout : float
         Share of the hidden units that are zero throughout a sentence, in a step of training.
     init_scale : float
         Deviation of the first layer's initial numbers; those of the output layer are zero.
     rate : float
-        The network's parameters are its weights times this. Steps of adagrad, adadelta and torch_adamw are as long for the
-        weights of the network as for those of the sparse features, and for the network too long where they suit these.
+        The network's parameters are its weights times this. Steps of adagrad, adadelta and
+        torch_adamw are as long for the weights of the network as for those of the sparse features,
+        and for the network too long where they suit these.
     sparse : bool
         Whether the sparse features of features=anchored_templates are added.
     hash_bits, unseen, joined, lengths, spans, splits, words
@@ -57,7 +69,8 @@ class TorchSpan(TorchScorer):
 
     Notes
     -----
-    Durrett and Klein (2015), "Neural CRF parsing", sections 2 and 3; Kummerfeld, Berg-Kirkpatrick and Klein (2015).
+    Durrett and Klein (2015), "Neural CRF parsing", sections 2 and 3; Kummerfeld, Berg-Kirkpatrick
+    and Klein (2015).
     """
 
     beside_name: ClassVar[str] = "anchored_templates"
@@ -84,23 +97,36 @@ class TorchSpan(TorchScorer):
         threads: int = 1,
     ) -> None:
         options: dict[str, Any] = {
-            "hidden": hidden, "embeddings": embeddings, "word_min_count": word_min_count, "tag_size": tag_size,
-            "dropout": float(dropout), "init_scale": float(init_scale), "rate": float(rate),
-        }  # fmt: skip
+            "hidden": hidden,
+            "embeddings": embeddings,
+            "word_min_count": word_min_count,
+            "tag_size": tag_size,
+            "dropout": float(dropout),
+            "init_scale": float(init_scale),
+            "rate": float(rate),
+        }
         _check(options)
         templates = {
-            "hash_bits": hash_bits, "unseen": unseen, "joined": joined, "lengths": lengths, "spans": spans, "splits": splits,
+            "hash_bits": hash_bits,
+            "unseen": unseen,
+            "joined": joined,
+            "lengths": lengths,
+            "spans": spans,
+            "splits": splits,
             "words": words,
-        }  # fmt: skip
+        }
         super().__init__(options, templates if sparse else None, precision, device, threads)
 
-    def learn(self, encoded: Encoded, structure: Structure) -> tuple[dict[str, Any], dict[str, Array]]:
+    def learn(
+        self, encoded: Encoded, structure: Structure
+    ) -> tuple[dict[str, Any], dict[str, Array]]:
         """Take the grammar of the forests, and the vocabulary or the sizes of dense tables."""
         grammar = Grammar.of(structure)
         sizes = WordSizes.learn(_trees(encoded), self.options["word_min_count"])
         if not sizes.dense and not self.options["embeddings"] and not self.options["tag_size"]:
             raise ConfigError(
-                "features.embeddings=0 and features.tag_size=0 leave nothing to read, without numbers of words. Type "
+                "features.embeddings=0 and features.tag_size=0 leave nothing to read, without "
+                "numbers of words. Type "
                 "features.vectors=FILE, or features.embeddings=50."
             )
         return {**sizes.state(), "symbols": grammar.symbols}, {"above": grammar.above}
@@ -125,7 +151,9 @@ class TorchSpan(TorchScorer):
         return Grammar(self.sizes["symbols"], self.arrays["above"])
 
     def start(self, name: str, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-        """Initial weights: vectors of words and tags are normal with variance 1, the first layer as `init_scale` says, zeros."""
+        """Initial weights: vectors of words and tags are normal with variance 1, the first layer as
+        `init_scale` says, zeros.
+        """
         spread = {"words.weight": 1.0, "tags.weight": 1.0, "slots": self.options["init_scale"]}
         if name not in spread:
             return np.zeros(shape)
@@ -149,7 +177,9 @@ class TorchSpan(TorchScorer):
         """
         grammar, own = Grammar.of(structure), self._grammar
         if grammar.symbols != own.symbols or not np.array_equal(grammar.above, own.above):
-            raise ConfigError("features=torch_span: this corpus has another grammar than the one of training.")
+            raise ConfigError(
+                "features=torch_span: this corpus has another grammar than the one of training."
+            )
         trees = _trees(encoded)
         words = WordSizes.of(self.sizes).read(trees, self.options["tag_size"] > 0)
         ends = np.cumsum([0, *(table.rows.shape[1] for table in trees.dense.get("word", ()))])
@@ -169,7 +199,9 @@ def _check(options: dict[str, Any]) -> None:
     """Refuse numbers out of range."""
     for name, least in LEAST.items():
         if not least <= options[name] <= 2**20:
-            raise ConfigError(f"features.{name}={options[name]} must be a whole number from {least} to {2**20}.")
+            raise ConfigError(
+                f"features.{name}={options[name]} must be a whole number from {least} to {2**20}."
+            )
     if not 0.0 <= options["dropout"] < 1.0:
         raise ConfigError(f"features.dropout={options['dropout']} must be at least 0 and below 1.")
     for name in ("init_scale", "rate"):

@@ -1,4 +1,6 @@
-"""What the network of span parsing reads of a corpus: its anchored rules, listed once, and the words around them."""
+"""What the network of span parsing reads of a corpus: its anchored rules, listed once, and the
+words around them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.plugin import FORESTS, Array, ConfigError, EncodedConstituents, Structure, forest_sentences
+from structopt.plugin import (
+    FORESTS,
+    Array,
+    ConfigError,
+    EncodedConstituents,
+    Structure,
+    forest_sentences,
+)
 from structopt_torch.words import UNKNOWN, shape
 
 NEIGHBOURS = (-2, -1, 0, 1)
@@ -19,7 +28,8 @@ SLOTS = ROLES * len(NEIGHBOURS)
 
 
 class Grammar(NamedTuple):
-    """The features phi of rows: rules, steps and symbols, numbered one kind after the other. R rules, U steps, N symbols.
+    """The features phi of rows: rules, steps and symbols, numbered one kind after the other. R
+    rules, U steps, N symbols.
 
     Attributes
     ----------
@@ -37,22 +47,27 @@ class Grammar(NamedTuple):
         """Take those of forests; `ConfigError` for other structures."""
         if structure.kind.name != "forest":
             raise ConfigError(
-                "features=torch_span scores rules at their places, which are no parts of this task's graph. Take "
+                "features=torch_span scores rules at their places, which are no parts of this "
+                "task's graph. Take "
                 "task=constituency factor_graph=span."
             )
         record = FORESTS.open(structure.record)
-        return cls(int(record.symbols), np.concatenate([record.parent, record.step_top]).astype(np.int32))
+        return cls(
+            int(record.symbols), np.concatenate([record.parent, record.step_top]).astype(np.int32)
+        )
 
 
 class Anchors(NamedTuple):
-    """The edges of all sentences of a corpus, those of the same anchor side by side: A anchors, E edges.
+    """The edges of all sentences of a corpus, those of the same anchor side by side: A anchors, E
+    edges.
 
     Attributes
     ----------
     offsets : int64, shape (sentences + 1,)
         Where the anchors of each sentence begin.
     places : int32, shape (A, 3)
-        Begin, end and split, as places between the words of the sentence; split -1: a step, or a tag.
+        Begin, end and split, as places between the words of the sentence; split -1: a step, or a
+        tag.
     starts : int64, shape (A + 1,)
         Where the edges of each anchor begin.
     rows : int32, shape (E,)
@@ -75,7 +90,10 @@ class Anchors(NamedTuple):
         rows, parts, first = np.empty(edges, np.int32), np.empty(edges, np.int32), 0
         offsets, places, starts = [0], [np.zeros((0, 3), np.int32)], [np.zeros(1, np.int64)]
         for own, vertices in forest_sentences(structure):
-            begin, end = vertices.begin[own.head].astype(np.int64), vertices.end[own.head].astype(np.int64)
+            begin, end = (
+                vertices.begin[own.head].astype(np.int64),
+                vertices.end[own.head].astype(np.int64),
+            )
             split = np.where(own.split > 0, own.split, -1)
             key = (begin << 42) + (end << 21) + split
             order = np.argsort(key, kind="stable")
@@ -87,11 +105,18 @@ class Anchors(NamedTuple):
             rows[first:last], parts[first:last] = row[order], order
             offsets.append(offsets[-1] + len(chosen))
             first = last
-        return cls(np.array(offsets, np.int64), np.concatenate(places), np.concatenate(starts).astype(np.int64), rows, parts)
+        return cls(
+            np.array(offsets, np.int64),
+            np.concatenate(places),
+            np.concatenate(starts).astype(np.int64),
+            rows,
+            parts,
+        )
 
 
 class Words(NamedTuple):
-    """The words of a corpus by what the network knows of them: V kinds of words, which have all of it in common.
+    """The words of a corpus by what the network knows of them: V kinds of words, which have all of
+    it in common.
 
     Attributes
     ----------
@@ -120,7 +145,8 @@ class WordSizes(NamedTuple):
     Attributes
     ----------
     words, classes : sequence of str
-        Words with a vector of their own, and classes of all others; none where the corpus has dense tables of words.
+        Words with a vector of their own, and classes of all others; none where the corpus has dense
+        tables of words.
     tags : int
     dense : sequence of int
         Numbers of a word in each dense table.
@@ -133,12 +159,16 @@ class WordSizes(NamedTuple):
 
     @classmethod
     def learn(cls, encoded: EncodedConstituents, min_count: int) -> WordSizes:
-        """Take the words, and the classes of rarer words, that occur so often; or the sizes of the dense tables."""
+        """Take the words, and the classes of rarer words, that occur so often; or the sizes of the
+        dense tables.
+        """
         tables = encoded.dense.get("word", ())
         if tables:
             return cls((), (), len(encoded.labels), [table.size for table in tables])
         if not len(encoded.words):
-            raise ConfigError("features=torch_span needs words, as task=constituency has them, or their vectors.")
+            raise ConfigError(
+                "features=torch_span needs words, as task=constituency has them, or their vectors."
+            )
         counts = Counter(encoded.words)
         words = _frequent(counts, min_count)
         known, classes = set(words), Counter[str]()
@@ -154,7 +184,12 @@ class WordSizes(NamedTuple):
 
     def state(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"words": list(self.words), "classes": list(self.classes), "tags": self.tags, "dense": list(self.dense)}
+        return {
+            "words": list(self.words),
+            "classes": list(self.classes),
+            "tags": self.tags,
+            "dense": list(self.dense),
+        }
 
     @classmethod
     def of(cls, sizes: Mapping[str, Any]) -> WordSizes:
@@ -172,36 +207,51 @@ class WordSizes(NamedTuple):
         tables = encoded.dense.get("word", ())
         if [table.size for table in tables] != list(self.dense):
             raise ConfigError(
-                f"features=torch_span: there are weights for dense tables of {list(self.dense)} numbers, but this corpus has "
-                f"{[table.size for table in tables]}. Take the features.vectors and features.dense of training."
+                f"features=torch_span: there are weights for dense tables of {list(self.dense)} "
+                "numbers, but this corpus has "
+                f"{[table.size for table in tables]}. Take the features.vectors and "
+                "features.dense of training."
             )
         if len(encoded.labels) != self.tags:
-            raise ConfigError(f"features=torch_span: there are {self.tags} tags in training, but {len(encoded.labels)} here.")
+            raise ConfigError(
+                f"features=torch_span: there are {self.tags} tags in training, but "
+                f"{len(encoded.labels)} here."
+            )
         columns = [np.zeros(int(encoded.offsets[-1]), np.int64) for _ in range(2)]
         if not self.dense:
             columns[0] = self._numbers(encoded.words)
         if tagged and encoded.allowed is not None:
-            columns[1] = np.where(encoded.allowed.sum(axis=1) == 1, encoded.allowed.argmax(axis=1) + 1, 0)
+            columns[1] = np.where(
+                encoded.allowed.sum(axis=1) == 1, encoded.allowed.argmax(axis=1) + 1, 0
+            )
         described = np.column_stack([*columns, *(table.rows for table in tables)]).astype(np.int64)
         distinct, kinds = np.unique(described, axis=0, return_inverse=True)
-        return Words(encoded.offsets, kinds.ravel(), distinct[:, 0], distinct[:, 1], distinct[:, 2:])
+        return Words(
+            encoded.offsets, kinds.ravel(), distinct[:, 0], distinct[:, 1], distinct[:, 2:]
+        )
 
     def _numbers(self, words: Sequence[str]) -> Array:
         """The number of every word's vector: its own, or else that of its class."""
         own = {word: number for number, word in enumerate(self.words, 1)}
         of_class = {name: number for number, name in enumerate(self.classes, 1 + len(self.words))}
         for word in set(words) - own.keys():
-            own[word] = next((of_class[name] for name in classes_of(word) if name in of_class), UNKNOWN)
+            own[word] = next(
+                (of_class[name] for name in classes_of(word) if name in of_class), UNKNOWN
+            )
         return np.array([own[word] for word in words], np.int64)
 
 
 def classes_of(word: str) -> tuple[str, str]:
-    """The classes of a word that has no vector, the narrowest first: its shape with its last two letters, its shape alone."""
+    """The classes of a word that has no vector, the narrowest first: its shape with its last two
+    letters, its shape alone.
+    """
     return f"{shape(word)} {word[-2:].lower()}", shape(word)
 
 
 def neighbours(lengths: Array) -> Array:
-    """The words around the places of sentences, n + 1 in one of n words: numbers of words, int64, shape (places, 4); -1: none."""
+    """The words around the places of sentences, n + 1 in one of n words: numbers of words, int64,
+    shape (places, 4); -1: none.
+    """
     places = lengths + 1
     place = np.arange(int(places.sum())) - np.repeat(np.cumsum(places) - places, places)
     first, own = np.repeat(np.cumsum(lengths) - lengths, places), np.repeat(lengths, places)
@@ -211,5 +261,10 @@ def neighbours(lengths: Array) -> Array:
 
 
 def _frequent(counts: Counter[str], least: int) -> list[str]:
-    """What is counted so often, the most frequent first, and equally frequent ones in the order of their characters."""
-    return [name for _, name in sorted((-count, name) for name, count in counts.items() if count >= least)]
+    """What is counted so often, the most frequent first, and equally frequent ones in the order of
+    their characters.
+    """
+    return [
+        name
+        for _, name in sorted((-count, name) for name, count in counts.items() if count >= least)
+    ]

@@ -1,4 +1,6 @@
-"""The network of span parsing: a hidden vector for every anchor, of which each of its edges has a linear function."""
+"""The network of span parsing: a hidden vector for every anchor, of which each of its edges has a
+linear function.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ from torch.nn import functional as F
 
 from structopt.plugin import Array, DenseTable
 from structopt_torch.modules import on
-from structopt_torch.span_corpus import NEIGHBOURS, ROLES, SLOTS, Anchors, Grammar, Words, WordSizes, neighbours
+from structopt_torch.span_corpus import (
+    NEIGHBOURS,
+    ROLES,
+    SLOTS,
+    Anchors,
+    Grammar,
+    Words,
+    WordSizes,
+    neighbours,
+)
 
 
 class SpanCorpus(NamedTuple):
@@ -58,14 +69,16 @@ class Batch(NamedTuple):
 class SpanNetwork(nn.Module):
     """Scores of rules, steps and tags at their places.
 
-        x_w = (vector of the word, vector of its tag),    u_p,role = sum_o V_role,o x_{p+o},  o = -2..1
-        h_(i,k,j) = relu(u_i,begin + u_j,end + u_k,split + b),    s_(A -> B C, i, k, j) = sum_{f in {A -> B C, A}} (O_f h + c_f)
+        x_w = (vector of the word, vector of its tag),    u_p,role = sum_o V_role,o x_{p+o},  o =
+        -2..1 h_(i,k,j) = relu(u_i,begin + u_j,end + u_k,split + b),    s_(A -> B C, i, k, j) =
+        sum_{f in {A -> B C, A}} (O_f h + c_f)
 
-    Words beyond the sentence have a vector for each slot (role, o) in place of V x. Steps have no split, and are scored by
-    themselves and the symbol above; tags by themselves alone.
+    Words beyond the sentence have a vector for each slot (role, o) in place of V x. Steps have no
+    split, and are scored by themselves and the symbol above; tags by themselves alone.
 
-    The products V x are computed once for every kind of word of a batch, and u once for every place of a sentence, so that the
-    hidden vector of an anchor is a sum of three: see Durrett and Klein (2015), section 2 and 3.
+    The products V x are computed once for every kind of word of a batch, and u once for every place
+    of a sentence, so that the hidden vector of an anchor is a sum of three: see Durrett and Klein
+    (2015), section 2 and 3.
 
     Parameters
     ----------
@@ -79,12 +92,19 @@ class SpanNetwork(nn.Module):
         super().__init__()
         hidden, length = options["hidden"], 0 if sizes.dense else options["embeddings"]
         self.words = nn.Embedding(sizes.vectors, length) if length else None
-        self.tags = nn.Embedding(sizes.tags + 1, options["tag_size"]) if options["tag_size"] else None
-        self.slots = nn.Parameter(torch.empty(SLOTS * hidden, sum(sizes.dense) + length + options["tag_size"]))
+        self.tags = (
+            nn.Embedding(sizes.tags + 1, options["tag_size"]) if options["tag_size"] else None
+        )
+        self.slots = nn.Parameter(
+            torch.empty(SLOTS * hidden, sum(sizes.dense) + length + options["tag_size"])
+        )
         self.outside = nn.Parameter(torch.empty(1, SLOTS * hidden))
         self.bias = nn.Parameter(torch.empty(hidden))
         features = len(grammar.above) + grammar.symbols
-        self.output, self.output_bias = nn.Parameter(torch.empty(features, hidden)), nn.Parameter(torch.empty(features))
+        self.output, self.output_bias = (
+            nn.Parameter(torch.empty(features, hidden)),
+            nn.Parameter(torch.empty(features)),
+        )
         self.grammar, self.hidden, self.dropout = grammar, hidden, options["dropout"]
 
     def forward(self, corpus: SpanCorpus, instances: Array) -> Tensor:
@@ -99,16 +119,29 @@ class SpanNetwork(nn.Module):
         return AnchorScores.apply(summands, *self.rows(), batch)
 
     def summands(self, corpus: SpanCorpus, kinds: Array, lengths: Array) -> Tensor:
-        """The summands u of the hidden vectors at all places of sentences, shape (places, roles, hidden)."""
+        """The summands u of the hidden vectors at all places of sentences, shape (places, roles,
+        hidden).
+        """
         distinct, numbers = np.unique(kinds, return_inverse=True)
-        products = torch.cat([self.vectors(corpus, distinct) @ self.slots.T, self.outside]).view(-1, self.hidden)
-        around = np.append(numbers.ravel(), len(distinct))[neighbours(lengths)]  # -1 is the last: outside
+        products = torch.cat([self.vectors(corpus, distinct) @ self.slots.T, self.outside]).view(
+            -1, self.hidden
+        )
+        # -1 is the last: outside
+        around = np.append(numbers.ravel(), len(distinct))[neighbours(lengths)]
         slots = np.arange(SLOTS).reshape(ROLES, len(NEIGHBOURS))
         bags = (around[:, np.newaxis] * SLOTS + slots).reshape(-1, len(NEIGHBOURS))
-        sums = F.embedding_bag(on(bags, products), products, mode="sum").view(-1, ROLES, self.hidden)
+        sums = F.embedding_bag(on(bags, products), products, mode="sum").view(
+            -1, ROLES, self.hidden
+        )
         sums = sums + F.pad(self.bias[None], (0, 0, 0, ROLES - 1))
-        if self.training and self.dropout:  # relu(m z) = m relu(z): the same units drop out in all of a sentence
-            kept = torch.full((len(lengths), 1, self.hidden), 1 - self.dropout, dtype=sums.dtype, device=sums.device)
+        # relu(m z) = m relu(z): the same units drop out in all of a sentence
+        if self.training and self.dropout:
+            kept = torch.full(
+                (len(lengths), 1, self.hidden),
+                1 - self.dropout,
+                dtype=sums.dtype,
+                device=sums.device,
+            )
             mask = torch.bernoulli(kept) / (1 - self.dropout)
             sums = sums * mask[on(np.repeat(np.arange(len(lengths)), lengths + 1), sums)]
         return sums
@@ -123,7 +156,9 @@ class SpanNetwork(nn.Module):
         return torch.cat(pieces, dim=1)
 
     def rows(self) -> tuple[Tensor, Tensor]:
-        """Of each row (rules, steps, symbols as tags) the sums of O_f and of c_f over its features."""
+        """Of each row (rules, steps, symbols as tags) the sums of O_f and of c_f over its
+        features.
+        """
         above = on(self.grammar.above.astype(np.int64) + len(self.grammar.above), self.slots)
         more = (0, 0, 0, self.grammar.symbols)
         outputs = self.output + F.pad(self.output[above], more)
@@ -131,14 +166,18 @@ class SpanNetwork(nn.Module):
 
 
 class AnchorScores(torch.autograd.Function):
-    """From summands of hidden vectors, and the output vectors and constants of rows, to part scores.
+    """From summands of hidden vectors, and the output vectors and constants of rows, to part
+    scores.
 
-    Hidden vectors are made again for the gradient, and kept nowhere. On the CPU the loops are compiled (`span_kernels`); on other
-    devices each sentence is some operations of PyTorch (`span_slices`).
+    Hidden vectors are made again for the gradient, and kept nowhere. On the CPU the loops are
+    compiled (`span_kernels`); on other devices each sentence is some operations of PyTorch
+    (`span_slices`).
     """
 
     @staticmethod
-    def forward(ctx: Any, summands: Tensor, outputs: Tensor, constants: Tensor, batch: Batch) -> Tensor:
+    def forward(
+        ctx: Any, summands: Tensor, outputs: Tensor, constants: Tensor, batch: Batch
+    ) -> Tensor:
         """Scores, shape (parts,)."""
         ctx.save_for_backward(summands, outputs, constants)
         ctx.batch = batch
@@ -163,7 +202,10 @@ class AnchorScores(torch.autograd.Function):
             return *span_slices.slopes(ctx.batch, summands, outputs, constants, residuals), None
         from structopt_torch.span_kernels import slope_of_parts
 
-        slopes = [torch.zeros_like(one, memory_format=torch.contiguous_format) for one in (summands, outputs, constants)]
+        slopes = [
+            torch.zeros_like(one, memory_format=torch.contiguous_format)
+            for one in (summands, outputs, constants)
+        ]
         slope_of_parts(*_flat(ctx.batch), *_arrays(summands, outputs, residuals, *slopes))
         return *slopes, None
 

@@ -1,7 +1,8 @@
-"""The scores of anchored rules by operations of PyTorch, sentence by sentence: for devices other than the CPU.
+"""The scores of anchored rules by operations of PyTorch, sentence by sentence: for devices other
+than the CPU.
 
-The same sums as those of `structopt_torch.span_kernels`, in another order. What is gathered for one sentence has the size of its
-edges times the units, and is given up with it.
+The same sums as those of `structopt_torch.span_kernels`, in another order. What is gathered for one
+sentence has the size of its edges times the units, and is given up with it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from structopt_torch.modules import on
 class Slice(NamedTuple):
     """A sentence.
 
-    Of its anchors begin, end and split, as places of the batch, and whether there is a split, shape (anchors, 1); of its edges
-    the anchor, the row, and the part.
+    Of its anchors begin, end and split, as places of the batch, and whether there is a split, shape
+    (anchors, 1); of its edges the anchor, the row, and the part.
     """
 
     begin: Tensor
@@ -35,13 +36,23 @@ class Slice(NamedTuple):
 def sentences(batch: Any, like: Tensor) -> Iterator[Slice]:
     """The sentences of a batch, on the device of a tensor."""
     offsets, places, starts, rows, parts = batch.anchors
-    for i, first, out in zip(batch.instances.tolist(), batch.firsts.tolist(), batch.outs.tolist(), strict=False):
+    for i, first, out in zip(
+        batch.instances.tolist(), batch.firsts.tolist(), batch.outs.tolist(), strict=False
+    ):
         own = slice(offsets[i], offsets[i + 1])
         edges = slice(starts[offsets[i]], starts[offsets[i + 1]])
         counts = np.diff(starts[offsets[i] : offsets[i + 1] + 1])
         begin, end, split = places[own].astype(np.int64).T + first
         anchor, divided = np.repeat(np.arange(len(begin)), counts), places[own, 2:] >= 0
-        columns = begin, end, np.maximum(split, 0), divided, anchor, rows[edges].astype(np.int64), parts[edges] + out
+        columns = (
+            begin,
+            end,
+            np.maximum(split, 0),
+            divided,
+            anchor,
+            rows[edges].astype(np.int64),
+            parts[edges] + out,
+        )
         yield Slice(*(on(column, like) for column in columns))
 
 
@@ -58,9 +69,13 @@ def scores(batch: Any, summands: Tensor, outputs: Tensor, constants: Tensor) -> 
     return flat
 
 
-def slopes(batch: Any, summands: Tensor, outputs: Tensor, constants: Tensor, residuals: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def slopes(
+    batch: Any, summands: Tensor, outputs: Tensor, constants: Tensor, residuals: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """The slopes of r^T s by all three, given the residuals r."""
-    by_summands, by_outputs, by_constants = (torch.zeros_like(one) for one in (summands, outputs, constants))
+    by_summands, by_outputs, by_constants = (
+        torch.zeros_like(one) for one in (summands, outputs, constants)
+    )
     for x in sentences(batch, summands):
         h, amount = hidden(x, summands), residuals[x.part]
         by_constants.index_add_(0, x.row, amount)

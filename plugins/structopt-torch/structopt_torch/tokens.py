@@ -64,11 +64,18 @@ class Tokens(NamedTuple):
         spellings, inverse = np.unique(self.spellings[positions], return_inverse=True)
         counts = np.diff(self.begins)[spellings]
         ngrams = self.ngrams[runs(self.begins[spellings], counts)]
-        numbers = [table.values(positions) for table in self.dense] or [np.zeros((len(positions), 0), np.float32)]
+        numbers = [table.values(positions) for table in self.dense] or [
+            np.zeros((len(positions), 0), np.float32)
+        ]
         return Batch(
-            lengths, self.words[positions], inverse, ngrams, np.cumsum(counts) - counts, self.codes[positions],
+            lengths,
+            self.words[positions],
+            inverse,
+            ngrams,
+            np.cumsum(counts) - counts,
+            self.codes[positions],
             np.concatenate(numbers, axis=1),
-        )  # fmt: skip
+        )
 
 
 class TokenSizes(NamedTuple):
@@ -89,7 +96,9 @@ class TokenSizes(NamedTuple):
     dense: Sequence[int]
 
     @classmethod
-    def learn(cls, encoded: Encoded, who: str, min_count: int, lower: bool, columns: Sequence[str] = ()) -> TokenSizes:
+    def learn(
+        cls, encoded: Encoded, who: str, min_count: int, lower: bool, columns: Sequence[str] = ()
+    ) -> TokenSizes:
         """Take the words of a training corpus, and how many codes each of these columns has.
 
         Raises
@@ -99,7 +108,9 @@ class TokenSizes(NamedTuple):
         """
         words = words_of(encoded, who)
         codes = {name: int(codes_of(encoded, [name]).max(initial=1)) + 1 for name in columns}
-        return cls(vocabulary(words, min_count, lower), codes, [table.size for table in dense_of(encoded)])
+        return cls(
+            vocabulary(words, min_count, lower), codes, [table.size for table in dense_of(encoded)]
+        )
 
     def state(self) -> dict[str, Any]:
         """As JSON values."""
@@ -128,8 +139,10 @@ class TokenSizes(NamedTuple):
         words, dense = words_of(encoded, who), dense_of(encoded)
         if [table.size for table in dense] != list(self.dense):
             raise ConfigError(
-                f"features={who}: there are weights for dense tables of {list(self.dense)} numbers, but this corpus has "
-                f"{[table.size for table in dense]}. Take the features.vectors and features.dense of training."
+                f"features={who}: there are weights for dense tables of {list(self.dense)} "
+                "numbers, but this corpus has "
+                f"{[table.size for table in dense]}. Take the features.vectors and "
+                "features.dense of training."
             )
         spellings, distinct = spelling_numbers(words)
         grams = np.zeros(0, np.int64), np.zeros(len(distinct) + 1, np.int64)
@@ -137,8 +150,16 @@ class TokenSizes(NamedTuple):
             grams = hashed_ngrams(distinct, longest, buckets)
         limits = np.array(list(self.columns.values()), np.int64)
         codes = codes_of(encoded, list(self.columns))
-        codes = np.where(codes < limits, codes, 0)  # code 0 is that of values which training did not show
-        return Tokens(encoded.offsets, word_numbers(words, self.words, lower), spellings, *grams, codes, tuple(dense))
+        # code 0 is that of values which training did not show
+        codes = np.where(codes < limits, codes, 0)
+        return Tokens(
+            encoded.offsets,
+            word_numbers(words, self.words, lower),
+            spellings,
+            *grams,
+            codes,
+            tuple(dense),
+        )
 
 
 def dense_of(encoded: Encoded) -> tuple[DenseTable, ...]:

@@ -1,4 +1,6 @@
-"""Long short-term memories: PyTorch's own on single sentences, and the gradient by finite differences."""
+"""Long short-term memories: PyTorch's own on single sentences, and the gradient by finite
+differences.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from structopt_torch.recurrence import Recurrence
 
 def test_the_gradient():
     torch.manual_seed(0)
-    x, W = (torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((2, 7, 12), (2, 3, 12)))
+    x, W = (
+        torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+        for shape in ((2, 7, 12), (2, 3, 12))
+    )
     assert torch.autograd.gradcheck(lambda x, W: Recurrence.apply(x, W, [3, 2, 1, 1]), (x, W))
 
 

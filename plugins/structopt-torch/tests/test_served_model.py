@@ -16,9 +16,18 @@ def test_mlflow_loads_a_logged_model_that_predicts(tmp_path: Path) -> None:
     import pandas as pd
 
     uri = f"sqlite:///{tmp_path}/mlflow.db"
-    words = ("task=ner", "features=torch_chain", "optimizer=torch_adamw", "features.hidden=10", "features.ngram_buckets=100",
-             "task.limit=60", "optimizer.epochs=1", "hydra.run.dir=run", f"tracker.uri={uri}",
-             "tracker.experiment=torch")  # fmt: skip
+    words = (
+        "task=ner",
+        "features=torch_chain",
+        "optimizer=torch_adamw",
+        "features.hidden=10",
+        "features.ngram_buckets=100",
+        "task.limit=60",
+        "optimizer.epochs=1",
+        "hydra.run.dir=run",
+        f"tracker.uri={uri}",
+        "tracker.experiment=torch",
+    )
     done = run_words(tmp_path, *words)
     assert done.code == 0, done.err
     mlflow.set_tracking_uri(uri)

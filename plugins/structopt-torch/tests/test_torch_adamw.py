@@ -19,11 +19,20 @@ from structopt.testing.problems import make_problem, random_encoded
 
 def small_problem(seed=0):
     graph, inference = component("factor_graph", "linear_chain"), component("inference", "exact")
-    return make_problem(random_encoded(1, (3, 1, 2, 4, 3, 2)), graph, LossFamily(), inference, C=20.0, seed=seed)
+    return make_problem(
+        random_encoded(1, (3, 1, 2, 4, 3, 2)), graph, LossFamily(), inference, C=20.0, seed=seed
+    )
 
 
 class TestTorchAdamW(OptimizerSuite):
-    @pytest.fixture(params=[{}, {"average": True, "schedule": "constant"}, {"schedule": "cosine", "clip": None}], ids=str)
+    @pytest.fixture(
+        params=[
+            {},
+            {"average": True, "schedule": "constant"},
+            {"schedule": "cosine", "clip": None},
+        ],
+        ids=str,
+    )
     def optimizer(self, request):
         return lambda: TorchAdamW(lr=0.1, batch_size=2, **request.param)
 
@@ -34,21 +43,36 @@ class TestTorchAdamW(OptimizerSuite):
 
 def test_the_equation():
     problem, rate, decay = small_problem(), 0.03, 0.2
-    method = TorchAdamW(lr=rate, batch_size=4, schedule="constant", warmup=0.0, clip=0.5, weight_decay=decay, epochs=1)
+    method = TorchAdamW(
+        lr=rate,
+        batch_size=4,
+        schedule="constant",
+        warmup=0.0,
+        clip=0.5,
+        weight_decay=decay,
+        epochs=1,
+    )
     state, _ = method.step(problem, method.init(problem, np.full(problem.dimension, 0.1)))
     theta, m, v, order = np.full(problem.dimension, 0.1), 0.0, 0.0, problem.order(0)
     for t, batch in enumerate((order[:4], order[4:]), 1):
         g = problem.minibatch(theta, batch)[1] / len(batch)
         g *= min(1.0, 0.5 / (np.linalg.norm(g) + 1e-6))
         m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
-        theta = theta * (1 - rate * decay) - rate * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        theta = theta * (1 - rate * decay) - rate * (m / (1 - 0.9**t)) / (
+            np.sqrt(v / (1 - 0.999**t)) + 1e-8
+        )
     np.testing.assert_allclose(method.weights(state), theta, rtol=1e-9)
 
 
 def test_the_schedules():
-    linear, cosine, constant = (TorchAdamW(lr=1.0, schedule=name, warmup=0.2) for name in ("linear", "cosine", "constant"))
+    linear, cosine, constant = (
+        TorchAdamW(lr=1.0, schedule=name, warmup=0.2) for name in ("linear", "cosine", "constant")
+    )
     steps = range(1, 11)
-    np.testing.assert_allclose([linear.rate(t, 10) for t in steps], [0.5, 1, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8])
+    np.testing.assert_allclose(
+        [linear.rate(t, 10) for t in steps],
+        [0.5, 1, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8],
+    )
     assert cosine.rate(7, 10) == pytest.approx(0.5)
     assert [constant.rate(t, 10) for t in steps] == [0.5, *[1.0] * 9]
     assert TorchAdamW(lr=1.0, warmup=0.0).rate(1, 10) == 1.0
@@ -58,19 +82,28 @@ def test_the_schedules():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"lr": 0.0}, r"optimizer\.lr=0.0 must be greater than 0"), ({"clip": -1.0}, r"optimizer\.clip=-1.0 must be greater"),
-        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"), ({"batch_size": 0}, r"batch_size=0 must be at least 1"),
-        ({"beta1": 1.0}, r"beta1=1.0 must be at least 0 and below 1"), ({"warmup": 2.0}, r"warmup=2.0 must be from 0 to 1"),
+        ({"lr": 0.0}, r"optimizer\.lr=0.0 must be greater than 0"),
+        ({"clip": -1.0}, r"optimizer\.clip=-1.0 must be greater"),
+        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
+        ({"batch_size": 0}, r"batch_size=0 must be at least 1"),
+        ({"beta1": 1.0}, r"beta1=1.0 must be at least 0 and below 1"),
+        ({"warmup": 2.0}, r"warmup=2.0 must be from 0 to 1"),
         ({"schedule": "step"}, "schedule=step is unknown. There are: constant, linear, cosine"),
         ({"weight_decay": -1.0}, r"weight_decay=-1.0 must be at least 0"),
     ],
-)  # fmt: skip
+)
 def test_refusals(options, text):
     with pytest.raises(ConfigError, match=text):
         TorchAdamW(**options)
 
 
 def test_sparse_features_on_the_command_line(tmp_path: Path) -> None:
-    words = ("optimizer=torch_adamw", "optimizer.lr=0.03", "optimizer.epochs=3", "task.limit=200", "tracker=none")
+    words = (
+        "optimizer=torch_adamw",
+        "optimizer.lr=0.03",
+        "optimizer.epochs=3",
+        "task.limit=200",
+        "tracker=none",
+    )
     done = run_words(tmp_path, "task=ner", *words, "hydra.run.dir=run")
     assert done.code == 0, done.err

@@ -1,4 +1,6 @@
-"""The contract by finite differences; the equations; training, resume and predictions on the command line."""
+"""The contract by finite differences; the equations; training, resume and predictions on the
+command line.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,15 @@ from structopt.testing.components import component, run_words
 from structopt.testing.problems import make_problem, random_encoded, random_graphs, random_trees
 from structopt.testing.scorer import ScorerContract
 
-SMALL = {"word_size": 4, "ngram_size": 3, "ngram_buckets": 11, "hidden": 6, "precision": "float64",
-         "dropout": 0.0, "word_dropout": 0.0}  # fmt: skip
+SMALL = {
+    "word_size": 4,
+    "ngram_size": 3,
+    "ngram_buckets": 11,
+    "hidden": 6,
+    "precision": "float64",
+    "dropout": 0.0,
+    "word_dropout": 0.0,
+}
 
 
 class WithWords(ScorerContract):
@@ -33,9 +42,12 @@ class TestNetworks(WithWords):
     @pytest.fixture(params=["bilstm", "window", "two layers", "no words", "no n-grams"])
     def scorer(self, request):
         options = {
-            "bilstm": {}, "window": {"encoder": "window"}, "two layers": {"layers": 2}, "no words": {"word_size": 0},
+            "bilstm": {},
+            "window": {"encoder": "window"},
+            "two layers": {"layers": 2},
+            "no words": {"word_size": 0},
             "no n-grams": {"ngram_size": 0},
-        }  # fmt: skip
+        }
         return TorchChain(**SMALL | options[request.param])
 
 
@@ -47,9 +59,10 @@ class TestBesideSparseFeatures(WithWords):
 
 
 OTHERS = {
-    "single": (random_encoded(2, (1, 1, 1)), {}), "linear_chain": (random_encoded(2, (2, 3)), {"order": 2}),
+    "single": (random_encoded(2, (1, 1, 1)), {}),
+    "linear_chain": (random_encoded(2, (2, 3)), {"order": 2}),
     "pairwise": (random_graphs(2, (2, 3)), {}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("graph", OTHERS)
@@ -87,21 +100,25 @@ def test_the_equation_of_a_window():
         x = np.concatenate([rows[:-2], rows[1:-1], rows[2:]], axis=1)
         h = np.maximum(0.0, x @ named["encoder.layers.0.weight"].T + named["encoder.layers.0.bias"])
         scores += [(h @ named["output.weight"].T + named["output.bias"]).ravel(), named["table_1"]]
-    np.testing.assert_allclose(problem.examples.scores(theta, np.arange(2)), np.concatenate(scores), atol=1e-12)
+    np.testing.assert_allclose(
+        problem.examples.scores(theta, np.arange(2)), np.concatenate(scores), atol=1e-12
+    )
 
 
 def test_noise_is_drawn_by_its_numbers_alone():
     problem = fitted(TorchChain(**SMALL | {"dropout": 0.5, "word_dropout": 0.2}))
     theta, prepared, chosen = problem.scorer.initial(0), problem.examples.prepared, np.arange(2)
     (first, pullback), (again, _), (other, _) = (
-        problem.scorer.training(theta, prepared, chosen, noise) for noise in ((0, 1), (0, 1), (0, 2))
+        problem.scorer.training(theta, prepared, chosen, noise)
+        for noise in ((0, 1), (0, 1), (0, 2))
     )
     np.testing.assert_array_equal(first, again)
     assert not np.allclose(first, other)
     r = np.random.default_rng(0).normal(size=len(first))
     direction = np.random.default_rng(1).normal(size=len(theta))
     ahead, behind = (
-        problem.scorer.training(theta + sign * 1e-5 * direction, prepared, chosen, (0, 1))[0] @ r for sign in (1, -1)
+        problem.scorer.training(theta + sign * 1e-5 * direction, prepared, chosen, (0, 1))[0] @ r
+        for sign in (1, -1)
     )
     assert (ahead - behind) / 2e-5 == pytest.approx(pullback(r) @ direction, rel=1e-6, abs=1e-6)
     np.testing.assert_array_equal(pullback(r), pullback(r))
@@ -113,18 +130,23 @@ def test_chunks_do_not_change_the_scores(monkeypatch):
     theta, chosen = problem.scorer.initial(0), np.arange(40)[::-1]
     r = np.random.default_rng(0).normal(size=int(problem.structure.parts[-1]))
     whole, slope = (
-        problem.examples.scores(theta, chosen), problem.scorer.pullback(theta, problem.examples.prepared, chosen, r)
-    )  # fmt: skip
+        problem.examples.scores(theta, chosen),
+        problem.scorer.pullback(theta, problem.examples.prepared, chosen, r),
+    )
     monkeypatch.setattr("structopt_torch.chunks.INSTANCES", 7)
     monkeypatch.setattr("structopt_torch.chunks.PARTS", 100)
     np.testing.assert_allclose(problem.examples.scores(theta, chosen), whole, rtol=1e-12)
-    np.testing.assert_allclose(problem.scorer.pullback(theta, problem.examples.prepared, chosen, r), slope, atol=1e-12)
+    np.testing.assert_allclose(
+        problem.scorer.pullback(theta, problem.examples.prepared, chosen, r), slope, atol=1e-12
+    )
 
 
 def test_refusals():
     encoded, graph = random_encoded(1, (3, 2)), component("factor_graph", "linear_chain")
     structure = graph.build(encoded)
-    with pytest.raises(ConfigError, match=r"features=torch_chain needs words, as task=ner has them\."):
+    with pytest.raises(
+        ConfigError, match=r"features=torch_chain needs words, as task=ner has them\."
+    ):
         TorchChain().fit(encoded, structure, graph.gold(encoded, structure))
     trees, graph = with_words(random_trees()), component("factor_graph", "arc_factored")
     structure = graph.build(trees)
@@ -133,17 +155,27 @@ def test_refusals():
     with pytest.raises(ConfigError, match="leave nothing to read"):
         fitted(TorchChain(word_size=0, ngram_size=0))
     scorer = fitted(TorchChain(**SMALL), with_dense(with_words(random_encoded(1, (3, 2))))).scorer
-    with pytest.raises(ConfigError, match=r"weights for dense tables of \[2, 6\] numbers, but this corpus has \[\]"):
-        scorer.prepare(with_words(encoded), component("factor_graph", "linear_chain").build(encoded))
+    with pytest.raises(
+        ConfigError, match=r"weights for dense tables of \[2, 6\] numbers, but this corpus has \[\]"
+    ):
+        scorer.prepare(
+            with_words(encoded), component("factor_graph", "linear_chain").build(encoded)
+        )
     with pytest.raises(ConfigError, match="other parts than those of training"):
-        scorer.prepare(with_dense(with_words(encoded)), component("factor_graph", "linear_chain", order=2).build(encoded))
+        scorer.prepare(
+            with_dense(with_words(encoded)),
+            component("factor_graph", "linear_chain", order=2).build(encoded),
+        )
 
 
 @pytest.mark.parametrize(
     ("change", "text"),
     [
         ({"options": {"hidden": "x"}}, "options.hidden must be an option of TorchChain"),
-        ({"options": {"hidden": 7}}, r"must be options that fit together \(features.hidden=7 must be even"),
+        (
+            {"options": {"hidden": 7}},
+            r"must be options that fit together \(features.hidden=7 must be even",
+        ),
         ({"options": {"colour": 7}}, "options.colour must be an option of TorchChain"),
         ({"sizes": {"words": 3}}, "sizes.words must be a list of distinct strings"),
         ({"sizes": {"groups": [{"name": "label"}]}}, "width is missing"),
@@ -158,9 +190,20 @@ def test_saved_values_that_are_wrong(change, text):
         TorchChain.restore(changed, arrays)
 
 
-WORDS = ("features=torch_chain", "task=ner", "optimizer=torch_adamw", "optimizer.schedule=constant", "optimizer.warmup=0",
-         "features.word_size=20", "features.ngram_size=20", "features.ngram_buckets=500", "features.hidden=40",
-         "optimizer.batch_size=8", "optimizer.lr=0.01", "tracker=none")  # fmt: skip
+WORDS = (
+    "features=torch_chain",
+    "task=ner",
+    "optimizer=torch_adamw",
+    "optimizer.schedule=constant",
+    "optimizer.warmup=0",
+    "features.word_size=20",
+    "features.ngram_size=20",
+    "features.ngram_buckets=500",
+    "features.hidden=40",
+    "optimizer.batch_size=8",
+    "optimizer.lr=0.01",
+    "tracker=none",
+)
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +215,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def metrics(run: Path) -> dict[str, dict[str, float]]:
-    splits: dict[str, dict[str, float]] = json.loads((run / "metrics.json").read_text(encoding="utf8"))
+    splits: dict[str, dict[str, float]] = json.loads(
+        (run / "metrics.json").read_text(encoding="utf8")
+    )
     return splits
 
 
@@ -192,8 +237,17 @@ def test_a_resumed_run_has_the_same_bits(run: Path) -> None:
 
 
 def test_a_saved_model_predicts(run: Path) -> None:
-    (run / "plain.txt").write_text("Ann NNP B-NP\nslept VBD B-VP\n. . O\n\nOslo NNP B-NP\n\n", encoding="utf8")
-    words = ("model=run", "input=plain.txt", "output=tagged.txt", "probabilities=true", "k_best=2", "threads=2")
+    (run / "plain.txt").write_text(
+        "Ann NNP B-NP\nslept VBD B-VP\n. . O\n\nOslo NNP B-NP\n\n", encoding="utf8"
+    )
+    words = (
+        "model=run",
+        "input=plain.txt",
+        "output=tagged.txt",
+        "probabilities=true",
+        "k_best=2",
+        "threads=2",
+    )
     done = run_words(run, "predict", *words)
     assert done.code == 0, done.err
     assert (run / "tagged.txt").read_text(encoding="utf8").startswith("Ann NNP B-NP ")
@@ -207,16 +261,26 @@ def test_no_pickle_is_in_a_run(run: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("loss=crf",), ("loss=svm",), ("loss=softmax_margin",), ("loss.beta=3", "loss.gamma=1"),
+        ("loss=crf",),
+        ("loss=svm",),
+        ("loss=softmax_margin",),
+        ("loss.beta=3", "loss.gamma=1"),
         ("features.sparse=true", "features.encoder=window"),
         ("optimizer=adagrad", "optimizer.eta=0.05", "optimizer.batch_size=8"),
-        ("optimizer=lbfgs", "features.encoder=window"), ("task.target_scheme=bioes", "threads=2"),
+        ("optimizer=lbfgs", "features.encoder=window"),
+        ("task.target_scheme=bioes", "threads=2"),
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_losses_optimizers_and_graphs(tmp_path: Path, words: tuple[str, ...]) -> None:
-    basis = [word for word in WORDS if not words[0].startswith("optimizer=") or not word.startswith("optimizer")]
-    done = run_words(tmp_path, *basis, "task.limit=60", "optimizer.epochs=3", "hydra.run.dir=run", *words)
+    basis = [
+        word
+        for word in WORDS
+        if not words[0].startswith("optimizer=") or not word.startswith("optimizer")
+    ]
+    done = run_words(
+        tmp_path, *basis, "task.limit=60", "optimizer.epochs=3", "hydra.run.dir=run", *words
+    )
     assert done.code == 0, done.err
     history = (tmp_path / "run" / "history.csv").read_text(encoding="utf8").splitlines()
     column = history[0].split(",").index("loss")
@@ -227,16 +291,30 @@ def test_losses_optimizers_and_graphs(tmp_path: Path, words: tuple[str, ...]) ->
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("optimizer=dca",), "optimizer=dca needs scores that are linear in the weights, with sparse columns, and those of "),
+        (
+            ("optimizer=dca",),
+            "optimizer=dca needs scores that are linear in the weights, with sparse columns, and "
+            "those of ",
+        ),
         (("features.encoder=lstm",), "features.encoder=lstm is none of: bilstm, window."),
-        (("features.hidden=7",), "features.hidden=7 must be even: half of it reads in each direction."),
+        (
+            ("features.hidden=7",),
+            "features.hidden=7 must be even: half of it reads in each direction.",
+        ),
         (("features.dropout=1",), "features.dropout=1.0 must be at least 0 and below 1."),
         (("features.device=gpu",), "features.device=gpu is none of: cpu, cuda, auto."),
         (("features.precision=half",), "features.precision=half is none of: float32, float64."),
     ],
 )
 def test_refusals_on_the_command_line(tmp_path: Path, words: tuple[str, ...], text: str) -> None:
-    done = run_words(tmp_path, "features=torch_chain", "optimizer=torch_adamw", "task=ner", "tracker=none", *words)
+    done = run_words(
+        tmp_path,
+        "features=torch_chain",
+        "optimizer=torch_adamw",
+        "task=ner",
+        "tracker=none",
+        *words,
+    )
     assert done.code == 2
     assert f"structopt: {text}" in done.err
 
@@ -246,6 +324,15 @@ def test_cuda_is_refused_where_there_is_none(tmp_path: Path) -> None:
 
     if torch.cuda.is_available():
         pytest.skip("PyTorch sees a CUDA device here")
-    done = run_words(tmp_path, "features=torch_chain", "optimizer=torch_adamw", "tracker=none", "features.device=cuda")
+    done = run_words(
+        tmp_path,
+        "features=torch_chain",
+        "optimizer=torch_adamw",
+        "tracker=none",
+        "features.device=cuda",
+    )
     assert done.code == 2
-    assert "structopt: features.device=cuda: PyTorch sees no CUDA device here. Type features.device=cpu." in done.err
+    assert (
+        "structopt: features.device=cuda: PyTorch sees no CUDA device here. Type "
+        "features.device=cpu." in done.err
+    )

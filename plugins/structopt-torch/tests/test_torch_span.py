@@ -1,4 +1,6 @@
-"""The contract by finite differences; the equation; words and their classes; kernels against operations of PyTorch; refusals."""
+"""The contract by finite differences; the equation; words and their classes; kernels against
+operations of PyTorch; refusals.
+"""
 
 from __future__ import annotations
 
@@ -30,23 +32,35 @@ TREES = """
 ( (S (VP (VBZ sees) (NP (NN snow)) (PP (IN in) (NP (NNP Bergen))))) )
 """
 LISTS = {
-    "spans": ["bias", "length", "first.word", "before.tag & first.tag"], "splits": ["left.tag", "right.word & left_length"],
+    "spans": ["bias", "length", "first.word", "before.tag & first.tag"],
+    "splits": ["left.tag", "right.word & left_length"],
     "words": ["w.word"],
-}  # fmt: skip
+}
 SMALL = {"hidden": 6, "embeddings": 4, "init_scale": 0.7, "precision": "float64"}
 TAGS = ["DT", "IN", "NN", "NNP", "VBZ"]
 
 
 def treebank(folder, tags="free", dense=False):
-    """The small treebank; with dense numbers of its words, of two tables, the second of a window, where some rows are missing."""
+    """The small treebank; with dense numbers of its words, of two tables, the second of a window,
+    where some rows are missing.
+    """
     (folder / "trees.mrg").write_text(TREES, encoding="utf8")
     templates = {} if tags == "free" else LISTS
-    task = component("task", "constituency", train=str(folder / "trees.mrg"), tags=tags, features={"min_count": 1, **templates})
+    task = component(
+        "task",
+        "constituency",
+        train=str(folder / "trees.mrg"),
+        tags=tags,
+        features={"min_count": 1, **templates},
+    )
     encoded, generator = task.fit(task.read(folder / "trees.mrg")), np.random.default_rng(4)
     if not dense:
         return encoded
     tables = tuple(
-        DenseTable(generator.integers(-1, 3, (len(encoded.words), k)).astype(np.int32), np.float32(generator.normal(size=(3, d))))
+        DenseTable(
+            generator.integers(-1, 3, (len(encoded.words), k)).astype(np.int32),
+            np.float32(generator.normal(size=(3, d))),
+        )
         for k, d in ((1, 2), (2, 3))
     )
     return replace(encoded, dense={"word": tables})
@@ -105,12 +119,20 @@ class TestBesideSparseFeatures(WithTrees):
 
 
 def fitted(scorer, encoded):
-    return make_problem(encoded, span(encoded), LossFamily(), component("inference", "exact"), scorer=scorer)
+    return make_problem(
+        encoded, span(encoded), LossFamily(), component("inference", "exact"), scorer=scorer
+    )
 
 
 def named_parameters(scorer, theta):
-    pieces = np.split(theta[: scorer.network], np.cumsum([np.prod(shape, dtype=int) for _, shape in scorer.layout])[:-1])
-    return {name: piece.reshape(shape) for (name, shape), piece in zip(scorer.layout, pieces, strict=True)}
+    pieces = np.split(
+        theta[: scorer.network],
+        np.cumsum([np.prod(shape, dtype=int) for _, shape in scorer.layout])[:-1],
+    )
+    return {
+        name: piece.reshape(shape)
+        for (name, shape), piece in zip(scorer.layout, pieces, strict=True)
+    }
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -163,14 +185,20 @@ def test_rare_words_are_classes(tmp_path):
     assert scorer.sizes["classes"] == ["x"]
     assert classes_of("Bergen") == ("Xx en", "Xx")
     prepared = scorer.prepare(encoded, span(encoded).build(encoded)).network
-    numbers = dict(zip(encoded.words, prepared.words.words[prepared.words.kinds].tolist(), strict=True))
+    numbers = dict(
+        zip(encoded.words, prepared.words.words[prepared.words.kinds].tolist(), strict=True)
+    )
     assert [numbers[word] for word in ("the", "snow", "cat", "Bergen")] == [1, 5, 6, 0]
 
 
 def test_operations_for_other_devices_are_those_of_the_kernels(tmp_path):
     encoded = treebank(tmp_path)
     problem = fitted(TorchSpan(**SMALL), encoded)
-    scorer, generator, corpus = problem.scorer, np.random.default_rng(0), problem.examples.prepared.network
+    scorer, generator, corpus = (
+        problem.scorer,
+        np.random.default_rng(0),
+        problem.examples.prepared.network,
+    )
     module = scorer.module(scorer.initial(0) + 0.1 * generator.normal(size=scorer.dimension), True)
     instances, outs = np.array([3, 0, 2]), np.concatenate([[0], np.cumsum(corpus.parts[[3, 0, 2]])])
     seen = {}
@@ -195,7 +223,10 @@ def test_operations_for_other_devices_are_those_of_the_kernels(tmp_path):
     assert outs[-1] > 0
     kernels = AnchorScores.apply
     try:
-        (one, slopes), (other, expected) = scores_and_slopes(kernels), scores_and_slopes(Sliced.apply)
+        (one, slopes), (other, expected) = (
+            scores_and_slopes(kernels),
+            scores_and_slopes(Sliced.apply),
+        )
     finally:
         AnchorScores.apply = kernels
     np.testing.assert_allclose(one.detach(), other.detach(), atol=1e-12)
@@ -206,15 +237,20 @@ def test_operations_for_other_devices_are_those_of_the_kernels(tmp_path):
 def test_noise_is_drawn_by_its_numbers_alone(tmp_path):
     problem = fitted(TorchSpan(**SMALL, dropout=0.5), treebank(tmp_path))
     generator, chosen = np.random.default_rng(0), np.arange(3)
-    theta, prepared = problem.scorer.initial(0) + 0.1 * generator.normal(size=problem.dimension), problem.examples.prepared
+    theta, prepared = (
+        problem.scorer.initial(0) + 0.1 * generator.normal(size=problem.dimension),
+        problem.examples.prepared,
+    )
     (first, pullback), (again, _), (other, _) = (
-        problem.scorer.training(theta, prepared, chosen, noise) for noise in ((0, 1), (0, 1), (0, 2))
+        problem.scorer.training(theta, prepared, chosen, noise)
+        for noise in ((0, 1), (0, 1), (0, 2))
     )
     np.testing.assert_array_equal(first, again)
     assert not np.allclose(first, other)
     r, direction = generator.normal(size=len(first)), generator.normal(size=len(theta))
     ahead, behind = (
-        problem.scorer.training(theta + sign * 1e-5 * direction, prepared, chosen, (0, 1))[0] @ r for sign in (1, -1)
+        problem.scorer.training(theta + sign * 1e-5 * direction, prepared, chosen, (0, 1))[0] @ r
+        for sign in (1, -1)
     )
     assert (ahead - behind) / 2e-5 == pytest.approx(pullback(r) @ direction, rel=1e-6, abs=1e-6)
 
@@ -225,15 +261,27 @@ def test_weights_of_another_rate_are_other_numbers_for_the_same_network(tmp_path
     theta, everything = one.scorer.initial(2), np.arange(len(encoded))
     np.testing.assert_allclose(tenth.scorer.initial(2) * 0.1, theta, atol=1e-12)
     theta = theta + 0.1 * np.random.default_rng(0).normal(size=len(theta))
-    np.testing.assert_allclose(tenth.examples.scores(theta / 0.1, everything), one.examples.scores(theta, everything), atol=1e-12)
-    np.testing.assert_allclose(tenth.minibatch(theta / 0.1, everything)[1], 0.1 * one.minibatch(theta, everything)[1], atol=1e-12)
+    np.testing.assert_allclose(
+        tenth.examples.scores(theta / 0.1, everything),
+        one.examples.scores(theta, everything),
+        atol=1e-12,
+    )
+    np.testing.assert_allclose(
+        tenth.minibatch(theta / 0.1, everything)[1],
+        0.1 * one.minibatch(theta, everything)[1],
+        atol=1e-12,
+    )
 
 
 def test_single_precision_is_close(tmp_path):
     encoded = treebank(tmp_path, dense=True)
-    one, other = (fitted(TorchSpan(**SMALL | {"precision": name}), encoded) for name in ("float32", "float64"))
+    one, other = (
+        fitted(TorchSpan(**SMALL | {"precision": name}), encoded) for name in ("float32", "float64")
+    )
     theta = one.scorer.initial(0) + 0.1 * np.random.default_rng(0).normal(size=one.dimension)
-    (loss, gradient), (exact, slope) = (problem.minibatch(theta, np.arange(5)) for problem in (one, other))
+    (loss, gradient), (exact, slope) = (
+        problem.minibatch(theta, np.arange(5)) for problem in (one, other)
+    )
     assert loss == pytest.approx(exact, rel=1e-5)
     np.testing.assert_allclose(gradient, slope, atol=1e-4)
 
@@ -244,12 +292,19 @@ def test_refusals(tmp_path):
     with pytest.raises(ConfigError, match=r"Take task=constituency factor_graph=span\."):
         TorchSpan().fit(sequences, structure, chain.gold(sequences, structure))
     encoded, dense = treebank(tmp_path), treebank(tmp_path, dense=True)
-    with pytest.raises(ConfigError, match="leave nothing to read, without numbers of words. Type features.vectors=FILE"):
+    with pytest.raises(
+        ConfigError,
+        match="leave nothing to read, without numbers of words. Type features.vectors=FILE",
+    ):
         fitted(TorchSpan(embeddings=0), encoded)
-    with pytest.raises(ConfigError, match="needs words, as task=constituency has them, or their vectors"):
+    with pytest.raises(
+        ConfigError, match="needs words, as task=constituency has them, or their vectors"
+    ):
         fitted(TorchSpan(), replace(encoded, words=()))
     scorer = fitted(TorchSpan(**SMALL), dense).scorer
-    with pytest.raises(ConfigError, match=r"weights for dense tables of \[2, 6\] numbers, but this corpus has \[\]"):
+    with pytest.raises(
+        ConfigError, match=r"weights for dense tables of \[2, 6\] numbers, but this corpus has \[\]"
+    ):
         scorer.prepare(encoded, span(encoded).build(encoded))
     with pytest.raises(ConfigError, match="there are 5 tags in training, but 6 here"):
         scorer.prepare(replace(dense, labels=(*dense.labels, "X")), span(encoded).build(encoded))

@@ -1,4 +1,6 @@
-"""Rules of trees by networks on the command line: training, resume, predictions, losses, refusals."""
+"""Rules of trees by networks on the command line: training, resume, predictions, losses,
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,19 @@ pytest.importorskip("torch", reason="needs PyTorch: pip install structopt-torch"
 
 from structopt.testing.components import run_words
 
-MODEL = ("task=constituency", "factor_graph=span", "features=torch_span", "features.hidden=50", "tracker=none")
-ADAMW = ("optimizer=torch_adamw", "optimizer.schedule=constant", "optimizer.warmup=0", "optimizer.batch_size=8")
+MODEL = (
+    "task=constituency",
+    "factor_graph=span",
+    "features=torch_span",
+    "features.hidden=50",
+    "tracker=none",
+)
+ADAMW = (
+    "optimizer=torch_adamw",
+    "optimizer.schedule=constant",
+    "optimizer.warmup=0",
+    "optimizer.batch_size=8",
+)
 WORDS = (*MODEL, *ADAMW)
 
 
@@ -25,7 +38,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def metrics(run: Path) -> dict[str, dict[str, float]]:
-    splits: dict[str, dict[str, float]] = json.loads((run / "metrics.json").read_text(encoding="utf8"))
+    splits: dict[str, dict[str, float]] = json.loads(
+        (run / "metrics.json").read_text(encoding="utf8")
+    )
     return splits
 
 
@@ -55,13 +70,23 @@ def test_a_saved_model_predicts(run: Path) -> None:
 
 
 def test_vectors_of_words_from_a_file(tmp_path: Path) -> None:
-    vectors = "\n".join(f"{word} {k % 3 - 1} {k % 2} 0.5" for k, word in enumerate(("the", "of", "in", "and", ",", ".")))
+    vectors = "\n".join(
+        f"{word} {k % 3 - 1} {k % 2} 0.5"
+        for k, word in enumerate(("the", "of", "in", "and", ",", "."))
+    )
     (tmp_path / "vectors.txt").write_text(vectors + "\n", encoding="utf8")
-    options = "task.limit=50", "optimizer.epochs=1", "features.vectors=vectors.txt", "hydra.run.dir=run"
+    options = (
+        "task.limit=50",
+        "optimizer.epochs=1",
+        "features.vectors=vectors.txt",
+        "hydra.run.dir=run",
+    )
     done = run_words(tmp_path, *WORDS, *options)
     assert done.code == 0, done.err
     (tmp_path / "vectors.txt").unlink()
-    (tmp_path / "plain.txt").write_text("Bishop_NNP struck_VBD the_DT Power_NNP ._.\n", encoding="utf8")
+    (tmp_path / "plain.txt").write_text(
+        "Bishop_NNP struck_VBD the_DT Power_NNP ._.\n", encoding="utf8"
+    )
     done = run_words(tmp_path, "predict", "model=run", "input=plain.txt", "output=trees.mrg")
     assert done.code == 0, done.err
     assert "(NNP Bishop)" in (tmp_path / "trees.mrg").read_text(encoding="utf8")
@@ -72,15 +97,26 @@ def test_vectors_of_words_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("loss=svm", "loss.cost=rules"), ("loss.beta=3", "loss.gamma=1"), ("loss=softmax_margin", "features.dropout=0.2"),
-        ("features.sparse=true",), ("loss=perceptron",), ("features.tag_size=5", "task.tags=free"),
-        ("optimizer=adadelta", "optimizer.rho=0.95", "optimizer.epsilon=1e-6", "optimizer.batch_size=10"),
+        ("loss=svm", "loss.cost=rules"),
+        ("loss.beta=3", "loss.gamma=1"),
+        ("loss=softmax_margin", "features.dropout=0.2"),
+        ("features.sparse=true",),
+        ("loss=perceptron",),
+        ("features.tag_size=5", "task.tags=free"),
+        (
+            "optimizer=adadelta",
+            "optimizer.rho=0.95",
+            "optimizer.epsilon=1e-6",
+            "optimizer.batch_size=10",
+        ),
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_losses_and_optimizers(tmp_path: Path, words: tuple[str, ...]) -> None:
     basis = MODEL if words[0].startswith("optimizer=") else WORDS
-    done = run_words(tmp_path, *basis, "task.limit=50", "optimizer.epochs=3", "hydra.run.dir=run", *words)
+    done = run_words(
+        tmp_path, *basis, "task.limit=50", "optimizer.epochs=3", "hydra.run.dir=run", *words
+    )
     assert done.code == 0, done.err
     history = (tmp_path / "run" / "history.csv").read_text(encoding="utf8").splitlines()
     loss = history[0].split(",").index("loss")
@@ -91,14 +127,25 @@ def test_losses_and_optimizers(tmp_path: Path, words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("optimizer=dca",), "optimizer=dca needs scores that are linear in the weights, with sparse columns, and those of "),
+        (
+            ("optimizer=dca",),
+            "optimizer=dca needs scores that are linear in the weights, with sparse columns, and "
+            "those of ",
+        ),
         (("features.hidden=0",), "features.hidden=0 must be a whole number from 1 to 1048576."),
-        (("features.sparse=true", "features.hash_bits=40"), "features.hash_bits=40 must be a whole number from 10 to 30."),
+        (
+            ("features.sparse=true", "features.hash_bits=40"),
+            "features.hash_bits=40 must be a whole number from 10 to 30.",
+        ),
         (("features.units=3",), "There is no key 'features.units'."),
-        (("factor_graph=grammar",), "features=torch_span scores rules at their places, which are no parts of this task's graph."),
+        (
+            ("factor_graph=grammar",),
+            "features=torch_span scores rules at their places, which are no parts of this task's "
+            "graph.",
+        ),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_refusals_on_the_command_line(tmp_path: Path, words: tuple[str, ...], text: str) -> None:
     done = run_words(tmp_path, *MODEL, "optimizer=torch_adamw", "task.limit=20", *words)
     assert done.code == 2

@@ -1,4 +1,6 @@
-"""The files in an archive, tar (plain or gzip) or zip, read in memory within the bound of expansion; nothing is written."""
+"""The files in an archive, tar (plain or gzip) or zip, read in memory within the bound of
+expansion; nothing is written.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from structopt.errors import DataError
 
 @contextmanager
 def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
-    """Give the files of an archive while this lasts: by name, sorted, a function that reads it. Links and folders are left out.
+    """Give the files of an archive while this lasts: by name, sorted, a function that reads it.
+    Links and folders are left out.
 
     Raises
     ------
@@ -26,12 +29,25 @@ def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
     """
     try:
         data = path.read_bytes()
-        with _zip(path, data) if path.name.lower().endswith(".zip") else _tar(path, data) as members:
+        with (
+            _zip(path, data) if path.name.lower().endswith(".zip") else _tar(path, data) as members
+        ):
             yield dict(sorted(members.items()))
     except FileNotFoundError:
         raise DataError(path, None, "there is no such file: check the path.") from None
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError) as error:
-        message = f"the archive cannot be read ({error}): copy or download it again, or unpack it and give the folder."
+    except (
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        zlib.error,
+        RuntimeError,
+        NotImplementedError,
+        EOFError,
+        OSError,
+    ) as error:
+        message = (
+            f"the archive cannot be read ({error}): copy or download it again, or unpack it and "
+            "give the folder."
+        )
         raise DataError(path, None, message) from error
 
 
@@ -40,8 +56,9 @@ def _tar(path: Path, data: bytes) -> Iterator[dict[str, Callable[[], bytes]]]:
     with tarfile.open(fileobj=io.BytesIO(expanded(path, data)), mode="r:") as archive:
         yield {
             info.name.removeprefix("./"): partial(_tar_member, path, archive, info, len(data))
-            for info in archive if info.isreg()
-        }  # fmt: skip
+            for info in archive
+            if info.isreg()
+        }
 
 
 def _tar_member(path: Path, archive: tarfile.TarFile, info: tarfile.TarInfo, packed: int) -> bytes:
@@ -54,7 +71,11 @@ def _tar_member(path: Path, archive: tarfile.TarFile, info: tarfile.TarInfo, pac
 @contextmanager
 def _zip(path: Path, data: bytes) -> Iterator[dict[str, Callable[[], bytes]]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        yield {info.filename: partial(_zip_member, path, archive, info) for info in archive.infolist() if not info.is_dir()}
+        yield {
+            info.filename: partial(_zip_member, path, archive, info)
+            for info in archive.infolist()
+            if not info.is_dir()
+        }
 
 
 def _zip_member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:

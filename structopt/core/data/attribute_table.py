@@ -40,4 +40,6 @@ class AttributeTable:
         """The rows first <= p < last; ids and values are views."""
         begin, end = int(self.offsets[first]), int(self.offsets[last])
         values = None if self.values is None else self.values[begin:end]
-        return AttributeTable(self.offsets[first : last + 1] - begin, self.ids[begin:end], values, self.size)
+        return AttributeTable(
+            self.offsets[first : last + 1] - begin, self.ids[begin:end], values, self.size
+        )

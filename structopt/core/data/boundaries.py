@@ -18,9 +18,11 @@ class Boundary:
     skipped : str
         Of lines that make no instance: blank ones, comments, marks of documents.
     brackets : str
-        Regular expression of how an instance begins that goes on until all its brackets are closed; empty where none does.
+        Regular expression of how an instance begins that goes on until all its brackets are closed;
+        empty where none does.
     alone : bool
-        Whether every instance must be read for itself, since what stands beside it says how it is read.
+        Whether every instance must be read for itself, since what stands beside it says how it is
+        read.
     heading : int
         Lines at the head of a written file, which belong to no instance.
     ending : str
@@ -44,7 +46,8 @@ EMPTY_LINE = Boundary(r"\s*", r"\s*|-DOCSTART-.*\s*")
 
 
 class Instances:
-    """The instances of a text of which one piece comes after the other; no more than one unfinished instance is kept.
+    """The instances of a text of which one piece comes after the other; no more than one unfinished
+    instance is kept.
 
     Parameters
     ----------
@@ -53,12 +56,16 @@ class Instances:
 
     def __init__(self, boundary: Boundary) -> None:
         patterns = (boundary.end, boundary.skipped, boundary.brackets)
-        self._end, self._skipped, self._brackets = (re.compile(one.encode(), re.DOTALL) for one in patterns)
+        self._end, self._skipped, self._brackets = (
+            re.compile(one.encode(), re.DOTALL) for one in patterns
+        )
         self._line, self._pieces, self._lines = 1, list[bytes](), list[bytes]()
         self._counts, self._bracketed, self._depth = False, False, 0
 
     def of(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Yield the instances that are complete with this piece: the line in which each begins, from 1, and its text."""
+        """Yield the instances that are complete with this piece: the line in which each begins,
+        from 1, and its text.
+        """
         self._pieces.append(data)
         if b"\n" not in data:
             return

@@ -1,4 +1,6 @@
-"""Bracketings: the constituents of sentences as factor graphs read them off outputs, and tasks decode them."""
+"""Bracketings: the constituents of sentences as factor graphs read them off outputs, and tasks
+decode them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ class Bracketings(NamedTuple):
     offsets : int64, shape (sentences + 1,)
         Where the constituents of each sentence begin; it has none where no tree was found.
     constituents : int32, shape (constituents, 3)
-        Category, first word, and the word after its last, as in `structopt.core.data.encoded.EncodedConstituents`.
+        Category, first word, and the word after its last, as in
+        `structopt.core.data.encoded.EncodedConstituents`.
     tags : int32, shape (words,)
         The number of each word's tag; -1 where no tree was found.
     """
@@ -34,7 +37,8 @@ def nested(
     leaves: Sequence[Node],
     node: Callable[[str, tuple[Node, ...], int, int], Node],
 ) -> Node:
-    """The tree of constituents (label, first word, the word after its last) over words; it does not recurse; O(both).
+    """The tree of constituents (label, first word, the word after its last) over words; it does not
+    recurse; O(both).
 
     Parameters
     ----------

@@ -37,7 +37,9 @@ class DenseTable:
         return DenseTable(self.rows[first:last], self.matrix)
 
     def compact(self) -> DenseTable:
-        """The same numbers, of a matrix without rows that no position has; rows that lie one after the other are a view."""
+        """The same numbers, of a matrix without rows that no position has; rows that lie one after
+        the other are a view.
+        """
         used = np.unique(self.rows)
         used = used[used >= 0]
         if len(used) and used[-1] - used[0] + 1 == len(used):
@@ -49,5 +51,11 @@ class DenseTable:
     def values(self, positions: Array) -> Array:
         """x_p of some positions, float32, shape (positions, size)."""
         chosen = self.rows[positions]
-        vectors = self.matrix[np.maximum(chosen, 0)] if len(self.matrix) else np.zeros((*chosen.shape, self.matrix.shape[1]))
-        return np.where((chosen < 0)[:, :, np.newaxis], np.float32(0), vectors).reshape(len(chosen), self.size)
+        vectors = (
+            self.matrix[np.maximum(chosen, 0)]
+            if len(self.matrix)
+            else np.zeros((*chosen.shape, self.matrix.shape[1]))
+        )
+        return np.where((chosen < 0)[:, :, np.newaxis], np.float32(0), vectors).reshape(
+            len(chosen), self.size
+        )

@@ -1,4 +1,6 @@
-"""Encoded corpora, made by tasks, of which factor graphs and scorers are built; ragged data as buffers and offsets."""
+"""Encoded corpora, made by tasks, of which factor graphs and scorers are built; ragged data as
+buffers and offsets.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +30,24 @@ class Encoded:
     offsets : int64, shape (instances + 1,)
         Where the variables (for sequences: the tokens) of each instance begin.
     tables : mapping of part group name to AttributeTable
-        One row a position of that group: ``label`` has one position a variable; ``transition`` one a pair of neighbours.
+        One row a position of that group: ``label`` has one position a variable; ``transition`` one
+        a pair of neighbours.
     labels : tuple of str
         The label set.
     gold : int32, shape (variables,), or None
-        Gold label numbers; -1 where the gold label was not seen in training; None for unlabelled input.
+        Gold label numbers; -1 where the gold label was not seen in training; None for unlabelled
+        input.
     allowed : bool, shape (variables, labels), or None
         Which labels each variable may take in any output (predictions that keep given labels).
     forbidden_starts, forbidden_ends, forbidden_transitions : label numbers, and pairs of them
         Hard constraints that the task asks for (valid BIO, say).
     gold_sets : bool, shape (variables, labels), or None
-        Which labels the gold output may have, where training data say it in part only; `gold` is then one of them.
+        Which labels the gold output may have, where training data say it in part only; `gold` is
+        then one of them.
     dense : mapping of part group name to tuples of DenseTable
-        Numbers that every position of a group has, beside its attributes; tables in the order in which they were asked for.
-        Those of ``word`` belong to the words of trees, whatever the groups of parts are.
+        Numbers that every position of a group has, beside its attributes; tables in the order in
+        which they were asked for. Those of ``word`` belong to the words of trees, whatever the
+        groups of parts are.
     words : sequence of str
         The word of every variable, where the task knows words; else empty.
     instance_weights : float64, shape (instances,), or None
@@ -49,7 +55,8 @@ class Encoded:
     storage : Storage
         Where arrays as long as the corpus belong that are made of it: beside its own.
     folder : Path or None
-        Of the files that hold these very instances, of which other processes can open some; None where there are none.
+        Of the files that hold these very instances, of which other processes can open some; None
+        where there are none.
     """
 
     offsets: Array
@@ -72,23 +79,27 @@ class Encoded:
         return len(self.offsets) - 1
 
     def subset(self, first: int, last: int) -> Self:
-        """The instances first <= i < last, in arrays that are views where they can be, and `storage` in memory.
+        """The instances first <= i < last, in arrays that are views where they can be, and
+        `storage` in memory.
 
         A class with more data extends it.
         """
         return replace(self, **self._sliced(Encoded, first, last))
 
     def _sliced(self, known: type[Encoded], first: int, last: int) -> dict[str, Any]:
-        """The fields of this class for the instances first <= i < last; `known` is the class whose fields the caller slices.
+        """The fields of this class for the instances first <= i < last; `known` is the class whose
+        fields the caller slices.
 
         Raises
         ------
         ConfigError
-            Where there are further fields, or tables of which it is not known how many rows an instance has.
+            Where there are further fields, or tables of which it is not known how many rows an
+            instance has.
         """
         if len(fields(self)) > len(fields(known)):
             raise ConfigError(
-                f"{type(self).__name__} has data beyond those of {known.__name__} and does not tell how to take some of the "
+                f"{type(self).__name__} has data beyond those of {known.__name__} and does not "
+                "tell how to take some of the "
                 "instances: give it a method subset(first, last)."
             )
         begin, end = int(self.offsets[first]), int(self.offsets[last])
@@ -96,13 +107,18 @@ class Encoded:
             "offsets": self.offsets[first : last + 1] - begin,
             "storage": IN_MEMORY,
             "folder": None,
-            "tables": {name: table.subset(*self._rows(name, first, last)) for name, table in self.tables.items()},
+            "tables": {
+                name: table.subset(*self._rows(name, first, last))
+                for name, table in self.tables.items()
+            },
             "dense": {
                 name: tuple(table.subset(*self._rows(name, first, last)) for table in tables)
                 for name, tables in self.dense.items()
             },
             "words": self.words[begin:end],
-            "instance_weights": None if self.instance_weights is None else self.instance_weights[first:last],
+            "instance_weights": None
+            if self.instance_weights is None
+            else self.instance_weights[first:last],
             "gold": None if self.gold is None else self.gold[begin:end],
             "gold_sets": None if self.gold_sets is None else self.gold_sets[begin:end],
             "allowed": None if self.allowed is None else self.allowed[begin:end],
@@ -115,7 +131,10 @@ class Encoded:
             return begin, end
         if name == "transition":  # no instance is without a token
             return begin - first, end - last
-        raise ConfigError(f"{type(self).__name__} does not tell which rows of its table {name} belong to which instance.")
+        raise ConfigError(
+            f"{type(self).__name__} does not tell which rows of its table {name} belong to which "
+            "instance."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,14 +148,17 @@ class EncodedTrees(Encoded):
     columns : tuple of str
         Names of the columns of `codes`.
     codes : int32, shape (tokens, columns)
-        Numbers of the columns' values; 0 where the value was not seen in training, 1 where the cell is empty.
+        Numbers of the columns' values; 0 where the value was not seen in training, 1 where the cell
+        is empty.
     heads : int32, shape (tokens,), or None
-        Position of the gold head within the sentence, from 0; a token's own position means the root.
+        Position of the gold head within the sentence, from 0; a token's own position means the
+        root.
     free_heads : bool, shape (tokens,), or None
-        Tokens whose gold head is not known, so that it may be any; `heads` then has one of the possible ones.
+        Tokens whose gold head is not known, so that it may be any; `heads` then has one of the
+        possible ones.
     candidates : (int64 of shape (tokens + 1,), int32 of shape (arcs,)), or None
-        Heads that a token may take, ascending, in the same numbering, and where those of each token begin; None when it
-        may take all.
+        Heads that a token may take, ascending, in the same numbering, and where those of each token
+        begin; None when it may take all.
     """
 
     columns: tuple[str, ...]
@@ -152,25 +174,36 @@ class EncodedTrees(Encoded):
         if self.candidates is not None:
             starts, heads = self.candidates
             candidates = starts[begin : end + 1] - starts[begin], heads[starts[begin] : starts[end]]
-        gold, free = (None if array is None else array[begin:end] for array in (self.heads, self.free_heads))
+        gold, free = (
+            None if array is None else array[begin:end] for array in (self.heads, self.free_heads)
+        )
         known = self._sliced(EncodedTrees, first, last)
-        return replace(self, **known, codes=self.codes[begin:end], heads=gold, free_heads=free, candidates=candidates)
+        return replace(
+            self,
+            **known,
+            codes=self.codes[begin:end],
+            heads=gold,
+            free_heads=free,
+            candidates=candidates,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncodedGraphs(Encoded):
-    """A corpus of graphs as arrays: variables that all have the same states, `labels`, and edges between them.
+    """A corpus of graphs as arrays: variables that all have the same states, `labels`, and edges
+    between them.
 
-    The table ``label`` has one row a variable, whose weights all variables share; or, where the graphs are *wide*, one row an
-    instance: all graphs then have the same variables and edges, each with weights of its own (with one row a variable, only
-    the edges have). The table ``edge``, where there is one, has likewise one row an edge, or an instance; without it an edge
-    has one weight for every pair of states.
+    The table ``label`` has one row a variable, whose weights all variables share; or, where the
+    graphs are *wide*, one row an instance: all graphs then have the same variables and edges, each
+    with weights of its own (with one row a variable, only the edges have). The table ``edge``,
+    where there is one, has likewise one row an edge, or an instance; without it an edge has one
+    weight for every pair of states.
 
     Attributes
     ----------
     edges : (int64 of shape (instances + 1,), int32 of shape (edges, 2))
-        Where the edges of each instance begin, and the variables they join, numbered within the instance, the lower first;
-        none, where the factor graph is to say.
+        Where the edges of each instance begin, and the variables they join, numbered within the
+        instance, the lower first; none, where the factor graph is to say.
     wide : bool
     """
 
@@ -206,11 +239,13 @@ class EncodedMentions(Encoded):
     columns : tuple of str
         Names of the columns of `codes`.
     codes : int32, shape (mentions, columns)
-        Numbers of the columns' values; 0 where the value was not seen in training, 1 where the cell is empty.
+        Numbers of the columns' values; 0 where the value was not seen in training, 1 where the cell
+        is empty.
     compared_columns : tuple of str
         Names of the columns of `compared`.
     compared : int32, shape (mentions, compared columns)
-        Numbers that are equal where values are, seen in training or not; -1 where the cell is empty, and equals none.
+        Numbers that are equal where values are, seen in training or not; -1 where the cell is
+        empty, and equals none.
     sentences : int32, shape (mentions,)
         The number of each mention's sentence within its document, ascending.
     spans : int32, shape (mentions, 2)
@@ -229,17 +264,22 @@ class EncodedMentions(Encoded):
         own = slice(int(self.offsets[first]), int(self.offsets[last]))
         known = self._sliced(EncodedMentions, first, last)
         return replace(
-            self, **known, codes=self.codes[own], compared=self.compared[own], sentences=self.sentences[own],
+            self,
+            **known,
+            codes=self.codes[own],
+            compared=self.compared[own],
+            sentences=self.sentences[own],
             spans=self.spans[own],
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncodedTexts(Encoded):
-    """A corpus of texts to summarize as arrays: one variable a sentence, which is out of the summary (0) or in (1).
+    """A corpus of texts to summarize as arrays: one variable a sentence, which is out of the
+    summary (0) or in (1).
 
-    `gold` says which sentences the best summary has. The tables ``sentence`` and ``bigram`` have a row a sentence and a row a
-    bigram.
+    `gold` says which sentences the best summary has. The tables ``sentence`` and ``bigram`` have a
+    row a sentence and a row a bigram.
 
     Attributes
     ----------
@@ -250,7 +290,8 @@ class EncodedTexts(Encoded):
     bigrams : int64, shape (documents + 1,)
         Where the bigrams of each document begin: each once, however many sentences have it.
     holders : (int64 of shape (bigrams + 1,), int32 of shape (entries,))
-        The sentences that have each bigram, by their numbers within the document, ascending; and where those of each begin.
+        The sentences that have each bigram, by their numbers within the document, ascending; and
+        where those of each begin.
     worth : float64, shape (bigrams,), or None
         The share of the references' bigrams that each bigram covers. None without references.
     """
@@ -267,11 +308,14 @@ class EncodedTexts(Encoded):
         a, b = int(self.bigrams[first]), int(self.bigrams[last])
         starts, sentences = self.holders
         return replace(
-            self, **known, lengths=self.lengths[int(self.offsets[first]) : int(self.offsets[last])],
-            budgets=self.budgets[first:last], bigrams=self.bigrams[first : last + 1] - a,
+            self,
+            **known,
+            lengths=self.lengths[int(self.offsets[first]) : int(self.offsets[last])],
+            budgets=self.budgets[first:last],
+            bigrams=self.bigrams[first : last + 1] - a,
             holders=(starts[a : b + 1] - starts[a], sentences[starts[a] : starts[b]]),
             worth=None if self.worth is None else self.worth[a:b],
-        )  # fmt: skip
+        )
 
     def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
         """Sentences, or bigrams."""
@@ -287,7 +331,8 @@ class Candidates:
     ----------
     symbols : tuple of str
     spans : int64, shape (instances + 1,)
-        Where the spans of each sentence begin: n (n + 1) / 2 of n words, in the order of their first words, then of their ends.
+        Where the spans of each sentence begin: n (n + 1) / 2 of n words, in the order of their
+        first words, then of their ends.
     offsets : int64, shape (spans + 1,)
         Where the symbols of each span begin in `numbers`.
     bottoms : int32, shape (spans,)
@@ -307,32 +352,38 @@ class Candidates:
         begin, end = int(self.spans[first]), int(self.spans[last])
         a, b = int(self.offsets[begin]), int(self.offsets[end])
         return Candidates(
-            self.symbols, self.spans[first : last + 1] - begin, self.offsets[begin : end + 1] - a, self.bottoms[begin:end],
+            self.symbols,
+            self.spans[first : last + 1] - begin,
+            self.offsets[begin : end + 1] - a,
+            self.bottoms[begin:end],
             self.numbers[a:b],
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncodedConstituents(Encoded):
     """A corpus of constituent trees as arrays: one variable a word, its tag.
 
-    `labels` are the tags, `gold` the gold tag of every word, and `allowed` the tags that a word may have: one, where tags are
-    given. The table ``label`` has one row a word. Trees are written with the `words`.
+    `labels` are the tags, `gold` the gold tag of every word, and `allowed` the tags that a word may
+    have: one, where tags are given. The table ``label`` has one row a word. Trees are written with
+    the `words`.
 
     Attributes
     ----------
     categories : tuple of str
         The labels of constituents; the first is that of the root.
     constituents : (int64 of shape (instances + 1,), int32 of shape (constituents, 3)), or None
-        Where the gold constituents of each sentence begin; of each the number of its label (-1 where training did not show it)
-        and its first word and the one after its last, counted within the sentence. Parents stand before their children, and
-        children from left to right. Words are no constituents. None for unlabelled input.
+        Where the gold constituents of each sentence begin; of each the number of its label (-1
+        where training did not show it) and its first word and the one after its last, counted
+        within the sentence. Parents stand before their children, and children from left to right.
+        Words are no constituents. None for unlabelled input.
     candidates : Candidates or None
         What a pruner left of the symbols of each span; None: all.
     columns : tuple of str
         Names of the columns of `codes`.
     codes : int32, shape (words, columns), or None
-        Numbers of the columns' values; 0 where the value was not seen in training, 1 where the cell is empty.
+        Numbers of the columns' values; 0 where the value was not seen in training, 1 where the cell
+        is empty.
     """
 
     categories: tuple[str, ...]
@@ -346,8 +397,14 @@ class EncodedConstituents(Encoded):
         constituents = None
         if self.constituents is not None:
             starts, gold = self.constituents
-            constituents = starts[first : last + 1] - starts[first], gold[starts[first] : starts[last]]
+            constituents = (
+                starts[first : last + 1] - starts[first],
+                gold[starts[first] : starts[last]],
+            )
         candidates = None if self.candidates is None else self.candidates.subset(first, last)
         own = slice(int(self.offsets[first]), int(self.offsets[last]))
-        known, codes = self._sliced(EncodedConstituents, first, last), None if self.codes is None else self.codes[own]
+        known, codes = (
+            self._sliced(EncodedConstituents, first, last),
+            None if self.codes is None else self.codes[own],
+        )
         return replace(self, **known, constituents=constituents, candidates=candidates, codes=codes)

@@ -16,7 +16,9 @@ from structopt.errors import DataError
 GZIP_SIGNATURE = b"\x1f\x8b"
 KEY = "max_expansion"
 DEFAULT = 100.0
-"""How many times its size compressed data may become. Columns of text become 4 to 10 times their size."""
+"""How many times its size compressed data may become. Columns of text become 4 to 10 times their
+size.
+"""
 ALWAYS = 64 << 20
 """Bytes that any file may become."""
 CHUNK = 1 << 16
@@ -26,7 +28,9 @@ _bound: ContextVar[float] = ContextVar(KEY, default=DEFAULT)
 
 @contextmanager
 def expanding(settings: Mapping[str, Any]) -> Iterator[None]:
-    """Let compressed data become as large as the settings say, by the key ``max_expansion``, while this lasts."""
+    """Let compressed data become as large as the settings say, by the key ``max_expansion``, while
+    this lasts.
+    """
     token = _bound.set(settings.get(KEY, DEFAULT))
     try:
         yield
@@ -39,8 +43,13 @@ def check_expansion(path: str | Path, packed: int, expanded: int) -> None:
     times = _bound.get()
     if expanded > max(ALWAYS, times * packed):
         size = f"{packed / 1000:.0f} kB become more than {expanded // 1_000_000} MB"
-        advice = f"if the file is what you mean, type {KEY}={10 * times:g}, and mind that memory must hold it"
-        raise DataError(path, None, f"it expands to over {times:g} times its size ({size}): {advice}.")
+        advice = (
+            f"if the file is what you mean, type {KEY}={10 * times:g}, and mind that memory must "
+            "hold it"
+        )
+        raise DataError(
+            path, None, f"it expands to over {times:g} times its size ({size}): {advice}."
+        )
 
 
 def expanded(path: str | Path, data: bytes) -> bytes:
@@ -49,12 +58,18 @@ def expanded(path: str | Path, data: bytes) -> bytes:
     Raises
     ------
     DataError
-        A gzip file that is truncated or damaged, or that expands to more than it may; a file that is named so and is none.
+        A gzip file that is truncated or damaged, or that expands to more than it may; a file that
+        is named so and is none.
     """
     if data.startswith(GZIP_SIGNATURE):
         return _gunzip(path, data)
     if data and str(path).endswith(".gz"):
-        raise DataError(path, None, "the name ends in .gz, but this is not a gzip file: rename it, or compress it with gzip.")
+        raise DataError(
+            path,
+            None,
+            "the name ends in .gz, but this is not a gzip file: rename it, or compress it with "
+            "gzip.",
+        )
     return data
 
 
@@ -67,7 +82,11 @@ def _gunzip(path: str | Path, data: bytes) -> bytes:
                 size += len(chunk)
                 check_expansion(path, packed.tell(), size)
     except EOFError:
-        raise DataError(path, None, "the gzip file is truncated: copy or download it again.") from None
+        raise DataError(
+            path, None, "the gzip file is truncated: copy or download it again."
+        ) from None
     except (OSError, zlib.error) as error:
-        raise DataError(path, None, f"the gzip file is damaged ({error}): copy or download it again.") from error
+        raise DataError(
+            path, None, f"the gzip file is damaged ({error}): copy or download it again."
+        ) from error
     return b"".join(chunks)

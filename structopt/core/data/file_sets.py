@@ -28,9 +28,9 @@ class FileSet(os.PathLike[str]):
     Attributes
     ----------
     pattern : str
-        A folder (all files in it and in its folders, but hidden ones, sorted); a pattern of names (see
-        `structopt.core.data.name_patterns`); or ``ARCHIVE:PATTERN``, where a pattern without ``/`` fits members in any folder;
-        an archive alone stands for all its members.
+        A folder (all files in it and in its folders, but hidden ones, sorted); a pattern of names
+        (see `structopt.core.data.name_patterns`); or ``ARCHIVE:PATTERN``, where a pattern without
+        ``/`` fits members in any folder; an archive alone stands for all its members.
     """
 
     pattern: str
@@ -50,7 +50,8 @@ class FileSet(os.PathLike[str]):
             return False
 
     def names(self) -> list[str]:
-        """Return the names of the files, in the order in which they are read; of members, in their archive.
+        """Return the names of the files, in the order in which they are read; of members, in their
+        archive.
 
         Raises
         ------
@@ -64,7 +65,9 @@ class FileSet(os.PathLike[str]):
         if folder.is_dir():
             names = list(map(str, _files(folder)))
             if not names:
-                raise DataError(self.pattern, None, "there is no file in this folder: check the path.")
+                raise DataError(
+                    self.pattern, None, "there is no file in this folder: check the path."
+                )
             return names
         return name_patterns.chosen(self.pattern, _globbed, self._neighbours)
 
@@ -98,7 +101,9 @@ class FileSet(os.PathLike[str]):
 
     def _members(self, pattern: str, names: Sequence[str]) -> list[str]:
         """The members that a pattern fits; hidden ones only where it names them."""
-        visible = name_patterns.Names([name for name in names if not _hidden(Path(name)) or name == pattern])
+        visible = name_patterns.Names(
+            [name for name in names if not _hidden(Path(name)) or name == pattern]
+        )
         try:
             return name_patterns.chosen(pattern, visible.fitting, lambda: visible.sorted)
         except DataError as error:
@@ -106,9 +111,17 @@ class FileSet(os.PathLike[str]):
 
     def _neighbours(self) -> list[str]:
         """The files of the folder that a pattern begins with."""
-        plain = self.pattern[: sign.start()] if (sign := name_patterns.SIGNS.search(self.pattern)) else self.pattern
+        plain = (
+            self.pattern[: sign.start()]
+            if (sign := name_patterns.SIGNS.search(self.pattern))
+            else self.pattern
+        )
         folder = Path(plain).parent if not plain.endswith("/") else Path(plain)
-        return [str(path) for path in sorted(folder.iterdir()) if path.is_file()] if folder.is_dir() else []
+        return (
+            [str(path) for path in sorted(folder.iterdir()) if path.is_file()]
+            if folder.is_dir()
+            else []
+        )
 
     def __fspath__(self) -> str:
         return self.pattern
@@ -121,7 +134,9 @@ DataPath = Path | SplitPath | FileSet
 
 
 def data_path(path: str | os.PathLike[str]) -> Path | FileSet:
-    """Return a path as what it names: one file, or several. A file whose name has signs of patterns is a file."""
+    """Return a path as what it names: one file, or several. A file whose name has signs of patterns
+    is a file.
+    """
     text = os.fspath(path)
     try:
         file, is_folder, exists = Path(text), os.path.isdir(text), os.path.exists(text)
@@ -134,17 +149,27 @@ def data_path(path: str | os.PathLike[str]) -> Path | FileSet:
 
 
 def check_exists(path: DataPath) -> None:
-    """Raise ConfigError where a file of a task does not exist, DataError where no file fits a pattern."""
+    """Raise ConfigError where a file of a task does not exist, DataError where no file fits a
+    pattern.
+    """
     if isinstance(path, FileSet):
         path.names()
     elif not path.is_file():
-        raise ConfigError(f"{path}: there is no such file. Check task.train, task.dev and task.test.")
+        raise ConfigError(
+            f"{path}: there is no such file. Check task.train, task.dev and task.test."
+        )
 
 
 def check_one_file(path: str | os.PathLike[str], form: str) -> None:
-    """Raise DataError where a path names several files, and a form of data (``an npz``) is read from one."""
+    """Raise DataError where a path names several files, and a form of data (``an npz``) is read
+    from one.
+    """
     if isinstance(data_path(path), FileSet):
-        raise DataError(os.fspath(path), None, f"this names several files, and {form} is read from one: give its path.")
+        raise DataError(
+            os.fspath(path),
+            None,
+            f"this names several files, and {form} is read from one: give its path.",
+        )
 
 
 def digest(path: Path | FileSet) -> str:
@@ -166,7 +191,11 @@ def _opened(archive: Path) -> AbstractContextManager[Mapping[str, Callable[[], b
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if not _hidden(path.relative_to(folder)) and path.is_file())
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if not _hidden(path.relative_to(folder)) and path.is_file()
+    )
 
 
 def _hidden(path: Path) -> bool:

@@ -25,7 +25,8 @@ class InMemory:
     instances, outputs : sequence
         As the task's `labelled` takes them.
     weights : float64, shape (instances,), or None
-        w_i, by which the loss of each instance counts in training: P = lambda/2 ||theta||^2 + (1/m) sum_i w_i L_i; None: all 1.
+        w_i, by which the loss of each instance counts in training: P = lambda/2 ||theta||^2 + (1/m)
+        sum_i w_i L_i; None: all 1.
     """
 
     instances: Sequence[Any]
@@ -44,9 +45,16 @@ def checked_weights(weights: Any, count: int) -> Array:
     try:
         numbers = np.asarray(weights, np.float64)
     except (TypeError, ValueError):
-        raise ConfigError("The weights of instances are no numbers. Give one number from 0 on for every instance.") from None
+        raise ConfigError(
+            "The weights of instances are no numbers. Give one number from 0 on for every instance."
+        ) from None
     if numbers.shape != (count,):
-        raise ConfigError(f"The weights have the shape {numbers.shape} for {count} instances. Give one for every instance.")
+        raise ConfigError(
+            f"The weights have the shape {numbers.shape} for {count} instances. Give one for "
+            "every instance."
+        )
     if not (np.isfinite(numbers) & (numbers >= 0)).all() or not numbers.any():
-        raise ConfigError("The weights of instances must be finite numbers from zero on, and not all zero.")
+        raise ConfigError(
+            "The weights of instances must be finite numbers from zero on, and not all zero."
+        )
     return np.ascontiguousarray(numbers)

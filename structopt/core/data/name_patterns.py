@@ -1,4 +1,6 @@
-"""Patterns of file names: ``*``, ``?``, ``[abc]``, ``**`` for any folders, lists ``{a,b}`` and ranges ``{0001..0160}``."""
+"""Patterns of file names: ``*``, ``?``, ``[abc]``, ``**`` for any folders, lists ``{a,b}`` and
+ranges ``{0001..0160}``.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,17 @@ MOST = 1_000_000
 
 
 class Alternative(NamedTuple):
-    """A pattern without braces; `ranged`: a number of a range is in it, so that no file need have it."""
+    """A pattern without braces; `ranged`: a number of a range is in it, so that no file need have
+    it.
+    """
 
     pattern: str
     ranged: bool
 
 
 def alternatives(pattern: str) -> list[Alternative]:
-    """Return the patterns that braces stand for, in their order: a list's, a range's, where a zero in front pads.
+    """Return the patterns that braces stand for, in their order: a list's, a range's, where a zero
+    in front pads.
 
     Raises
     ------
@@ -36,12 +41,21 @@ def alternatives(pattern: str) -> list[Alternative]:
         More than a million.
     """
     parts = BRACES.split(pattern)  # plain text, braces, plain text, ...
-    choices = [_choices(part) if number % 2 else [Alternative(part, False)] for number, part in enumerate(parts)]
+    choices = [
+        _choices(part) if number % 2 else [Alternative(part, False)]
+        for number, part in enumerate(parts)
+    ]
     if reduce(lambda product, one: product * len(one), choices, 1) > MOST:
-        raise DataError(pattern, None, f"these braces stand for more than {MOST:,} names: give a narrower range.")
+        raise DataError(
+            pattern,
+            None,
+            f"these braces stand for more than {MOST:,} names: give a narrower range.",
+        )
     texts = [Alternative("", False)]
     for choice in choices:
-        texts = [Alternative(a.pattern + b.pattern, a.ranged or b.ranged) for a in texts for b in choice]
+        texts = [
+            Alternative(a.pattern + b.pattern, a.ranged or b.ranged) for a in texts for b in choice
+        ]
     return texts
 
 
@@ -54,10 +68,20 @@ def _choices(braces: str) -> list[Alternative]:
             continue
         first, last = int(ends[1]), int(ends[2])
         if abs(last - first) > MOST:
-            raise DataError(f"{{{braces}}}", None, f"this range has more than {MOST:,} numbers: give a narrower one.")
-        width = max(map(len, ends.groups())) if any(end.startswith("0") and len(end) > 1 for end in ends.groups()) else 0
+            raise DataError(
+                f"{{{braces}}}",
+                None,
+                f"this range has more than {MOST:,} numbers: give a narrower one.",
+            )
+        width = (
+            max(map(len, ends.groups()))
+            if any(end.startswith("0") and len(end) > 1 for end in ends.groups())
+            else 0
+        )
         step = 1 if last >= first else -1
-        found += [Alternative(f"{number:0{width}d}", True) for number in range(first, last + step, step)]
+        found += [
+            Alternative(f"{number:0{width}d}", True) for number in range(first, last + step, step)
+        ]
     return found
 
 
@@ -77,11 +101,20 @@ class Names:
             self._by_end.setdefault(name.rpartition("/")[2], []).append(name)
 
     def fitting(self, pattern: str) -> list[str]:
-        """Return the names that a pattern without braces fits, sorted; one without ``/`` fits the end of a path."""
+        """Return the names that a pattern without braces fits, sorted; one without ``/`` fits the
+        end of a path.
+        """
         anywhere = "/" not in pattern
         if not SIGNS.search(pattern):
-            return [name for name in self._by_end.get(pattern.rpartition("/")[2], []) if anywhere or name == pattern]
-        expression = re.compile((r"(?:.*/)?" if anywhere else "") + "".join(map(_expression, TOKENS.findall(pattern))), re.DOTALL)
+            return [
+                name
+                for name in self._by_end.get(pattern.rpartition("/")[2], [])
+                if anywhere or name == pattern
+            ]
+        expression = re.compile(
+            (r"(?:.*/)?" if anywhere else "") + "".join(map(_expression, TOKENS.findall(pattern))),
+            re.DOTALL,
+        )
         return [name for name in self.sorted if expression.fullmatch(name)]
 
 
@@ -94,8 +127,11 @@ def _expression(token: str) -> str:
     return plain or re.escape(token)
 
 
-def chosen(pattern: str, fitting: Callable[[str], list[str]], names: Callable[[], Sequence[str]]) -> list[str]:
-    """Return the names that a pattern with braces fits, once each, in the order of its braces and sorted within.
+def chosen(
+    pattern: str, fitting: Callable[[str], list[str]], names: Callable[[], Sequence[str]]
+) -> list[str]:
+    """Return the names that a pattern with braces fits, once each, in the order of its braces and
+    sorted within.
 
     Parameters
     ----------
@@ -111,10 +147,16 @@ def chosen(pattern: str, fitting: Callable[[str], list[str]], names: Callable[[]
         Nothing fits the pattern, or one of the names of a list; numbers of a range may be missing.
     """
     fits = [(alternative, fitting(alternative.pattern)) for alternative in alternatives(pattern)]
-    unfit = [alternative.pattern for alternative, files in fits if not files and not alternative.ranged]
+    unfit = [
+        alternative.pattern for alternative, files in fits if not files and not alternative.ranged
+    ]
     if unfit or not any(files for _, files in fits):
         text = unfit[0] if unfit else pattern
-        raise DataError(pattern, None, f"no file fits {text}{_nearest(fits[0][0].pattern if not unfit else text, names())}")
+        raise DataError(
+            pattern,
+            None,
+            f"no file fits {text}{_nearest(fits[0][0].pattern if not unfit else text, names())}",
+        )
     return list(dict.fromkeys(name for _, files in fits for name in files))
 
 
@@ -123,6 +165,12 @@ def _nearest(pattern: str, names: Sequence[str]) -> str:
     if not names:
         return ": there are no files."
     last = pattern.rpartition("/")[2]
-    shown = {name if "/" in pattern else name.rpartition("/")[2]: name for name in islice(names, COMPARED)}
-    near = get_close_matches(pattern if "/" in pattern else last, shown, n=3, cutoff=0.3) or sorted(shown)[:3]
+    shown = {
+        name if "/" in pattern else name.rpartition("/")[2]: name
+        for name in islice(names, COMPARED)
+    }
+    near = (
+        get_close_matches(pattern if "/" in pattern else last, shown, n=3, cutoff=0.3)
+        or sorted(shown)[:3]
+    )
     return f". The nearest of {len(names)}: {', '.join(shown[name] for name in near)}."

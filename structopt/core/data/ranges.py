@@ -1,7 +1,7 @@
 """Ranges of numbers: values of features in data, and settings; what is refused, and the messages.
 
-Learning multiplies values, weights and scores with each other and squares them. The bounds leave room for that: what lies
-within them may still overflow together, which is an error when it happens.
+Learning multiplies values, weights and scores with each other and squares them. The bounds leave
+room for that: what lies within them may still overflow together, which is an error when it happens.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from structopt.kernels.waist.record import Array
 LARGEST_VALUE = 1e100
 """Values of features are at most this in absolute value."""
 SMALLEST, LARGEST = 1e-12, 1e12
-"""Range of the numbers of losses and optimizers that must be greater than 0; of others, the most."""
+"""Range of the numbers of losses and optimizers that must be greater than 0; of others, the
+most.
+"""
 
 
 def fault(value: float) -> str:
-    """Say why a number cannot be a feature's value, as ``is ...``; the empty string where it can."""
+    """Say why a number cannot be a feature's value, as ``is ...``; the empty string where it
+    can.
+    """
     if not isfinite(value):
         return "is not a finite number"
     if abs(value) > LARGEST_VALUE:
@@ -29,7 +33,9 @@ def fault(value: float) -> str:
 
 
 def number(text: str) -> float:
-    """Return the number that a text is in a data file; nan where it is none, as where Python would read 1_0, or other digits."""
+    """Return the number that a text is in a data file; nan where it is none, as where Python would
+    read 1_0, or other digits.
+    """
     try:
         return float(text) if text.isascii() and "_" not in text else nan
     except ValueError:
@@ -43,7 +49,9 @@ def first_fault(values: Array) -> int:
 
 
 def finite(array: Array) -> bool:
-    """Whether all numbers of an array are finite; costs one sum, unless there is one that is not."""
+    """Whether all numbers of an array are finite; costs one sum, unless there is one that is
+    not.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(array.sum())
     return isfinite(total) or bool(np.isfinite(array).all())
@@ -58,7 +66,10 @@ def check_positive(key: str, value: float, advice: str = "") -> None:
         With the key, the value and the range.
     """
     if not SMALLEST <= value <= LARGEST:
-        raise ConfigError(f"{key}={value} must be greater than 0 and finite: from {SMALLEST:g} to {LARGEST:g}.{advice}")
+        raise ConfigError(
+            f"{key}={value} must be greater than 0 and finite: from {SMALLEST:g} to "
+            f"{LARGEST:g}.{advice}"
+        )
 
 
 def check_at_least(key: str, value: float, least: float = 0.0) -> None:
@@ -70,7 +81,9 @@ def check_at_least(key: str, value: float, least: float = 0.0) -> None:
         With the key, the value and the range.
     """
     if not least <= value <= LARGEST:
-        raise ConfigError(f"{key}={value} must be at least {least:g} and finite: from {least:g} to {LARGEST:g}.")
+        raise ConfigError(
+            f"{key}={value} must be at least {least:g} and finite: from {least:g} to {LARGEST:g}."
+        )
 
 
 def check_inverse_temperature(key: str, value: float) -> None:
@@ -83,5 +96,6 @@ def check_inverse_temperature(key: str, value: float) -> None:
     """
     if value != inf and not SMALLEST <= value <= LARGEST:
         raise ConfigError(
-            f"{key}={value} must be in (0, inf]: from {SMALLEST:g} to {LARGEST:g}, or inf. beta=1 gives CRFs, beta=inf margins."
+            f"{key}={value} must be in (0, inf]: from {SMALLEST:g} to {LARGEST:g}, or inf. "
+            "beta=1 gives CRFs, beta=inf margins."
         )

@@ -1,4 +1,6 @@
-"""Sparse vectors over the parts of instances: gold outputs, predictions, entries of k-best lists, costs."""
+"""Sparse vectors over the parts of instances: gold outputs, predictions, entries of k-best lists,
+costs.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from structopt.kernels.waist.record import Array
 
 @dataclass(frozen=True)
 class SparseVectors:
-    """One sparse vector over the parts of every instance: outputs and how often they have each part, or costs.
+    """One sparse vector over the parts of every instance: outputs and how often they have each
+    part, or costs.
 
     Attributes
     ----------
@@ -28,19 +31,27 @@ class SparseVectors:
 
     @classmethod
     def of_parts(cls, instances: Array, parts: Array, count: int) -> SparseVectors:
-        """How often each of `count` instances has each part, given pairs of instance and part in any order."""
+        """How often each of `count` instances has each part, given pairs of instance and part in
+        any order.
+        """
         order = np.lexsort((parts, instances))
         instances, parts = instances[order], parts[order]
         fresh = np.ones(len(parts), bool)
         fresh[1:] = (parts[1:] != parts[:-1]) | (instances[1:] != instances[:-1])
         first = np.flatnonzero(fresh)
         offsets = np.searchsorted(instances[first], np.arange(count + 1)).astype(np.int64)
-        return cls(offsets, parts[first].astype(np.int32), np.diff(np.append(first, len(parts))).astype(np.float64))
+        return cls(
+            offsets,
+            parts[first].astype(np.int32),
+            np.diff(np.append(first, len(parts))).astype(np.float64),
+        )
 
     def subset(self, first: int, last: int) -> SparseVectors:
         """Those of the instances first <= i < last."""
         begin, end = int(self.offsets[first]), int(self.offsets[last])
-        return SparseVectors(self.offsets[first : last + 1] - begin, self.parts[begin:end], self.values[begin:end])
+        return SparseVectors(
+            self.offsets[first : last + 1] - begin, self.parts[begin:end], self.values[begin:end]
+        )
 
 
 class GrowingVectors:
@@ -53,7 +64,9 @@ class GrowingVectors:
     """
 
     def __init__(self, storage: Storage) -> None:
-        self._lengths, self._parts, self._values = (storage.growing(kind) for kind in (np.int64, np.int32, np.float64))
+        self._lengths, self._parts, self._values = (
+            storage.growing(kind) for kind in (np.int64, np.int32, np.float64)
+        )
 
     def add(self, vectors: SparseVectors) -> None:
         """Append those of the next range."""

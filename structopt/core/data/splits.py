@@ -1,4 +1,6 @@
-"""Splits of a corpus that are no files of their own: those that a task generates, and shares of one file."""
+"""Splits of a corpus that are no files of their own: those that a task generates, and shares of one
+file.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class SplitPath(os.PathLike[str]):
-    """The path of a split that is no file of its own: ``dev`` (generated), or ``images.npz#dev`` (a share of a file).
+    """The path of a split that is no file of its own: ``dev`` (generated), or ``images.npz#dev`` (a
+    share of a file).
 
     Attributes
     ----------
@@ -55,15 +58,18 @@ def divided(count: int, share: float) -> int:
     first = count - round(share * count)
     if not 0 < first < count:
         raise ConfigError(
-            f"tail={share:g} of {count} training instances leaves one of the two parts empty. Give more data, or task.dev."
+            f"tail={share:g} of {count} training instances leaves one of the two parts empty. "
+            "Give more data, or task.dev."
         )
     return first
 
 
 def with_tail(files: Mapping[str, Any], share: float | None) -> dict[str, Any]:
-    """The data by split where the last `share` of the training data is the dev split, and the former dev split the test split.
+    """The data by split where the last `share` of the training data is the dev split, and the
+    former dev split the test split.
 
-    A test split that there is stays; the former dev split is then not used. Without a share all remains as it is.
+    A test split that there is stays; the former dev split is then not used. Without a share all
+    remains as it is.
 
     Raises
     ------
@@ -74,11 +80,15 @@ def with_tail(files: Mapping[str, Any], share: float | None) -> dict[str, Any]:
         return dict(files)
     if not 0 < share < 1:
         raise ConfigError(
-            f"tail={share:g} must be more than 0 and less than 1: a share of the training data. null takes none apart."
+            f"tail={share:g} must be more than 0 and less than 1: a share of the training data. "
+            "null takes none apart."
         )
     train = files["train"]
     if isinstance(train, SplitPath) and train.source is not None:
-        raise ConfigError(f"tail={share:g} takes a part of a file, and {train} is one already. Leave out one of the two.")
+        raise ConfigError(
+            f"tail={share:g} takes a part of a file, and {train} is one already. Leave out one "
+            "of the two."
+        )
     tail = SplitPath("dev", train) if isinstance(train, Path) else SplitPath("dev")
     test = files.get("test", files.get("dev"))
     return {"train": train, "dev": tail, **({} if test is None else {"test": test})}

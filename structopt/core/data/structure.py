@@ -1,4 +1,6 @@
-"""The factor graphs of a corpus: groups of parts, and the offsets of every instance in vectors over parts."""
+"""The factor graphs of a corpus: groups of parts, and the offsets of every instance in vectors over
+parts.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ from structopt.kernels.waist.record import EMPTY, Array, Record
 class PartGroup:
     """A run of parts of every instance: `positions` of them, each with `width` configurations.
 
-    The part vector of an instance is the concatenation, over the groups in order, of its positions x width parts.
-    A *tied* group has one position an instance, whose parts all factors with the same scores share; their marginals are
-    expected counts.
+    The part vector of an instance is the concatenation, over the groups in order, of its positions
+    x width parts. A *tied* group has one position an instance, whose parts all factors with the
+    same scores share; their marginals are expected counts.
 
     Attributes
     ----------
@@ -32,9 +34,10 @@ class PartGroup:
     scored : bool
         Whether features score its parts; others have costs alone, or tell what an output is.
     weights : tuple of (str, int, int)
-        Name, configurations and attributes of groups whose weights its parts have, where each part has a position of its own
-        and the group stands for several that are tied: the weights of one after the other, those of an attribute side by side.
-        The number of each part's weight is its attribute in `Structure.attributes`.
+        Name, configurations and attributes of groups whose weights its parts have, where each part
+        has a position of its own and the group stands for several that are tied: the weights of one
+        after the other, those of an attribute side by side. The number of each part's weight is its
+        attribute in `Structure.attributes`.
     """
 
     name: str
@@ -47,7 +50,8 @@ class PartGroup:
 
 @dataclass(frozen=True)
 class Structure:
-    """The factor graphs of a corpus: their layout of parts, and the record that the inference kernels open.
+    """The factor graphs of a corpus: their layout of parts, and the record that the inference
+    kernels open.
 
     Attributes
     ----------
@@ -64,9 +68,10 @@ class Structure:
     active : int or None
         The most parts that an output has; None: all of its instance.
     part_tokens : mapping of part group name to int32 array, shape (positions, tokens a part)
-        The tokens that a part joins, by their positions in the sentence, where features are computed from them. ``arc``: head,
-        modifier; ``sibling``: head, nearer modifier, farther modifier; ``grandparent``: head's head, head, modifier. Of charts
-        ``edge``: its kind, its number among those of its kind, its word or the number of its span, and its split. The root
+        The tokens that a part joins, by their positions in the sentence, where features are
+        computed from them. ``arc``: head, modifier; ``sibling``: head, nearer modifier, farther
+        modifier; ``grandparent``: head's head, head, modifier. Of charts ``edge``: its kind, its
+        number among those of its kind, its word or the number of its span, and its split. The root
         and no token are `structopt.core.data.encoded.ROOT` and `NONE`.
     attributes : mapping of part group name to AttributeTable
         Attributes that the graph gives to the positions of groups, beside those of the task.
@@ -92,7 +97,8 @@ class Structure:
         return int(np.diff(self.parts).max(initial=0)) if self.active is None else self.active
 
     def spans(self, name: str) -> tuple[Array, Array]:
-        """Where the parts of a group begin within each instance, and the offsets of the instances in a vector over the group.
+        """Where the parts of a group begin within each instance, and the offsets of the instances
+        in a vector over the group.
 
         Raises
         ------
@@ -107,18 +113,24 @@ class Structure:
         raise KeyError(name)
 
     def numbered_in(self, name: str, outputs: SparseVectors) -> tuple[Array, Array]:
-        """Indices of all parts of outputs in a vector over the parts of a group, and which of them belong to the group."""
+        """Indices of all parts of outputs in a vector over the parts of a group, and which of them
+        belong to the group.
+        """
         begins, offsets = self.spans(name)
         instance = np.repeat(np.arange(len(self)), np.diff(outputs.offsets))
         within = outputs.parts - begins[instance]
         return within + offsets[instance], (within >= 0) & (within < np.diff(offsets)[instance])
 
     def active_in(self, name: str, outputs: SparseVectors) -> tuple[Array, Array]:
-        """The parts of outputs that belong to a group: their indices in a vector over the group, and their values."""
+        """The parts of outputs that belong to a group: their indices in a vector over the group,
+        and their values.
+        """
         indices, inside = self.numbered_in(name, outputs)
         return indices[inside], outputs.values[inside]
 
 
 def part_offsets(groups: tuple[PartGroup, ...]) -> Array:
-    """Offsets of the instances in the vector over all parts: the sum of positions x width over the groups."""
+    """Offsets of the instances in the vector over all parts: the sum of positions x width over the
+    groups.
+    """
     return np.asarray(sum(group.offsets * group.width for group in groups), dtype=np.int64)

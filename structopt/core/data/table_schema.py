@@ -1,4 +1,6 @@
-"""Schemas of the tables of inputs and outputs, one row an instance, from which MLflow's signatures are made."""
+"""Schemas of the tables of inputs and outputs, one row an instance, from which MLflow's signatures
+are made.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ from structopt.errors import DataError
 
 TABLE = "<table>"
 Kind = Literal["string", "long", "double"]
-TYPES: dict[str, tuple[type, ...]] = {"string": (str, int, float), "long": (int,), "double": (float, int)}
+TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str, int, float),
+    "long": (int,),
+    "double": (float, int),
+}
 """The types that an element of a kind may have; it is converted to the first of them."""
 PLURALS = {"string": "strings", "long": "whole numbers", "double": "numbers"}
 
@@ -30,7 +36,8 @@ class Column:
     required : bool
         Whether a table must have it.
     like : str
-        The column of the input with which it shares its lengths, on every level that both have: ``labels`` are like ``tokens``.
+        The column of the input with which it shares its lengths, on every level that both have:
+        ``labels`` are like ``tokens``.
     alias : str
         Another name under which it may be given, and the one that the task itself uses.
     filler : str, float or None
@@ -72,10 +79,11 @@ class Schema:
         return iter(self.columns)
 
     def checked(self, table: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """The columns of a table as plain lists, by name; columns that the schema does not have are left out.
+        """The columns of a table as plain lists, by name; columns that the schema does not have are
+        left out.
 
-        A cell that an optional column lacks (None, or a number that is nan) is filled; a column of nothing but fillers is left
-        out, as if it had not been given.
+        A cell that an optional column lacks (None, or a number that is nan) is filled; a column of
+        nothing but fillers is left out, as if it had not been given.
 
         Parameters
         ----------
@@ -85,36 +93,62 @@ class Schema:
         Raises
         ------
         DataError
-            For a required column that is missing, columns of different lengths, and a cell of another form than the schema's or
-            of other lengths than the column has that it is like; the number after ``<table>:`` counts the rows from 1.
+            For a required column that is missing, columns of different lengths, and a cell of
+            another form than the schema's or of other lengths than the column has that it is like;
+            the number after ``<table>:`` counts the rows from 1.
         """
-        present = {column: table[name] for column in self for name in (column.name, column.alias) if name in table}
+        present = {
+            column: table[name]
+            for column in self
+            for name in (column.name, column.alias)
+            if name in table
+        }
         for column in self:
             if column.required and column not in present:
-                raise DataError(TABLE, None, f"there is no column '{column.name}'. The columns are: {', '.join(map(str, self))}.")
+                raise DataError(
+                    TABLE,
+                    None,
+                    f"there is no column '{column.name}'. The columns are: "
+                    f"{', '.join(map(str, self))}.",
+                )
         checked: dict[str, list[Any]] = {}
         for column, cells in present.items():
             rows = _rows(column, cells)
             first = self.columns[0].name
             if checked and len(rows) != len(checked[first]):
-                message = f"'{column.name}' has {len(rows)} rows and '{first}' {len(checked[first])}: give as many of both."
+                message = (
+                    f"'{column.name}' has {len(rows)} rows and '{first}' {len(checked[first])}: "
+                    "give as many of both."
+                )
                 raise DataError(TABLE, None, message)
             checked[column.name] = _matched(column, rows, checked.get(column.like))
         return {name: rows for name, rows in checked.items() if not self._says_nothing(name, rows)}
 
     def records(self, table: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-        """The rows of a table that was checked, as mappings from the task's own names of columns to cells."""
+        """The rows of a table that was checked, as mappings from the task's own names of columns to
+        cells.
+        """
         present = [column for column in self if column.name in table]
         rows = zip(*(table[column.name] for column in present), strict=True)
-        return [dict(zip([column.task_name for column in present], row, strict=True)) for row in rows]
+        return [
+            dict(zip([column.task_name for column in present], row, strict=True)) for row in rows
+        ]
 
-    def check_outputs(self, outputs: Mapping[str, Sequence[Any]], inputs: Mapping[str, list[Any]]) -> None:
-        """Raise `DataError` unless output columns have this schema's form, and the lengths of the checked input's rows."""
+    def check_outputs(
+        self, outputs: Mapping[str, Sequence[Any]], inputs: Mapping[str, list[Any]]
+    ) -> None:
+        """Raise `DataError` unless output columns have this schema's form, and the lengths of the
+        checked input's rows.
+        """
         rows = len(next(iter(inputs.values())))
         for column in self:
             cells = _rows(column, outputs[column.name])
             if len(cells) != rows:
-                raise DataError(TABLE, None, f"the task made {len(cells)} outputs '{column.name}' for {rows} rows.")
+                raise DataError(
+                    TABLE,
+                    None,
+                    f"the task made {len(cells)} outputs '{column.name}' for {rows} rows.",
+                )
             _matched(column, cells, inputs.get(column.like))
 
     def state(self) -> list[dict[str, Any]]:
@@ -128,18 +162,32 @@ class Schema:
 
     def _says_nothing(self, name: str, rows: list[Any]) -> bool:
         column = next(one for one in self if one.name == name)
-        return not column.required and column.kind == "string" and all(cell == column.filler for cell in _elements(rows))
+        return (
+            not column.required
+            and column.kind == "string"
+            and all(cell == column.filler for cell in _elements(rows))
+        )
 
 
 def example_sentences(values: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
     """Two sentences, of four tokens and of two, from the first values of every column."""
     spans = (range(4), range(4, 6))
-    return {name: [[cells[t % len(cells)] for t in span] for span in spans] for name, cells in values.items()}
+    return {
+        name: [[cells[t % len(cells)] for t in span] for span in spans]
+        for name, cells in values.items()
+    }
 
 
 def vector_columns(name: str, kind: Kind) -> Schema:
-    """The schema of sparse vectors: which attributes an instance has, and their values, 1 where none are given."""
-    return Schema((Column(name, kind, 1), Column("values", "double", 1, required=False, like=name, filler=1.0)))
+    """The schema of sparse vectors: which attributes an instance has, and their values, 1 where
+    none are given.
+    """
+    return Schema(
+        (
+            Column(name, kind, 1),
+            Column("values", "double", 1, required=False, like=name, filler=1.0),
+        )
+    )
 
 
 def vectors(table: Mapping[str, Sequence[Any]]) -> list[dict[Any, float]]:
@@ -152,7 +200,11 @@ def vectors(table: Mapping[str, Sequence[Any]]) -> list[dict[Any, float]]:
 def _rows(column: Column, cells: Sequence[Any]) -> list[Any]:
     """The cells of a column as plain values, each checked; None where a cell is missing."""
     if isinstance(cells, str) or not isinstance(cells, Iterable):
-        raise DataError(TABLE, None, f"'{column.name}' must have a cell a row, each {column.form}; it is {_shown(cells)}.")
+        raise DataError(
+            TABLE,
+            None,
+            f"'{column.name}' must have a cell a row, each {column.form}; it is {_shown(cells)}.",
+        )
     return [_cell(column, cell, row) for row, cell in enumerate(cells, 1)]
 
 
@@ -182,10 +234,15 @@ def _plain(cell: Any, depth: int, kind: Kind) -> Any:
 
 
 def _matched(column: Column, rows: list[Any], like: list[Any] | None) -> list[Any]:
-    """Rows whose lengths were compared with those of the column that they are like, missing ones filled in its form."""
+    """Rows whose lengths were compared with those of the column that they are like, missing ones
+    filled in its form.
+    """
     if like is None:
         return [[] if row is None else row for row in rows]
-    filled = [_filled(other, column) if row is None else row for row, other in zip(rows, like, strict=True)]
+    filled = [
+        _filled(other, column) if row is None else row
+        for row, other in zip(rows, like, strict=True)
+    ]
     for number, (row, other) in enumerate(zip(filled, like, strict=True), 1):
         _compare(column, row, other, number, column.depth)
     return filled
@@ -199,7 +256,10 @@ def _compare(column: Column, cell: Any, other: Any, row: int, depth: int) -> Non
     if not depth or not isinstance(other, list):
         return
     if len(cell) != len(other):
-        message = f"'{column.name}' has {len(cell)} entries for {len(other)} of '{column.like}': there must be as many."
+        message = (
+            f"'{column.name}' has {len(cell)} entries for {len(other)} of '{column.like}': there "
+            "must be as many."
+        )
         raise DataError(TABLE, row, message)
     for one, another in zip(cell, other, strict=True):
         _compare(column, one, another, row, depth - 1)

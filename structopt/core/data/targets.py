@@ -1,4 +1,6 @@
-"""Targets of training: gold outputs that are known, or sets of outputs that agree with what is known."""
+"""Targets of training: gold outputs that are known, or sets of outputs that agree with what is
+known.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,19 @@ from structopt.kernels.waist.record import Array
 
 @dataclass(frozen=True)
 class AllowedParts:
-    """Parts that an output may have, variable by variable: of the configurations of each variable, those that are allowed.
+    """Parts that an output may have, variable by variable: of the configurations of each variable,
+    those that are allowed.
 
-    V variables in m instances. A variable that may have any of several configurations has an empty range and no parts.
+    V variables in m instances. A variable that may have any of several configurations has an empty
+    range and no parts.
 
     Attributes
     ----------
     variables : int64, shape (m + 1,)
         Where the variables of each instance begin.
     starts, ends : int32, shape (V,)
-        The parts start <= r < end of the instance are the variable's configurations, of which every output has one.
+        The parts start <= r < end of the instance are the variable's configurations, of which every
+        output has one.
     offsets : int64, shape (V + 1,)
         Where the allowed parts of each variable begin.
     parts : int32
@@ -51,7 +56,13 @@ class AllowedParts:
         ends = np.where(free, starts, starts + allowed.shape[1])
         parts = (starts[variable] + configuration).astype(np.int32)
         offsets = np.searchsorted(variable, np.arange(len(starts) + 1)).astype(np.int64)
-        return cls(instances.astype(np.int64), starts.astype(np.int32), ends.astype(np.int32), offsets, parts)
+        return cls(
+            instances.astype(np.int64),
+            starts.astype(np.int32),
+            ends.astype(np.int32),
+            offsets,
+            parts,
+        )
 
     def of_instances(self, chosen: Array) -> AllowedParts:
         """The same for the instances that a mask names; the others have no variables."""
@@ -71,7 +82,8 @@ class AllowedParts:
         return AllowedParts(variables, self.starts[v:w], self.ends[v:w], offsets, self.parts[a:b])
 
     def excluded(self, parts: Array, bounds: tuple[int, int]) -> Array:
-        """Which parts of the instances first <= i < last no allowed output has: bool, one instance after the other.
+        """Which parts of the instances first <= i < last no allowed output has: bool, one instance
+        after the other.
 
         Parameters
         ----------
@@ -113,7 +125,8 @@ class Targets:
     allowed: AllowedParts
 
     def possible(self, parts: Array) -> SparseVectors:
-        """Parts that some allowed output may have: those of points; of sets all but the excluded parts of restricted variables.
+        """Parts that some allowed output may have: those of points; of sets all but the excluded
+        parts of restricted variables.
 
         Parameters
         ----------
@@ -132,13 +145,21 @@ class Targets:
         values[points] = self.points.values
         indices = np.flatnonzero(kept)
         offsets = np.searchsorted(indices, parts).astype(np.int64)
-        return SparseVectors(offsets, (indices - np.repeat(parts[:-1], np.diff(offsets))).astype(np.int32), values[indices])
+        return SparseVectors(
+            offsets,
+            (indices - np.repeat(parts[:-1], np.diff(offsets))).astype(np.int32),
+            values[indices],
+        )
 
     @classmethod
     def of_points(cls, points: SparseVectors) -> Targets:
         """Gold outputs that are all known."""
         m, none, nothing = len(points.offsets) - 1, np.zeros(0, np.int32), np.zeros(1, np.int64)
-        return cls(points, np.zeros(m, bool), AllowedParts(np.zeros(m + 1, np.int64), none, none, nothing, none))
+        return cls(
+            points,
+            np.zeros(m, bool),
+            AllowedParts(np.zeros(m + 1, np.int64), none, none, nothing, none),
+        )
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -146,4 +167,6 @@ class Targets:
 
     def subset(self, first: int, last: int) -> Targets:
         """Those of the instances first <= i < last."""
-        return Targets(self.points.subset(first, last), self.sets[first:last], self.allowed.subset(first, last))
+        return Targets(
+            self.points.subset(first, last), self.sets[first:last], self.allowed.subset(first, last)
+        )

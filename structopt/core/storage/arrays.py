@@ -1,6 +1,7 @@
 """Where arrays as long as a corpus are kept: in memory, or in files that are mapped into memory.
 
-Arrays of files look like any others to kernels and optimizers; the system reads and writes their pages as they are used.
+Arrays of files look like any others to kernels and optimizers; the system reads and writes their
+pages as they are used.
 """
 
 from __future__ import annotations
@@ -58,10 +59,14 @@ class Storage(Protocol):
         """A vector that is made piece by piece."""
 
     def joined(self, arrays: Iterable[Array], dtype: Any) -> Array:
-        """One vector of all numbers of some vectors, one after the other; they are looked at once, in their order."""
+        """One vector of all numbers of some vectors, one after the other; they are looked at once,
+        in their order.
+        """
 
     def ranges(self, m: int) -> list[tuple[int, int]]:
-        """Ranges of m instances of which as much as is made at a time fits into memory; at least one."""
+        """Ranges of m instances of which as much as is made at a time fits into memory; at least
+        one.
+        """
 
 
 @dataclass(frozen=True)
@@ -89,9 +94,11 @@ class InMemory:
 
 @dataclass(frozen=True)
 class InFiles:
-    """Arrays that are mapped from nameless files of a folder, which vanish with their arrays, however the process ends.
+    """Arrays that are mapped from nameless files of a folder, which vanish with their arrays,
+    however the process ends.
 
-    Room on the disk is taken before the map is made: where there is none, an error says so, and no access to the map fails later.
+    Room on the disk is taken before the map is made: where there is none, an error says so, and no
+    access to the map fails later.
 
     Attributes
     ----------
@@ -146,7 +153,8 @@ class InFiles:
     def full(self, count: int, error: OSError) -> ConfigError:
         """The error that says that the disk has no room for so many bytes."""
         return ConfigError(
-            f"{self.folder}: there is no room for {in_words(count)} more ({error.strerror or error}). Free some, or set "
+            f"{self.folder}: there is no room for {in_words(count)} more "
+            f"({error.strerror or error}). Free some, or set "
             "storage.folder to a folder of another disk."
         )
 
@@ -164,7 +172,11 @@ class GrowingInMemory:
 
     def array(self) -> Array:
         """Concatenate them; a single one is itself."""
-        return self.pieces[0] if len(self.pieces) == 1 else np.concatenate([np.zeros(0, self.dtype), *self.pieces])
+        return (
+            self.pieces[0]
+            if len(self.pieces) == 1
+            else np.concatenate([np.zeros(0, self.dtype), *self.pieces])
+        )
 
 
 class GrowingInFile:

@@ -1,4 +1,6 @@
-"""How a task learns of training data that come in blocks, of which stretches may be read in several processes."""
+"""How a task learns of training data that come in blocks, of which stretches may be read in several
+processes.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,10 @@ from typing import Any
 class Learner(ABC):
     """Learns what `structopt.core.task.Task.fit` learns, in one or more rounds over the corpus.
 
-    In every round, what the blocks show is gathered: at once, or of consecutive stretches of the corpus apart. What was gathered
-    is then taken up in the order of the corpus. After the last round the task is fitted. Between two rounds the learner may be
-    sent to other processes, its task with it.
+    In every round, what the blocks show is gathered: at once, or of consecutive stretches of the
+    corpus apart. What was gathered is then taken up in the order of the corpus. After the last
+    round the task is fitted. Between two rounds the learner may be sent to other processes, its
+    task with it.
 
     Attributes
     ----------

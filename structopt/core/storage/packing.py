@@ -17,7 +17,12 @@ Pieces = Iterable[Array]
 """The pieces of an array, in a list or a generator: one after the other they are the array."""
 
 
-def packed(layout: RecordLayout[Any], storage: Storage, values: Mapping[str, Any], pieces: Mapping[str, Pieces]) -> Record:
+def packed(
+    layout: RecordLayout[Any],
+    storage: Storage,
+    values: Mapping[str, Any],
+    pieces: Mapping[str, Pieces],
+) -> Record:
     """Pack a record as its layout does; in files no array of it is ever in memory as a whole.
 
     Parameters

@@ -1,4 +1,6 @@
-"""Names of weights, for people: which attribute a weight belongs to, and which configuration of which parts it scores."""
+"""Names of weights, for people: which attribute a weight belongs to, and which configuration of
+which parts it scores.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ class Coordinate(NamedTuple):
     attribute : str
         A property of the input; empty where every position has it.
     configuration : str
-        What it scores of a part, such as a label or a pair of labels; empty where parts have one configuration.
+        What it scores of a part, such as a label or a pair of labels; empty where parts have one
+        configuration.
     """
 
     group: str
@@ -29,7 +32,11 @@ class Coordinate(NamedTuple):
 
     def __str__(self) -> str:
         """Attribute and configuration."""
-        return " ".join(text for text in (self.attribute, self.configuration and f"[{self.configuration}]") if text)
+        return " ".join(
+            text
+            for text in (self.attribute, self.configuration and f"[{self.configuration}]")
+            if text
+        )
 
 
 class Names(Protocol):
@@ -61,7 +68,9 @@ class Occurring(NamedTuple):
 
 
 Named = dict[int, list[Coordinate]]
-"""Names by the indices of weights: none where none was found, several where features share a weight."""
+"""Names by the indices of weights: none where none was found, several where features share a
+weight.
+"""
 
 
 def unnamed(index: int) -> Coordinate:

@@ -1,4 +1,6 @@
-"""The regulariser of P as data: which shares of lambda stand before the l1 norm and before half the squared norm."""
+"""The regulariser of P as data: which shares of lambda stand before the l1 norm and before half the
+squared norm.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,14 @@ from structopt.kernels.waist.record import Array
 class Penalty:
     """R(theta) = lambda (l1 ||theta||_1 + l2/2 ||theta||^2), with lambda = 1/(C m).
 
-    The shares are those of the whole problem: a shard or a block of a stream has the same ones, with the lambda of the whole.
+    The shares are those of the whole problem: a shard or a block of a stream has the same ones,
+    with the lambda of the whole.
 
     Attributes
     ----------
     l1, l2 : float
-        At least 0. With lambda = 1/(C m), m R(theta) is l1/C ||theta||_1 + l2/(2 C) ||theta||^2: CRFsuite's c1 is l1/C, and its
-        c2 is l2/(2 C).
+        At least 0. With lambda = 1/(C m), m R(theta) is l1/C ||theta||_1 + l2/(2 C) ||theta||^2:
+        CRFsuite's c1 is l1/C, and its c2 is l2/(2 C).
     """
 
     l1: float = 0.0

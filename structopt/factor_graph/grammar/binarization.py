@@ -1,9 +1,10 @@
 """Constituent trees as binary trees with one unary step a span, and back.
 
-A span has a *bottom* symbol, then exactly one unary step, then a *top* symbol. The step is a chain of labels: of one label, where
-nothing stands above the bottom (the identity), else all labels of a chain of constituents with one child each. A constituent with
-more than two children is split in two again and again; the symbols between, ``@X``, say what it is split from: its label, and of
-the children that were split off before, the labels of the last `horizontal` ones.
+A span has a *bottom* symbol, then exactly one unary step, then a *top* symbol. The step is a chain
+of labels: of one label, where nothing stands above the bottom (the identity), else all labels of a
+chain of constituents with one child each. A constituent with more than two children is split in two
+again and again; the symbols between, ``@X``, say what it is split from: its label, and of the
+children that were split off before, the labels of the last `horizontal` ones.
 """
 
 from __future__ import annotations
@@ -85,8 +86,9 @@ class Binarization:
     Attributes
     ----------
     direction : {"left", "right", "head"}
-        ``right``: the first child is split off, then the next; ``left``: the last; ``head``: the last until the head child is
-        the last, then the first, so that every symbol between contains the head.
+        ``right``: the first child is split off, then the next; ``left``: the last; ``head``: the
+        last until the head child is the last, then the first, so that every symbol between contains
+        the head.
     horizontal : int
         Labels of split-off children that a symbol between remembers.
     vertical : int
@@ -127,14 +129,21 @@ class Binarization:
         labels = [child.label for child in tree.children]
         order = self._order(tree.label, labels)
         first, last = 0, len(children)
-        halves: list[tuple[bool, Span, str]] = []  # what is split off, from which side, and the symbol of the rest
+        # what is split off, from which side, and the symbol of the rest
+        halves: list[tuple[bool, Span, str]] = []
         seen: tuple[str, ...] = ()
         for from_left in order:
             child = children[first] if from_left else children[last - 1]
             seen = (*seen, labels[first] if from_left else labels[last - 1])
             first, last = first + from_left, last - (not from_left)
             remembered = ",".join(seen[len(seen) - self.horizontal :]) if self.horizontal else ""
-            halves.append((from_left, child, f"{BETWEEN}{symbol}" + (f"{CHILDREN}{remembered}]" if remembered else "")))
+            halves.append(
+                (
+                    from_left,
+                    child,
+                    f"{BETWEEN}{symbol}" + (f"{CHILDREN}{remembered}]" if remembered else ""),
+                )
+            )
         rest = children[first]
         for depth in range(len(halves) - 1, -1, -1):
             from_left, child, _ = halves[depth]
@@ -154,7 +163,9 @@ class Binarization:
 
 
 def unbinarized(span: Span) -> Tree:
-    """The tree of a binary tree: symbols between are gone, and what labels remember of those above."""
+    """The tree of a binary tree: symbols between are gone, and what labels remember of those
+    above.
+    """
     (tree,) = _trees(span)
     return tree
 
@@ -165,12 +176,23 @@ def _trees(span: Span) -> tuple[Tree, ...]:
         children = (*_trees(span.left), *_trees(span.right))
     if span.bottom.startswith(BETWEEN):
         return children
-    tree = Tree(span.bottom.partition(PARENT)[0] if children else span.bottom, children, span.begin, span.end)
+    tree = Tree(
+        span.bottom.partition(PARENT)[0] if children else span.bottom,
+        children,
+        span.begin,
+        span.end,
+    )
     for symbol in reversed(span.chain[:-1]):
         tree = Tree(symbol.partition(PARENT)[0], (tree,), span.begin, span.end)
     return (tree,)
 
 
 def coarse(symbol: str) -> str:
-    """What a symbol is without what it remembers: its symbol in a grammar with horizontal=0 and vertical=1."""
-    return symbol.partition(PARENT)[0].partition(CHILDREN)[0] if symbol.startswith(BETWEEN) else symbol.partition(PARENT)[0]
+    """What a symbol is without what it remembers: its symbol in a grammar with horizontal=0 and
+    vertical=1.
+    """
+    return (
+        symbol.partition(PARENT)[0].partition(CHILDREN)[0]
+        if symbol.startswith(BETWEEN)
+        else symbol.partition(PARENT)[0]
+    )

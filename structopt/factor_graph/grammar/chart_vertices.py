@@ -50,7 +50,10 @@ class _Trees:
         c, span = self.c, b * self.n - b * (b - 1) // 2 + e - b - 1
         cell = int(c.spans[self.i]) + span
         first, node = int(c.first[cell]), self.nodes + int(c.node[cell])
-        symbols, bottoms = c.node_symbols[first : first + c.bottoms[cell] + c.tops[cell]].tolist(), int(c.bottoms[cell])
+        symbols, bottoms = (
+            c.node_symbols[first : first + c.bottoms[cell] + c.tops[cell]].tolist(),
+            int(c.bottoms[cell]),
+        )
         below: dict[int, list[Parts]] = {}
         for k, symbol in enumerate(symbols[:bottoms]):
             own = self._words(b, symbol) if e == b + 1 else self._rules(b, e, span, symbol)
@@ -76,7 +79,11 @@ class _Trees:
             for r in np.flatnonzero(c.parent == symbol).tolist():
                 pair = c.pair[r]
                 used = self._used(r, span, k, r)
-                pairs = ((x, y) for x in left.get(int(c.left[pair]), []) for y in right.get(int(c.right[pair]), []))
+                pairs = (
+                    (x, y)
+                    for x in left.get(int(c.left[pair]), [])
+                    for y in right.get(int(c.right[pair]), [])
+                )
                 trees += [x + y + used for x, y in pairs]
         check_count(self.i, len(trees), "trees of a span", self.most)
         return trees

@@ -1,4 +1,6 @@
-"""Which symbols the spans of sentences may have, and the numbers of these nodes among the parts of a sentence."""
+"""Which symbols the spans of sentences may have, and the numbers of these nodes among the parts of
+a sentence.
+"""
 
 from __future__ import annotations
 
@@ -52,14 +54,18 @@ class Cells(NamedTuple):
         return np.asarray(ends[:-1] - np.repeat(ends[self.spans[:-1]], np.diff(self.spans)))
 
     def node(self, sentence: Array, span: Array, symbol: Array, above: Array) -> Array:
-        """Numbers, within their sentences, of the nodes of symbols at spans, `above` their steps or below; -1 for none."""
+        """Numbers, within their sentences, of the nodes of symbols at spans, `above` their steps or
+        below; -1 for none.
+        """
         cell = self.spans[sentence] + span
         number = self.lists[cell]
         most = int(self.symbols.max(initial=0)) + 1
-        layer = np.arange(len(self.symbols)) - np.repeat(self.starts[:-1], np.diff(self.starts)) >= np.repeat(
-            self.bottoms, np.diff(self.starts)
-        )
-        keys = (np.repeat(np.arange(len(self.bottoms)), np.diff(self.starts)) * 2 + layer) * most + self.symbols
+        layer = np.arange(len(self.symbols)) - np.repeat(
+            self.starts[:-1], np.diff(self.starts)
+        ) >= np.repeat(self.bottoms, np.diff(self.starts))
+        keys = (
+            np.repeat(np.arange(len(self.bottoms)), np.diff(self.starts)) * 2 + layer
+        ) * most + self.symbols
         wanted = (number * 2 + above) * most + symbol
         at = np.searchsorted(keys, wanted)
         found = at < len(keys)
@@ -80,7 +86,9 @@ def spans_of(offsets: Array) -> Array:
 
 
 def ends_of_spans(offsets: Array) -> tuple[Array, Array]:
-    """First word of every span of every sentence, and the one after its last, counted within the sentence."""
+    """First word of every span of every sentence, and the one after its last, counted within the
+    sentence.
+    """
     lengths = np.diff(offsets).astype(np.int64)
     n = np.repeat(lengths, lengths)
     begin = np.arange(len(n)) - np.repeat(ends_of(lengths)[:-1], lengths)
@@ -100,8 +108,8 @@ def cells_of(encoded: EncodedConstituents, rules: Rules) -> Cells:
 def all_symbols(encoded: EncodedConstituents, rules: Rules) -> Cells:
     """Every symbol at every span, given the tags of the words: O(words^2) of them.
 
-    Spans of several words have the symbols of all constituents and between them, also the few that no rule makes: they are the
-    columns of the kernels' matrices.
+    Spans of several words have the symbols of all constituents and between them, also the few that
+    no rule makes: they are the columns of the kernels' matrices.
     """
     phrases = np.arange(1, rules.first_tag)
     longer = [(phrases, phrases), (phrases, np.zeros(1, np.int64))]
@@ -120,7 +128,13 @@ def all_symbols(encoded: EncodedConstituents, rules: Rules) -> Cells:
     numbers = np.where(end - begin == 1, single, 0) + whole
     starts = ends_of(np.array([len(a) + len(b) for a, b in lists]))
     symbols = np.concatenate([one for pair in lists for one in pair]).astype(np.int32)
-    return Cells(starts, np.array([len(a) for a, _ in lists], np.int64), symbols, spans, numbers.astype(np.int64))
+    return Cells(
+        starts,
+        np.array([len(a) for a, _ in lists], np.int64),
+        symbols,
+        spans,
+        numbers.astype(np.int64),
+    )
 
 
 def kept_symbols(rules: Rules, candidates: Candidates) -> Cells:
@@ -129,7 +143,10 @@ def kept_symbols(rules: Rules, candidates: Candidates) -> Cells:
     for number, name in enumerate(rules.coarse):
         fine.setdefault(name, []).append(number)
     expansions = [fine.get(name, []) for name in candidates.symbols]
-    sizes, flat = np.array([len(one) for one in expansions]), np.array([k for one in expansions for k in one], np.int64)
+    sizes, flat = (
+        np.array([len(one) for one in expansions]),
+        np.array([k for one in expansions for k in one], np.int64),
+    )
     counts = sizes[candidates.numbers]
     first = ends_of(sizes)[:-1][candidates.numbers]
     index = np.repeat(first - ends_of(counts)[:-1], counts) + np.arange(int(counts.sum()))
@@ -141,4 +158,10 @@ def kept_symbols(rules: Rules, candidates: Candidates) -> Cells:
     starts = ends_of(np.bincount(span, minlength=len(candidates.bottoms)))
     bottoms = np.bincount(span[~above], minlength=len(candidates.bottoms))
     spans = candidates.spans
-    return Cells(starts, bottoms.astype(np.int64), symbols[order].astype(np.int32), spans, np.arange(int(spans[-1])))
+    return Cells(
+        starts,
+        bottoms.astype(np.int64),
+        symbols[order].astype(np.int32),
+        spans,
+        np.arange(int(spans[-1])),
+    )

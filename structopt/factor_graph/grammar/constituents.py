@@ -11,7 +11,14 @@ import numpy as np
 from structopt.core.data.constituents import nested
 from structopt.core.data.encoded import Encoded, EncodedConstituents
 from structopt.errors import ConfigError
-from structopt.factor_graph.grammar.binarization import BETWEEN, CHILDREN, PARENT, Binarization, Chain, Tree
+from structopt.factor_graph.grammar.binarization import (
+    BETWEEN,
+    CHILDREN,
+    PARENT,
+    Binarization,
+    Chain,
+    Tree,
+)
 from structopt.kernels.waist.record import Array
 
 TAG = "/"
@@ -21,7 +28,8 @@ Pair = tuple[str, str, str]
 
 
 class Uses(NamedTuple):
-    """The spans of binary trees, sentence by sentence, parents first: which step, and which rule, a tree uses at each.
+    """The spans of binary trees, sentence by sentence, parents first: which step, and which rule, a
+    tree uses at each.
 
     Attributes
     ----------
@@ -71,7 +79,8 @@ def constituents_of(encoded: Encoded) -> EncodedConstituents:
     """Return the corpus, if it is one of constituent trees."""
     if not isinstance(encoded, EncodedConstituents):
         raise ConfigError(
-            "factor_graph: trees of constituents are made for task=constituency; take the task's own factor graph, or that task."
+            "factor_graph: trees of constituents are made for task=constituency; take the task's "
+            "own factor graph, or that task."
         )
     return encoded
 
@@ -95,11 +104,14 @@ def uses_of(encoded: EncodedConstituents, binarization: Binarization, numbering:
 def trees_of(encoded: EncodedConstituents) -> Iterator[Tree]:
     """The gold trees, whose words are labelled by their tags."""
     assert encoded.constituents is not None and encoded.gold is not None
-    categories, tags = [*encoded.categories, ""], [*(TAG + tag for tag in encoded.labels), TAG]  # -1: unseen in training
+    # -1: unseen in training
+    categories, tags = [*encoded.categories, ""], [*(TAG + tag for tag in encoded.labels), TAG]
     starts, constituents = encoded.constituents[0].tolist(), encoded.constituents[1].tolist()
     words, gold = encoded.offsets.tolist(), encoded.gold.tolist()
     for i in range(len(encoded)):
-        leaves = [Tree(tags[tag], (), t, t + 1) for t, tag in enumerate(gold[words[i] : words[i + 1]])]
+        leaves = [
+            Tree(tags[tag], (), t, t + 1) for t, tag in enumerate(gold[words[i] : words[i + 1]])
+        ]
         rows = [(categories[c], b, e) for c, b, e in constituents[starts[i] : starts[i + 1]]]
         yield nested(rows, leaves, Tree)
 
@@ -114,6 +126,8 @@ def check_categories(encoded: EncodedConstituents) -> None:
     for name in encoded.categories:
         if name.startswith((BETWEEN, TAG)) or PARENT in name or CHILDREN in name:
             raise ConfigError(
-                f"factor_graph=grammar: the treebank has constituents {name!r}, and symbols of the grammar are marked by "
-                f"{BETWEEN!r} and {TAG!r} at the beginning, {PARENT!r} and {CHILDREN!r} within. Rename them."
+                f"factor_graph=grammar: the treebank has constituents {name!r}, and symbols of "
+                "the grammar are marked by "
+                f"{BETWEEN!r} and {TAG!r} at the beginning, {PARENT!r} and {CHILDREN!r} within. "
+                "Rename them."
             )

@@ -1,4 +1,6 @@
-"""Packed forests: the charts of a grammar as structures in which every use of a rule has a part of its own."""
+"""Packed forests: the charts of a grammar as structures in which every use of a rule has a part of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ STEP, TAG = 0, -1
 
 
 class Edges(NamedTuple):
-    """The edges of a sentence: the vertex above, number of the rule, of the step or of the tag's symbol, and split."""
+    """The edges of a sentence: the vertex above, number of the rule, of the step or of the tag's
+    symbol, and split.
+    """
 
     head: Array
     number: Array
@@ -34,7 +38,9 @@ class Edges(NamedTuple):
 
 
 class Vertices(NamedTuple):
-    """The vertices of a sentence: symbol, first word, the word after the last, and whether it stands above the step."""
+    """The vertices of a sentence: symbol, first word, the word after the last, and whether it
+    stands above the step.
+    """
 
     symbol: Array
     begin: Array
@@ -43,7 +49,9 @@ class Vertices(NamedTuple):
 
 
 def forest_structure(trees: EncodedConstituents, rules: Rules, cells: Cells) -> Structure:
-    """Lay out the forests of every sentence: parts ``edge``, a use of a rule, a step or a tag at its place, and ``node``."""
+    """Lay out the forests of every sentence: parts ``edge``, a use of a rule, a step or a tag at
+    its place, and ``node``.
+    """
     from structopt.kernels.forest.edges import find_useful
     from structopt.kernels.forest.forest import scratch
     from structopt.kernels.forest.record import FORESTS
@@ -54,7 +62,9 @@ def forest_structure(trees: EncodedConstituents, rules: Rules, cells: Cells) -> 
     symbol = cells.symbols[np.repeat(cells.starts[cells.lists[order]], sizes[order]) + within]
     fixed = {"root": 0, "tokens": trees.offsets, "spans": cells.spans, **_indexed(rules)}
     edges, used = np.zeros(len(trees) + 1, np.int64), np.zeros(len(symbol), bool)
-    every = FORESTS.pack(**fixed, **_placed(cells.spans, order, sizes, bottoms), symbol=symbol, edges=edges)
+    every = FORESTS.pack(
+        **fixed, **_placed(cells.spans, order, sizes, bottoms), symbol=symbol, edges=edges
+    )
     find_useful(every, edges, used)
     span = np.repeat(order, sizes[order])[used]
     sizes = np.bincount(span, minlength=len(sizes))
@@ -69,8 +79,11 @@ def forest_structure(trees: EncodedConstituents, rules: Rules, cells: Cells) -> 
         parts=parts,
         kind=FOREST,
         memory=np.zeros(len(trees) + 1, np.int64),
-        work=scratch(*(int(np.diff(offsets).max(initial=0)) for offsets in (parts, placed["vertices"]))),
-        active=8 * int(np.diff(trees.offsets).max(initial=1)),  # n tags, n - 1 rules, 2 n - 1 steps, 4 n - 2 nodes
+        work=scratch(
+            *(int(np.diff(offsets).max(initial=0)) for offsets in (parts, placed["vertices"]))
+        ),
+        # n tags, n - 1 rules, 2 n - 1 steps, 4 n - 2 nodes
+        active=8 * int(np.diff(trees.offsets).max(initial=1)),
     )
 
 
@@ -81,22 +94,36 @@ def forest_calculus() -> Calculus:
     return Calculus(forest.entropy, forest.slope, forest.conditionals)
 
 
-def parts_of_trees(structure: Structure, trees: EncodedConstituents, rules: Rules, uses: Uses) -> Array:
-    """The parts of the gold trees: of each span the edge below its bottom, the bottom, the step's edge, and the top.
+def parts_of_trees(
+    structure: Structure, trees: EncodedConstituents, rules: Rules, uses: Uses
+) -> Array:
+    """The parts of the gold trees: of each span the edge below its bottom, the bottom, the step's
+    edge, and the top.
 
-    int32, shape (spans, 4), in the order of the uses; numbers among the parts of the sentence, -1 for what forests do not have.
+    int32, shape (spans, 4), in the order of the uses; numbers among the parts of the sentence, -1
+    for what forests do not have.
     """
     from structopt.kernels.forest.edges import find_parts
 
     bottom, top = rules.ends(uses, trees)
     word = uses.split == 0
-    columns = uses.begin, uses.end, np.where(word, TAG, uses.split), np.where(word, bottom, uses.rule), bottom, uses.step, top
+    columns = (
+        uses.begin,
+        uses.end,
+        np.where(word, TAG, uses.split),
+        np.where(word, bottom, uses.rule),
+        bottom,
+        uses.step,
+        top,
+    )
     parts = np.full((len(word), 4), -1, np.int32)
     find_parts(structure.record, uses.offsets, np.stack(columns, axis=1).astype(np.int64), parts)
     return parts
 
 
-def gold_parts(structure: Structure, trees: EncodedConstituents, rules: Rules, uses: Uses) -> SparseVectors:
+def gold_parts(
+    structure: Structure, trees: EncodedConstituents, rules: Rules, uses: Uses
+) -> SparseVectors:
     """The gold edges and vertices."""
     parts = parts_of_trees(structure, trees, rules, uses)
     assert (parts >= 0).all(), "a gold rule is no candidate"
@@ -104,29 +131,47 @@ def gold_parts(structure: Structure, trees: EncodedConstituents, rules: Rules, u
 
 
 def cost_of_parts(
-    structure: Structure, trees: EncodedConstituents, rules: Rules, uses: Uses, weights: Array, nodes: bool
+    structure: Structure,
+    trees: EncodedConstituents,
+    rules: Rules,
+    uses: Uses,
+    weights: Array,
+    nodes: bool,
 ) -> SparseVectors:
-    """Costs of missing gold rules and steps, given in the order of the uses, the step of a span before its rule.
+    """Costs of missing gold rules and steps, given in the order of the uses, the step of a span
+    before its rule.
 
     Of nodes, in the order of the numbers of spans, the node below the step before the one above.
     """
     parts, order = parts_of_trees(structure, trees, rules, uses), by_span(uses)
-    chosen = parts[order][:, [1, 3]] if nodes else np.stack([parts[:, 2], np.where(uses.split > 0, parts[:, 0], -1)], axis=1)
+    chosen = (
+        parts[order][:, [1, 3]]
+        if nodes
+        else np.stack([parts[:, 2], np.where(uses.split > 0, parts[:, 0], -1)], axis=1)
+    )
     sentence, counted = (uses.sentence[order] if nodes else uses.sentence), chosen >= 0
     owner = np.repeat(sentence, counted.sum(axis=1))
     offsets = np.searchsorted(owner, np.arange(len(structure) + 1)).astype(np.int64)
     return SparseVectors(offsets, chosen[counted].astype(np.int32), -weights)
 
 
-def bracketings(structure: Structure, trees: EncodedConstituents, rules: Rules, outputs: SparseVectors) -> Bracketings:
+def bracketings(
+    structure: Structure, trees: EncodedConstituents, rules: Rules, outputs: SparseVectors
+) -> Bracketings:
     """The constituents of outputs, read off their edges."""
     first, categories = rules.chain_categories
-    counts, rows, of_words = [0], [np.zeros((0, 3), np.int64)], np.full(int(trees.offsets[-1]), -1, np.int32)
+    counts, rows, of_words = (
+        [0],
+        [np.zeros((0, 3), np.int64)],
+        np.full(int(trees.offsets[-1]), -1, np.int32),
+    )
     for i, (edges, vertices) in enumerate(sentences(structure)):
         chosen = outputs.parts[outputs.offsets[i] : outputs.offsets[i + 1]]
         chosen = chosen[chosen < len(edges.head)]
         head, number, split = (column[chosen] for column in edges)
-        of_words[trees.offsets[i] + vertices.begin[head[split == TAG]]] = number[split == TAG] - rules.first_tag
+        of_words[trees.offsets[i] + vertices.begin[head[split == TAG]]] = (
+            number[split == TAG] - rules.first_tag
+        )
         step, span = number[split == STEP], head[split == STEP]
         order = np.lexsort((-vertices.end[span], vertices.begin[span]))
         step, span = step[order], span[order]
@@ -135,10 +180,14 @@ def bracketings(structure: Structure, trees: EncodedConstituents, rules: Rules, 
         ends = (np.repeat(column[span], labels) for column in (vertices.begin, vertices.end))
         rows.append(np.stack([categories[index], *ends], axis=1))
         counts.append(len(index))
-    return Bracketings(np.cumsum(counts).astype(np.int64), np.concatenate(rows).astype(np.int32), of_words)
+    return Bracketings(
+        np.cumsum(counts).astype(np.int64), np.concatenate(rows).astype(np.int32), of_words
+    )
 
 
-def probable_constituents(structure: Structure, rules: Rules, marginals: list[Array]) -> list[Array]:
+def probable_constituents(
+    structure: Structure, rules: Rules, marginals: list[Array]
+) -> list[Array]:
     """See `readings.probable_constituents`."""
     from structopt.kernels.forest.record import FORESTS
 
@@ -147,12 +196,17 @@ def probable_constituents(structure: Structure, rules: Rules, marginals: list[Ar
     for i, values in enumerate(marginals):
         vertices = _vertices(structure, i, symbol[offsets[i] : offsets[i + 1]])
         category = rules.category[vertices.symbol]
-        tables.append(readings.listed(category, vertices.begin, vertices.end, vertices.above, values))
+        tables.append(
+            readings.listed(category, vertices.begin, vertices.end, vertices.above, values)
+        )
     return tables
 
 
-def nearest(structure: Structure, trees: EncodedConstituents, rules: Rules, uses: Uses) -> Nearest | None:
-    """Scores by which gold constituents are better than none, and others worse; and which gold trees the forests have.
+def nearest(
+    structure: Structure, trees: EncodedConstituents, rules: Rules, uses: Uses
+) -> Nearest | None:
+    """Scores by which gold constituents are better than none, and others worse; and which gold
+    trees the forests have.
 
     As `readings.scores_of_gold` has them.
     """
@@ -170,9 +224,15 @@ def nearest(structure: Structure, trees: EncodedConstituents, rules: Rules, uses
         parts += [step, len(edges.head) + labelled]
         values += [further[edges.number[step]], signs[labelled]]
         offsets.append(len(step) + len(labelled))
-    scores = SparseVectors(np.cumsum(offsets).astype(np.int64), np.concatenate(parts).astype(np.int32), np.concatenate(values))
+    scores = SparseVectors(
+        np.cumsum(offsets).astype(np.int64),
+        np.concatenate(parts).astype(np.int32),
+        np.concatenate(values),
+    )
     lacking = (parts_of_trees(structure, trees, rules, uses) < 0).any(axis=1)
-    return Nearest(scores, uses.known & (np.bincount(uses.sentence[lacking], minlength=len(trees)) == 0))
+    return Nearest(
+        scores, uses.known & (np.bincount(uses.sentence[lacking], minlength=len(trees)) == 0)
+    )
 
 
 def sentences(structure: Structure) -> Iterator[tuple[Edges, Vertices]]:
@@ -221,17 +281,25 @@ def _indexed(rules: Rules) -> dict[str, Any]:
     pairs[found] = np.arange(len(found))
     bits = np.left_shift(np.int64(1), binary[:, 2] % 64)
     parents = np.bitwise_or.reduceat(bits, first) if len(binary) else bits
-    names = [" ".join(rules.symbols[k] for k in (above, left, right)) for left, right, above in binary.tolist()]
+    names = [
+        " ".join(rules.symbols[k] for k in (above, left, right))
+        for left, right, above in binary.tolist()
+    ]
     return {
-        "symbols": N, "pairs": pairs, "pair_rules": np.append(first, len(binary)), "parent": binary[:, 2], "parents": parents,
-        "bottom_steps": np.searchsorted(rules.bottoms, np.arange(N + 1)), "step_top": rules.tops,
-        "symbol_names": _hashes(rules.symbols), "rule_names": _hashes(names),
+        "symbols": N,
+        "pairs": pairs,
+        "pair_rules": np.append(first, len(binary)),
+        "parent": binary[:, 2],
+        "parents": parents,
+        "bottom_steps": np.searchsorted(rules.bottoms, np.arange(N + 1)),
+        "step_top": rules.tops,
+        "symbol_names": _hashes(rules.symbols),
+        "rule_names": _hashes(names),
         "step_names": _hashes([" ".join(("", *chain)) for chain in rules.chains]),
-    }  # fmt: skip
+    }
 
 
 def _hashes(names: Any) -> Array:
     """64 bits of each name, the same in every process."""
     digests = (blake2b(name.encode(), digest_size=8).digest() for name in names)
     return np.array([int.from_bytes(digest, "little", signed=True) for digest in digests], np.int64)
-

@@ -1,4 +1,6 @@
-"""The head child of a constituent, by the rules of Collins (1999, appendix A) for the labels of the Penn Treebank."""
+"""The head child of a constituent, by the rules of Collins (1999, appendix A) for the labels of the
+Penn Treebank.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ RULES: dict[str, tuple[bool, str]] = {
     "WHNP": (LEFT, "WDT WP WP$ WHADJP WHPP WHNP"),
     "WHPP": (RIGHT, "IN TO FW"),
 }
-"""From which side the children are searched, and labels by their rank: for each in turn, all children."""
+"""From which side the children are searched, and labels by their rank: for each in turn, all
+children.
+"""
 NOMINAL = (
     (RIGHT, frozenset(["NN", "NNP", "NNPS", "NNS", "NX", "POS", "JJR"])),
     (LEFT, frozenset({"NP"})),
@@ -43,7 +47,8 @@ NOUNS = ("NP", "NX")
 
 
 def head_of(label: str, children: Sequence[str]) -> int:
-    """Index of the head child, given the label and those of the children; the last where no rule knows the label.
+    """Index of the head child, given the label and those of the children; the last where no rule
+    knows the label.
 
     After a coordination ``X CC Y`` whose search finds Y, the head is X.
     """

@@ -1,4 +1,6 @@
-"""What is read off outputs and marginals of charts: constituents; and the scores by which an output is the nearest to gold."""
+"""What is read off outputs and marginals of charts: constituents; and the scores by which an output
+is the nearest to gold.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,17 @@ LEAST_PROBABILITY = 1e-3
 
 
 def bracketings(
-    trees: EncodedConstituents, rules: Rules, cells: Cells, structure: Structure, outputs: SparseVectors
+    trees: EncodedConstituents,
+    rules: Rules,
+    cells: Cells,
+    structure: Structure,
+    outputs: SparseVectors,
 ) -> Bracketings:
     """The constituents of outputs, read off their nodes.
 
-    Where several steps have the same bottom and top, the numbers of their uses say which of them the tree has; where it has
-    several of these, they are given to its spans from left to right in the order of their numbers.
+    Where several steps have the same bottom and top, the numbers of their uses say which of them
+    the tree has; where it has several of these, they are given to its spans from left to right in
+    the order of their numbers.
     """
     sentence, span, bottom, top = _spans(structure, cells, outputs)
     begin, end = (ends[span] for ends in ends_of_spans(trees.offsets))
@@ -43,8 +50,12 @@ def bracketings(
     return Bracketings(offsets, listed.astype(np.int32), of_words)
 
 
-def _spans(structure: Structure, cells: Cells, outputs: SparseVectors) -> tuple[Array, Array, Array, Array]:
-    """The spans that outputs have: sentence, number among the spans of all sentences, bottom symbol and top symbol."""
+def _spans(
+    structure: Structure, cells: Cells, outputs: SparseVectors
+) -> tuple[Array, Array, Array, Array]:
+    """The spans that outputs have: sentence, number among the spans of all sentences, bottom symbol
+    and top symbol.
+    """
     node, _ = structure.active_in("node", outputs)
     node = np.sort(node)  # bottom and top of a span become neighbours
     starts = ends_of(cells.sizes)
@@ -54,7 +65,14 @@ def _spans(structure: Structure, cells: Cells, outputs: SparseVectors) -> tuple[
     return sentence, span[::2], symbol[::2], symbol[1::2]
 
 
-def _steps(rules: Rules, structure: Structure, outputs: SparseVectors, sentence: Array, bottom: Array, top: Array) -> Array:
+def _steps(
+    rules: Rules,
+    structure: Structure,
+    outputs: SparseVectors,
+    sentence: Array,
+    bottom: Array,
+    top: Array,
+) -> Array:
     """The step of every span, given its bottom and its top."""
     N = len(rules.symbols)
     keys = rules.bottoms * N + rules.tops  # ascending
@@ -63,14 +81,23 @@ def _steps(rules: Rules, structure: Structure, outputs: SparseVectors, sentence:
     several = np.searchsorted(keys, wanted, side="right") - step > 1
     if several.any():
         used, values = structure.active_in("step", outputs)
-        left = {(int(i), int(u)): int(k) for i, u, k in zip(used // len(keys), used % len(keys), values, strict=True)}
+        left = {
+            (int(i), int(u)): int(k)
+            for i, u, k in zip(used // len(keys), used % len(keys), values, strict=True)
+        }
         for at in np.flatnonzero(several).tolist():
-            step[at] = _taken(left, int(sentence[at]), range(int(step[at]), int(np.searchsorted(keys, wanted[at], side="right"))))
+            step[at] = _taken(
+                left,
+                int(sentence[at]),
+                range(int(step[at]), int(np.searchsorted(keys, wanted[at], side="right"))),
+            )
     return step
 
 
 def _taken(left: dict[tuple[int, int], int], sentence: int, steps: range) -> int:
-    """The first of some steps of which a sentence has uses left, one less from then on; the first of all where it has none."""
+    """The first of some steps of which a sentence has uses left, one less from then on; the first
+    of all where it has none.
+    """
     for step in steps:
         if left.get((sentence, step), 0) > 0:
             left[sentence, step] -= 1
@@ -78,8 +105,12 @@ def _taken(left: dict[tuple[int, int], int], sentence: int, steps: range) -> int
     return steps[0]
 
 
-def probable_constituents(rules: Rules, cells: Cells, trees: EncodedConstituents, marginals: list[Array]) -> list[Array]:
-    """The constituents of each sentence with their probabilities, given the marginals of its nodes: see `listed`."""
+def probable_constituents(
+    rules: Rules, cells: Cells, trees: EncodedConstituents, marginals: list[Array]
+) -> list[Array]:
+    """The constituents of each sentence with their probabilities, given the marginals of its nodes:
+    see `listed`.
+    """
     begin, end = ends_of_spans(trees.offsets)
     tables = []
     for i, values in enumerate(marginals):
@@ -89,16 +120,18 @@ def probable_constituents(rules: Rules, cells: Cells, trees: EncodedConstituents
         lists = cells.lists[span]
         within = np.arange(len(span)) - np.repeat(ends_of(sizes)[:-1], sizes)
         category = rules.category[cells.symbols[cells.starts[lists] + within]]
-        tables.append(listed(category, begin[span], end[span], within >= cells.bottoms[lists], values))
+        tables.append(
+            listed(category, begin[span], end[span], within >= cells.bottoms[lists], values)
+        )
     return tables
 
 
 def listed(category: Array, begin: Array, end: Array, above: Array, values: Array) -> Array:
     """The constituents of a sentence with their probabilities, given the marginals of its nodes.
 
-    That of a constituent is the larger one of the probabilities that its label stands below the step of its span, and above;
-    labels within a longer chain of labels are not listed. Shape (constituents, 4): category, first word, the word after its last,
-    probability; parents first.
+    That of a constituent is the larger one of the probabilities that its label stands below the
+    step of its span, and above; labels within a longer chain of labels are not listed. Shape
+    (constituents, 4): category, first word, the word after its last, probability; parents first.
 
     Parameters
     ----------
@@ -111,23 +144,33 @@ def listed(category: Array, begin: Array, end: Array, above: Array, values: Arra
     values : float64, shape (nodes,)
     """
     kept = (category >= 0) & (values > 0)
-    places, number = np.unique(np.stack([category, begin, end], axis=1)[kept], axis=0, return_inverse=True)
-    layers = [np.bincount(number.ravel(), values[kept] * (above[kept] == one), len(places)) for one in (False, True)]
+    places, number = np.unique(
+        np.stack([category, begin, end], axis=1)[kept], axis=0, return_inverse=True
+    )
+    layers = [
+        np.bincount(number.ravel(), values[kept] * (above[kept] == one), len(places))
+        for one in (False, True)
+    ]
     p = np.minimum(np.max(layers, axis=0), 1.0)
     table = np.column_stack([places, p])[p >= LEAST_PROBABILITY]
     return np.asarray(table[np.lexsort((-table[:, 3], -table[:, 2], table[:, 1]))])
 
 
 def further_labels(rules: Rules) -> Array:
-    """What a step counts, for the labels beyond the first on its chain, where constituents count 1: `FURTHER` each."""
+    """What a step counts, for the labels beyond the first on its chain, where constituents count 1:
+    `FURTHER` each.
+    """
     return np.asarray(FURTHER * np.maximum(np.diff(rules.chain_categories[0]) - 1, 0))
 
 
-def scores_of_gold(trees: EncodedConstituents, rules: Rules, cells: Cells, structure: Structure) -> SparseVectors:
-    """1 for nodes whose labels are those of gold constituents at their spans, -1 for those of other labels.
+def scores_of_gold(
+    trees: EncodedConstituents, rules: Rules, cells: Cells, structure: Structure
+) -> SparseVectors:
+    """1 for nodes whose labels are those of gold constituents at their spans, -1 for those of other
+    labels.
 
-    A span with one label has it below its step and above. So that this does not count as much as two labels, steps have `FURTHER`
-    for each label beyond the first.
+    A span with one label has it below its step and above. So that this does not count as much as
+    two labels, steps have `FURTHER` for each label beyond the first.
     """
     assert trees.constituents is not None
     starts, gold = trees.constituents
@@ -152,4 +195,6 @@ def scores_of_gold(trees: EncodedConstituents, rules: Rules, cells: Cells, struc
     parts = np.concatenate([np.tile(steps, m), labelled - offsets[owner] + begins[owner]])
     order = np.argsort(owners, kind="stable")
     ends = np.searchsorted(owners[order], np.arange(m + 1)).astype(np.int64)
-    return SparseVectors(ends, parts[order].astype(np.int32), np.concatenate([np.tile(further, m), values])[order])
+    return SparseVectors(
+        ends, parts[order].astype(np.int32), np.concatenate([np.tile(further, m), values])[order]
+    )

@@ -1,4 +1,6 @@
-"""The rules of a treebank grammar: symbols, binary rules, unary steps; learnt from trees, and saved."""
+"""The rules of a treebank grammar: symbols, binary rules, unary steps; learnt from trees, and
+saved.
+"""
 
 from __future__ import annotations
 
@@ -39,32 +41,57 @@ class Rules:
     chains: tuple[Chain, ...]
 
     @classmethod
-    def of(cls, encoded: EncodedConstituents, binarization: Binarization, earlier: Rules | None = None) -> Rules:
-        """The rules of gold trees, and those of an earlier grammar whose categories and tags these trees know; O(words)."""
-        steps: dict[Chain, int] = {} if earlier is None else {chain: u for u, chain in enumerate(earlier.chains)}
-        rules: dict[Pair, int] = {} if earlier is None else {pair: r for r, pair in enumerate(earlier.pairs)}
-        numbering = Numbering(lambda key: steps.setdefault(key, len(steps)), lambda key: rules.setdefault(key, len(rules)))
+    def of(
+        cls, encoded: EncodedConstituents, binarization: Binarization, earlier: Rules | None = None
+    ) -> Rules:
+        """The rules of gold trees, and those of an earlier grammar whose categories and tags these
+        trees know; O(words).
+        """
+        steps: dict[Chain, int] = (
+            {} if earlier is None else {chain: u for u, chain in enumerate(earlier.chains)}
+        )
+        rules: dict[Pair, int] = (
+            {} if earlier is None else {pair: r for r, pair in enumerate(earlier.pairs)}
+        )
+        numbering = Numbering(
+            lambda key: steps.setdefault(key, len(steps)),
+            lambda key: rules.setdefault(key, len(rules)),
+        )
         uses_of(encoded, binarization, numbering)
         root, tags = encoded.categories[0], tuple(TAG + tag for tag in encoded.labels)
-        named = {symbol for key in rules for symbol in key} | {end for chain in steps for end in (chain[0], chain[-1])}
+        named = {symbol for key in rules for symbol in key} | {
+            end for chain in steps for end in (chain[0], chain[-1])
+        }
         symbols = (root, *sorted(named - {root, *tags}), *tags)
         steps |= {(symbol,): 0 for symbol in symbols[1:]}
         return cls._numbered(encoded.categories, encoded.labels, symbols, list(rules), list(steps))
 
     @classmethod
     def _numbered(
-        cls, categories: tuple[str, ...], tags: tuple[str, ...], symbols: tuple[str, ...], rules: list[Pair], chains: list[Chain]
+        cls,
+        categories: tuple[str, ...],
+        tags: tuple[str, ...],
+        symbols: tuple[str, ...],
+        rules: list[Pair],
+        chains: list[Chain],
     ) -> Rules:
         number = {symbol: k for k, symbol in enumerate(symbols)}
-        binary = sorted((number[left], number[right], number[above]) for above, left, right in rules)
+        binary = sorted(
+            (number[left], number[right], number[above]) for above, left, right in rules
+        )
         ordered = sorted(chains, key=lambda chain: (number[chain[-1]], number[chain[0]], chain))
-        return cls(categories, tags, symbols, np.array(binary, np.int32).reshape(-1, 3), tuple(ordered))
+        return cls(
+            categories, tags, symbols, np.array(binary, np.int32).reshape(-1, 3), tuple(ordered)
+        )
 
     @property
     def pairs(self) -> list[Pair]:
         """The symbols of each binary rule: above, left, right."""
         symbols = self.symbols
-        return [(symbols[above], symbols[left], symbols[right]) for left, right, above in self.binary.tolist()]
+        return [
+            (symbols[above], symbols[left], symbols[right])
+            for left, right, above in self.binary.tolist()
+        ]
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -101,23 +128,32 @@ class Rules:
 
     @cached_property
     def chain_categories(self) -> tuple[Array, Array]:
-        """The categories on each step's chain, from the top: where those of each step begin, and their numbers."""
+        """The categories on each step's chain, from the top: where those of each step begin, and
+        their numbers.
+        """
         number = {name: c for c, name in enumerate(self.categories)}
-        listed = [[c for c in (self._category(symbol, number) for symbol in chain) if c >= 0] for chain in self.chains]
+        listed = [
+            [c for c in (self._category(symbol, number) for symbol in chain) if c >= 0]
+            for chain in self.chains
+        ]
         flat = [c for chain in listed for c in chain]
         return np.cumsum([0, *map(len, listed)]), np.array(flat, np.int64)
 
     @cached_property
     def coarse(self) -> tuple[str, ...]:
         """Each symbol without what it remembers."""
-        return tuple(symbol if symbol.startswith(TAG) else coarse(symbol) for symbol in self.symbols)
+        return tuple(
+            symbol if symbol.startswith(TAG) else coarse(symbol) for symbol in self.symbols
+        )
 
     def reachable_tops(self, bottoms: Array) -> Array:
         """Symbols, ascending and without the root, to which some step leads from any of these."""
         return np.unique(self.tops[np.isin(self.bottoms, bottoms) & (self.tops != 0)])
 
     def ends(self, uses: Uses, trees: EncodedConstituents) -> tuple[Array, Array]:
-        """The symbols below and above the step of each span of gold trees; -1 where the grammar has none there."""
+        """The symbols below and above the step of each span of gold trees; -1 where the grammar has
+        none there.
+        """
         assert trees.gold is not None
         word, sentence = uses.split == 0, uses.sentence
         bottom = np.append(self.binary[:, 2], -1).astype(np.int64)[uses.rule]
@@ -128,15 +164,19 @@ class Rules:
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """As JSON values and arrays."""
         values = {
-            "categories": list(self.categories), "tags": list(self.tags), "symbols": list(self.symbols),
+            "categories": list(self.categories),
+            "tags": list(self.tags),
+            "symbols": list(self.symbols),
             "chains": [list(chain) for chain in self.chains],
-        }  # fmt: skip
+        }
         return values, {"binary": self.binary}
 
     @classmethod
     def restore(cls, state: SavedState) -> Rules:
         """Undo `state`."""
-        categories, tags, symbols = (tuple(state.strings(name, least=1)) for name in ("categories", "tags", "symbols"))
+        categories, tags, symbols = (
+            tuple(state.strings(name, least=1)) for name in ("categories", "tags", "symbols")
+        )
         if symbols[0] != categories[0] or symbols[-len(tags) :] != tuple(TAG + tag for tag in tags):
             state.refuse("symbols", "the root's symbol, others, and those of the tags")
         binary = state.array("binary", np.int32, (None, 3))
@@ -145,7 +185,10 @@ class Rules:
         chains = [tuple(chain) for chain in state.lists("chains")]
         if not all(chain and {chain[0], chain[-1]} <= {*symbols} for chain in chains):
             state.refuse("chains", "lists that begin and end with symbols")
-        rules = [(symbols[above], symbols[left], symbols[right]) for left, right, above in binary.tolist()]
+        rules = [
+            (symbols[above], symbols[left], symbols[right])
+            for left, right, above in binary.tolist()
+        ]
         return cls._numbered(categories, tags, symbols, rules, chains)
 
     @staticmethod

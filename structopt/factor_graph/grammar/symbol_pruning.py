@@ -27,11 +27,13 @@ BLOCK = 256
 
 @dataclass(frozen=True)
 class SymbolPruning(Pruning):
-    """Keeps the symbols A of each span with p(A, i, j) >= threshold, below and above the unary step.
+    """Keeps the symbols A of each span with p(A, i, j) >= threshold, below and above the unary
+    step.
 
-    p are the marginals of a grammar with horizontal=0 and vertical=1: the probability that the tree has the span, and the symbol
-    there. The symbols of gold trees are kept in training. Where what is left of a sentence makes no tree, the symbols of its best
-    tree are kept as well: one survives whatever is pruned.
+    p are the marginals of a grammar with horizontal=0 and vertical=1: the probability that the tree
+    has the span, and the symbol there. The symbols of gold trees are kept in training. Where what
+    is left of a sentence makes no tree, the symbols of its best tree are kept as well: one survives
+    whatever is pruned.
 
     Parameters
     ----------
@@ -64,7 +66,9 @@ class SymbolPruning(Pruning):
 
     @property
     def least(self) -> float:
-        """The threshold: what less probable symbols hand on to those below them is left out, and little is gained by it."""
+        """The threshold: what less probable symbols hand on to those below them is left out, and
+        little is gained by it.
+        """
         return self.threshold
 
     @property
@@ -72,17 +76,22 @@ class SymbolPruning(Pruning):
         """The least probability of a symbol at a span."""
         return {"threshold": self.threshold}
 
-    def prune(self, graph: FactorGraph, encoded: Encoded, coarse: CoarseOutputs, keep_gold: bool) -> Pruned:
+    def prune(
+        self, graph: FactorGraph, encoded: Encoded, coarse: CoarseOutputs, keep_gold: bool
+    ) -> Pruned:
         """See `Pruning`.
 
-        The metrics are the symbols a span that are kept, the share that they are of all, and the share of the gold symbols that
-        are kept without `keep_gold`. Gold symbols that the coarser grammar does not have are not counted.
+        The metrics are the symbols a span that are kept, the share that they are of all, and the
+        share of the gold symbols that are kept without `keep_gold`. Gold symbols that the coarser
+        grammar does not have are not counted.
         """
         trees, rules = constituents_of(encoded), Rules.restore(SavedState(*graph.state()))
         if rules.symbols != rules.coarse:
             raise ConfigError(
-                f"factor_graph.pruner: the symbols of {self.model} remember labels around them. Give a model of "
-                "factor_graph.horizontal=0 factor_graph.vertical=1, or leave factor_graph.pruner=null to make one."
+                f"factor_graph.pruner: the symbols of {self.model} remember labels around them. "
+                "Give a model of "
+                "factor_graph.horizontal=0 factor_graph.vertical=1, or leave "
+                "factor_graph.pruner=null to make one."
             )
         blocks = [
             self._block(trees.subset(first, last), rules, coarse.subset(first, last), keep_gold)
@@ -97,7 +106,9 @@ class SymbolPruning(Pruning):
         metrics = {"pruner_symbols": mean, "pruner_share": share, "pruner_recall": recall}
         return Pruned(replace(trees, candidates=candidates), metrics, summary)
 
-    def _block(self, trees: EncodedConstituents, rules: Rules, coarse: CoarseOutputs, keep_gold: bool) -> _Block:
+    def _block(
+        self, trees: EncodedConstituents, rules: Rules, coarse: CoarseOutputs, keep_gold: bool
+    ) -> _Block:
         """The symbols that are kept of some sentences."""
         cells = cells_of(trees, rules)
         keep = coarse.marginals() >= self.threshold
@@ -116,7 +127,9 @@ class SymbolPruning(Pruning):
 
 
 class _Block(NamedTuple):
-    """The candidates of some sentences; and symbols that are kept, all symbols, gold symbols, and those lost."""
+    """The candidates of some sentences; and symbols that are kept, all symbols, gold symbols, and
+    those lost.
+    """
 
     candidates: Candidates
     counts: tuple[int, int, int, int]
@@ -136,8 +149,11 @@ def _candidates(names: tuple[str, ...], cells: Cells, keep: Array) -> Candidates
     return Candidates(names, cells.spans, offsets, bottoms, symbols.astype(np.int32))
 
 
-def _gold_nodes(trees: EncodedConstituents, rules: Rules, cells: Cells, direction: Direction) -> tuple[Array, bool]:
-    """The nodes of the gold trees, numbered over all sentences, and whether the grammar has all these trees.
+def _gold_nodes(
+    trees: EncodedConstituents, rules: Rules, cells: Cells, direction: Direction
+) -> tuple[Array, bool]:
+    """The nodes of the gold trees, numbered over all sentences, and whether the grammar has all
+    these trees.
 
     Nodes that the grammar does not have are left out.
     """
@@ -147,9 +163,14 @@ def _gold_nodes(trees: EncodedConstituents, rules: Rules, cells: Cells, directio
     sentence = uses.sentence
     bottom, top = rules.ends(uses, trees)
     span = span_number(np.diff(trees.offsets)[sentence], uses.begin, uses.end)
-    layers = [cells.node(sentence, span, symbol, np.full(len(span), above)) for symbol, above in ((bottom, False), (top, True))]
+    layers = [
+        cells.node(sentence, span, symbol, np.full(len(span), above))
+        for symbol, above in ((bottom, False), (top, True))
+    ]
     known = [nodes >= 0 for nodes in layers]
-    nodes = [(nodes + cells.nodes[sentence])[some] for nodes, some in zip(layers, known, strict=True)]
+    nodes = [
+        (nodes + cells.nodes[sentence])[some] for nodes, some in zip(layers, known, strict=True)
+    ]
     return np.concatenate(nodes), bool(uses.known.all() and all(some.all() for some in known))
 
 
@@ -161,6 +182,9 @@ def _joined(symbols: tuple[str, ...], candidates: Sequence[Candidates]) -> Candi
         offsets.append(one.offsets[1:] + offsets[-1][-1])
     none = np.zeros(0, np.int32)
     return Candidates(
-        symbols, np.concatenate(spans), np.concatenate(offsets), np.concatenate([none, *(one.bottoms for one in candidates)]),
+        symbols,
+        np.concatenate(spans),
+        np.concatenate(offsets),
+        np.concatenate([none, *(one.bottoms for one in candidates)]),
         np.concatenate([none, *(one.numbers for one in candidates)]),
-    )  # fmt: skip
+    )

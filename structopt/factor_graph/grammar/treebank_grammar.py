@@ -1,4 +1,6 @@
-"""What all graphs over the trees of a treebank's grammar share: rules, pruning, what costs count, readings."""
+"""What all graphs over the trees of a treebank's grammar share: rules, pruning, what costs count,
+readings.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from structopt.errors import ConfigError
 from structopt.factor_graph.grammar import forests
 from structopt.factor_graph.grammar.binarization import Binarization
 from structopt.factor_graph.grammar.charts import span_number
-from structopt.factor_graph.grammar.constituents import Uses, by_span, check_categories, constituents_of, uses_of
+from structopt.factor_graph.grammar.constituents import (
+    Uses,
+    by_span,
+    check_categories,
+    constituents_of,
+    uses_of,
+)
 from structopt.factor_graph.grammar.heads import head_of
 from structopt.factor_graph.grammar.rules import Rules
 from structopt.factor_graph.grammar.symbol_pruning import SymbolPruning
@@ -27,7 +35,8 @@ from structopt.kernels.waist.record import Array
 
 
 class Anchors(NamedTuple):
-    """The uses of rules and steps in the gold trees, sentence by sentence; of a span the step before the rule.
+    """The uses of rules and steps in the gold trees, sentence by sentence; of a span the step
+    before the rule.
 
     Attributes
     ----------
@@ -67,10 +76,14 @@ class TreebankGrammar(FactorGraph):
     ) -> None:
         if horizontal < 0 or vertical < 1:
             raise ConfigError(
-                f"factor_graph.horizontal={horizontal} must be at least 0, and factor_graph.vertical={vertical} at least 1."
+                f"factor_graph.horizontal={horizontal} must be at least 0, and "
+                f"factor_graph.vertical={vertical} at least 1."
             )
         if not 0.0 <= prune_threshold < 1.0:
-            raise ConfigError(f"factor_graph.prune_threshold={prune_threshold} must be at least 0 (no pruning) and below 1.")
+            raise ConfigError(
+                f"factor_graph.prune_threshold={prune_threshold} must be at least 0 (no pruning) "
+                "and below 1."
+            )
         self.binarization = Binarization(binarization, horizontal, vertical, head_of)
         self.pruner, self.prune_threshold = pruner, prune_threshold
         self.pruner_epochs, self.pruner_C = pruner_epochs, float(pruner_C)
@@ -83,11 +96,15 @@ class TreebankGrammar(FactorGraph):
         return self._rules
 
     def fit(self, encoded: Encoded, earlier: TreebankGrammar | None = None) -> None:
-        """Read the rules off the gold trees, beside those of an `earlier` grammar that is binarized alike."""
+        """Read the rules off the gold trees, beside those of an `earlier` grammar that is binarized
+        alike.
+        """
         trees = constituents_of(encoded)
         check_categories(trees)
         alike = earlier is not None and earlier.binarization == self.binarization
-        self._rules = Rules.of(trees, self.binarization, earlier.rules if earlier is not None and alike else None)
+        self._rules = Rules.of(
+            trees, self.binarization, earlier.rules if earlier is not None and alike else None
+        )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """The rules."""
@@ -113,14 +130,21 @@ class TreebankGrammar(FactorGraph):
         if self.prune_threshold == 0.0 and self.pruner is None:
             return None
         direction = self.binarization.direction
-        return SymbolPruning(self.pruner, self.prune_threshold, self.pruner_epochs, self.pruner_C, direction)
+        return SymbolPruning(
+            self.pruner, self.prune_threshold, self.pruner_epochs, self.pruner_C, direction
+        )
 
     def configuration_names(self, group: str) -> list[Any] | None:
-        """Rules by their symbols, steps by their chains, symbols as such; of other groups the task's names."""
+        """Rules by their symbols, steps by their chains, symbols as such; of other groups the
+        task's names.
+        """
         rules = self.rules
         if group == "rule":
             symbols = rules.symbols
-            return [f"{symbols[above]} → {symbols[left]} {symbols[right]}" for left, right, above in rules.binary.tolist()]
+            return [
+                f"{symbols[above]} → {symbols[left]} {symbols[right]}"
+                for left, right, above in rules.binary.tolist()
+            ]
         others: dict[str, list[Any]] = {"step": list(rules.chains), "symbol": list(rules.symbols)}
         return others.get(group)
 
@@ -130,11 +154,15 @@ class TreebankGrammar(FactorGraph):
         trees, rules = constituents_of(encoded), self.rules
         uses = self.uses(trees)
         if self.roles[role] == "node":
-            both = np.stack(rules.ends(uses, trees), axis=1)[by_span(uses)]  # as in the part vector: below, above
+            # as in the part vector: below, above
+            both = np.stack(rules.ends(uses, trees), axis=1)[by_span(uses)]
             return Counted(rules.symbols, both.ravel().astype(np.int32), 2 * np.diff(uses.offsets))
         anchors = anchors_of(trees, uses)
         above, rule = np.empty(len(anchors.number), np.int32), anchors.split > 0
-        above[rule], above[~rule] = rules.binary[anchors.number[rule], 2], rules.tops[anchors.number[~rule]]
+        above[rule], above[~rule] = (
+            rules.binary[anchors.number[rule], 2],
+            rules.tops[anchors.number[~rule]],
+        )
         return Counted(rules.symbols, above, np.diff(anchors.offsets))
 
     def cost(
@@ -150,18 +178,28 @@ class TreebankGrammar(FactorGraph):
             return super().cost(encoded, structure, weights, role, gold)
         self.check_role(role)
         trees = constituents_of(encoded)
-        return forests.cost_of_parts(structure, trees, self.rules, self.uses(trees), weights, self.roles[role] == "node")
+        return forests.cost_of_parts(
+            structure, trees, self.rules, self.uses(trees), weights, self.roles[role] == "node"
+        )
 
     @abstractmethod
-    def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
-        """The probable constituents of each sentence: rows of category, first word, the word after its last, probability."""
+    def probabilities(
+        self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
+    ) -> list[Array]:
+        """The probable constituents of each sentence: rows of category, first word, the word after
+        its last, probability.
+        """
 
-    def choices(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[dict[str, Array]]:
+    def choices(
+        self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
+    ) -> list[dict[str, Array]]:
         """The same as columns ``label``, ``begin`` (from 1), ``end`` and ``probability``."""
         columns = []
         for table in self.probabilities(name, encoded, structure, marginals):
             label, begin, end = table[:, :3].T.astype(np.int64)
-            columns.append({"label": label, "begin": begin + 1, "end": end, "probability": table[:, 3]})
+            columns.append(
+                {"label": label, "begin": begin + 1, "end": end, "probability": table[:, 3]}
+            )
         return columns
 
     def uses(self, trees: EncodedConstituents) -> Uses:

@@ -1,4 +1,6 @@
-"""All outputs of chains, independent variables and trees, listed: slow, obvious, and what every inference is compared with."""
+"""All outputs of chains, independent variables and trees, listed: slow, obvious, and what every
+inference is compared with.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def independent_vertices(structure: Record, i: int, parts: int, most: int) -> Ar
     return vertices
 
 
-def tree_vertices(structure: Record, i: int, parts: int, most: int, projective: bool = False) -> Array:
+def tree_vertices(
+    structure: Record, i: int, parts: int, most: int, projective: bool = False
+) -> Array:
     """Part vectors of all trees that the candidate arcs of sentence i make, with all labels."""
     from structopt.kernels.trees.arcs import ARCS
 
@@ -74,7 +78,9 @@ def tree_vertices(structure: Record, i: int, parts: int, most: int, projective: 
 
 
 def _are_trees(heads: Array, single_root: bool) -> Array:
-    """Which rows of heads (own position: the root) are trees: from every token the root is reached."""
+    """Which rows of heads (own position: the root) are trees: from every token the root is
+    reached.
+    """
     own = np.arange(heads.shape[1])
     reached = heads
     for _ in own:

@@ -1,4 +1,6 @@
-"""All outputs of one graph of variables and factors, listed; the kind of a factor determines its private parts."""
+"""All outputs of one graph of variables and factors, listed; the kind of a factor determines its
+private parts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def factor_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
     from structopt.kernels.loopy.factors import FACTORS, private_start
 
     f = FACTORS.open(structure)
-    kinds = {number: kind_of(number) for number in set(f.kinds[f.factors[i] : f.factors[i + 1]].tolist())}
+    kinds = {
+        number: kind_of(number) for number in set(f.kinds[f.factors[i] : f.factors[i + 1]].tolist())
+    }
     shared = _variable_parts(f, i, kinds, most)
     private = np.zeros((len(shared), parts - shared.shape[1]))
     allowed = np.ones(len(shared), bool)
@@ -32,7 +36,9 @@ def factor_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
         width = int(f.privates[factor + 1] - f.privates[factor])
         kind, extra = kinds[int(f.kinds[factor])], _extra(f, factor)
         linked, widths = _linked(f, i, factor)
-        outputs = zip(np.ascontiguousarray(shared[:, linked]), private[:, first : first + width], strict=True)
+        outputs = zip(
+            np.ascontiguousarray(shared[:, linked]), private[:, first : first + width], strict=True
+        )
         allowed &= np.array([kind.extend(x, own, widths, extra) for x, own in outputs], bool)
     return np.asarray(np.hstack([shared, private])[allowed])
 
@@ -40,8 +46,8 @@ def factor_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
 def _variable_parts(f: Factors, i: int, kinds: Mapping[int, FactorKind], most: int) -> Array:
     """Indicators of the joint states of the variables.
 
-    Where a factor links all variables and has exclusive groups of them (`FactorKind.exclusive`), only those with one variable of
-    each group on are listed: no others are allowed.
+    Where a factor links all variables and has exclusive groups of them (`FactorKind.exclusive`),
+    only those with one variable of each group on are listed: no others are allowed.
     """
     widths = f.widths[f.variables[i] : f.variables[i + 1]]
     for factor in range(f.factors[i], f.factors[i + 1]):
@@ -50,7 +56,10 @@ def _variable_parts(f: Factors, i: int, kinds: Mapping[int, FactorKind], most: i
         if exclusive is not None and len(set(links.tolist())) == len(widths):
             groups = [links[group] for group in exclusive]
             check_count(i, prod(map(len, groups)), "choices of heads", most)
-            rows = [np.concatenate([np.zeros(0, int), *chosen]) for chosen in product(*(g[:, None] for g in groups))]
+            rows = [
+                np.concatenate([np.zeros(0, int), *chosen])
+                for chosen in product(*(g[:, None] for g in groups))
+            ]
             parts = np.zeros((len(rows), len(widths)))
             for x, row in zip(parts, rows, strict=True):
                 x[row] = 1.0
@@ -61,10 +70,15 @@ def _variable_parts(f: Factors, i: int, kinds: Mapping[int, FactorKind], most: i
 
 
 def _linked(f: Factors, i: int, factor: int) -> tuple[Array, Array]:
-    """Parts of the linked variables of a factor, one variable after the other, and the widths of these."""
+    """Parts of the linked variables of a factor, one variable after the other, and the widths of
+    these.
+    """
     variables = f.variables[i] + f.linked[f.links[factor] : f.links[factor + 1]]
     widths = f.widths[variables].astype(np.int64)
-    parts = [np.arange(start, start + width) for start, width in zip(f.starts[variables], widths, strict=True)]
+    parts = [
+        np.arange(start, start + width)
+        for start, width in zip(f.starts[variables], widths, strict=True)
+    ]
     return np.concatenate([np.zeros(0, np.int64), *parts]), widths
 
 

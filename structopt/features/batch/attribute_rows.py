@@ -1,4 +1,6 @@
-"""Features for batch work: scores of all instances from widened weights, and all instances' residuals to one gradient."""
+"""Features for batch work: scores of all instances from widened weights, and all instances'
+residuals to one gradient.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ class BatchGroup(Protocol):
     Attributes
     ----------
     attributes : int64, shape (occurring,)
-        The attributes that occur, in ascending order. Its *rows* are their weights, one after the other.
+        The attributes that occur, in ascending order. Its *rows* are their weights, one after the
+        other.
     table : AttributeTable
         The widened rows that each position reads.
     rows : int
@@ -38,7 +41,9 @@ class BatchGroup(Protocol):
     rows: int
 
     def open(self, wide: Array) -> Array:
-        """Take the group's section of the widened weights; return the vector that its rows are to be written to."""
+        """Take the group's section of the widened weights; return the vector that its rows are to
+        be written to.
+        """
 
     def widen(self) -> None:
         """Make the widened weights of the rows."""
@@ -68,9 +73,10 @@ class Share(NamedTuple):
 class BatchFeatures:
     """The features of a corpus for evaluations over all its instances.
 
-    Weights are *widened*, group by group, to rows of which positions read few: by the sums over bundles of attributes that come
-    together (`SparseGroup`), and of dense tables by the scores of the rows of their matrices (`MixedGroup`). Only attributes
-    that occur have rows, so that what a shard of a corpus reads and writes fits into smaller caches, and is soon sent.
+    Weights are *widened*, group by group, to rows of which positions read few: by the sums over
+    bundles of attributes that come together (`SparseGroup`), and of dense tables by the scores of
+    the rows of their matrices (`MixedGroup`). Only attributes that occur have rows, so that what a
+    shard of a corpus reads and writes fits into smaller caches, and is soon sent.
 
     Parameters
     ----------
@@ -96,21 +102,36 @@ class BatchFeatures:
         structure: Structure,
     ) -> None:
         widths = [group.width for group in groups]
-        self.groups = [_batch_group(*one) for one in zip(tables, dense, widths, _row_starts(structure), strict=True)]
-        wide = [RowGroup(g.name, g.width, batch.rows) for g, batch in zip(groups, self.groups, strict=True)]
-        self.record: Record = pack_rows(lay_out(wide, None), None, [group.table for group in self.groups], structure)
+        self.groups = [
+            _batch_group(*one)
+            for one in zip(tables, dense, widths, _row_starts(structure), strict=True)
+        ]
+        wide = [
+            RowGroup(g.name, g.width, batch.rows)
+            for g, batch in zip(groups, self.groups, strict=True)
+        ]
+        self.record: Record = pack_rows(
+            lay_out(wide, None), None, [group.table for group in self.groups], structure
+        )
         self._weights = np.zeros(starts_of(wide)[-1])
         runs = zip(groups, self.groups, starts_of(groups), pairwise(starts_of(wide)), strict=False)
-        self._shares = [_share(pairs, g, batch, at, self._weights[slice(*run)]) for g, batch, at, run in runs]
+        self._shares = [
+            _share(pairs, g, batch, at, self._weights[slice(*run)]) for g, batch, at, run in runs
+        ]
         self.coordinates: Array = np.concatenate([share.coordinates for share in self._shares])
         ends = np.cumsum([len(share.coordinates) for share in self._shares])[:-1]
         views = np.split(self.coordinates, ends)
-        self._shares = [share._replace(coordinates=view) for share, view in zip(self._shares, views, strict=True)]
+        self._shares = [
+            share._replace(coordinates=view)
+            for share, view in zip(self._shares, views, strict=True)
+        ]
         self._pool = pool
 
     @contextmanager
     def widened(self, moving: Array) -> Iterator[Array]:
-        """Weights as `record` reads them, given those that may move; the next call overwrites them."""
+        """Weights as `record` reads them, given those that may move; the next call overwrites
+        them.
+        """
         from structopt.kernels.arrays.coordinates import carry
 
         for share in self._shares:
@@ -131,17 +152,23 @@ class BatchFeatures:
         return out
 
 
-def _batch_group(table: AttributeTable, dense: Sequence[DenseTable], width: int, row_starts: Array) -> BatchGroup:
+def _batch_group(
+    table: AttributeTable, dense: Sequence[DenseTable], width: int, row_starts: Array
+) -> BatchGroup:
     sparse = SparseGroup(table, width, row_starts)
     if not dense:
         return sparse
     return MixedGroup(sparse, table.size, [DenseRows(one, width, row_starts) for one in dense])
 
 
-def _share(pairs: Array | None, layout: RowGroup, group: BatchGroup, start: int, wide: Array) -> Share:
+def _share(
+    pairs: Array | None, layout: RowGroup, group: BatchGroup, start: int, wide: Array
+) -> Share:
     """The weights of a group, which begin at `start` among all, that may move."""
     opened = group.open(wide)
-    weights = (start + group.attributes[:, np.newaxis] * layout.width + np.arange(layout.width)).ravel()
+    weights = (
+        start + group.attributes[:, np.newaxis] * layout.width + np.arange(layout.width)
+    ).ravel()
     if pairs is None:
         return Share(group, opened, weights, np.arange(len(weights)))
     numbers = np.searchsorted(pairs, weights)
@@ -151,14 +178,20 @@ def _share(pairs: Array | None, layout: RowGroup, group: BatchGroup, start: int,
 
 
 def _row_starts(structure: Structure) -> list[Array]:
-    """Where the row of every position begins in a vector over the parts of all instances, group by group; of scored groups."""
+    """Where the row of every position begins in a vector over the parts of all instances, group by
+    group; of scored groups.
+    """
     row_starts, before = [], np.zeros(len(structure), np.int64)
     for group in structure.groups:
         if not group.scored:
             row_starts.append(np.zeros(0, np.int64))
             before += np.diff(group.offsets) * group.width
             continue
-        first = structure.parts[:-1] + before - group.offsets[:-1] * group.width  # of a position 0 of each instance
-        row_starts.append(np.repeat(first, np.diff(group.offsets)) + np.arange(int(group.offsets[-1])) * group.width)
+        # of a position 0 of each instance
+        first = structure.parts[:-1] + before - group.offsets[:-1] * group.width
+        row_starts.append(
+            np.repeat(first, np.diff(group.offsets))
+            + np.arange(int(group.offsets[-1])) * group.width
+        )
         before += np.diff(group.offsets) * group.width
     return row_starts

@@ -11,9 +11,11 @@ from structopt.kernels.waist.record import Array, Record
 
 
 class HashedBatch:
-    """The features of a corpus for evaluations over all its instances: read as they are, since nothing of them is stored.
+    """The features of a corpus for evaluations over all its instances: read as they are, since
+    nothing of them is stored.
 
-    A thread needs a vector as long as the weights at a time; the batches of all shards borrow it of their scorer.
+    A thread needs a vector as long as the weights at a time; the batches of all shards borrow it of
+    their scorer.
 
     Parameters
     ----------
@@ -35,7 +37,9 @@ class HashedBatch:
             yield self.rows.expand(moving, weights)
 
     def gradient(self, residuals: Array) -> Array:
-        """sum_i F_i r_i over the weights that may move, given residuals over the parts of all instances."""
+        """sum_i F_i r_i over the weights that may move, given residuals over the parts of all
+        instances.
+        """
         accumulate = self.rows.kernels.accumulate
         with self.rows.pool.lend(self.rows.dimension) as dense:
             dense[:] = 0.0

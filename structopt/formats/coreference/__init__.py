@@ -1,1 +1,3 @@
-"""Files of documents with mentions of entities: columns of CoNLL-2012, and CoNLL-U with ``Entity=``."""
+"""Files of documents with mentions of entities: columns of CoNLL-2012, and CoNLL-U with
+``Entity=``.
+"""

@@ -1,4 +1,6 @@
-"""Brackets of mentions: matched within a document, checked, and sorted into mentions with the numbers of their entities."""
+"""Brackets of mentions: matched within a document, checked, and sorted into mentions with the
+numbers of their entities.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from structopt.kernels.waist.record import Array
 
 
 class Bracket(NamedTuple):
-    """An opening or a closing bracket of a mention, or both around one word: ``(7``, ``7)``, ``(7)``."""
+    """An opening or a closing bracket of a mention, or both around one word: ``(7``, ``7)``,
+    ``(7)``.
+    """
 
     opens: bool
     entity: str
@@ -30,8 +34,8 @@ class BracketRow(NamedTuple):
     line : int
         From 1.
     first, end : int
-        The first word of mentions that open here, and the one after the last of those that close here. They are equal in a row
-        that is no word.
+        The first word of mentions that open here, and the one after the last of those that close
+        here. They are equal in a row that is no word.
     brackets : sequence of Bracket
     """
 
@@ -42,7 +46,9 @@ class BracketRow(NamedTuple):
 
 
 class Mentions(NamedTuple):
-    """The mentions of a file, with the attributes of `structopt.formats.coreference.documents.Documents`."""
+    """The mentions of a file, with the attributes of
+    `structopt.formats.coreference.documents.Documents`.
+    """
 
     offsets: NDArray[np.int64]
     mentions: NDArray[np.int32]
@@ -57,7 +63,8 @@ def mentions_of(
     sentences: NDArray[np.int64],
     lines: NDArray[np.int64],
 ) -> Mentions:
-    """Return the mentions that brackets make; those of no words are left out. O(brackets log brackets).
+    """Return the mentions that brackets make; those of no words are left out. O(brackets log
+    brackets).
 
     A closing bracket closes the mention of its entity that was opened last.
 
@@ -71,7 +78,8 @@ def mentions_of(
     Raises
     ------
     DataError
-        A bracket without its other one, a mention that reaches beyond its sentence, the same words twice.
+        A bracket without its other one, a mention that reaches beyond its sentence, the same words
+        twice.
     """
     spans: list[tuple[int, int]] = []
     entities: list[str] = []
@@ -109,18 +117,34 @@ def _matched(path: str | Path, rows: Sequence[BracketRow]) -> list[tuple[int, in
             elif unclosed.get(entity):
                 mentions.append((unclosed[entity].pop()[0], end, entity))
             else:
-                message = f"{entity}) closes a mention of the entity {entity}, of which none is open in this document: add the"
-                raise DataError(path, line, f"{message} opening bracket ({entity} at its first word, or remove this one.")
-    missing = min(((line, entity) for entity, opened in unclosed.items() for _, line in opened), default=None)
+                message = (
+                    f"{entity}) closes a mention of the entity {entity}, of which none is open "
+                    "in this document: add the"
+                )
+                raise DataError(
+                    path,
+                    line,
+                    f"{message} opening bracket ({entity} at its first word, or remove this one.",
+                )
+    missing = min(
+        ((line, entity) for entity, opened in unclosed.items() for _, line in opened), default=None
+    )
     if missing:
         line, entity = missing
-        message = f"the mention of the entity {entity} that begins here is not closed by the end of its document"
+        message = (
+            f"the mention of the entity {entity} that begins here is not closed by the end of "
+            "its document"
+        )
         raise DataError(path, line, f"{message}: add {entity}) at its last word.")
     return mentions
 
 
 def _check_sentences(
-    path: str | Path, mentions: Array, entities: Sequence[str], sentences: NDArray[np.int64], lines: NDArray[np.int64]
+    path: str | Path,
+    mentions: Array,
+    entities: Sequence[str],
+    sentences: NDArray[np.int64],
+    lines: NDArray[np.int64],
 ) -> None:
     """Raise DataError for a mention that reaches beyond its sentence."""
     sentence = np.searchsorted(sentences, mentions[:, 0], side="right")
@@ -128,11 +152,18 @@ def _check_sentences(
     if len(beyond):
         index = int(beyond[0])
         line, last = (int(lines[word]) for word in (mentions[index, 0], mentions[index, 1] - 1))
-        message = f"the mention of the entity {entities[index]} that begins here ends in another sentence, in line"
-        raise DataError(path, line, f"{message} {line_name(path, last, line)}: close it within its sentence.")
+        message = (
+            f"the mention of the entity {entities[index]} that begins here ends in another "
+            "sentence, in line"
+        )
+        raise DataError(
+            path, line, f"{message} {line_name(path, last, line)}: close it within its sentence."
+        )
 
 
-def _check_twice(path: str | Path, mentions: Array, entities: Sequence[str], lines: NDArray[np.int64]) -> None:
+def _check_twice(
+    path: str | Path, mentions: Array, entities: Sequence[str], lines: NDArray[np.int64]
+) -> None:
     """Raise DataError for two mentions of the same words."""
     twice = np.flatnonzero((mentions[1:] == mentions[:-1]).all(axis=1))
     if len(twice):
@@ -141,7 +172,9 @@ def _check_twice(path: str | Path, mentions: Array, entities: Sequence[str], lin
         line, last = int(lines[first]), int(lines[end - 1])
         where = f"word of line {line_name(path, line, line)} is"
         if line != last:
-            where = f"words of lines {line_name(path, line, line)} to {line_name(path, last, line)} are"
+            where = (
+                f"words of lines {line_name(path, line, line)} to {line_name(path, last, line)} are"
+            )
         of = f"of the entity {entities[index]}"
         if entities[index + 1] != entities[index]:
             of = f"of the entities {entities[index]} and {entities[index + 1]}"
@@ -159,10 +192,11 @@ def _numbered(entities: Sequence[str], offsets: NDArray[np.int64]) -> NDArray[np
 
 
 def bracket_cells(mentions: Array, names: Sequence[str], between: str = "") -> dict[int, str]:
-    """Return the brackets of every word that has some: longer mentions open first, and the innermost closes first.
+    """Return the brackets of every word that has some: longer mentions open first, and the
+    innermost closes first.
 
-    Closing brackets follow opening ones. Where nothing separates them and they would read as one mention of one word, as in
-    ``(e2e1)``, they stand before: ``e1)(e2``.
+    Closing brackets follow opening ones. Where nothing separates them and they would read as one
+    mention of one word, as in ``(e2e1)``, they stand before: ``e1)(e2``.
 
     Parameters
     ----------
@@ -187,5 +221,7 @@ def bracket_cells(mentions: Array, names: Sequence[str], between: str = "") -> d
         if cell is None:
             cells[word] = ends
         else:
-            cells[word] = ends + cell if not between and not cell.endswith(")") else cell + between + ends
+            cells[word] = (
+                ends + cell if not between and not cell.endswith(")") else cell + between + ends
+            )
     return cells

@@ -1,8 +1,10 @@
-"""Columns of CoNLL-2012: one word a row, the brackets of mentions in the last column, ``#begin document`` and ``#end document``.
+"""Columns of CoNLL-2012: one word a row, the brackets of mentions in the last column, ``#begin
+document`` and ``#end document``.
 
-The columns are document, part of the document, number and word; the tag, where there are six columns; the parse bit, the lemma,
-the frame, the sense and the speaker, where there are twelve. Then the number of columns may differ from sentence to sentence: the
-layout of CoNLL-2012 has one for each predicate of a sentence.
+The columns are document, part of the document, number and word; the tag, where there are six
+columns; the parse bit, the lemma, the frame, the sense and the speaker, where there are twelve.
+Then the number of columns may differ from sentence to sentence: the layout of CoNLL-2012 has one
+for each predicate of a sentence.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ ANNOTATED = {"xpos": 4, "parse": 5, "lemma": 6, "speaker": 9}
 
 
 class RowLines(NamedTuple):
-    """The rows of a file, their lines, where sentences begin in them, and the lines that begin and end documents."""
+    """The rows of a file, their lines, where sentences begin in them, and the lines that begin and
+    end documents.
+    """
 
     rows: list[str]
     numbers: array[int]
@@ -56,11 +60,14 @@ def read(path: str | Path, text: str, limit: int | None = None, labelled: bool =
     Raises
     ------
     DataError
-        Lines that begin and end no document, rows outside of documents, rows of other columns, malformed cells and brackets.
+        Lines that begin and end no document, rows outside of documents, rows of other columns,
+        malformed cells and brackets.
     """
     rows, numbers, offsets, headings, ends = _row_lines(path, plain_lines(text), limit)
     if not rows:
-        raise DataError(path, None, "the file has no sentences: check the path, or make the file again.")
+        raise DataError(
+            path, None, "the file has no sentences: check the path, or make the file again."
+        )
     lines, sentences = np.array(numbers, np.int64), np.array(offsets, np.int64)
     names, bounds = document_bounds(path, headings, lines[sentences[:-1]], FORM, limit)
     begins = set(bounds.tolist())
@@ -75,9 +82,20 @@ def read(path: str | Path, text: str, limit: int | None = None, labelled: bool =
     brackets = _bracket_rows(path, [row[-1] for row in cells], lines, documents)
     mentions = mentions_of(path, brackets, documents, sentences, lines)
     return Documents(
-        str(path), names, documents, sentences, lines, _columns(cells), None, mentions.offsets, mentions.mentions,
-        mentions.clusters if labelled else None, "conll", text, mentions.crossing,
-    )  # fmt: skip
+        str(path),
+        names,
+        documents,
+        sentences,
+        lines,
+        _columns(cells),
+        None,
+        mentions.offsets,
+        mentions.mentions,
+        mentions.clusters if labelled else None,
+        "conll",
+        text,
+        mentions.crossing,
+    )
 
 
 def fill(lines: list[str], corpus: Documents, clusters: Array) -> None:
@@ -90,7 +108,9 @@ def fill(lines: list[str], corpus: Documents, clusters: Array) -> None:
     by_tabs = TAB in lines[int(corpus.lines[0]) - 1]
     rows = [_parted(lines[number - 1], by_tabs) for number in corpus.lines.tolist()]
     nothing = next((cell for _, cell, _ in rows if cell in NOTHING), NOTHING[0])
-    for word, (number, (before, cell, after)) in enumerate(zip(corpus.lines.tolist(), rows, strict=True)):
+    for word, (number, (before, cell, after)) in enumerate(
+        zip(corpus.lines.tolist(), rows, strict=True)
+    ):
         written = brackets.get(word) or (cell if cell in NOTHING else nothing)
         lines[number - 1] = before + written + after
 
@@ -117,10 +137,21 @@ def _row_lines(path: str | Path, lines: Sequence[str], limit: int | None) -> Row
         if mark and mark[1] == "begin":
             if len(headings) == limit:
                 break
-            unended = headings[-1].line if headings and (not ends or ends[-1] < headings[-1].line) else None
+            unended = (
+                headings[-1].line
+                if headings and (not ends or ends[-1] < headings[-1].line)
+                else None
+            )
             headings.append(_heading(path, number, line, unended))
         elif mark:
-            ends.append(_end(path, number, line, bool(headings) and (not ends or ends[-1] < headings[-1].line)))
+            ends.append(
+                _end(
+                    path,
+                    number,
+                    line,
+                    bool(headings) and (not ends or ends[-1] < headings[-1].line),
+                )
+            )
     if len(rows) > offsets[-1]:
         offsets.append(len(rows))
     return RowLines(rows, numbers, offsets, headings, ends)
@@ -130,9 +161,14 @@ def _heading(path: str | Path, number: int, line: str, unended: int | None) -> H
     """Read a line that begins a document, after one that was begun at the line `unended`."""
     begin = BEGIN.fullmatch(line)
     if begin is None:
-        raise DataError(path, number, f"{line!r} does not read as the beginning of a document: write {FORM}.")
+        raise DataError(
+            path, number, f"{line!r} does not read as the beginning of a document: write {FORM}."
+        )
     if unended is not None and place_of(path, unended)[0] == place_of(path, number)[0]:
-        message = f"a document begins here, but the one that begins in line {line_name(path, unended, number)} has no end"
+        message = (
+            "a document begins here, but the one that begins in line "
+            f"{line_name(path, unended, number)} has no end"
+        )
         raise DataError(path, number, f"{message}: write #end document before this line.")
     return Heading(number, f"{begin[1]}; part {begin[2]}" if begin[2] else begin[1])
 
@@ -140,38 +176,63 @@ def _heading(path: str | Path, number: int, line: str, unended: int | None) -> H
 def _end(path: str | Path, number: int, line: str, begun: bool) -> int:
     """Check a line that ends a document, and return its number."""
     if not END.fullmatch(line):
-        raise DataError(path, number, f"{line!r} does not read as the end of a document: write #end document.")
+        raise DataError(
+            path, number, f"{line!r} does not read as the end of a document: write #end document."
+        )
     if not begun:
-        raise DataError(path, number, f"a document ends here that was not begun: write {FORM} before its rows.")
+        raise DataError(
+            path, number, f"a document ends here that was not begun: write {FORM} before its rows."
+        )
     return number
 
 
 def _splitter(first: str, text: str) -> Callable[[str], list[str]]:
-    """The function that splits a row into cells: by tabs if the first row has some, else by ASCII white space."""
+    """The function that splits a row into cells: by tabs if the first row has some, else by ASCII
+    white space.
+    """
     if TAB in first:
         return lambda row: row.split(TAB)
     return ASCII_CELLS.findall if UNICODE_SPACE.search(text) else str.split
 
 
 def _check_widths(
-    path: str | Path, lines: NDArray[np.int64], sentences: NDArray[np.int64], cells: Sequence[Sequence[str]]
+    path: str | Path,
+    lines: NDArray[np.int64],
+    sentences: NDArray[np.int64],
+    cells: Sequence[Sequence[str]],
 ) -> None:
     """Raise DataError for a row with too few columns, or other columns than the rows before it."""
     widths = np.fromiter(map(len, cells), np.int64, len(cells))
     if widths[0] < LEAST:
-        message = f"this row has {widths[0]} {'column' if widths[0] == 1 else 'columns'}, but documents have at least {LEAST}"
-        raise DataError(path, int(lines[0]), f"{message}: document, part, number, word, ..., coreference.")
+        message = (
+            f"this row has {widths[0]} {'column' if widths[0] == 1 else 'columns'}, but "
+            f"documents have at least {LEAST}"
+        )
+        raise DataError(
+            path, int(lines[0]), f"{message}: document, part, number, word, ..., coreference."
+        )
     varied = widths[0] >= WIDE
-    first = np.repeat(sentences[:-1], np.diff(sentences)) if varied else np.zeros(len(widths), np.int64)
+    first = (
+        np.repeat(sentences[:-1], np.diff(sentences)) if varied else np.zeros(len(widths), np.int64)
+    )
     first[widths[first] < WIDE] = 0
     wrong = np.flatnonzero(widths != widths[first])
     if len(wrong):
         row = int(wrong[0])
         line, other = int(lines[row]), int(first[row])
         of = "of its sentence " if other else ""
-        message = f"this row has {widths[row]} columns, but the first row {of}(line {line_name(path, int(lines[other]), line)})"
-        advice = "give all rows of a sentence the same columns" if other else "give all rows the same columns"
-        raise DataError(path, line, f"{message} has {widths[other]}: {advice}, separated by tabs or by spaces.")
+        message = (
+            f"this row has {widths[row]} columns, but the first row {of}(line "
+            f"{line_name(path, int(lines[other]), line)})"
+        )
+        advice = (
+            "give all rows of a sentence the same columns"
+            if other
+            else "give all rows the same columns"
+        )
+        raise DataError(
+            path, line, f"{message} has {widths[other]}: {advice}, separated by tabs or by spaces."
+        )
 
 
 def _bracket_rows(
@@ -181,11 +242,18 @@ def _bracket_rows(
     brackets = {cell: _brackets(cell) for cell in set(cells)}
     rows: list[list[BracketRow]] = [[] for _ in documents[1:]]
     words = [word for word, cell in enumerate(cells) if cell not in NOTHING]
-    for word, document in zip(words, (np.searchsorted(documents, words, side="right") - 1).tolist(), strict=True):
+    for word, document in zip(
+        words, (np.searchsorted(documents, words, side="right") - 1).tolist(), strict=True
+    ):
         line, cell = int(lines[word]), cells[word]
         if not brackets[cell]:
-            advice = "write brackets with the numbers of entities, separated by |, such as (3|(12) or 3), or - for none"
-            raise DataError(path, line, f"{cell!r} in the last column does not read as coreference: {advice}.")
+            advice = (
+                "write brackets with the numbers of entities, separated by |, such as (3|(12) or "
+                "3), or - for none"
+            )
+            raise DataError(
+                path, line, f"{cell!r} in the last column does not read as coreference: {advice}."
+            )
         rows[document].append(BracketRow(line, word, word + 1, brackets[cell]))
     return rows
 
@@ -193,7 +261,11 @@ def _bracket_rows(
 def _brackets(cell: str) -> list[Bracket]:
     """The brackets of a cell; none where it is malformed."""
     matches = list(map(BRACKET.fullmatch, cell.split("|")))
-    brackets = [Bracket(bool(match[1]), match[2], bool(match[3])) for match in matches if match and (match[1] or match[3])]
+    brackets = [
+        Bracket(bool(match[1]), match[2], bool(match[3]))
+        for match in matches
+        if match and (match[1] or match[3])
+    ]
     return brackets if len(brackets) == len(matches) else []
 
 
@@ -201,7 +273,10 @@ def _columns(cells: Sequence[Sequence[str]]) -> dict[str, list[str]]:
     """Columns by name, equal strings as one object."""
     width = len(cells[0])
     columns: dict[str, list[str]] = {}
-    for name, number in {"form": WORD, **(ANNOTATED if width >= WIDE else TAGGED if width > LEAST else {})}.items():
+    for name, number in {
+        "form": WORD,
+        **(ANNOTATED if width >= WIDE else TAGGED if width > LEAST else {}),
+    }.items():
         share = dict[str, str]()
         column = [share.setdefault(row[number], row[number]) for row in cells]
         if name == "form" or not share.keys() <= MISSING:

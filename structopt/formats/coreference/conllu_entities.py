@@ -1,7 +1,8 @@
-"""CoNLL-U with mentions: brackets in ``Entity=`` of MISC, whose fields ``# global.Entity`` names; ``# newdoc`` begins a document.
+"""CoNLL-U with mentions: brackets in ``Entity=`` of MISC, whose fields ``# global.Entity`` names;
+``# newdoc`` begins a document.
 
-The form is that of CorefUD and GUM. Empty nodes are no words: a mention that has some is made of its words, and left out where it
-has no words.
+The form is that of CorefUD and GUM. Empty nodes are no words: a mention that has some is made of
+its words, and left out where it has no words.
 """
 
 from __future__ import annotations
@@ -42,12 +43,16 @@ def read(path: str | Path, text: str, limit: int | None = None, labelled: bool =
     Raises
     ------
     DataError
-        A row that breaks the format, rows outside of documents, a head beyond its sentence, malformed brackets, a discontinuous
-        mention.
+        A row that breaks the format, rows outside of documents, a head beyond its sentence,
+        malformed brackets, a discontinuous mention.
     """
     lines = plain_lines(text)
     comments = [(number, line) for number, line in enumerate(lines, 1) if line[:1] == "#"]
-    headings = [Heading(number, (match[1] or "").strip()) for number, line in comments if (match := NEWDOC.fullmatch(line))]
+    headings = [
+        Heading(number, (match[1] or "").strip())
+        for number, line in comments
+        if (match := NEWDOC.fullmatch(line))
+    ]
     if limit is not None and len(headings) > limit:
         lines = lines[: headings[limit].line - 1]
         headings = headings[:limit]
@@ -58,17 +63,33 @@ def read(path: str | Path, text: str, limit: int | None = None, labelled: bool =
     kept = words(path, rows)
     check_word_numbers(path, kept.lines, kept.offsets, kept.columns[0])
     documents = kept.offsets[bounds]
-    fields = [(number, _entity_field(match[1])) for number, line in comments if (match := GLOBAL.fullmatch(line))]
+    fields = [
+        (number, _entity_field(match[1]))
+        for number, line in comments
+        if (match := GLOBAL.fullmatch(line))
+    ]
     brackets = _bracket_rows(path, rows, rows.offsets[bounds], fields)
     mentions = mentions_of(path, brackets, documents, kept.offsets, kept.lines)
     return Documents(
-        str(path), names, documents, kept.offsets, kept.lines, _columns(kept), _heads(path, kept), mentions.offsets,
-        mentions.mentions, mentions.clusters if labelled else None, "conllu", text, mentions.crossing,
-    )  # fmt: skip
+        str(path),
+        names,
+        documents,
+        kept.offsets,
+        kept.lines,
+        _columns(kept),
+        _heads(path, kept),
+        mentions.offsets,
+        mentions.mentions,
+        mentions.clusters if labelled else None,
+        "conllu",
+        text,
+        mentions.crossing,
+    )
 
 
 def fill(lines: list[str], corpus: Documents, clusters: Array) -> None:
-    """Put the brackets of entities into MISC of a corpus' rows, and drop what MISC said of entities.
+    """Put the brackets of entities into MISC of a corpus' rows, and drop what MISC said of
+    entities.
 
     Entities are named ``e1``, ``e2``, ..., and brackets have no other field.
     """
@@ -95,7 +116,9 @@ def fill(lines: list[str], corpus: Documents, clusters: Array) -> None:
 
 
 def with_entity(misc: str, cell: str) -> str:
-    """Write the brackets of a word into a cell of MISC, in place of those that it has, or in alphabetic order."""
+    """Write the brackets of a word into a cell of MISC, in place of those that it has, or in
+    alphabetic order.
+    """
     items = [item for item in misc.split("|") if item != EMPTY and not item.startswith(DROPPED[1:])]
     index = next((i for i, item in enumerate(items) if item.startswith(ENTITY)), None)
     if index is None:
@@ -122,7 +145,9 @@ def _first(rows: Rows, sentences: int) -> Rows:
     end = int(rows.offsets[sentences])
     if end == len(rows.lines):
         return rows
-    return Rows(rows.offsets[: sentences + 1], rows.lines[:end], [column[:end] for column in rows.columns])
+    return Rows(
+        rows.offsets[: sentences + 1], rows.lines[:end], [column[:end] for column in rows.columns]
+    )
 
 
 def _entity_field(names: str) -> int:
@@ -134,22 +159,36 @@ def _entity_field(names: str) -> int:
 def _bracket_rows(
     path: str | Path, rows: Rows, documents: NDArray[np.int64], fields: Sequence[tuple[int, int]]
 ) -> list[list[BracketRow]]:
-    """The rows with brackets, of every document; the documents begin at rows, and the fields are declared at lines."""
+    """The rows with brackets, of every document; the documents begin at rows, and the fields are
+    declared at lines.
+    """
     ids, misc = rows.columns[0], rows.columns[MISC]
     is_word = np.array(["-" not in cell and "." not in cell for cell in ids])
     before = (np.cumsum(is_word) - is_word).tolist()
     declared, entity_fields = [line for line, _ in fields], [0, *(field for _, field in fields)]
     indices = [row for row, cell in enumerate(misc) if ENTITY in cell and _entity_items(cell)]
     bracket_rows: list[list[BracketRow]] = [[] for _ in documents[1:]]
-    for row, document in zip(indices, (np.searchsorted(documents, indices, side="right") - 1).tolist(), strict=True):
+    for row, document in zip(
+        indices, (np.searchsorted(documents, indices, side="right") - 1).tolist(), strict=True
+    ):
         line, items = int(rows.lines[row]), _entity_items(misc[row])
         if "-" in ids[row]:
-            message = f"the multi-word token {ids[row]} has {ENTITY}, which is for words: write it at the words."
+            message = (
+                f"the multi-word token {ids[row]} has {ENTITY}, which is for words: write it at "
+                "the words."
+            )
             raise DataError(path, line, message)
         if len(items) > 1:
-            raise DataError(path, line, f"MISC has {ENTITY} more than once: write all brackets of the word as one, run together.")
+            raise DataError(
+                path,
+                line,
+                f"MISC has {ENTITY} more than once: write all brackets of the word as one, run "
+                "together.",
+            )
         brackets = _brackets(path, line, items[0], entity_fields[bisect(declared, line)])
-        bracket_rows[document].append(BracketRow(line, before[row], before[row] + int(is_word[row]), brackets))
+        bracket_rows[document].append(
+            BracketRow(line, before[row], before[row] + int(is_word[row]), brackets)
+        )
     return bracket_rows
 
 
@@ -165,14 +204,23 @@ def _brackets(path: str | Path, line: int, cell: str, field: int) -> list[Bracke
         names = content.split("-") if opening else [content]
         entity = names[field if opening else 0] if field < len(names) or not opening else ""
         if PIECE.search(entity):
-            advice = "make one mention of it, from its first word to its last, or keep one of its pieces, without the [1/2]"
-            raise DataError(path, line, f"{entity} is a discontinuous mention; these are not supported: {advice}.")
+            advice = (
+                "make one mention of it, from its first word to its last, or keep one of its "
+                "pieces, without the [1/2]"
+            )
+            raise DataError(
+                path,
+                line,
+                f"{entity} is a discontinuous mention; these are not supported: {advice}.",
+            )
         if entity and (opening or closing):
             brackets.append(Bracket(bool(opening), entity, bool(closing)))
     if len(brackets) < len(parts) or sum(map(len, map("".join, parts))) < len(cell) or not parts:
         advice = "write brackets run together, such as (7-person(12-place) or 12)7)"
         which = f", each opening one with the entity as its field {field + 1}" if field else ""
-        raise DataError(path, line, f"{ENTITY}{cell} does not read as brackets of mentions: {advice}{which}.")
+        raise DataError(
+            path, line, f"{ENTITY}{cell} does not read as brackets of mentions: {advice}{which}."
+        )
     return brackets
 
 
@@ -197,5 +245,9 @@ def _heads(path: str | Path, rows: Rows) -> NDArray[np.int32] | None:
     if len(wrong):
         word = int(wrong[0])
         message = f"the head {cells[word]!r} is no word of its sentence, which has {lengths[word]}"
-        raise DataError(path, int(rows.lines[word]), f"{message}: write 1 to {lengths[word]}, 0 for the root, or _ for none.")
+        raise DataError(
+            path,
+            int(rows.lines[word]),
+            f"{message}: write 1 to {lengths[word]}, 0 for the root, or _ for none.",
+        )
     return heads.astype(np.int32)

@@ -1,4 +1,6 @@
-"""Reading files of documents with mentions, and writing them again with predicted entities: CoNLL columns, CoNLL-U."""
+"""Reading files of documents with mentions, and writing them again with predicted entities: CoNLL
+columns, CoNLL-U.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,11 @@ CONLLU_TABS = 9
 
 
 def read(
-    path: str | Path, format: Format = "auto", limit: int | None = None, labelled: bool = True, encoding: str = "utf8"
+    path: str | Path,
+    format: Format = "auto",
+    limit: int | None = None,
+    labelled: bool = True,
+    encoding: str = "utf8",
 ) -> Documents:
     """Read a file, plain or gzip, or several, or the first `limit` documents; O(characters).
 
@@ -32,19 +38,24 @@ def read(
         ``auto``: see `detect_format`.
     limit : int or None
     labelled : bool
-        Whether the documents must have mentions, and their entities are kept. Otherwise mentions are read where there are some.
+        Whether the documents must have mentions, and their entities are kept. Otherwise mentions
+        are read where there are some.
     encoding : str
 
     Raises
     ------
     DataError
-        A file that cannot be read, or has no sentences, or no mentions where they are needed; rows that break the format;
-        brackets without their other ones; a mention that reaches beyond its sentence; two mentions of the same words.
+        A file that cannot be read, or has no sentences, or no mentions where they are needed; rows
+        that break the format; brackets without their other ones; a mention that reaches beyond its
+        sentence; two mentions of the same words.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
     if limit is not None and limit < 1:
-        raise ConfigError(f"limit={limit} reads no document: give a number of documents from 1 on, or null for all of them.")
+        raise ConfigError(
+            f"limit={limit} reads no document: give a number of documents from 1 on, or null for "
+            "all of them."
+        )
     text = read_verbatim(path, encoding)
     form = detect_format(path, plain_lines(text)) if format == "auto" else format
     reader = conllu_entities.read if form == "conllu" else conll_columns.read
@@ -52,7 +63,10 @@ def read(
     if labelled and not len(corpus.mentions):
         where = "Entity= of MISC" if form == "conllu" else "the last column"
         number = f"the {len(corpus)} documents" if len(corpus) > 1 else "the document"
-        message = f"{number} read have no mention: {where} has no brackets. Give documents with coreference, or set task.format."
+        message = (
+            f"{number} read have no mention: {where} has no brackets. Give documents with "
+            "coreference, or set task.format."
+        )
         raise DataError(path, None, message.replace("document read have", "document read has"))
     return corpus
 
@@ -60,23 +74,27 @@ def read(
 def detect_format(path: str | Path, lines: Sequence[str]) -> Format:
     """Return the format of a file, given its lines.
 
-    It is ``conllu`` where the file is named so, or where the first row has ten columns separated by tabs and no line begins
-    with ``#begin document``; else ``conll``.
+    It is ``conllu`` where the file is named so, or where the first row has ten columns separated by
+    tabs and no line begins with ``#begin document``; else ``conll``.
     """
     if CONLLU_NAME.fullmatch(str(path)):
         return "conllu"
     first = next((line for line in lines if line[:1] != "#" and not is_blank(line)), "")
-    if first.count(TAB) == CONLLU_TABS and not any(line.startswith("#begin document") for line in lines):
+    if first.count(TAB) == CONLLU_TABS and not any(
+        line.startswith("#begin document") for line in lines
+    ):
         return "conllu"
     return "conll"
 
 
 def write(corpus: Documents, target: str | Path, clusters: Array, encoding: str = "utf8") -> None:
-    """Write the file of a corpus again with the entity of every mention; all else is copied to the byte.
+    """Write the file of a corpus again with the entity of every mention; all else is copied to the
+    byte.
 
-    What is written is read again to the same mentions and entities. Documents beyond the limit of reading are copied. For other
-    mentions than those of the file, give the corpus with its `mentions` and `offsets` replaced. In CoNLL-U, ``Bridge=`` and
-    ``SplitAnte=``, which name entities, are dropped. The target is replaced at once.
+    What is written is read again to the same mentions and entities. Documents beyond the limit of
+    reading are copied. For other mentions than those of the file, give the corpus with its
+    `mentions` and `offsets` replaced. In CoNLL-U, ``Bridge=`` and ``SplitAnte=``, which name
+    entities, are dropped. The target is replaced at once.
 
     Parameters
     ----------
@@ -90,10 +108,14 @@ def write(corpus: Documents, target: str | Path, clusters: Array, encoding: str 
     Raises
     ------
     DataError
-        Another number of clusters than mentions; two mentions of one entity that cross; the target cannot be written.
+        Another number of clusters than mentions; two mentions of one entity that cross; the target
+        cannot be written.
     """
     if len(clusters) != len(corpus.mentions):
-        message = f"{len(clusters)} predicted entity numbers for {len(corpus.mentions)} mentions: predict this file."
+        message = (
+            f"{len(clusters)} predicted entity numbers for {len(corpus.mentions)} mentions: "
+            "predict this file."
+        )
         raise DataError(corpus.path, None, message)
     check_crossing(corpus, clusters)
     mark = BYTE_ORDER_MARK if corpus.text.startswith(BYTE_ORDER_MARK) else ""
@@ -106,10 +128,15 @@ def write(corpus: Documents, target: str | Path, clusters: Array, encoding: str 
 
 
 def check_crossing(corpus: Documents, clusters: Array) -> None:
-    """Raise DataError for two mentions of one entity that cross: brackets cannot tell which of them ends first."""
+    """Raise DataError for two mentions of one entity that cross: brackets cannot tell which of them
+    ends first.
+    """
     for one, other in crossing_pairs(corpus.mentions):
         if clusters[one] == clusters[other]:
             line, second = (int(corpus.lines[corpus.mentions[index, 0]]) for index in (one, other))
-            begin = f"the mentions that begin here and in line {line_name(corpus.path, second, line)} cross"
+            begin = (
+                "the mentions that begin here and in line "
+                f"{line_name(corpus.path, second, line)} cross"
+            )
             message = f"{begin}, and were predicted to be of one entity, which brackets cannot say"
             raise DataError(corpus.path, line, f"{message}: remove one of the two from the input.")

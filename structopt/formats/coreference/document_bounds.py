@@ -20,9 +20,14 @@ class Heading(NamedTuple):
 
 
 def document_bounds(
-    path: str | Path, headings: Sequence[Heading], sentence_lines: NDArray[np.int64], form: str, limit: int | None = None
+    path: str | Path,
+    headings: Sequence[Heading],
+    sentence_lines: NDArray[np.int64],
+    form: str,
+    limit: int | None = None,
 ) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the names of the documents, and where each begins in the sentences; int64, shape (documents + 1,).
+    """Return the names of the documents, and where each begins in the sentences; int64, shape
+    (documents + 1,).
 
     A file without headings is one document. A document without a name has that of its file.
 
@@ -46,7 +51,9 @@ def document_bounds(
     for heading in reversed(headings):
         first_headings[place_of(path, heading.line)[0]] = heading.line
     firsts = np.searchsorted(sentence_lines, [heading.line for heading in headings]).tolist()
-    begins = [(first, heading.line, heading.name) for first, heading in zip(firsts, headings, strict=True)]
+    begins = [
+        (first, heading.line, heading.name) for first, heading in zip(firsts, headings, strict=True)
+    ]
     previous: str | Path | None = None
     for sentence, line in enumerate(sentence_lines.tolist()):
         file, _ = place_of(path, line)
@@ -59,12 +66,20 @@ def document_bounds(
         previous = file
     begins.sort()
     names = [name or Path(place_of(path, line)[0]).name for _, line, name in begins[:limit]]
-    bounds = np.array([first for first, _, _ in begins] + [len(sentence_lines)], np.int64)[: len(names) + 1]
+    bounds = np.array([first for first, _, _ in begins] + [len(sentence_lines)], np.int64)[
+        : len(names) + 1
+    ]
     if not bounds[-1]:
-        raise DataError(path, None, "the documents read have no sentences: check the path, or make the file again.")
+        raise DataError(
+            path,
+            None,
+            "the documents read have no sentences: check the path, or make the file again.",
+        )
     return names, bounds
 
 
 def outside(path: str | Path, line: int, form: str) -> DataError:
     """Return the error for a row that is in no document."""
-    return DataError(path, line, f"this row stands outside of the file's documents: write {form} before it.")
+    return DataError(
+        path, line, f"this row stands outside of the file's documents: write {form} before it."
+    )

@@ -1,4 +1,6 @@
-"""A document as a page of HTML: its mentions in the colours of their entities, and where gold is known what is wrong."""
+"""A document as a page of HTML: its mentions in the colours of their entities, and where gold is
+known what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +36,19 @@ sub {{ font: .6em sans-serif; color: #555; }}
 </html>
 """
 _KEY = (
-    "Mentions of one entity have one colour and number; dotted: an entity with one mention. Point at a mention to read its "
+    "Mentions of one entity have one colour and number; dotted: an entity with one mention. "
+    "Point at a mention to read its "
     "antecedent."
 )
 _MARKS = (
-    " Underlined in red: no earlier mention of its entity here is one in the file; dashed: it has one in the file and none here."
+    " Underlined in red: no earlier mention of its entity here is one in the file; dashed: it "
+    "has one in the file and none here."
 )
 
 
-def draw(corpus: Documents, index: int, clusters: Sequence[Sequence[Span]], links: Array | None = None) -> str:
+def draw(
+    corpus: Documents, index: int, clusters: Sequence[Sequence[Span]], links: Array | None = None
+) -> str:
     """Return the page of one document.
 
     Parameters
@@ -51,24 +57,37 @@ def draw(corpus: Documents, index: int, clusters: Sequence[Sequence[Span]], link
         Where it has entities, wrong mentions are marked.
     index : int
         The document, from 0.
-    clusters : sequence of entities, each a sequence of mentions (first word, and the one after the last, within the document)
-    links : float64, shape (mentions, mentions + 1), or None
+    clusters : sequence of entities, each a sequence of mentions (first word, and the one after the
+    last, within the document) links : float64, shape (mentions, mentions + 1), or None
         Probabilities that each mention starts an entity (column 0), and of its antecedents.
     """
     begin, end = corpus.documents[index : index + 2].tolist()
-    spans = [(a - begin, b - begin) for a, b in corpus.mentions[slice(*corpus.offsets[index : index + 2].tolist())].tolist()]
-    entity = {(first, last): number for number, cluster in enumerate(clusters) for first, last in cluster}
+    spans = [
+        (a - begin, b - begin)
+        for a, b in corpus.mentions[slice(*corpus.offsets[index : index + 2].tolist())].tolist()
+    ]
+    entity = {
+        (first, last): number for number, cluster in enumerate(clusters) for first, last in cluster
+    }
     sizes = [len(cluster) for cluster in clusters]
     colours = _colours(sizes)
     marks = _marks(corpus, index, spans, entity)
-    words, opening, closing = corpus.cells["form"][begin:end], dict[int, list[str]](), dict[int, list[str]]()
+    words, opening, closing = (
+        corpus.cells["form"][begin:end],
+        dict[int, list[str]](),
+        dict[int, list[str]](),
+    )
     for number, (span, last) in enumerate(zip(spans, _nested(spans), strict=True)):
         own = entity[span]
         style = f' style="background: {colours[own]}"' if own in colours else ""
         kind = " alone" if sizes[own] == 1 else ""
         title = escape(_title(number, own, spans, words, links))
-        opening.setdefault(span[0], []).append(f'<span class="m{kind}{marks[number]}"{style} title="{title}">')
-        closing.setdefault(last, []).insert(0, "</span>" if sizes[own] == 1 else f"<sub>{own + 1}</sub></span>")
+        opening.setdefault(span[0], []).append(
+            f'<span class="m{kind}{marks[number]}"{style} title="{title}">'
+        )
+        closing.setdefault(last, []).insert(
+            0, "</span>" if sizes[own] == 1 else f"<sub>{own + 1}</sub></span>"
+        )
     lines = []
     sentences = corpus.sentences[(corpus.sentences >= begin) & (corpus.sentences < end)].tolist()
     for first, after in zip(sentences, [*sentences[1:], end], strict=True):
@@ -83,13 +102,20 @@ def draw(corpus: Documents, index: int, clusters: Sequence[Sequence[Span]], link
 
 
 def _colours(sizes: Sequence[int]) -> dict[int, str]:
-    """A light colour for every entity with several mentions; neighbours in number are far apart in hue."""
+    """A light colour for every entity with several mentions; neighbours in number are far apart in
+    hue.
+    """
     several = [number for number, size in enumerate(sizes) if size > 1]
-    return {number: f"hsl({137.508 * k % 360:.0f}, 70%, {86 - 6 * (k // 8 % 2)}%)" for k, number in enumerate(several)}
+    return {
+        number: f"hsl({137.508 * k % 360:.0f}, 70%, {86 - 6 * (k // 8 % 2)}%)"
+        for k, number in enumerate(several)
+    }
 
 
 def _nested(spans: Sequence[Span]) -> list[int]:
-    """Where each mention's frame ends: at its end, or where it crosses the end of one around it, there."""
+    """Where each mention's frame ends: at its end, or where it crosses the end of one around it,
+    there.
+    """
     ends: list[int] = []
     around: list[int] = []
     for first, end in spans:
@@ -100,7 +126,9 @@ def _nested(spans: Sequence[Span]) -> list[int]:
     return ends
 
 
-def _marks(corpus: Documents, index: int, spans: Sequence[Span], entity: dict[Span, int]) -> list[str]:
+def _marks(
+    corpus: Documents, index: int, spans: Sequence[Span], entity: dict[Span, int]
+) -> list[str]:
     """What is wrong with each mention, as a class of the style sheet."""
     if corpus.clusters is None:
         return [""] * len(spans)
@@ -113,13 +141,19 @@ def _marks(corpus: Documents, index: int, spans: Sequence[Span], entity: dict[Sp
     return marks
 
 
-def _title(number: int, own: int, spans: Sequence[Span], words: Sequence[str], links: Array | None) -> str:
+def _title(
+    number: int, own: int, spans: Sequence[Span], words: Sequence[str], links: Array | None
+) -> str:
     """What the reader is told of a mention."""
     text = f"mention {number + 1}, entity {own + 1}"
     if links is None:
         return text
     choices = sorted(enumerate(links[number].tolist()), key=lambda pair: -pair[1])[:3]
-    shown = [f"{_antecedent(choice, spans, words)}: {probability:.2f}" for choice, probability in choices if probability >= 0.005]
+    shown = [
+        f"{_antecedent(choice, spans, words)}: {probability:.2f}"
+        for choice, probability in choices
+        if probability >= 0.005
+    ]
     return f"{text}; antecedent {'; '.join(shown)}"
 
 

@@ -1,4 +1,6 @@
-"""Documents with mentions: their words and sentences, which words are a mention, and which mentions are of one entity."""
+"""Documents with mentions: their words and sentences, which words are a mention, and which mentions
+are of one entity.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ class Documents:
     path : str
         The file.
     names : list of str
-        The documents' names: ``NAME; part 000`` in CoNLL columns, the id in CoNLL-U; the file's name where a document has none.
+        The documents' names: ``NAME; part 000`` in CoNLL columns, the id in CoNLL-U; the file's
+        name where a document has none.
     documents : int64, shape (documents + 1,)
         Where each document begins in the words.
     sentences : int64, shape (sentences + 1,)
@@ -27,25 +30,27 @@ class Documents:
     lines : int64, shape (words,)
         The line of each word, from 1; in memory, the number of its document.
     cells : dict of str to list of str, each of length words
-        The columns by name: ``form``, and those of ``lemma``, ``upos``, ``xpos``, ``feats``, ``deprel``, ``parse`` and
-        ``speaker`` that the file has. Equal strings are one object.
+        The columns by name: ``form``, and those of ``lemma``, ``upos``, ``xpos``, ``feats``,
+        ``deprel``, ``parse`` and ``speaker`` that the file has. Equal strings are one object.
     heads : int32, shape (words,), or None
-        Number of the head within the sentence, from 1, or 0 for the root; not checked to be trees. None where the file has none.
+        Number of the head within the sentence, from 1, or 0 for the root; not checked to be trees.
+        None where the file has none.
     offsets : int64, shape (documents + 1,)
         Where the mentions of each document begin.
     mentions : int32, shape (mentions, 2)
-        The first word, and the one after the last, over all words of the file. Within a document they are sorted by first word,
-        the longer before the shorter; none has the same words as another, and none reaches beyond its sentence.
+        The first word, and the one after the last, over all words of the file. Within a document
+        they are sorted by first word, the longer before the shorter; none has the same words as
+        another, and none reaches beyond its sentence.
     clusters : int32, shape (mentions,), or None
-        The number of each mention's entity within its document, from 0 in the order of first mentions. None for unlabelled
-        input, whose entities are not kept.
+        The number of each mention's entity within its document, from 0 in the order of first
+        mentions. None for unlabelled input, whose entities are not kept.
     format : str
         What the file is written in: ``conll`` or ``conllu``; empty in memory.
     text : str
         The whole text of the file, from which it is written again.
     crossing : tuple of pairs of int
-        Pairs of mentions that cross: each begins before the other ends, and neither lies in the other. The lines at which the
-        two begin.
+        Pairs of mentions that cross: each begins before the other ends, and neither lies in the
+        other. The lines at which the two begin.
     """
 
     path: str
@@ -73,23 +78,32 @@ class Documents:
         bounds = self.sentences[(self.sentences >= begin) & (self.sentences <= end)] - begin
         lines = set(self.lines[begin:end].tolist())
         return replace(
-            self, names=self.names[first:last], documents=self.documents[first : last + 1] - begin, sentences=bounds,
-            lines=self.lines[begin:end], cells={name: column[begin:end] for name, column in self.cells.items()},
+            self,
+            names=self.names[first:last],
+            documents=self.documents[first : last + 1] - begin,
+            sentences=bounds,
+            lines=self.lines[begin:end],
+            cells={name: column[begin:end] for name, column in self.cells.items()},
             heads=None if self.heads is None else self.heads[begin:end],
             offsets=self.offsets[first : last + 1] - spans.start,
             mentions=self.mentions[spans] - np.int32(begin),
             clusters=None if self.clusters is None else self.clusters[spans],
             crossing=tuple(pair for pair in self.crossing if lines.issuperset(pair)),
-        )  # fmt: skip
+        )
 
     def gold_clusters(self) -> NDArray[np.int32]:
         """Return the numbers of the entities, or raise DataError where the corpus has none."""
         if self.clusters is None:
-            raise DataError(self.path, None, "has no entities to compare with; give a file with the entity of every mention.")
+            raise DataError(
+                self.path,
+                None,
+                "has no entities to compare with; give a file with the entity of every mention.",
+            )
         return self.clusters
 
     def entities(self, i: int) -> list[list[tuple[int, int]]]:
-        """Return the mentions of each entity of a document, as first word and the one after the last within the document.
+        """Return the mentions of each entity of a document, as first word and the one after the
+        last within the document.
 
         Raises
         ------
@@ -108,7 +122,8 @@ class Documents:
 def crossing_pairs(mentions: NDArray[np.int32]) -> list[tuple[int, int]]:
     """Return the pairs of mentions that cross, as indices; O(mentions times how deep they overlap).
 
-    The mentions are sorted by first word, the longer before the shorter; those of different documents never cross.
+    The mentions are sorted by first word, the longer before the shorter; those of different
+    documents never cross.
     """
     pairs: list[tuple[int, int]] = []
     around: list[tuple[int, int]] = []

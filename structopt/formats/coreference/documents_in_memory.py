@@ -20,7 +20,9 @@ FORM = Form("document", f"Give a list of documents: [{EXAMPLE}].")
 
 
 class _Document(NamedTuple):
-    """A document: lengths of its sentences, columns by name, heads, mentions within the document, sorted."""
+    """A document: lengths of its sentences, columns by name, heads, mentions within the document,
+    sorted.
+    """
 
     lengths: list[int]
     cells: dict[str, list[str]]
@@ -34,24 +36,34 @@ def in_memory(documents: Iterable[Any]) -> Documents:
     Parameters
     ----------
     documents : iterable of mappings
-        ``sentences``: lists of words. ``mentions``: pairs of the first word and the one after the last, counted over the words
-        of the document; none where they are missing. ``lemma``, ``upos`` and ``xpos``: lists of strings, as long as the
-        sentences; ``heads``: lists of numbers of words within their sentences, from 1, or 0 for the root. A column is kept if
+        ``sentences``: lists of words. ``mentions``: pairs of the first word and the one after the
+        last, counted over the words of the document; none where they are missing. ``lemma``,
+        ``upos`` and ``xpos``: lists of strings, as long as the sentences; ``heads``: lists of
+        numbers of words within their sentences, from 1, or 0 for the root. A column is kept if
         every document has it. The corpus has the mentions sorted.
 
     Raises
     ------
     DataError
-        Unknown keys, no sentences, columns of other lengths, strings where lists are due; mentions of no words, outside of the
-        document, reaching beyond their sentence, or given twice. Its ``line`` is the number of the document, from 1.
+        Unknown keys, no sentences, columns of other lengths, strings where lists are due; mentions
+        of no words, outside of the document, reaching beyond their sentence, or given twice. Its
+        ``line`` is the number of the document, from 1.
     """
-    parsed = [_document(document, number) for number, document in enumerate(FORM.listed(documents), 1)]
+    parsed = [
+        _document(document, number) for number, document in enumerate(FORM.listed(documents), 1)
+    ]
     bounds = np.cumsum([0, *(sum(one.lengths) for one in parsed)], dtype=np.int64)
     lengths = [length for one in parsed for length in one.lengths]
-    spans = [np.array(one.mentions, np.int64).reshape(-1, 2) + begin for one, begin in zip(parsed, bounds, strict=False)]
+    spans = [
+        np.array(one.mentions, np.int64).reshape(-1, 2) + begin
+        for one, begin in zip(parsed, bounds, strict=False)
+    ]
     mentions = np.concatenate([np.zeros((0, 2), np.int64), *spans]).astype(np.int32)
     lines = np.repeat(np.arange(1, len(parsed) + 1), np.diff(bounds))
-    names = ["form", *(name for name in COLUMNS if parsed and all(name in one.cells for one in parsed))]
+    names = [
+        "form",
+        *(name for name in COLUMNS if parsed and all(name in one.cells for one in parsed)),
+    ]
     heads = None
     if parsed and all(one.heads is not None for one in parsed):
         heads = np.array([head for one in parsed for head in one.heads or ()], np.int32)
@@ -88,23 +100,39 @@ def _document(document: Any, number: int) -> _Document:
     for name in COLUMNS:
         if name in document:
             cells[name] = _strings(_column(document[name], number, name, lengths), number, name)
-    heads = _heads(_column(document["heads"], number, "heads", lengths), number) if "heads" in document else None
-    return _Document(lengths, cells, heads, _mentions(document.get("mentions", ()), number, lengths))
+    heads = (
+        _heads(_column(document["heads"], number, "heads", lengths), number)
+        if "heads" in document
+        else None
+    )
+    return _Document(
+        lengths, cells, heads, _mentions(document.get("mentions", ()), number, lengths)
+    )
 
 
 def _lists(rows: Any, number: int, name: str) -> list[list[Any]]:
     """A column as a list for each sentence."""
-    return [FORM.elements(number, row, f"sentence of '{name}'") for row in FORM.elements(number, rows, f"column '{name}'")]
+    return [
+        FORM.elements(number, row, f"sentence of '{name}'")
+        for row in FORM.elements(number, rows, f"column '{name}'")
+    ]
 
 
 def _column(rows: Any, number: int, name: str, lengths: Sequence[int]) -> list[list[Any]]:
     """A column with as many cells as the sentences have words."""
     column = _lists(rows, number, name)
     if len(column) != len(lengths):
-        raise FORM.refused(number, f"the column '{name}' has {len(column)} sentences where there are {len(lengths)}")
+        raise FORM.refused(
+            number,
+            f"the column '{name}' has {len(column)} sentences where there are {len(lengths)}",
+        )
     for sentence, (row, length) in enumerate(zip(column, lengths, strict=True), 1):
         if len(row) != length:
-            raise FORM.refused(number, f"the column '{name}' has {len(row)} cells for the {length} words of sentence {sentence}")
+            raise FORM.refused(
+                number,
+                f"the column '{name}' has {len(row)} cells for the {length} words of sentence "
+                f"{sentence}",
+            )
     return column
 
 
@@ -117,7 +145,10 @@ def _heads(column: Sequence[list[Any]], number: int) -> list[int]:
     for sentence, row in enumerate(column, 1):
         for head in row:
             if (value := _whole(head)) is None or not 0 <= value <= len(row):
-                message = f"the head {shown(head)} in sentence {sentence} is no word of it: there are 1 to {len(row)}, and 0"
+                message = (
+                    f"the head {shown(head)} in sentence {sentence} is no word of it: there are "
+                    f"1 to {len(row)}, and 0"
+                )
                 raise FORM.refused(number, message)
             heads.append(value)
     return heads
@@ -129,11 +160,18 @@ def _mentions(mentions: Any, number: int, lengths: Sequence[int]) -> list[tuple[
     for mention in FORM.elements(number, mentions, "list of mentions"):
         ends = list(map(_whole, FORM.elements(number, mention, "mention")))
         if len(ends) != 2 or None in ends:
-            message = f"the mention {shown(mention)} is not two whole numbers, of its first word and the one after its last"
+            message = (
+                f"the mention {shown(mention)} is not two whole numbers, of its first word and "
+                "the one after its last"
+            )
             raise FORM.refused(number, message)
         first, end = (value or 0 for value in ends)
         if not 0 <= first < end <= sum(lengths):
-            fault = "has no words" if first >= end else f"is not within the {sum(lengths)} words of the document"
+            fault = (
+                "has no words"
+                if first >= end
+                else f"is not within the {sum(lengths)} words of the document"
+            )
             raise FORM.refused(number, f"the mention {[first, end]} {fault}")
         spans.append((first, end))
     array = np.array(spans, np.int64).reshape(-1, 2)
@@ -142,9 +180,13 @@ def _mentions(mentions: Any, number: int, lengths: Sequence[int]) -> list[tuple[
     if len(twice):
         raise FORM.refused(number, f"the mention {array[twice[0]].tolist()} is given twice")
     sentences = np.cumsum([0, *lengths])
-    beyond = np.flatnonzero(array[:, 1] > sentences[np.searchsorted(sentences, array[:, 0], side="right")])
+    beyond = np.flatnonzero(
+        array[:, 1] > sentences[np.searchsorted(sentences, array[:, 0], side="right")]
+    )
     if len(beyond):
-        raise FORM.refused(number, f"the mention {array[beyond[0]].tolist()} reaches beyond its sentence")
+        raise FORM.refused(
+            number, f"the mention {array[beyond[0]].tolist()} reaches beyond its sentence"
+        )
     return [(first, end) for first, end in array.tolist()]
 
 

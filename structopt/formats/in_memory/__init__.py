@@ -1,1 +1,3 @@
-"""Instances in memory in the place of files: their forms, and the corpora that readers would make of them."""
+"""Instances in memory in the place of files: their forms, and the corpora that readers would make
+of them.
+"""

@@ -1,4 +1,5 @@
-"""Sentences of attributes in memory, in the forms that python-crfsuite and sklearn-crfsuite take, or as matrices.
+"""Sentences of attributes in memory, in the forms that python-crfsuite and sklearn-crfsuite take,
+or as matrices.
 
 A token is a list of attributes, each of the value 1, or a mapping, whose entries are
 
@@ -10,7 +11,8 @@ A token is a list of attributes, each of the value 1, or a mapping, whose entrie
 | ``"a": ["b", "c"]``, or a set | ``a:b`` and ``a:c``, 1 |
 | ``"a": {"b": ...}`` | ``a:`` before the attributes of the inner mapping |
 
-A sentence may be a matrix instead, dense or sparse: a row a token, of which column j is the attribute ``j``; zeros are left out.
+A sentence may be a matrix instead, dense or sparse: a row a token, of which column j is the
+attribute ``j``; zeros are left out.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ SEPARATOR = ":"
 """Between a name and a value that is text, or a name within."""
 FORM = Form(
     "sentence",
-    "Give a list of sentences, each a list of tokens, each a list of attributes: [[['word=Ann', 'upper'], ['word=slept']]], "
+    "Give a list of sentences, each a list of tokens, each a list of attributes: [[['word=Ann', "
+    "'upper'], ['word=slept']]], "
     "or a mapping from attribute to value: [[{'word': 'Ann', 'length': 3.0}]].",
 )
 
@@ -43,8 +46,9 @@ def attribute_text(sentences: Iterable[Any]) -> AttributeText:
     Raises
     ------
     DataError
-        A string or a mapping for a sentence, a string for a token, a name that is no string or no text, a value that is none of
-        the above, or no finite number; its ``line`` is the number of the sentence, from 1.
+        A string or a mapping for a sentence, a string for a token, a name that is no string or no
+        text, a value that is none of the above, or no finite number; its ``line`` is the number of
+        the sentence, from 1.
     """
     reader = _Reader()
     for number, sentence in enumerate(FORM.listed(sentences), 1):
@@ -57,14 +61,21 @@ class _Reader:
 
     def __init__(self) -> None:
         self.names, self.number = Numbering(), 0
-        self.ids, self.values, self.ends, self.offsets = array("i"), array("d"), array("q", [0]), array("q", [0])
+        self.ids, self.values, self.ends, self.offsets = (
+            array("i"),
+            array("d"),
+            array("q", [0]),
+            array("q", [0]),
+        )
 
     def add_sentence(self, sentence: Any, number: int) -> None:
         """Add the tokens of a sentence, by its number from 1."""
         self.number = number
         if isinstance(sentence, Mapping):
             raise FORM.refused(number, f"a sentence is one mapping, {shown(sentence)}")
-        if issparse(sentence) or (isinstance(sentence, np.ndarray) and sentence.dtype.kind in "buif"):
+        if issparse(sentence) or (
+            isinstance(sentence, np.ndarray) and sentence.dtype.kind in "buif"
+        ):
             self._add_matrix(sentence)
         else:
             for token in FORM.elements(number, sentence):
@@ -79,10 +90,15 @@ class _Reader:
         self._check_names()
         offsets = np.array(self.offsets, np.int64)
         return AttributeText(
-            path=MEMORY, offsets=offsets, attribute_offsets=np.array(self.ends, np.int64), attributes=list(self.names),
-            ids=np.array(self.ids, np.int32), values=None if (values == 1.0).all() else values, labels=[],
+            path=MEMORY,
+            offsets=offsets,
+            attribute_offsets=np.array(self.ends, np.int64),
+            attributes=list(self.names),
+            ids=np.array(self.ids, np.int32),
+            values=None if (values == 1.0).all() else values,
+            labels=[],
             lines=np.repeat(np.arange(1, len(offsets)), np.diff(offsets)),
-        )  # fmt: skip
+        )
 
     def _add_token(self, token: Any) -> None:
         if isinstance(token, Mapping):
@@ -121,15 +137,22 @@ class _Reader:
     def _add_matrix(self, matrix: Any) -> None:
         """Add the rows of a matrix."""
         if matrix.ndim != 2:
-            raise FORM.refused(self.number, f"a sentence is an array of shape {matrix.shape}, and not of (tokens, attributes)")
+            raise FORM.refused(
+                self.number,
+                f"a sentence is an array of shape {matrix.shape}, and not of (tokens, attributes)",
+            )
         rows, columns = matrix.nonzero()
         order = np.lexsort((columns, rows))
         rows, columns = rows[order], columns[order]
-        entries = np.asarray(matrix.tocsr()[rows, columns] if issparse(matrix) else matrix[rows, columns], np.float64).ravel()
+        entries = np.asarray(
+            matrix.tocsr()[rows, columns] if issparse(matrix) else matrix[rows, columns], np.float64
+        ).ravel()
         begin = len(self.ids)
         self.ids.extend(self.names[str(column)] for column in columns.tolist())
         self.values.extend(entries.tolist())
-        self.ends.extend((begin + np.searchsorted(rows, np.arange(1, matrix.shape[0] + 1))).tolist())
+        self.ends.extend(
+            (begin + np.searchsorted(rows, np.arange(1, matrix.shape[0] + 1))).tolist()
+        )
 
     def _text(self, name: Any) -> str:
         """A name that is bytes as text."""
@@ -137,7 +160,9 @@ class _Reader:
             try:
                 return name.decode("utf8")
             except UnicodeDecodeError:
-                raise FORM.refused(self.number, f"{shown(name)} in 'attributes' is not UTF-8") from None
+                raise FORM.refused(
+                    self.number, f"{shown(name)} in 'attributes' is not UTF-8"
+                ) from None
         raise FORM.refused(self.number, f"{shown(name)} in 'attributes' is not a string")
 
     def _check_names(self) -> None:
@@ -145,7 +170,10 @@ class _Reader:
         for index, name in enumerate(self.names):
             if not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name):
                 number = self._sentence_of(self.ids.index(index))
-                raise FORM.refused(number, f"{shown(name)} in 'attributes' is not text: it holds half a surrogate pair")
+                raise FORM.refused(
+                    number,
+                    f"{shown(name)} in 'attributes' is not text: it holds half a surrogate pair",
+                )
 
     def _sentence_of(self, entry: int) -> int:
         """The number of the sentence of an entry, from 1."""
@@ -155,5 +183,6 @@ class _Reader:
     def _refuse_value(self, index: int, value: float) -> None:
         """Refuse the value of an entry that is no number to compute with."""
         raise FORM.refused(
-            self._sentence_of(index), f"the value {value} of '{list(self.names)[self.ids[index]]}' {ranges.fault(value)}"
+            self._sentence_of(index),
+            f"the value {value} of '{list(self.names)[self.ids[index]]}' {ranges.fault(value)}",
         )

@@ -1,4 +1,6 @@
-"""Checks of instances in memory, the same for all tasks: what is refused, in one line that shows the right form."""
+"""Checks of instances in memory, the same for all tasks: what is refused, in one line that shows
+the right form.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class Form:
 
     def refused(self, number: int | None, message: str) -> DataError:
         """Return the error for an instance, counted from 1, or for all of them (None)."""
-        return DataError(MEMORY, number, f"{message}{'' if message.endswith('?') else '.'} {self.advice}")
+        return DataError(
+            MEMORY, number, f"{message}{'' if message.endswith('?') else '.'} {self.advice}"
+        )
 
     def listed(self, instances: Iterable[Any]) -> list[Any]:
         """Return the instances as a list.
@@ -47,7 +51,8 @@ class Form:
         return self._iterated(None, instances, "the instances are")
 
     def elements(self, number: int, instance: Any, unit: str = "") -> list[Any]:
-        """Return the elements of an instance, or of a `unit` of it, as a list; a string is no list of its letters.
+        """Return the elements of an instance, or of a `unit` of it, as a list; a string is no list
+        of its letters.
 
         Raises
         ------
@@ -60,7 +65,9 @@ class Form:
         return self._iterated(number, instance, f"a {unit} is")
 
     def number(self, number: int, name: str, value: Any) -> float:
-        """Return the value of an attribute; DataError where it is no number that can be computed with."""
+        """Return the value of an attribute; DataError where it is no number that can be computed
+        with.
+        """
         try:
             converted = float(value)
         except (TypeError, ValueError, OverflowError):
@@ -70,7 +77,9 @@ class Form:
         return converted
 
     def strings(self, number: int, name: str, cells: Iterable[Any]) -> list[str]:
-        """Return the cells of a column, or names of attributes, as a list; DataError where one is no string."""
+        """Return the cells of a column, or names of attributes, as a list; DataError where one is
+        no string.
+        """
         column = self.elements(number, cells, f"column '{name}'")
         for cell in column:
             if not isinstance(cell, str):

@@ -1,4 +1,6 @@
-"""Sentences in memory: lists of words, of tuples of cells, or mappings from column name to cells."""
+"""Sentences in memory: lists of words, of tuples of cells, or mappings from column name to
+cells.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ def form_of_sentences(names: Sequence[str]) -> Form:
     """The form of sentences with the named columns, the word first."""
     first, *others = names
     cells = ", ".join([f"'{first}': ['Ann', 'slept']", *(f"'{name}': [...]" for name in others)])
-    return Form("sentence", f"Give a list of sentences, each a list of words: [['Ann', 'slept']], or of columns: [{{{cells}}}].")
+    return Form(
+        "sentence",
+        "Give a list of sentences, each a list of words: [['Ann', 'slept']], or of columns: "
+        f"[{{{cells}}}].",
+    )
 
 
 class SentenceColumns(NamedTuple):
@@ -39,14 +45,16 @@ class SentenceColumns(NamedTuple):
     named: bool
 
 
-def sentence_columns(instances: Iterable[Any], names: Sequence[str], ignored: Collection[str] = ()) -> SentenceColumns:
+def sentence_columns(
+    instances: Iterable[Any], names: Sequence[str], ignored: Collection[str] = ()
+) -> SentenceColumns:
     """Return the columns of sentences.
 
     Parameters
     ----------
     instances : iterable of sentences
-        Each a sequence of words; a sequence of tuples of cells, in the order of `names`, which may have one cell more; or a
-        mapping from column name to sequence.
+        Each a sequence of words; a sequence of tuples of cells, in the order of `names`, which may
+        have one cell more; or a mapping from column name to sequence.
     names : sequence of str
         The columns that there may be, the word first. The others may be missing.
     ignored : collection of str
@@ -55,12 +63,18 @@ def sentence_columns(instances: Iterable[Any], names: Sequence[str], ignored: Co
     Raises
     ------
     DataError
-        A string for a sentence, an unknown column, no words, columns of different lengths, a cell that is no string; its
-        ``line`` is the number of the sentence, from 1.
+        A string for a sentence, an unknown column, no words, columns of different lengths, a cell
+        that is no string; its ``line`` is the number of the sentence, from 1.
     """
     sentences = form_of_sentences(names).listed(instances)
-    columns = [columns_of(sentence, number, names, ignored) for number, sentence in enumerate(sentences, 1)]
-    shared = [name for name in names if name == names[0] or (columns and all(name in one for one in columns))]
+    columns = [
+        columns_of(sentence, number, names, ignored) for number, sentence in enumerate(sentences, 1)
+    ]
+    shared = [
+        name
+        for name in names
+        if name == names[0] or (columns and all(name in one for one in columns))
+    ]
     lengths = [len(one[names[0]]) for one in columns]
     return SentenceColumns(
         np.cumsum([0, *lengths], dtype=np.int64),
@@ -70,8 +84,12 @@ def sentence_columns(instances: Iterable[Any], names: Sequence[str], ignored: Co
     )
 
 
-def columns_of(sentence: Any, number: int, names: Sequence[str], ignored: Collection[str] = ()) -> dict[str, list[str]]:
-    """Return the columns of one sentence by name, in the forms and with the errors of `sentence_columns`."""
+def columns_of(
+    sentence: Any, number: int, names: Sequence[str], ignored: Collection[str] = ()
+) -> dict[str, list[str]]:
+    """Return the columns of one sentence by name, in the forms and with the errors of
+    `sentence_columns`.
+    """
     form = form_of_sentences(names)
     if isinstance(sentence, Mapping):
         columns = _columns_of_mapping(sentence, number, names, ignored, form)
@@ -83,12 +101,18 @@ def columns_of(sentence: Any, number: int, names: Sequence[str], ignored: Collec
     size = len(cells[names[0]])
     for name, column in cells.items():
         if len(column) != size:
-            raise form.refused(number, f"the column '{name}' has {len(column)} cells for {size} words")
+            raise form.refused(
+                number, f"the column '{name}' has {len(column)} cells for {size} words"
+            )
     return cells
 
 
 def _columns_of_mapping(
-    sentence: Mapping[str, Any], number: int, names: Sequence[str], ignored: Collection[str], form: Form
+    sentence: Mapping[str, Any],
+    number: int,
+    names: Sequence[str],
+    ignored: Collection[str],
+    form: Form,
 ) -> dict[str, Any]:
     for name in sentence:
         if name not in names and name not in ignored:
@@ -100,13 +124,21 @@ def _columns_of_mapping(
     return {name: sentence[name] for name in names if name in sentence}
 
 
-def _columns_of_tuples(words: Sequence[Any], number: int, names: Sequence[str], form: Form) -> dict[str, list[Any]]:
-    """Columns of a sentence with a tuple for each word, which may have one cell more, for the label."""
+def _columns_of_tuples(
+    words: Sequence[Any], number: int, names: Sequence[str], form: Form
+) -> dict[str, list[Any]]:
+    """Columns of a sentence with a tuple for each word, which may have one cell more, for the
+    label.
+    """
     for word in words:
         if not isinstance(word, (tuple, list)):
             raise form.refused(number, f"{shown(word)} stands among words that are tuples of cells")
     widths = {len(word) for word in words}
     if len(widths) > 1 or max(widths) > len(names) + 1 or not min(widths):
         counts = " to ".join(map(str, sorted({min(widths), max(widths)})))
-        raise form.refused(number, f"the words have {counts} cells, where the columns are {', '.join(names)}")
-    return {name: list(column) for name, column in zip(names, zip(*words, strict=True), strict=False)}
+        raise form.refused(
+            number, f"the words have {counts} cells, where the columns are {', '.join(names)}"
+        )
+    return {
+        name: list(column) for name, column in zip(names, zip(*words, strict=True), strict=False)
+    }

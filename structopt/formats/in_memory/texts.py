@@ -1,4 +1,6 @@
-"""Texts that stand for files while a stream is predicted: what is read and written under their names stays in memory."""
+"""Texts that stand for files while a stream is predicted: what is read and written under their
+names stays in memory.
+"""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ def read(
     path : str or Path
         A set of files (see `structopt.core.data.file_sets`) is read as one corpus.
     format : {"auto", "jsonl", "conllu", "text"}
-        ``jsonl``: an object a line (`structopt.formats.summaries.json_lines`); ``conllu``: documents begin at ``# newdoc``;
-        ``text``: every file is a document, with a sentence a line, and has the file's name. ``auto``: as each file is named, text
-        where it is named otherwise.
+        ``jsonl``: an object a line (`structopt.formats.summaries.json_lines`); ``conllu``:
+        documents begin at ``# newdoc``; ``text``: every file is a document, with a sentence a line,
+        and has the file's name. ``auto``: as each file is named, text where it is named otherwise.
     limit : int or None
     references : str or None
         Where the reference summaries are, if not beside the sentences: see `with_references`.
@@ -46,13 +46,16 @@ def read(
     Raises
     ------
     DataError
-        A file that cannot be read or breaks the format; a document without a sentence, or two of one name; some documents with
-        references and others without.
+        A file that cannot be read or breaks the format; a document without a sentence, or two of
+        one name; some documents with references and others without.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
     if limit is not None and limit < 1:
-        raise ConfigError(f"limit={limit} reads no document: give a number of documents from 1 on, or null for all of them.")
+        raise ConfigError(
+            f"limit={limit} reads no document: give a number of documents from 1 on, or null for "
+            "all of them."
+        )
     names: list[str] = []
     places: list[tuple[str, int]] = []
     documents: list[list[str]] = []
@@ -69,15 +72,19 @@ def read(
         return with_references(corpus, references, encoding)
     given = [own for own in found if own is not None]
     if given and len(given) < len(found):
-        raise corpus.error(found.index(None), "it has no references, and others have: give them to all, or to none.")
+        raise corpus.error(
+            found.index(None),
+            "it has no references, and others have: give them to all, or to none.",
+        )
     return replace(corpus, references=given) if given else corpus
 
 
 def with_references(corpus: Texts, path: str, encoding: str = AUTO) -> Texts:
     """Return a corpus with the reference summaries of a file or several.
 
-    JSON lines name the document that they are of. A file of another kind is a summary, a sentence a line, of the document that
-    its folder is named after, or it itself up to a number: ``NAME/NAME.1.gold``, ``NAME.1.txt`` and ``NAME.txt``.
+    JSON lines name the document that they are of. A file of another kind is a summary, a sentence a
+    line, of the document that its folder is named after, or it itself up to a number:
+    ``NAME/NAME.1.gold``, ``NAME.1.txt`` and ``NAME.txt``.
 
     Raises
     ------
@@ -92,7 +99,12 @@ def with_references(corpus: Texts, path: str, encoding: str = AUTO) -> Texts:
             for line, row in json_lines.objects(file, text):
                 own = json_lines.references_of(file, line, row)
                 if own is None:
-                    raise DataError(file, line, 'this object has neither "references" nor "summaries": give the document\'s.')
+                    raise DataError(
+                        file,
+                        line,
+                        'this object has neither "references" nor "summaries": give the '
+                        "document's.",
+                    )
                 seen.append(json_lines.name_of(file, line, row))
                 summaries.setdefault(seen[-1], []).extend(own)
             continue
@@ -101,7 +113,9 @@ def with_references(corpus: Texts, path: str, encoding: str = AUTO) -> Texts:
         name = next((one for one in options if one in known), None)
         sentences = _lines(text)
         if name is not None and not sentences:
-            raise DataError(file, None, "this reference summary is empty: remove the file, or write it.")
+            raise DataError(
+                file, None, "this reference summary is empty: remove the file, or write it."
+            )
         if name is not None:
             summaries.setdefault(name, []).append(sentences)
     for number, name in enumerate(corpus.names):
@@ -121,7 +135,13 @@ def _documents(path: str | Path, format: Format, encoding: str) -> Iterator[Docu
         if form == "jsonl":
             for line, row in json_lines.objects(file, text):
                 sentences = json_lines.sentences_of(file, line, row)
-                yield json_lines.name_of(file, line, row), line, file, sentences, json_lines.references_of(file, line, row)
+                yield (
+                    json_lines.name_of(file, line, row),
+                    line,
+                    file,
+                    sentences,
+                    json_lines.references_of(file, line, row),
+                )
         elif form == "conllu":
             yield from _conllu(file, text)
         else:
@@ -140,16 +160,22 @@ def _lines(text: str) -> list[str]:
 
 
 def _document_names(file: str) -> tuple[str, ...]:
-    """The names that the document of a file may have: its folder's, the file's, and that without a number at its end."""
+    """The names that the document of a file may have: its folder's, the file's, and that without a
+    number at its end.
+    """
     path = PurePosixPath(file.replace(":", "/"))
     name = path.name
-    while ending := next((one for one in ENDINGS if name.lower().endswith(one) and len(name) > len(one)), None):
+    while ending := next(
+        (one for one in ENDINGS if name.lower().endswith(one) and len(name) > len(one)), None
+    ):
         name = name[: -len(ending)]
     return path.parent.name, re.sub(r"\.\d+$", "", name), name
 
 
 def _conllu(file: str, text: str) -> Iterator[Document]:
-    """The documents of a file in CoNLL-U: sentences by their ``# text``, or by their words where they have none."""
+    """The documents of a file in CoNLL-U: sentences by their ``# text``, or by their words where
+    they have none.
+    """
     name, begin, sentences = _document_names(file)[-1], 1, list[str]()
     text_of_sentence: str | None = None
     words: list[str] = []
@@ -159,13 +185,20 @@ def _conllu(file: str, text: str) -> Iterator[Document]:
             if opened or sentences:
                 yield name, begin, file, sentences, None
             _, _, own = row.partition("=")
-            name, begin, sentences, opened = own.strip() or f"{_document_names(file)[-1]}:{line}", line, [], True
+            name, begin, sentences, opened = (
+                own.strip() or f"{_document_names(file)[-1]}:{line}",
+                line,
+                [],
+                True,
+            )
         elif row.startswith("# text ="):
             text_of_sentence = " ".join(row.partition("=")[2].split())
         elif row.strip() and not row.startswith("#"):
             cells = row.split("\t")
             if len(cells) != 10:
-                message = f"this row has {len(cells)} columns, and CoNLL-U has 10, separated by tabs"
+                message = (
+                    f"this row has {len(cells)} columns, and CoNLL-U has 10, separated by tabs"
+                )
                 raise DataError(file, line, f"{message}: mend it, or set task.format.")
             if cells[0].isdigit():
                 words.append(cells[1])

@@ -26,7 +26,8 @@ class Texts:
     names : list of str
         The documents' names.
     places : list of tuple of str and int
-        The file of every document and the line where it begins; in memory, the number of the document.
+        The file of every document and the line where it begins; in memory, the number of the
+        document.
     offsets : int64, shape (documents + 1,)
         Where each document begins in the sentences.
     sentences : list of str
@@ -53,9 +54,13 @@ class Texts:
         begin, end = int(self.offsets[first]), int(self.offsets[last])
         references = None if self.references is None else self.references[first:last]
         return Texts(
-            self.path, self.names[first:last], self.places[first:last], self.offsets[first : last + 1] - begin,
-            self.sentences[begin:end], references,
-        )  # fmt: skip
+            self.path,
+            self.names[first:last],
+            self.places[first:last],
+            self.offsets[first : last + 1] - begin,
+            self.sentences[begin:end],
+            references,
+        )
 
     def documents(self) -> list[list[str]]:
         """Return the sentences of every document."""
@@ -84,14 +89,25 @@ def texts(
     if not documents:
         raise DataError(path, None, "there is no document: check the path, or make the file again.")
     corpus = Texts(
-        path, names, places, np.cumsum([0, *map(len, documents)]), [sentence for one in documents for sentence in one], references
+        path,
+        names,
+        places,
+        np.cumsum([0, *map(len, documents)]),
+        [sentence for one in documents for sentence in one],
+        references,
     )
     seen: dict[str, int] = {}
     for number, (name, sentences) in enumerate(zip(names, documents, strict=True)):
         if not sentences:
-            raise corpus.error(number, "it has no sentence, so that there is nothing to summarize: remove it, or give its text.")
+            raise corpus.error(
+                number,
+                "it has no sentence, so that there is nothing to summarize: remove it, or give "
+                "its text.",
+            )
         if name in seen:
             first, line = places[seen[name]]
-            raise corpus.error(number, f"{first}:{line} has a document of this name already: rename one of them.")
+            raise corpus.error(
+                number, f"{first}:{line} has a document of this name already: rename one of them."
+            )
         seen[name] = number
     return corpus

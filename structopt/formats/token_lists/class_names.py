@@ -1,7 +1,8 @@
-"""Names of labels that files write as integers: in the file, in a file beside it, or in one that is typed.
+"""Names of labels that files write as integers: in the file, in a file beside it, or in one that is
+typed.
 
-HuggingFace's data sets have them in ``dataset_info.json`` (``features``: for a field, ``names``) or ``dataset_infos.json`` (the
-same by configuration).
+HuggingFace's data sets have them in ``dataset_info.json`` (``features``: for a field, ``names``) or
+``dataset_infos.json`` (the same by configuration).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class ClassNames:
     Parameters
     ----------
     path : str or None
-        A file of names: JSON as in the module's head, or ``{"field": ["O", "B-PER"]}``, or one name a line, for any field.
+        A file of names: JSON as in the module's head, or ``{"field": ["O", "B-PER"]}``, or one name
+        a line, for any field.
 
     Attributes
     ----------
@@ -36,13 +38,22 @@ class ClassNames:
         Names that were found so far, by field; a model keeps them.
     """
 
-    def __init__(self, path: str | None = None, known: Mapping[str, list[str]] | None = None) -> None:
+    def __init__(
+        self, path: str | None = None, known: Mapping[str, list[str]] | None = None
+    ) -> None:
         self.path, self.known = path, dict(known or {})
         self._typed: Names | list[str] | None = None
 
     def of(self, data: str, field: str, own: Mapping[str, list[str]]) -> list[str] | None:
-        """Return the names of a field of a data file: typed, its `own`, those of the file beside it, or known; else None."""
-        found = self._from_file(field) or own.get(field) or _beside(data).get(field) or self.known.get(field)
+        """Return the names of a field of a data file: typed, its `own`, those of the file beside
+        it, or known; else None.
+        """
+        found = (
+            self._from_file(field)
+            or own.get(field)
+            or _beside(data).get(field)
+            or self.known.get(field)
+        )
         if found:
             self.known[field] = found
         return found
@@ -56,7 +67,9 @@ class ClassNames:
 
 
 def read_names(path: str) -> Names | list[str]:
-    """Read a file of names; DataError where it is JSON without any, ConfigError where it is not there."""
+    """Read a file of names; DataError where it is JSON without any, ConfigError where it is not
+    there.
+    """
     if not Path(path).exists():
         raise ConfigError(f"task.names={path}: there is no such file.")
     text = read_text(path)
@@ -65,10 +78,14 @@ def read_names(path: str) -> Names | list[str]:
     try:
         names = names_of(json.loads(text))
     except (ValueError, RecursionError) as error:
-        raise DataError(path, None, f"this is no JSON ({reason(error)}): give one name a line, or JSON.") from None
+        raise DataError(
+            path, None, f"this is no JSON ({reason(error)}): give one name a line, or JSON."
+        ) from None
     if not names:
         example = '{"ner_tags": ["O", "B-PER"]}'
-        raise DataError(path, None, f"there are no names of labels: write {example}, or give dataset_info.json.")
+        raise DataError(
+            path, None, f"there are no names of labels: write {example}, or give dataset_info.json."
+        )
     return names
 
 
@@ -88,7 +105,11 @@ def _listed(feature: Any) -> list[str]:
         if not isinstance(feature, dict):
             break
         feature = feature.get("names", feature.get("feature"))
-    return list(feature) if isinstance(feature, list) and all(isinstance(name, str) for name in feature) else []
+    return (
+        list(feature)
+        if isinstance(feature, list) and all(isinstance(name, str) for name in feature)
+        else []
+    )
 
 
 def _beside(data: str) -> Names:

@@ -1,11 +1,13 @@
-"""Sentences as CSV: a token a row, with a field that says of which sentence; or a sentence a row, with lists in its cells.
+"""Sentences as CSV: a token a row, with a field that says of which sentence; or a sentence a row,
+with lists in its cells.
 
     Sentence #,Word,POS,Tag                        tokens,ner_tags
     Sentence: 1,Ann,NNP,B-PER                      "[""Ann"", ""slept""]","[""B-PER"", ""O""]"
     ,slept,VBD,O                                   Oslo slept,B-LOC O
 
-A row begins a sentence where its field of sentences has something else than the row before, and is not empty; an empty line ends
-one. Lists are JSON, or Python's (as pandas writes them), or their entries with spaces between.
+A row begins a sentence where its field of sentences has something else than the row before, and is
+not empty; an empty line ends one. Lists are JSON, or Python's (as pandas writes them), or their
+entries with spaces between.
 """
 
 from __future__ import annotations
@@ -33,9 +35,11 @@ SEPARATORS = (",", "\t", ";")
 LONGEST_CELL = 1 << 24
 """Characters."""
 
+
 @dataclass(frozen=True)
 class Table:
-    """A file of rows. Their cells are one flat list: a list a row costs the collector of garbage much more time than reading.
+    """A file of rows. Their cells are one flat list: a list a row costs the collector of garbage
+    much more time than reading.
 
     Attributes
     ----------
@@ -64,7 +68,9 @@ class Table:
         return self.cells[index * len(self.header) : (index + 1) * len(self.header)]
 
 
-def read(path: str, fields: Fields, limit: int | None, encoding: str, separator: str | None = None) -> TokenLists:
+def read(
+    path: str, fields: Fields, limit: int | None, encoding: str, separator: str | None = None
+) -> TokenLists:
     """Read the sentences of a file, or the first `limit` of them.
 
     Parameters
@@ -75,19 +81,33 @@ def read(path: str, fields: Fields, limit: int | None, encoding: str, separator:
     Raises
     ------
     DataError
-        With file and line: no header, a row with another number of cells, quotes that do not match, lists of different lengths.
+        With file and line: no header, a row with another number of cells, quotes that do not match,
+        lists of different lengths.
     """
     table = _table(path, read_text(path, encoding), separator)
     chosen, number = _fields(path, table, fields)
     if number is None:
         return _of_lists(path, table, chosen, limit)
     offsets = _offsets(table, number, limit)
-    cells: dict[str, list[Any]] = {column: table.column(field)[: offsets[-1]] for column, field in chosen.items()}
-    return TokenLists(path, chosen, cells, np.array(offsets, np.int64), np.array(table.lines[: offsets[-1]], np.int64))
+    cells: dict[str, list[Any]] = {
+        column: table.column(field)[: offsets[-1]] for column, field in chosen.items()
+    }
+    return TokenLists(
+        path,
+        chosen,
+        cells,
+        np.array(offsets, np.int64),
+        np.array(table.lines[: offsets[-1]], np.int64),
+    )
 
 
 def write(
-    path: str, target: str, fields: Fields, predicted: PredictedLists, encoding: str, separator: str | None = None
+    path: str,
+    target: str,
+    fields: Fields,
+    predicted: PredictedLists,
+    encoding: str,
+    separator: str | None = None,
 ) -> None:
     """Write a file again, value for value, with fields behind those that it has."""
     verbatim = read_verbatim(path, encoding)
@@ -95,7 +115,9 @@ def write(
     chosen, number = _fields(path, table, fields)
     added = list(_added(path, table, number, chosen[fields.word], predicted))
     written = io.StringIO()
-    writer = csv.writer(written, delimiter=table.separator, lineterminator="\r\n" if "\r\n" in verbatim else "\n")
+    writer = csv.writer(
+        written, delimiter=table.separator, lineterminator="\r\n" if "\r\n" in verbatim else "\n"
+    )
     kept = [place for place, name in enumerate(table.header) if name not in predicted.keys]
     writer.writerow([*(table.header[place] for place in kept), *predicted.keys])
     begin = 0
@@ -115,7 +137,11 @@ def _table(path: str, text: str, separator: str | None) -> Table:
     first = text.partition("\n")[0]
     separator = separator or max(SEPARATORS, key=first.count)
     if len(separator) != 1:
-        raise DataError(path, None, f"the separator {separator!r} of a CSV file must be one character: set task.separator.")
+        raise DataError(
+            path,
+            None,
+            f"the separator {separator!r} of a CSV file must be one character: set task.separator.",
+        )
     csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
@@ -123,10 +149,14 @@ def _table(path: str, text: str, separator: str | None) -> Table:
         _add_rows(path, table, reader)
     except csv.Error as error:
         message = f"this is no CSV with {separator!r} between cells ({error})"
-        raise DataError(path, reader.line_num, f"{message}: check its quotes, or set task.separator.") from None
+        raise DataError(
+            path, reader.line_num, f"{message}: check its quotes, or set task.separator."
+        ) from None
     if len(set(table.header)) < len(table.header):
         twice = next(name for name in table.header if table.header.count(name) > 1)
-        raise DataError(path, 1, f"two fields have the name {twice!r}: give each a name of its own.")
+        raise DataError(
+            path, 1, f"two fields have the name {twice!r}: give each a name of its own."
+        )
     return table
 
 
@@ -138,7 +168,10 @@ def _add_rows(path: str, table: Table, reader: Any) -> None:
             table.breaks.append(len(lines))
             continue
         if len(row) != width:
-            message = f"this row has {len(row)} cells, but the header has {width}: give every row as many, and quote cells with"
+            message = (
+                f"this row has {len(row)} cells, but the header has {width}: give every row as "
+                "many, and quote cells with"
+            )
             raise DataError(path, reader.line_num, f"{message} {table.separator!r}.")
         cells.extend(row)
         lines.append(reader.line_num)
@@ -147,8 +180,13 @@ def _add_rows(path: str, table: Table, reader: Any) -> None:
 def _fields(path: str, table: Table, fields: Fields) -> tuple[dict[str, str], str | None]:
     """The field of every column, and that of sentences: None where a row is a sentence."""
     chosen = fields.of(path, 1, table.header)
-    number, first = fields.of_sentences(table.header, chosen), dict(zip(table.header, table.row(0), strict=False))
-    return chosen, None if any(_is_list(first.get(field, "")) for field in chosen.values()) else number
+    number, first = (
+        fields.of_sentences(table.header, chosen),
+        dict(zip(table.header, table.row(0), strict=False)),
+    )
+    return chosen, None if any(
+        _is_list(first.get(field, "")) for field in chosen.values()
+    ) else number
 
 
 def _offsets(table: Table, number: str, limit: int | None) -> list[int]:
@@ -170,7 +208,9 @@ def _of_lists(path: str, table: Table, chosen: dict[str, str], limit: int | None
     sentences = Gathering(path, chosen)
     columns = {column: table.column(field) for column, field in chosen.items()}
     for index, line in enumerate(table.lines):
-        sentences.add(line, {column: _list(path, line, cells[index]) for column, cells in columns.items()})
+        sentences.add(
+            line, {column: _list(path, line, cells[index]) for column, cells in columns.items()}
+        )
         if len(sentences) == limit:
             break
     return sentences.result()
@@ -201,9 +241,14 @@ def _added(
     """The cells that are added to every row."""
     if number is None:
         words = table.column(word)
-        lengths = [len(_list(path, line, cell)) for line, cell in zip(table.lines, words, strict=True)]
+        lengths = [
+            len(_list(path, line, cell)) for line, cell in zip(table.lines, words, strict=True)
+        ]
         for cell, lists in zip(words, predicted.rows(path, lengths), strict=True):
-            yield [json.dumps(one, ensure_ascii=False) if _is_list(cell) else " ".join(one) for one in lists.values()]
+            yield [
+                json.dumps(one, ensure_ascii=False) if _is_list(cell) else " ".join(one)
+                for one in lists.values()
+            ]
         return
     for lists in predicted.rows(path, np.diff(_offsets(table, number, None)).tolist()):
         yield from zip(*lists.values(), strict=True)

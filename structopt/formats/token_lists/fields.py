@@ -17,8 +17,9 @@ class Fields:
     Parameters
     ----------
     names : mapping of str to sequence of str
-        For each column (the word first, the label ``tag``) the names of fields; the first that a file has counts, in upper case
-        or in lower case. ``sentence`` is the field of sentences of files with a token a row.
+        For each column (the word first, the label ``tag``) the names of fields; the first that a
+        file has counts, in upper case or in lower case. ``sentence`` is the field of sentences of
+        files with a token a row.
 
     Raises
     ------
@@ -27,12 +28,21 @@ class Fields:
     """
 
     def __init__(self, names: Mapping[str, str | Sequence[str]]) -> None:
-        self.names = {column: (one,) if isinstance(one, str) else tuple(one) for column, one in names.items()}
+        self.names = {
+            column: (one,) if isinstance(one, str) else tuple(one) for column, one in names.items()
+        }
         self.columns = tuple(column for column in self.names if column != SENTENCE)
         empty = [column for column, fields in self.names.items() if not fields]
         if TAG not in self.columns or len(self.columns) < 2 or empty:
-            what = f"'{empty[0]}' without a name" if empty else f"the columns {', '.join(self.columns) or 'none'}"
-            raise ConfigError(f"task.fields has {what}: give the word, tag and others their names, such as {{word: [tokens]}}.")
+            what = (
+                f"'{empty[0]}' without a name"
+                if empty
+                else f"the columns {', '.join(self.columns) or 'none'}"
+            )
+            raise ConfigError(
+                f"task.fields has {what}: give the word, tag and others their names, such as "
+                f"{{word: [tokens]}}."
+            )
 
     @property
     def word(self) -> str:
@@ -46,7 +56,8 @@ class Fields:
     def of(self, path: str, line: int, available: Iterable[str]) -> dict[str, str]:
         """Return the field of every column that a file has.
 
-        No field is two columns: the word chooses first, then the label, then the others in their order.
+        No field is two columns: the word chooses first, then the label, then the others in their
+        order.
 
         Raises
         ------
@@ -55,21 +66,36 @@ class Fields:
         """
         fields = list(available)
         chosen: dict[str, str] = {}
-        for column in (self.word, TAG, *(one for one in self.columns if one not in (self.word, TAG))):
+        for column in (
+            self.word,
+            TAG,
+            *(one for one in self.columns if one not in (self.word, TAG)),
+        ):
             if (field := self._field(column, fields, chosen)) is not None:
                 chosen[column] = field
         if self.word not in chosen:
             has = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
             known = ", ".join(self.names[self.word])
-            advice = f"name it, such as 'task.fields={{{self.word}: [{fields[0] if fields else 'tokens'}]}}'"
-            raise DataError(path, line, f"there is no field of words ({known}); the fields are {has or 'none'}: {advice}.")
+            advice = (
+                f"name it, such as 'task.fields={{{self.word}: "
+                f"[{fields[0] if fields else 'tokens'}]}}'"
+            )
+            raise DataError(
+                path,
+                line,
+                f"there is no field of words ({known}); the fields are {has or 'none'}: {advice}.",
+            )
         return {column: chosen[column] for column in self.columns if column in chosen}
 
     def of_sentences(self, available: Iterable[str], chosen: Mapping[str, str]) -> str | None:
-        """Return the field that numbers sentences, among those that are no column; None where there is none."""
+        """Return the field that numbers sentences, among those that are no column; None where there
+        is none.
+        """
         return self._field(SENTENCE, list(available), chosen) if SENTENCE in self.names else None
 
-    def _field(self, column: str, available: Sequence[str], chosen: Mapping[str, str]) -> str | None:
+    def _field(
+        self, column: str, available: Sequence[str], chosen: Mapping[str, str]
+    ) -> str | None:
         taken = set(chosen.values())
         for name in self.names[column]:
             for field in available:

@@ -2,7 +2,8 @@
 
     {"id": "0", "tokens": ["Ann", "slept"], "pos_tags": ["NNP", "VBD"], "ner_tags": ["B-PER", "O"]}
 
-Labels are strings, or integers that have names (`structopt.formats.token_lists.class_names`); ``null`` leaves one open.
+Labels are strings, or integers that have names (`structopt.formats.token_lists.class_names`);
+``null`` leaves one open.
 """
 
 from __future__ import annotations
@@ -22,20 +23,26 @@ EXAMPLE = '{"tokens": ["Ann", "slept"]}'
 
 
 def read(path: str, fields: Fields, limit: int | None, encoding: str) -> TokenLists:
-    """Read the sentences of a file, or the first `limit` of them; which columns there are, the first object says.
+    """Read the sentences of a file, or the first `limit` of them; which columns there are, the
+    first object says.
 
     Raises
     ------
     DataError
-        With file and line: no JSON, an object without a field of the first one, what is no list, lists of different lengths.
+        With file and line: no JSON, an object without a field of the first one, what is no list,
+        lists of different lengths.
     """
     rows = objects(path, read_text(path, encoding), EXAMPLE)
     if not rows:
-        raise DataError(path, None, "the file has no sentences: check the path, or make the file again.")
+        raise DataError(
+            path, None, "the file has no sentences: check the path, or make the file again."
+        )
     chosen = fields.of(path, rows[0][0], rows[0][1])
     sentences = Gathering(path, chosen)
     for line, row in rows:
-        sentences.add(line, {column: listed(path, line, row, field) for column, field in chosen.items()})
+        sentences.add(
+            line, {column: listed(path, line, row, field) for column, field in chosen.items()}
+        )
         if len(sentences) == limit:
             break
     return sentences.result()
@@ -45,13 +52,18 @@ def listed(path: str, line: int, row: Mapping[str, Any], field: str) -> list[Any
     """The list that an object has in a field; DataError where it has none."""
     value = row.get(field)
     if not isinstance(value, list):
-        what = f'"{field}" is {kind(value)}' if field in row else f'this object has no "{field}", as the first one has'
+        what = (
+            f'"{field}" is {kind(value)}'
+            if field in row
+            else f'this object has no "{field}", as the first one has'
+        )
         raise DataError(path, line, f"{what}: give a list with an entry a token, as in {EXAMPLE}.")
     return value
 
 
 def write(path: str, target: str, fields: Fields, predicted: PredictedLists, encoding: str) -> None:
-    """Write a file again with fields added at the end of every object; its other text stays as it is, byte for byte.
+    """Write a file again with fields added at the end of every object; its other text stays as it
+    is, byte for byte.
 
     Objects that have such a field already are written anew, with equal values.
     """
@@ -67,7 +79,11 @@ def write(path: str, target: str, fields: Fields, predicted: PredictedLists, enc
 def extended(line: str, row: Mapping[str, Any], added: Mapping[str, Any]) -> str:
     """A line with fields added to its object."""
     if not added.keys().isdisjoint(row):
-        return json.dumps({**row, **added}, ensure_ascii=False) + ("\r" if line.endswith("\r") else "")
+        return json.dumps({**row, **added}, ensure_ascii=False) + (
+            "\r" if line.endswith("\r") else ""
+        )
     head, brace, end = line.rpartition("}")
     between = ", " if row else ""
-    return f"{head.rstrip()}{between}{json.dumps(dict(added), ensure_ascii=False)[1:-1]}{brace}{end}"
+    return (
+        f"{head.rstrip()}{between}{json.dumps(dict(added), ensure_ascii=False)[1:-1]}{brace}{end}"
+    )

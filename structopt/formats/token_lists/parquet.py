@@ -1,4 +1,5 @@
-"""Sentences as Parquet: a row a sentence, with columns of lists, as HuggingFace keeps data sets. Needs pyarrow.
+"""Sentences as Parquet: a row a sentence, with columns of lists, as HuggingFace keeps data sets.
+Needs pyarrow.
 
 Names of integers are in the metadata of the file's schema, under ``huggingface``.
 """
@@ -22,16 +23,21 @@ from structopt.formats.token_lists.predicted_lists import PredictedLists
 from structopt.formats.token_lists.token_lists import TokenLists, other_length
 
 HUGGINGFACE = b"huggingface"
-MISSING = "Parquet is read with pyarrow, which is not installed: pip install 'structopt-trainer[parquet]', or give JSON lines."
+MISSING = (
+    "Parquet is read with pyarrow, which is not installed: pip install "
+    "'structopt-trainer[parquet]', or give JSON lines."
+)
 
 
 def read(path: str, fields: Fields, limit: int | None) -> TokenLists:
-    """Read the sentences of a file, or of several with the same columns, or the first `limit` of them.
+    """Read the sentences of a file, or of several with the same columns, or the first `limit` of
+    them.
 
     Raises
     ------
     DataError
-        No Parquet, or a column that is no list of strings or integers; with the row, lists of different lengths.
+        No Parquet, or a column that is no list of strings or integers; with the row, lists of
+        different lengths.
     ConfigError
         There is no pyarrow.
     """
@@ -43,15 +49,23 @@ def read(path: str, fields: Fields, limit: int | None) -> TokenLists:
         if len(other := np.flatnonzero(np.diff(offsets) != lengths)):
             row = int(other[0])
             entries = int(offsets[row + 1] - offsets[row])
-            raise DataError(path, row + 1, other_length(chosen[column], entries, chosen[fields.word], int(lengths[row])))
+            raise DataError(
+                path,
+                row + 1,
+                other_length(chosen[column], entries, chosen[fields.word], int(lengths[row])),
+            )
     rows = np.flatnonzero(lengths)[:limit]
     offsets = np.concatenate([[0], np.cumsum(lengths[rows])]).astype(np.int64)
     cells = {column: values[: int(offsets[-1])] for column, (_, values) in lists.items()}
-    return TokenLists(path, chosen, cells, offsets, np.repeat(rows + 1, lengths[rows]), _names(table))
+    return TokenLists(
+        path, chosen, cells, offsets, np.repeat(rows + 1, lengths[rows]), _names(table)
+    )
 
 
 def write(path: str, target: str, fields: Fields, predicted: PredictedLists) -> None:
-    """Write a file again with columns behind those that it has; in the place of those that it has by these names."""
+    """Write a file again with columns behind those that it has; in the place of those that it has
+    by these names.
+    """
     pyarrow, table = _pyarrow(), _table(path)
     word = fields.of(path, 1, table.column_names)[fields.word]
     lengths = np.diff(_flat(path, table, word)[0]).tolist()
@@ -94,7 +108,9 @@ def _table(path: str) -> Any:
     try:
         return pyarrow.concat_tables(tables) if len(tables) > 1 else tables[0]
     except pyarrow.ArrowException as error:
-        raise DataError(path, None, f"the columns of these files have different types ({_line(error)}).") from None
+        raise DataError(
+            path, None, f"the columns of these files have different types ({_line(error)})."
+        ) from None
 
 
 def _decoded(path: str, data: bytes) -> Any:
@@ -102,19 +118,36 @@ def _decoded(path: str, data: bytes) -> Any:
     parquet, pyarrow = _parquet(), _pyarrow()
     try:
         file = parquet.ParquetFile(io.BytesIO(data))
-        groups = [file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)]
+        groups = [
+            file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)
+        ]
         check_expansion(path, len(data), sum(groups))
         return file.read()
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
-        raise DataError(path, None, f"this is no Parquet, or damaged ({_line(error)}): copy or download it again.") from None
+        raise DataError(
+            path,
+            None,
+            f"this is no Parquet, or damaged ({_line(error)}): copy or download it again.",
+        ) from None
 
 
 def _flat(path: str, table: Any, field: str) -> tuple[Any, list[Any]]:
-    """Offsets of the lists of a column, and their entries one after the other; a missing list is empty."""
+    """Offsets of the lists of a column, and their entries one after the other; a missing list is
+    empty.
+    """
     pyarrow, column = _pyarrow(), table.column(field)
     types = pyarrow.types
-    if not (types.is_list(column.type) or types.is_large_list(column.type) or types.is_fixed_size_list(column.type)):
-        raise DataError(path, None, f'the column "{field}" is of the type {column.type}: give a list of strings, one a token.')
+    if not (
+        types.is_list(column.type)
+        or types.is_large_list(column.type)
+        or types.is_fixed_size_list(column.type)
+    ):
+        raise DataError(
+            path,
+            None,
+            f'the column "{field}" is of the type {column.type}: give a list of strings, one a '
+            "token.",
+        )
     try:
         lists = column.combine_chunks().cast(pyarrow.large_list(column.type.value_type))
         lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
@@ -139,7 +172,9 @@ def _information(metadata: dict[bytes, bytes] | None) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _described(metadata: dict[bytes, bytes] | None, keys: tuple[str, ...]) -> dict[bytes, bytes] | None:
+def _described(
+    metadata: dict[bytes, bytes] | None, keys: tuple[str, ...]
+) -> dict[bytes, bytes] | None:
     """The metadata of a schema with the columns that were added, where it describes columns."""
     information = _information(metadata)
     info = information.get("info")

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from structopt.errors import DataError
 
 Cells = Sequence[Sequence[Sequence[str]]]
-"""For each sentence, for each token, what is added: see `structopt.formats.predicted_cells.predicted_cells`."""
+"""For each sentence, for each token, what is added: see
+`structopt.formats.predicted_cells.predicted_cells`.
+"""
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,17 @@ class PredictedLists:
 
     @classmethod
     def of(cls, field: str, cells: Cells, probabilities: bool, k_best: int) -> PredictedLists:
-        """The fields that a field of labels makes: itself, ``..._probabilities``, ``..._1`` to ``..._k``."""
-        further = ["probabilities"] * probabilities + [str(rank) for rank in range(1, k_best + 1) if k_best > 1]
+        """The fields that a field of labels makes: itself, ``..._probabilities``, ``..._1`` to
+        ``..._k``.
+        """
+        further = ["probabilities"] * probabilities + [
+            str(rank) for rank in range(1, k_best + 1) if k_best > 1
+        ]
         return cls((field, *(f"{field}_{name}" for name in further)), cells)
 
     def rows(self, path: str, lengths: Sequence[int]) -> Iterator[dict[str, list[str]]]:
-        """Yield the added lists of every sentence of a file, by field; those of sentences without tokens are empty.
+        """Yield the added lists of every sentence of a file, by field; those of sentences without
+        tokens are empty.
 
         Raises
         ------
@@ -40,7 +47,12 @@ class PredictedLists:
             The file has other sentences than were predicted.
         """
         if [length for length in lengths if length] != list(map(len, self.cells)):
-            raise DataError(path, None, "the file has other sentences than were predicted: it has changed since it was read.")
+            raise DataError(
+                path,
+                None,
+                "the file has other sentences than were predicted: it has changed since it was "
+                "read.",
+            )
         rows = iter(self.cells)
         for length in lengths:
             columns = zip(*next(rows), strict=True) if length else [()] * len(self.keys)

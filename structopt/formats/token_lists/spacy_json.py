@@ -1,6 +1,8 @@
-"""spaCy's training data of version 2: documents of paragraphs of sentences of tokens, with entities as BILUO or IOB tags.
+"""spaCy's training data of version 2: documents of paragraphs of sentences of tokens, with entities
+as BILUO or IOB tags.
 
-    [{"id": 0, "paragraphs": [{"sentences": [{"tokens": [{"orth": "Ann", "tag": "NNP", "ner": "U-PER"}]}]}]}]
+    [{"id": 0, "paragraphs": [{"sentences": [{"tokens": [{"orth": "Ann", "tag": "NNP", "ner":
+    "U-PER"}]}]}]}]
 
 BILUO is BIOES with other letters (L for E, U for S), and is read as that.
 """
@@ -29,12 +31,14 @@ SPACE = " \t\n\r"
 
 
 def read(path: str, fields: Fields, limit: int | None, encoding: str) -> TokenLists:
-    """Read the sentences of a file, or the first `limit` of them; which columns there are, the first token says.
+    """Read the sentences of a file, or the first `limit` of them; which columns there are, the
+    first token says.
 
     Raises
     ------
     DataError
-        With the line in which a document begins: no JSON, a list or an object that is missing, a token that lacks a key.
+        With the line in which a document begins: no JSON, a list or an object that is missing, a
+        token that lacks a key.
     """
     check_one_file(path, "spaCy's JSON")
     sentences, keys = Gathering(path, {fields.word: "orth"}), dict[str, str]()
@@ -43,7 +47,10 @@ def read(path: str, fields: Fields, limit: int | None, encoding: str) -> TokenLi
             if tokens and not keys:
                 keys = _columns(path, line, fields, tokens[0])
                 sentences = Gathering(path, keys)
-            lists = {column: [_cell(path, line, token, key) for token in tokens] for column, key in keys.items()}
+            lists = {
+                column: [_cell(path, line, token, key) for token in tokens]
+                for column, key in keys.items()
+            }
             if lists:
                 sentences.add(line, lists)
             if len(sentences) == limit:
@@ -74,7 +81,9 @@ def documents(path: str, text: str) -> Iterator[tuple[int, Any]]:
         place, due = _after_space(text, place), ","
     if text[place : place + 1] != "]" or _after_space(text, place + 1) < len(text):
         at = text.count("\n", 0, place) + 1
-        raise DataError(path, at, f"this is no list of documents, or one that is cut off: write {FORM}.")
+        raise DataError(
+            path, at, f"this is no list of documents, or one that is cut off: write {FORM}."
+        )
 
 
 def sentences_of(path: str, line: int, document: Any) -> Iterator[list[dict[str, Any]]]:
@@ -84,15 +93,24 @@ def sentences_of(path: str, line: int, document: Any) -> Iterator[list[dict[str,
             tokens = _list_in(path, line, sentence, "tokens")
             for token in tokens:
                 if not isinstance(token, dict):
-                    raise DataError(path, line, f"the document that begins here has {kind(token)} for a token: write {FORM}.")
+                    raise DataError(
+                        path,
+                        line,
+                        f"the document that begins here has {kind(token)} for a token: write "
+                        f"{FORM}.",
+                    )
             yield tokens
 
 
 def write(path: str, target: str, fields: Fields, predicted: PredictedLists, encoding: str) -> None:
-    """Write a file again, value for value, with labels added to its tokens; entities are tags of BILUO."""
+    """Write a file again, value for value, with labels added to its tokens; entities are tags of
+    BILUO.
+    """
     rows = [document for _, document in documents(path, read_text(path, encoding))]
     sentences = [tokens for document in rows for tokens in sentences_of(path, 1, document)]
-    for tokens, added in zip(sentences, predicted.rows(path, list(map(len, sentences))), strict=True):
+    for tokens, added in zip(
+        sentences, predicted.rows(path, list(map(len, sentences))), strict=True
+    ):
         for name, labels in added.items():
             key = _key(name)
             for token, cell in zip(tokens, _as_biluo(key, labels), strict=True):
@@ -107,7 +125,9 @@ def biluo(labels: Sequence[str]) -> list[str]:
 
 
 def _as_biluo(key: str, labels: Sequence[str]) -> Sequence[str]:
-    """Labels as they are written under a key: tags of entities as BILUO; other labels, probabilities, and ``-`` as they are."""
+    """Labels as they are written under a key: tags of entities as BILUO; other labels,
+    probabilities, and ``-`` as they are.
+    """
     entities = key.removeprefix("predicted_").partition("_")[::2]
     if entities[0] != NER or entities[1] == "probabilities" or "-" in labels:
         return labels
@@ -141,7 +161,11 @@ def _cell(path: str, line: int, token: dict[str, Any], key: str) -> Any:
 def _list_in(path: str, line: int, value: Any, key: str) -> list[Any]:
     found = value.get(key) if isinstance(value, dict) else None
     if not isinstance(found, list):
-        what = f'has no list "{key}"' if isinstance(value, dict) else f'has {kind(value)} where an object with "{key}" is due'
+        what = (
+            f'has no list "{key}"'
+            if isinstance(value, dict)
+            else f'has {kind(value)} where an object with "{key}" is due'
+        )
         raise DataError(path, line, f"the document that begins here {what}: write {FORM}.")
     return found
 

@@ -1,9 +1,11 @@
-"""Texts with named entities as stretches of characters, an object a line, as annotation tools and spaCy write them.
+"""Texts with named entities as stretches of characters, an object a line, as annotation tools and
+spaCy write them.
 
     {"text": "Ann slept in Oslo.", "entities": [[0, 3, "PER"], [13, 17, "LOC"]]}
 
-Tokens are runs of letters and digits, and single other characters that are no space. Entities are from a character, counted from
-0, to the one after the last; they may also be objects (``start``, ``end``, ``label``), and be named ``spans``.
+Tokens are runs of letters and digits, and single other characters that are no space. Entities are
+from a character, counted from 0, to the one after the last; they may also be objects (``start``,
+``end``, ``label``), and be named ``spans``.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def read(path: str, fields: Fields, limit: int | None, encoding: str) -> TokenLi
     Raises
     ------
     DataError
-        With file and line: no JSON, no text, entities of another form, that overlap, or that do not end where tokens end.
+        With file and line: no JSON, no text, entities of another form, that overlap, or that do not
+        end where tokens end.
     """
     rows = objects(path, read_text(path, encoding), EXAMPLE)
     key = entities_key(rows)
@@ -55,12 +58,16 @@ def read(path: str, fields: Fields, limit: int | None, encoding: str) -> TokenLi
 
 
 def write(path: str, target: str, fields: Fields, predicted: PredictedLists, encoding: str) -> None:
-    """Write a file again with ``entities`` added, ``predicted_entities`` where it has some; there is no place for more."""
+    """Write a file again with ``entities`` added, ``predicted_entities`` where it has some; there
+    is no place for more.
+    """
     text = read_verbatim(path, encoding)
     lines, rows = text.split("\n"), objects(path, text.removeprefix("\ufeff"), EXAMPLE)
     tokens, key = [_tokens(path, line, row) for line, row in rows], entities_key(rows)
     name = f"predicted_{key}" if key else ENTITIES[0]
-    for (line, row), own, added in zip(rows, tokens, predicted.rows(path, list(map(len, tokens))), strict=True):
+    for (line, row), own, added in zip(
+        rows, tokens, predicted.rows(path, list(map(len, tokens))), strict=True
+    ):
         found = spans(added[predicted.keys[0]])
         entities = [[own[start].start(), own[end - 1].end(), label] for start, end, label in found]
         lines[line - 1] = extended(lines[line - 1], row, {name: entities})
@@ -79,28 +86,56 @@ def _tokens(path: str, line: int, row: dict[str, Any]) -> list[re.Match[str]]:
     return list(TOKEN.finditer(row[TEXT]))
 
 
-def _tags(path: str, line: int, row: dict[str, Any], key: str, tokens: list[re.Match[str]]) -> list[str]:
+def _tags(
+    path: str, line: int, row: dict[str, Any], key: str, tokens: list[re.Match[str]]
+) -> list[str]:
     """The tags of tokens, of the entities of an object."""
     if not isinstance(row.get(key), list):
-        what = f'"{key}" is {kind(row[key])}' if key in row else f'this object has no "{key}", as the first one has'
-        raise DataError(path, line, f"{what}: give a list, [] where there are none, as in {EXAMPLE}.")
+        what = (
+            f'"{key}" is {kind(row[key])}'
+            if key in row
+            else f'this object has no "{key}", as the first one has'
+        )
+        raise DataError(
+            path, line, f"{what}: give a list, [] where there are none, as in {EXAMPLE}."
+        )
     starts = {token.start(): position for position, token in enumerate(tokens)}
     ends = {token.end(): position + 1 for position, token in enumerate(tokens)}
     entities: list[tuple[int, int, str]] = []
     for start, end, label in sorted(_entity(path, line, key, entity) for entity in row[key]):
         if start not in starts or end not in ends or start >= end:
-            where = f"{row[TEXT][max(start, 0) : max(end, 0)]!r}, from character {start} to {end}, label {label}"
+            where = (
+                f"{row[TEXT][max(start, 0) : max(end, 0)]!r}, from character {start} to {end}, "
+                f"label {label}"
+            )
             message = f"does not begin and end where tokens do ({TOKEN.pattern})"
-            raise DataError(path, line, f"the entity {where}, {message}: mend its ends, or give tokens.")
+            raise DataError(
+                path, line, f"the entity {where}, {message}: mend its ends, or give tokens."
+            )
         if entities and starts[start] < entities[-1][1]:
-            raise DataError(path, line, f"two entities overlap at character {start}: keep one of them.")
+            raise DataError(
+                path, line, f"two entities overlap at character {start}: keep one of them."
+            )
         entities.append((starts[start], ends[end], label))
     return from_spans(entities, len(tokens), "iob2")
 
 
 def _entity(path: str, line: int, key: str, entity: Any) -> tuple[int, int, str]:
     """Start, end and label of an entity."""
-    parts = [entity.get(name) for name in ("start", "end", "label")] if isinstance(entity, dict) else entity
-    if isinstance(parts, list) and len(parts) == 3 and type(parts[0]) is type(parts[1]) is int and isinstance(parts[2], str):
+    parts = (
+        [entity.get(name) for name in ("start", "end", "label")]
+        if isinstance(entity, dict)
+        else entity
+    )
+    if (
+        isinstance(parts, list)
+        and len(parts) == 3
+        and type(parts[0]) is type(parts[1]) is int
+        and isinstance(parts[2], str)
+    ):
         return parts[0], parts[1], parts[2]
-    raise DataError(path, line, f'"{key}" has an entry that is no entity: write [start, end, "label"], as in {EXAMPLE}.')
+    raise DataError(
+        path,
+        line,
+        f'"{key}" has an entry that is no entity: write [start, end, "label"], as in {EXAMPLE}.',
+    )

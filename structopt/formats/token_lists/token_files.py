@@ -18,9 +18,16 @@ from structopt.formats.token_lists.token_lists import TokenLists
 AUTO, COLUMNS = "auto", "columns"
 FORMATS = (AUTO, COLUMNS, "jsonl", "csv", "parquet", "spacy")
 ENDINGS = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet",
-}  # fmt: skip
-"""The format of a file whose name ends so, with ``.gz`` behind or not; ``json`` is spaCy's list, or an object a line."""
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+}
+"""The format of a file whose name ends so, with ``.gz`` behind or not; ``json`` is spaCy's list, or
+an object a line.
+"""
 
 
 class TokenFiles:
@@ -45,7 +52,12 @@ class TokenFiles:
     """
 
     def __init__(
-        self, form: str, fields: Mapping[str, str | Sequence[str]], names: str | None, encoding: str, separator: str | None
+        self,
+        form: str,
+        fields: Mapping[str, str | Sequence[str]],
+        names: str | None,
+        encoding: str,
+        separator: str | None,
     ) -> None:
         self.form, self.encoding, self.separator = form, encoding, separator
         self.fields, self.names = Fields(fields), ClassNames(names)
@@ -58,9 +70,13 @@ class TokenFiles:
         form = ENDINGS.get(Path(name).suffix, COLUMNS)
         if form != "json":
             return form
-        return "spacy" if read_text(fspath(path), self.encoding).lstrip().startswith("[") else "jsonl"
+        return (
+            "spacy" if read_text(fspath(path), self.encoding).lstrip().startswith("[") else "jsonl"
+        )
 
-    def read(self, path: str | PathLike[str], limit: int | None = None, some: bool = True) -> Columns:
+    def read(
+        self, path: str | PathLike[str], limit: int | None = None, some: bool = True
+    ) -> Columns:
         """Read a file whose fields have names; with `some` there must be a token in it.
 
         Raises
@@ -73,11 +89,18 @@ class TokenFiles:
         return self._lists(fspath(path), limit).columns(self.names, some)
 
     def write(
-        self, corpus: Columns, target: str | PathLike[str], cells: Cells, probabilities: bool, k_best: int, label: str = TAG
+        self,
+        corpus: Columns,
+        target: str | PathLike[str],
+        cells: Cells,
+        probabilities: bool,
+        k_best: int,
+        label: str = TAG,
     ) -> None:
         """Write the file of a corpus again, in its format, with what was predicted.
 
-        The labels go into the field of labels where the file has none, else into ``predicted_...``; nothing is overwritten.
+        The labels go into the field of labels where the file has none, else into ``predicted_...``;
+        nothing is overwritten.
 
         Parameters
         ----------
@@ -92,8 +115,16 @@ class TokenFiles:
         if form == "parquet":
             return parquet.write(path, fspath(target), self.fields, predicted)
         if form == "csv":
-            return csv_rows.write(path, fspath(target), self.fields, predicted, self.encoding, self.separator)
-        write = spacy_json.write if form == "spacy" else text_spans.write if self._has_texts(path) else json_lines.write
+            return csv_rows.write(
+                path, fspath(target), self.fields, predicted, self.encoding, self.separator
+            )
+        write = (
+            spacy_json.write
+            if form == "spacy"
+            else text_spans.write
+            if self._has_texts(path)
+            else json_lines.write
+        )
         return write(path, fspath(target), self.fields, predicted, self.encoding)
 
     def _lists(self, path: str, limit: int | None) -> TokenLists:
@@ -102,7 +133,13 @@ class TokenFiles:
             return parquet.read(path, self.fields, limit)
         if form == "csv":
             return csv_rows.read(path, self.fields, limit, self.encoding, self.separator)
-        read = spacy_json.read if form == "spacy" else text_spans.read if self._has_texts(path) else json_lines.read
+        read = (
+            spacy_json.read
+            if form == "spacy"
+            else text_spans.read
+            if self._has_texts(path)
+            else json_lines.read
+        )
         return read(path, self.fields, limit, self.encoding)
 
     def _has_texts(self, path: str) -> bool:

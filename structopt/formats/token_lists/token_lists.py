@@ -1,4 +1,6 @@
-"""Sentences as lists of tokens and labels, with fields that have names: what all formats of named fields are read into."""
+"""Sentences as lists of tokens and labels, with fields that have names: what all formats of named
+fields are read into.
+"""
 
 from __future__ import annotations
 
@@ -61,10 +63,16 @@ class TokenLists:
             There are no sentences; a cell that is neither a string nor an integer with a name.
         """
         if some and not len(self.lines):
-            raise DataError(self.path, None, "the file has no sentences: check the path, or make the file again.")
+            raise DataError(
+                self.path,
+                None,
+                "the file has no sentences: check the path, or make the file again.",
+            )
         cells = {column: self._strings(column, names) for column in self.fields}
         numbers = {column: number for number, column in enumerate(self.fields)}
-        return Columns(self.path, self.offsets, cells, self.lines, numbers, len(numbers), self.fields)
+        return Columns(
+            self.path, self.offsets, cells, self.lines, numbers, len(numbers), self.fields
+        )
 
     def _strings(self, column: str, names: ClassNames) -> list[str]:
         """The cells of a column as strings, equal ones one object."""
@@ -77,7 +85,9 @@ class TokenLists:
         meanings = {value: self._meaning(column, value, cells, known) for value in _distinct(cells)}
         return [meanings[type(cell), cell] for cell in cells]
 
-    def _meaning(self, column: str, key: tuple[type, Any], cells: Sequence[Any], names: Sequence[str] | None) -> str:
+    def _meaning(
+        self, column: str, key: tuple[type, Any], cells: Sequence[Any], names: Sequence[str] | None
+    ) -> str:
         """What a cell says; DataError at the first one that says nothing."""
         kind, value = key
         if kind is str:
@@ -87,12 +97,18 @@ class TokenLists:
         if kind is int and names is not None and 0 <= value < len(names):
             return str(names[value])
         name = self.fields[column]
-        position = next(i for i, cell in enumerate(cells) if type(cell) is kind and (kind not in (int, str) or cell == value))
+        position = next(
+            i
+            for i, cell in enumerate(cells)
+            if type(cell) is kind and (kind not in (int, str) or cell == value)
+        )
         raise DataError(self.path, int(self.lines[position]), _refusal(name, kind, value, names))
 
 
 def _distinct(cells: Sequence[Any]) -> list[tuple[type, Any]]:
-    """The different cells with their types, since 1 equals 1.0 and True; of lists, which have no hash, the first is enough."""
+    """The different cells with their types, since 1 equals 1.0 and True; of lists, which have no
+    hash, the first is enough.
+    """
     found: dict[tuple[type, Any], None] = {}
     for cell in cells:
         if isinstance(cell, list | dict):
@@ -104,11 +120,22 @@ def _distinct(cells: Sequence[Any]) -> list[tuple[type, Any]]:
 def _refusal(name: str, kind: type, value: Any, names: Sequence[str] | None) -> str:
     """Why a cell is refused, and what to do."""
     if kind is not int:
-        return f'"{name}" has {shown(value)} in it, which is no string: give a list of strings, one a token.'
+        return (
+            f'"{name}" has {shown(value)} in it, which is no string: give a list of strings, one '
+            "a token."
+        )
     if names is None:
-        advice = "name them in a file, a line a name from 0 on: task.names=FILE, or give dataset_info.json beside the data"
-        return f'"{name}" has the integer {shown(value)}, and integers have no names here: {advice}.'
-    return f'"{name}" has the integer {shown(value)}, but there are names for 0 to {len(names) - 1} only: check task.names.'
+        advice = (
+            "name them in a file, a line a name from 0 on: task.names=FILE, or give "
+            "dataset_info.json beside the data"
+        )
+        return (
+            f'"{name}" has the integer {shown(value)}, and integers have no names here: {advice}.'
+        )
+    return (
+        f'"{name}" has the integer {shown(value)}, but there are names for 0 to {len(names) - 1} '
+        "only: check task.names."
+    )
 
 
 def other_length(field: str, entries: int, words: str, tokens: int) -> str:
@@ -136,13 +163,17 @@ class Gathering:
         return len(self.offsets) - 1
 
     def add(self, line: int, lists: Mapping[str, Sequence[Any]]) -> None:
-        """Add a sentence, by column; one without tokens is left out; DataError where the lists have different lengths."""
+        """Add a sentence, by column; one without tokens is left out; DataError where the lists have
+        different lengths.
+        """
         columns = iter(self.fields)
         word = next(columns)
         size = len(lists[word])
         for column in columns:
             if len(lists[column]) != size:
-                message = other_length(self.fields[column], len(lists[column]), self.fields[word], size)
+                message = other_length(
+                    self.fields[column], len(lists[column]), self.fields[word], size
+                )
                 raise DataError(self.path, line, message)
         if size:
             for column, cells in self.cells.items():

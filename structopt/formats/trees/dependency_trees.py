@@ -1,4 +1,6 @@
-"""Corpora of dependency trees: words in columns, each with its head and relation; of files, or in memory."""
+"""Corpora of dependency trees: words in columns, each with its head and relation; of files, or in
+memory.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ IGNORED = ("id", "head", "deprel", "deps", "misc")
 
 
 class Arc(NamedTuple):
-    """The arc to a word: the number of its `head`, from 1, or 0 for the root; the `relation`, None where none is predicted."""
+    """The arc to a word: the number of its `head`, from 1, or 0 for the root; the `relation`, None
+    where none is predicted.
+    """
 
     head: int
     relation: str | None = None
@@ -39,11 +43,11 @@ class Trees:
     lines : int64, shape (words,)
         The line of each word, from 1; in memory, the number of its sentence.
     cells : dict of str to list of str, each of length words
-        The columns by name: those of `COLUMNS` that the corpus has, and ``head`` and ``deprel`` as the file writes them.
-        Equal strings are one object.
+        The columns by name: those of `COLUMNS` that the corpus has, and ``head`` and ``deprel`` as
+        the file writes them. Equal strings are one object.
     heads : int32, shape (words,), or None
-        Number of the head within the sentence, from 1, or 0 for the root; every sentence is a tree. -1 where training data
-        leave it open. None for unlabelled input, whose heads are not read.
+        Number of the head within the sentence, from 1, or 0 for the root; every sentence is a tree.
+        -1 where training data leave it open. None for unlabelled input, whose heads are not read.
     format : str
         What the file is written in: ``conllu``, ``conllx`` or ``penn``; empty in memory.
     text : str
@@ -78,7 +82,11 @@ class Trees:
     def gold_heads(self) -> NDArray[np.int32]:
         """Return the heads, or raise DataError where the corpus has none."""
         if self.heads is None:
-            raise DataError(self.path, None, "has no heads to compare with; give a file with the head of every word.")
+            raise DataError(
+                self.path,
+                None,
+                "has no heads to compare with; give a file with the head of every word.",
+            )
         missing = np.flatnonzero(self.heads < 0)
         if len(missing):
             message = "the head is missing (_): scores need the head of every word."
@@ -92,14 +100,15 @@ def in_memory(sentences: Sequence[Any]) -> Trees:
     Parameters
     ----------
     sentences : sequence
-        Each a sequence of words, of tuples of cells in the order of `COLUMNS`, or a mapping from column name to sequence. A
-        column is kept if every sentence has it; an empty string is an empty cell.
+        Each a sequence of words, of tuples of cells in the order of `COLUMNS`, or a mapping from
+        column name to sequence. A column is kept if every sentence has it; an empty string is an
+        empty cell.
 
     Raises
     ------
     DataError
-        A sentence that is a string, has no words, unknown columns, columns of different lengths, or cells that are no strings;
-        its ``line`` is the number of the sentence, from 1.
+        A sentence that is a string, has no words, unknown columns, columns of different lengths, or
+        cells that are no strings; its ``line`` is the number of the sentence, from 1.
     """
     columns = sentence_columns(sentences, COLUMNS, IGNORED)
     empty = np.flatnonzero(np.diff(columns.offsets) == 0)

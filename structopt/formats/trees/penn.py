@@ -1,4 +1,6 @@
-"""Constituent trees in the brackets of the Penn Treebank: read with the line of every node, and written."""
+"""Constituent trees in the brackets of the Penn Treebank: read with the line of every node, and
+written.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,8 @@ EXAMPLE = "Write a tree as (S (NP (NN rain)) (VP (VBZ falls)))."
 def parse(text: str, path: str | Path, limit: int | None = None) -> list[Node]:
     """Return the trees of a text, any number of lines a tree and of trees a line; O(characters).
 
-    A node is ``(LABEL word)`` or ``(LABEL node node ...)``; only the outermost may have no label: ``( (S ...))``.
+    A node is ``(LABEL word)`` or ``(LABEL node node ...)``; only the outermost may have no label:
+    ``( (S ...))``.
 
     Parameters
     ----------
@@ -93,8 +96,8 @@ def parse(text: str, path: str | Path, limit: int | None = None) -> list[Node]:
     Raises
     ------
     DataError
-        Brackets that do not match, text outside of all brackets, a node without label or without words, a node with several
-        words or with words beside nodes.
+        Brackets that do not match, text outside of all brackets, a node without label or without
+        words, a node with several words or with words beside nodes.
     """
     trees: list[Node] = []
     stack: list[_Open] = []
@@ -111,7 +114,11 @@ def parse(text: str, path: str | Path, limit: int | None = None) -> list[Node]:
             stack[-1].words.append(token)
         else:
             if not stack:
-                _refuse(path, line, "this ) closes no bracket. Remove it, or add the ( that is missing before it.")
+                _refuse(
+                    path,
+                    line,
+                    "this ) closes no bracket. Remove it, or add the ( that is missing before it.",
+                )
             bracket = stack.pop()
             node = _closed(bracket, path, stack[0].line if stack else None)
             if stack:
@@ -127,7 +134,9 @@ def parse(text: str, path: str | Path, limit: int | None = None) -> list[Node]:
 
 
 def _closed(bracket: _Open, path: str | Path, outermost: int | None) -> Node:
-    """The node of a bracket that is complete; `outermost` is the line of the bracket around all, where it is another one."""
+    """The node of a bracket that is complete; `outermost` is the line of the bracket around all,
+    where it is another one.
+    """
     line, words, children = bracket.line, bracket.words, bracket.children
     if children:
         if len(words) > 1:
@@ -135,7 +144,12 @@ def _closed(bracket: _Open, path: str | Path, outermost: int | None) -> Node:
             _refuse(path, line, f"{message}. Give the word a tag: (TAG {words[1]}).")
         if not words and outermost is not None:
             message = "a constituent within a tree has no label. Write (LABEL ...)"
-            _refuse(path, line, f"{message}, or close the tree that begins in line {line_name(path, outermost, line)} before it.")
+            _refuse(
+                path,
+                line,
+                f"{message}, or close the tree that begins in line "
+                f"{line_name(path, outermost, line)} before it.",
+            )
         return Node(words[0] if words else "", tuple(children), "", line)
     if len(words) == 2:
         return Node(words[0], (), words[1], line)
@@ -151,7 +165,9 @@ def _refuse(path: str | Path, line: int, message: str) -> NoReturn:
 
 
 def bare_label(text: str) -> str:
-    """A label without function tags and indices: cut at the first ``-`` or ``=``; labels that begin so stay: ``-LRB-``."""
+    """A label without function tags and indices: cut at the first ``-`` or ``=``; labels that begin
+    so stay: ``-LRB-``.
+    """
     if text.startswith("-"):
         return text
     cuts = [cut for cut in (text.find("-", 1), text.find("=", 1)) if cut > 0]
@@ -164,21 +180,28 @@ def words_of(tree: Node) -> list[Node]:
 
 
 def escaped(word: str) -> str:
-    """A word as brackets can hold it: ``-LRB-`` for every ``(``, and ``-LSB-`` for a word that is ``[``; the rest stays."""
+    """A word as brackets can hold it: ``-LRB-`` for every ``(``, and ``-LSB-`` for a word that is
+    ``[``; the rest stays.
+    """
     return ESCAPES.get(word) or word.replace("(", ESCAPES["("]).replace(")", ESCAPES[")"])
 
 
 def relabelled(tree: Node, label_of: Callable[[str, int, int], str]) -> Node:
-    """The tree with new labels of constituents, each a function of label, first word, and the word after the last (from 0)."""
+    """The tree with new labels of constituents, each a function of label, first word, and the word
+    after the last (from 0).
+    """
     word = 0
-    stack: list[tuple[Node, int]] = [(tree, -1)]  # a node, and where it begins once its children are complete
+    # a node, and where it begins once its children are complete
+    stack: list[tuple[Node, int]] = [(tree, -1)]
     complete: list[Node] = []
     while stack:
         node, begin = stack.pop()
         if begin >= 0:
             first = len(complete) - len(node.children)
             children = tuple(complete[first:])
-            complete[first:] = [node._replace(label=label_of(node.label, begin, word), children=children)]
+            complete[first:] = [
+                node._replace(label=label_of(node.label, begin, word), children=children)
+            ]
         elif node.children:
             stack.append((node, word))
             stack.extend((child, -1) for child in reversed(node.children))

@@ -1,6 +1,8 @@
-"""Dependencies of the Penn Treebank in three columns: word, part of speech, head; no relations, no comments.
+"""Dependencies of the Penn Treebank in three columns: word, part of speech, head; no relations, no
+comments.
 
-The tag is both ``upos`` and ``xpos``. Columns are separated by a tab, or in all lines of a file by a single space.
+The tag is both ``upos`` and ``xpos``. Columns are separated by a tab, or in all lines of a file by
+a single space.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Reading files of dependency trees, and writing them again with predicted trees: CoNLL-U, CoNLL-X, Penn columns."""
+"""Reading files of dependency trees, and writing them again with predicted trees: CoNLL-U, CoNLL-X,
+Penn columns.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +13,34 @@ from structopt.formats.text_files import BYTE_ORDER_MARK, check_limit, read_verb
 from structopt.formats.trees import conllu, conllx, penn_columns
 from structopt.formats.trees.dependency_trees import Arc, Trees
 from structopt.formats.trees.tree_checks import check_word_numbers, checked_heads
-from structopt.formats.trees.tree_rows import TAB, Layout, Rows, is_blank, plain_lines, scan, separator_of
+from structopt.formats.trees.tree_rows import (
+    TAB,
+    Layout,
+    Rows,
+    is_blank,
+    plain_lines,
+    scan,
+    separator_of,
+)
 from structopt.kernels.waist.record import Array
 
 Format = Literal["auto", "conllu", "conllx", "penn"]
-LAYOUTS: dict[str, Layout] = {"conllu": conllu.LAYOUT, "conllx": conllx.LAYOUT, "penn": penn_columns.LAYOUT}
+LAYOUTS: dict[str, Layout] = {
+    "conllu": conllu.LAYOUT,
+    "conllx": conllx.LAYOUT,
+    "penn": penn_columns.LAYOUT,
+}
 
 Ranked = Sequence[tuple[float, Sequence[Arc]]]
 """Scores and outputs of one sentence, the best first."""
 
 
 def read(
-    path: str | Path, format: Format = "auto", limit: int | None = None, labelled: bool = True, encoding: str = "utf8",
+    path: str | Path,
+    format: Format = "auto",
+    limit: int | None = None,
+    labelled: bool = True,
+    encoding: str = "utf8",
     partial: bool = False,
 ) -> Trees:
     """Read a file, plain or gzip, or its first `limit` sentences; O(characters).
@@ -42,7 +60,8 @@ def read(
     Raises
     ------
     DataError
-        A file that cannot be read or has no sentences; a row that breaks its format; heads that are no tree.
+        A file that cannot be read or has no sentences; a row that breaks its format; heads that are
+        no tree.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
@@ -64,10 +83,14 @@ def read(
 def detect_format(path: str | Path, lines: Sequence[str]) -> Format:
     """Return the format of a file, given its lines.
 
-    It is ``penn`` where the first row has three columns. Otherwise it is ``conllu`` where the file is named so, or has comments,
-    multi-word tokens, empty nodes or a cell of DEPS or MISC such as ``4:obj`` and ``SpaceAfter=No``; else ``conllx``.
+    It is ``penn`` where the first row has three columns. Otherwise it is ``conllu`` where the file
+    is named so, or has comments, multi-word tokens, empty nodes or a cell of DEPS or MISC such as
+    ``4:obj`` and ``SpaceAfter=No``; else ``conllx``.
     """
-    first = next((line for line in lines if not is_blank(line) and (line[0] != "#" or line.count(TAB) == 2)), "")
+    first = next(
+        (line for line in lines if not is_blank(line) and (line[0] != "#" or line.count(TAB) == 2)),
+        "",
+    )
     if 1 + first.count(separator_of(first, penn_columns.LAYOUT)) == len(penn_columns.LAYOUT.names):
         return "penn"
     if str(path).removesuffix(".gz").endswith(".conllu") or any(map(_only_universal, lines)):
@@ -83,12 +106,13 @@ def write(
     ranked: Sequence[Ranked] | None = None,
     encoding: str = "utf8",
 ) -> None:
-    """Write the file of a corpus again with predicted heads and relations; all else is copied to the byte.
+    """Write the file of a corpus again with predicted heads and relations; all else is copied to
+    the byte.
 
-    Relations are copied too where none are predicted. In CoNLL-U, `probabilities` (one table a sentence, of shape (words,
-    words + 1), column 0 the root) put the probability of every arc into MISC as ``p=0.987``, and every sentence is written once
-    for each of its `ranked` outputs, under comments such as ``# k_best = 2`` and ``# score = 31.41``. The target is replaced at
-    once.
+    Relations are copied too where none are predicted. In CoNLL-U, `probabilities` (one table a
+    sentence, of shape (words, words + 1), column 0 the root) put the probability of every arc into
+    MISC as ``p=0.987``, and every sentence is written once for each of its `ranked` outputs, under
+    comments such as ``# k_best = 2`` and ``# score = 31.41``. The target is replaced at once.
 
     Raises
     ------
@@ -100,7 +124,10 @@ def write(
     layout = LAYOUTS[corpus.format]
     for written, option in ((probabilities, "probabilities=true"), (ranked, "k_best")):
         if written is not None and corpus.format != "conllu":
-            raise ConfigError(f"{layout.title} has no place for what {option} writes. Give input in CoNLL-U, or leave it out.")
+            raise ConfigError(
+                f"{layout.title} has no place for what {option} writes. Give input in CoNLL-U, "
+                "or leave it out."
+            )
     mark = BYTE_ORDER_MARK if corpus.text.startswith(BYTE_ORDER_MARK) else ""
     lines = corpus.text.removeprefix(mark).split("\n")
     if ranked is None:
@@ -115,7 +142,11 @@ def _only_universal(line: str) -> bool:
     if line.startswith("#"):
         return True
     cells = line.split(TAB)
-    return "-" in cells[0] or "." in cells[0] or (len(cells) == 10 and (":" in cells[conllu.DEPS] or "=" in cells[conllu.MISC]))
+    return (
+        "-" in cells[0]
+        or "." in cells[0]
+        or (len(cells) == 10 and (":" in cells[conllu.DEPS] or "=" in cells[conllu.MISC]))
+    )
 
 
 def _cells(rows: Rows, layout: Layout) -> dict[str, list[str]]:
@@ -147,12 +178,18 @@ def _fill(
             if relation is not None and arc.relation is not None:
                 cells[relation] = arc.relation
             if probabilities is not None:
-                cells[conllu.MISC] = conllu.with_probability(cells[conllu.MISC], probabilities[i][m, arc.head])
+                cells[conllu.MISC] = conllu.with_probability(
+                    cells[conllu.MISC], probabilities[i][m, arc.head]
+                )
             lines[number - 1] = separator.join(cells) + ("\r" if line.endswith("\r") else "")
 
 
 def _ranked_lines(
-    lines: list[str], corpus: Trees, layout: Layout, ranked: Sequence[Ranked], probabilities: Sequence[Array] | None
+    lines: list[str],
+    corpus: Trees,
+    layout: Layout,
+    ranked: Sequence[Ranked],
+    probabilities: Sequence[Array] | None,
 ) -> Iterator[str]:
     """Lines of the file, every sentence as often as it has outputs."""
     done = 0
@@ -163,13 +200,17 @@ def _ranked_lines(
             _fill(lines, corpus, layout, range(i, i + 1), [output], probabilities)
             if rank > 1:
                 yield "\r" if lines[begin].endswith("\r") else ""
-            yield from conllu.ranked_block(lines[begin:end], [f"k_best = {rank}", f"score = {score:.6f}"])
+            yield from conllu.ranked_block(
+                lines[begin:end], [f"k_best = {rank}", f"score = {score:.6f}"]
+            )
         done = end
     yield from lines[done:]
 
 
 def _block(lines: Sequence[str], line: int) -> tuple[int, int]:
-    """First and last (exclusive) of the lines around a line, up to the blank lines before and after it."""
+    """First and last (exclusive) of the lines around a line, up to the blank lines before and after
+    it.
+    """
     begin = end = line
     while begin > 0 and not is_blank(lines[begin - 1]):
         begin -= 1

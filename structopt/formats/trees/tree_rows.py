@@ -1,4 +1,6 @@
-"""The rows of a file of trees, split into columns in bulk: one word a line, a blank line after every sentence."""
+"""The rows of a file of trees, split into columns in bulk: one word a line, a blank line after
+every sentence.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ def scan(path: str | Path, lines: Sequence[str], layout: Layout, limit: int | No
     """
     rows, numbers, offsets = _row_lines(lines, layout.comments, limit)
     if not rows:
-        raise DataError(path, None, "the file has no sentences: check the path, or make the file again.")
+        raise DataError(
+            path, None, "the file has no sentences: check the path, or make the file again."
+        )
     separator, width = separator_of(rows[0], layout), len(layout.names)
     counts = list(map(str.count, rows, repeat(separator)))
     if counts.count(width - 1) < len(counts):
@@ -99,7 +103,11 @@ def scan(path: str | Path, lines: Sequence[str], layout: Layout, limit: int | No
     cells = separator.join(rows).split(separator)
     if "" in cells:
         row, column = divmod(cells.index(""), width)
-        raise DataError(path, numbers[row], f"the column {layout.names[column]} is empty: write _ where there is no value.")
+        raise DataError(
+            path,
+            numbers[row],
+            f"the column {layout.names[column]} is empty: write _ where there is no value.",
+        )
     columns = [cells[column::width] for column in range(width)]
     return Rows(np.array(offsets, np.int64), np.array(numbers, np.int64), columns)
 
@@ -109,7 +117,9 @@ def separator_of(row: str, layout: Layout) -> str:
     return " " if layout.spaces and TAB not in row else TAB
 
 
-def _row_lines(lines: Sequence[str], comments: bool, limit: int | None) -> tuple[list[str], array[int], list[int]]:
+def _row_lines(
+    lines: Sequence[str], comments: bool, limit: int | None
+) -> tuple[list[str], array[int], list[int]]:
     """Lines that are rows, their numbers, and the offsets of the sentences among them."""
     rows: list[str] = []
     numbers, offsets = array("q"), [0]
@@ -131,6 +141,7 @@ def _wrong_width(columns: int, layout: Layout) -> str:
     separators = "tabs or single spaces" if layout.spaces else "tabs"
     width, names = len(layout.names), " ".join(layout.names)
     return (
-        f"this line has {columns} {'column' if columns == 1 else 'columns'}, but {layout.title} has {width}, "
+        f"this line has {columns} {'column' if columns == 1 else 'columns'}, but {layout.title} "
+        f"has {width}, "
         f"parted by {separators}: {names}. Mend the line, or set task.format."
     )

@@ -1,4 +1,6 @@
-"""Sentences for constituency: trees in brackets, words with tags, or words alone; read, and written with predicted trees."""
+"""Sentences for constituency: trees in brackets, words with tags, or words alone; read, and written
+with predicted trees.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,10 @@ BLANKS = re.compile(r"[ \t\r\f\v]+")
 TAGGED = re.compile(r"(.+)_([^_]+)")
 FORM = Form(
     "sentence",
-    "Give a list of sentences, each a list of words: [['Ann', 'slept']], of pairs: [[('Ann', 'NNP'), ('slept', 'VBD')]], "
-    "of columns: [{'tokens': ['Ann', 'slept'], 'tags': ['NNP', 'VBD']}], or a tree: ['(S (NP (NNP Ann)) (VP (VBD slept)))'].",
+    "Give a list of sentences, each a list of words: [['Ann', 'slept']], of pairs: [[('Ann', "
+    "'NNP'), ('slept', 'VBD')]], "
+    "of columns: [{'tokens': ['Ann', 'slept'], 'tags': ['NNP', 'VBD']}], or a tree: ['(S (NP "
+    "(NNP Ann)) (VP (VBD slept)))'].",
 )
 
 
@@ -37,8 +41,8 @@ class Treebank:
     trees : tuple of Node, or None
         As the file has them; None where it has words only.
     words, tags : list of list of str
-        Of every sentence, without empty elements; brackets as the treebank writes them (``-LRB-``). A tag is empty where there
-        is none.
+        Of every sentence, without empty elements; brackets as the treebank writes them (``-LRB-``).
+        A tag is empty where there is none.
     lines : list of int
         Where each sentence begins in its file, from 1; in memory its number.
     tagged : bool
@@ -66,31 +70,39 @@ class Treebank:
         """
         kept = [i for i, words in enumerate(self.words) if len(words) <= length]
         if not kept:
-            raise DataError(self.path, None, f"no sentence has at most {length} words. Raise task.max_length.")
+            raise DataError(
+                self.path, None, f"no sentence has at most {length} words. Raise task.max_length."
+            )
         return self._selected(kept)
 
     def _selected(self, kept: Sequence[int]) -> Treebank:
         trees = None if self.trees is None else tuple(self.trees[i] for i in kept)
         words, tags = ([column[i] for i in kept] for column in (self.words, self.tags))
-        return replace(self, trees=trees, words=words, tags=tags, lines=[self.lines[i] for i in kept])
+        return replace(
+            self, trees=trees, words=words, tags=tags, lines=[self.lines[i] for i in kept]
+        )
 
     def __len__(self) -> int:
         """Number of sentences."""
         return len(self.words)
 
 
-def read(path: str | Path, limit: int | None = None, labelled: bool = True, encoding: str = "utf8") -> Treebank:
+def read(
+    path: str | Path, limit: int | None = None, labelled: bool = True, encoding: str = "utf8"
+) -> Treebank:
     """Return the sentences of a file, of trees or, where they need not be `labelled`, of words.
 
-    A file holds trees if it begins with a bracket that is followed by its label or by a further bracket. Any other file has a
-    sentence a line, its words divided by blanks; lines without words are left out. Its words have tags if every token of the
-    file is written ``word_TAG``, with a tag that has no lower-case letter; the last ``_`` divides. Otherwise ``_`` belongs to
-    words, so that ``snake_case`` is never cut, nor is any word of a file in which one has no tag.
+    A file holds trees if it begins with a bracket that is followed by its label or by a further
+    bracket. Any other file has a sentence a line, its words divided by blanks; lines without words
+    are left out. Its words have tags if every token of the file is written ``word_TAG``, with a tag
+    that has no lower-case letter; the last ``_`` divides. Otherwise ``_`` belongs to words, so that
+    ``snake_case`` is never cut, nor is any word of a file in which one has no tag.
 
     Raises
     ------
     DataError
-        Malformed brackets, no sentence, words where trees must be given, or what `read_text` refuses.
+        Malformed brackets, no sentence, words where trees must be given, or what `read_text`
+        refuses.
     """
     check_limit(limit)
     text = read_text(path, encoding)
@@ -106,21 +118,28 @@ def read(path: str | Path, limit: int | None = None, labelled: bool = True, enco
 
 def _of_trees(path: str, trees: Sequence[Node]) -> Treebank:
     leaves = [words_of(tree) for tree in trees]
-    words, tags = [[leaf.word for leaf in one] for one in leaves], [[leaf.label for leaf in one] for one in leaves]
+    words, tags = (
+        [[leaf.word for leaf in one] for one in leaves],
+        [[leaf.label for leaf in one] for one in leaves],
+    )
     return Treebank(path, tuple(trees), words, tags, [tree.line for tree in trees], True)
 
 
 def _of_tokens(path: str, sentences: list[tuple[int, list[str]]], limit: int | None) -> Treebank:
     """Sentences of words; the whole file, whatever the limit, tells whether they have tags."""
     shares = [[TAGGED.fullmatch(token) for token in tokens] for _, tokens in sentences]
-    tagged = all(share is not None and share[2] == share[2].upper() for line in shares for share in line)
+    tagged = all(
+        share is not None and share[2] == share[2].upper() for line in shares for share in line
+    )
     if tagged:
         words = [[escaped(share[1]) for share in line if share] for line in shares]
         tags = [[escaped(share[2]) for share in line if share] for line in shares]
     else:
         words = [[escaped(token) for token in tokens] for _, tokens in sentences]
         tags = [[""] * len(tokens) for _, tokens in sentences]
-    return Treebank(path, None, words[:limit], tags[:limit], [number for number, _ in sentences[:limit]], tagged)
+    return Treebank(
+        path, None, words[:limit], tags[:limit], [number for number, _ in sentences[:limit]], tagged
+    )
 
 
 def in_memory(instances: Iterable[Any]) -> Treebank:
@@ -129,14 +148,15 @@ def in_memory(instances: Iterable[Any]) -> Treebank:
     Parameters
     ----------
     instances : iterable of sentences
-        Each a list of words, a list of pairs (word, tag), a mapping with ``tokens`` and perhaps ``tags`` (an empty tag is none),
-        a `Node`, or a tree in brackets. Where all are trees the corpus has them.
+        Each a list of words, a list of pairs (word, tag), a mapping with ``tokens`` and perhaps
+        ``tags`` (an empty tag is none), a `Node`, or a tree in brackets. Where all are trees the
+        corpus has them.
 
     Raises
     ------
     DataError
-        Another form, malformed brackets, no words, or a word that is empty or has white space; its ``line`` is the number of
-        the sentence, from 1.
+        Another form, malformed brackets, no words, or a word that is empty or has white space; its
+        ``line`` is the number of the sentence, from 1.
     """
     trees: list[Node | None] = []
     columns: list[dict[str, list[str]]] = []
@@ -147,7 +167,14 @@ def in_memory(instances: Iterable[Any]) -> Treebank:
     numbers = list(range(1, len(columns) + 1))
     given = tuple(tree for tree in trees if tree is not None)
     words, tags = [one["tokens"] for one in columns], [one["tags"] for one in columns]
-    return Treebank(MEMORY, given if len(given) == len(trees) else None, words, tags, numbers, all(map(all, tags)))
+    return Treebank(
+        MEMORY,
+        given if len(given) == len(trees) else None,
+        words,
+        tags,
+        numbers,
+        all(map(all, tags)),
+    )
 
 
 def with_trees(sentences: Treebank, trees: Sequence[Any]) -> Treebank:
@@ -158,7 +185,8 @@ def with_trees(sentences: Treebank, trees: Sequence[Any]) -> Treebank:
     Raises
     ------
     DataError
-        What is no tree, or a tree over other words; its ``line`` is the number of the sentence, from 1.
+        What is no tree, or a tree over other words; its ``line`` is the number of the sentence,
+        from 1.
     """
     nodes = []
     for number, (tree, words) in enumerate(zip(trees, sentences.words, strict=True), 1):
@@ -167,10 +195,14 @@ def with_trees(sentences: Treebank, trees: Sequence[Any]) -> Treebank:
             raise FORM.refused(number, f"the output {shown(tree)} is no tree")
         if (own := [leaf.word for leaf in words_of(node)]) != words:
             other, sentence = shown(" ".join(own)), shown(" ".join(words))
-            raise FORM.refused(number, f"the tree is over the words {other}, and the sentence is {sentence}")
+            raise FORM.refused(
+                number, f"the tree is over the words {other}, and the sentence is {sentence}"
+            )
         nodes.append(node)
-    tags = [[tag or leaf.label for tag, leaf in zip(own, words_of(node), strict=True)]
-            for own, node in zip(sentences.tags, nodes, strict=True)]  # fmt: skip
+    tags = [
+        [tag or leaf.label for tag, leaf in zip(own, words_of(node), strict=True)]
+        for own, node in zip(sentences.tags, nodes, strict=True)
+    ]
     return replace(sentences, trees=tuple(nodes), tags=tags, tagged=True)
 
 
@@ -201,7 +233,10 @@ def _columns(sentence: Any, number: int) -> dict[str, list[str]]:
         raise FORM.refused(number, "the sentence has no words")
     for word in words:
         if not word or BLANKS.search(word) or "\n" in word:
-            raise FORM.refused(number, f"{shown(word)} is no word: brackets cannot hold an empty one, nor white space")
+            raise FORM.refused(
+                number,
+                f"{shown(word)} is no word: brackets cannot hold an empty one, nor white space",
+            )
     tags = columns.get("tags") or [""] * len(words)
     return {"tokens": list(map(escaped, words)), "tags": list(map(escaped, tags))}
 
@@ -225,11 +260,11 @@ def write(
     outputs : sequence of Node
         The best tree of each sentence.
     probabilities : sequence of mapping, or None
-        Of each sentence, by label, first word, and the word after the last (from 0): every label of a constituent is followed by
-        ``:0.9731``; one that the mapping lacks has 0.
+        Of each sentence, by label, first word, and the word after the last (from 0): every label of
+        a constituent is followed by ``:0.9731``; one that the mapping lacks has 0.
     ranked : sequence, or None
-        Of each sentence the best trees with their scores, best first. Then each line is ``score TAB tree``, and an empty line
-        follows each sentence.
+        Of each sentence the best trees with their scores, best first. Then each line is ``score TAB
+        tree``, and an empty line follows each sentence.
 
     Raises
     ------
@@ -237,8 +272,14 @@ def write(
         The outputs are of other sentences, or the file cannot be written.
     """
     if len(outputs) != len(treebank):
-        raise DataError(treebank.path, None, f"{len(outputs)} predicted trees for {len(treebank)} sentences: predict this file.")
-    tables: Sequence[Mapping[tuple[str, int, int], float] | None] = probabilities or [None] * len(outputs)
+        raise DataError(
+            treebank.path,
+            None,
+            f"{len(outputs)} predicted trees for {len(treebank)} sentences: predict this file.",
+        )
+    tables: Sequence[Mapping[tuple[str, int, int], float] | None] = probabilities or [None] * len(
+        outputs
+    )
     if ranked is None:
         lines = [_written(tree, table) for tree, table in zip(outputs, tables, strict=True)]
     else:
@@ -249,7 +290,16 @@ def write(
 
 
 def _written(tree: Node, table: Mapping[tuple[str, int, int], float] | None) -> str:
-    """A tree in brackets; with probabilities, every label but that of a root without one has its own."""
+    """A tree in brackets; with probabilities, every label but that of a root without one has its
+    own.
+    """
     if table is None:
         return str(tree)
-    return str(relabelled(tree, lambda label, begin, end: label and f"{label}:{table.get((label, begin, end), 0.0):.4f}"))
+    return str(
+        relabelled(
+            tree,
+            lambda label, begin, end: (
+                label and f"{label}:{table.get((label, begin, end), 0.0):.4f}"
+            ),
+        )
+    )

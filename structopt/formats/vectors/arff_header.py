@@ -43,8 +43,8 @@ def header(path: str | Path, lines: Sequence[str]) -> Header:
     Raises
     ------
     DataError
-        There is no ``@data``, or no attribute before it; a line that cannot be read; an attribute that is neither numeric nor
-        nominal, or that is declared twice.
+        There is no ``@data``, or no attribute before it; a line that cannot be read; an attribute
+        that is neither numeric nor nominal, or that is declared twice.
     """
     attributes: dict[str, Attribute] = {}
     for line, text in enumerate(lines, 1):
@@ -52,16 +52,26 @@ def header(path: str | Path, lines: Sequence[str]) -> Header:
         keyword = text.split(None, 1)[0].lower() if is_row(text) else ""
         if keyword == "@data":
             if not attributes:
-                raise DataError(path, line, "no @attribute stands before @data: declare every column.")
+                raise DataError(
+                    path, line, "no @attribute stands before @data: declare every column."
+                )
             return Header(list(attributes.values()), line)
         if keyword == "@attribute":
             attribute = _declared(path, line, text)
             if attribute.name in attributes:
                 first = attributes[attribute.name].line
-                raise DataError(path, line, f"the attribute {attribute.name!r} is declared in line {first} too: rename one.")
+                raise DataError(
+                    path,
+                    line,
+                    f"the attribute {attribute.name!r} is declared in line {first} too: rename "
+                    "one.",
+                )
             attributes[attribute.name] = attribute
         elif keyword not in ("", "@relation"):
-            message = f"{text[:30]!r} is neither @relation, @attribute, @data nor a comment: is this ARFF, and is @data there?"
+            message = (
+                f"{text[:30]!r} is neither @relation, @attribute, @data nor a comment: is this "
+                "ARFF, and is @data there?"
+            )
             raise DataError(path, line, message)
     raise DataError(path, None, "there is no line @data: the file is truncated, or is not ARFF.")
 
@@ -74,21 +84,33 @@ def _declared(path: str | Path, line: int, text: str) -> Attribute:
         kind = kind or _kind(declaration[len(written) :].lstrip())
         name = name or (written if kind else "")
     if kind is None:
-        raise DataError(path, line, f"{text[:60]!r} cannot be read: write @attribute NAME numeric, or @attribute NAME {{0,1}}.")
+        raise DataError(
+            path,
+            line,
+            f"{text[:60]!r} cannot be read: write @attribute NAME numeric, or @attribute NAME "
+            f"{{0,1}}.",
+        )
     name = unquoted(name)
     if kind[0] == "{":
         values = tuple(unquoted(value) for value in split(kind[1:-1]))
         if "" in values or len(set(values)) < len(values):
-            raise DataError(path, line, f"the values of {name!r} are not all different words: write {{a,b,c}}.")
+            raise DataError(
+                path, line, f"the values of {name!r} are not all different words: write {{a,b,c}}."
+            )
         return Attribute(name, values, line)
     if kind.lower() not in NUMERIC:
-        message = f"the attribute {name!r} is of type {kind}, neither numeric nor nominal: remove it, or make numbers of it."
+        message = (
+            f"the attribute {name!r} is of type {kind}, neither numeric nor nominal: remove it, "
+            "or make numbers of it."
+        )
         raise DataError(path, line, message)
     return Attribute(name, None, line)
 
 
 def _kind(text: str) -> str | None:
-    """The word or the values in braces that a text is, but for a comment; None where it is neither. O(characters)."""
+    """The word or the values in braces that a text is, but for a comment; None where it is neither.
+    O(characters).
+    """
     if text.startswith("{"):
         end = next(outside_quotes(text, "}"), None)
         return text[: end + 1] if end is not None and REST.fullmatch(text, end + 1) else None
@@ -97,7 +119,9 @@ def _kind(text: str) -> str | None:
 
 
 def outside_quotes(text: str, mark: str) -> Iterator[int]:
-    """Indices of a mark in a text, but for those in quoted strings; a quote that is never closed is a character."""
+    """Indices of a mark in a text, but for those in quoted strings; a quote that is never closed is
+    a character.
+    """
     marks, unclosed = re.compile(f"['\"{re.escape(mark)}]"), ""
     place = 0
     while found := marks.search(text, place):
@@ -111,11 +135,16 @@ def outside_quotes(text: str, mark: str) -> Iterator[int]:
 
 
 def split(text: str) -> list[str]:
-    """Return the cells between commas, stripped, with their quotes; a comma in quotes belongs to its cell."""
+    """Return the cells between commas, stripped, with their quotes; a comma in quotes belongs to
+    its cell.
+    """
     if "'" not in text and '"' not in text:
         return [cell.strip() for cell in text.split(",")]
     commas = [*outside_quotes(text, ","), len(text)]
-    return [text[begin:end].strip() for begin, end in zip([0, *(comma + 1 for comma in commas)], commas, strict=False)]
+    return [
+        text[begin:end].strip()
+        for begin, end in zip([0, *(comma + 1 for comma in commas)], commas, strict=False)
+    ]
 
 
 def unquoted(text: str) -> str:

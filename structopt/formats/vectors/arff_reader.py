@@ -9,9 +9,10 @@ r"""Reading ARFF, dense and sparse: a header of ``@attribute`` lines, ``@data``,
     0.5, 1, red
     {0 0.5, 2 'dark blue'}
 
-Keywords are read in any case. Names and values may be quoted, with ``\`` before quotes in them. A sparse row ``{column value,
-...}`` counts columns from 0; a column that it leaves out is 0, or the first value of a nominal attribute. ``?`` is a missing
-value. Attributes are numeric (real, integer) or nominal; strings, dates and relations are refused.
+Keywords are read in any case. Names and values may be quoted, with ``\`` before quotes in them. A
+sparse row ``{column value, ...}`` counts columns from 0; a column that it leaves out is 0, or the
+first value of a nominal attribute. ``?`` is a missing value. Attributes are numeric (real, integer)
+or nominal; strings, dates and relations are refused.
 """
 
 from __future__ import annotations
@@ -29,7 +30,15 @@ from structopt.core.data import ranges
 from structopt.core.data.file_sets import check_one_file
 from structopt.errors import ConfigError, DataError
 from structopt.formats.text_files import read_text
-from structopt.formats.vectors.arff_header import QUOTED, Attribute, header, is_row, split, unquoted, without_comment
+from structopt.formats.vectors.arff_header import (
+    QUOTED,
+    Attribute,
+    header,
+    is_row,
+    split,
+    unquoted,
+    without_comment,
+)
 from structopt.kernels.waist.record import Array
 
 CELL = re.compile(rf"(\S+)\s+({QUOTED}|\S+)")
@@ -50,7 +59,8 @@ class Arff:
         Where the entries of each row begin.
     columns : int32, shape (entries,)
     values : float64, shape (entries,)
-        Numbers; of nominal attributes the number of the value, from 0; nan where the value is missing.
+        Numbers; of nominal attributes the number of the value, from 0; nan where the value is
+        missing.
     lines : int64, shape (rows,)
         The line of each row.
     """
@@ -73,28 +83,35 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     Raises
     ------
     DataError
-        A file that cannot be read, has no ``@data`` or no rows; a declaration that cannot be read, or of an attribute that is
-        neither numeric nor nominal, or that is declared twice; a row with too many or too few cells, an unknown column or one
-        that occurs twice, or a cell that is no finite number and no value of its attribute.
+        A file that cannot be read, has no ``@data`` or no rows; a declaration that cannot be read,
+        or of an attribute that is neither numeric nor nominal, or that is declared twice; a row
+        with too many or too few cells, an unknown column or one that occurs twice, or a cell that
+        is no finite number and no value of its attribute.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
     if limit is not None and limit < 1:
-        raise ConfigError(f"limit={limit} reads no instance: give a number from 1 on, or null for all of them.")
+        raise ConfigError(
+            f"limit={limit} reads no instance: give a number from 1 on, or null for all of them."
+        )
     check_one_file(path, "ARFF")
     lines = read_text(path, encoding).split("\n")
     attributes, data = header(path, lines)
     reader = _Rows(path, attributes)
     reader.read(lines, data, limit)
     if not reader.lines:
-        raise DataError(path, None, "there are no rows after @data: check the path, or make the file again.")
+        raise DataError(
+            path, None, "there are no rows after @data: check the path, or make the file again."
+        )
     return reader.result()
 
 
 class _Rows:
-    """Collects the rows of a file: those of plain numbers at the speed of `float`, others cell by cell.
+    """Collects the rows of a file: those of plain numbers at the speed of `float`, others cell by
+    cell.
 
-    Methods that take a row or a cell raise ValueError where it is malformed; `read` adds the file and line.
+    Methods that take a row or a cell raise ValueError where it is malformed; `read` adds the file
+    and line.
     """
 
     def __init__(self, path: str | Path, attributes: list[Attribute]) -> None:
@@ -105,7 +122,9 @@ class _Rows:
         self.ends, self.lines = array("q", [0]), array("q")
 
     def read(self, lines: Sequence[str], data: int, limit: int | None) -> None:
-        """Read the rows after line `data`, or the first `limit` of them; DataError at a row that is malformed."""
+        """Read the rows after line `data`, or the first `limit` of them; DataError at a row that is
+        malformed.
+        """
         for line, text in enumerate(lines[data:], data + 1):
             if not is_row(text):
                 continue
@@ -123,15 +142,25 @@ class _Rows:
         """Add a row of cells, ``0.5, 1, red``."""
         fields = split(row)
         if len(fields) != len(self.attributes):
-            raise ValueError(f"the row has {len(fields)} cells for {len(self.attributes)} attributes: write one for each.")
+            raise ValueError(
+                f"the row has {len(fields)} cells for {len(self.attributes)} attributes: write "
+                "one for each."
+            )
         values = self.numbers(fields) if self.plain and PLAIN.fullmatch(row) else None
         if values is None:
-            values = np.array([_number(attribute, cell) for attribute, cell in zip(self.attributes, fields, strict=True)])
+            values = np.array(
+                [
+                    _number(attribute, cell)
+                    for attribute, cell in zip(self.attributes, fields, strict=True)
+                ]
+            )
         columns = np.flatnonzero(values)
         self.columns.frombytes(columns.astype(np.int32).tobytes())
         self.values.frombytes(values[columns].tobytes())
 
-    def numbers(self, fields: Sequence[str], columns: Sequence[int] | slice = slice(None)) -> Array | None:
+    def numbers(
+        self, fields: Sequence[str], columns: Sequence[int] | slice = slice(None)
+    ) -> Array | None:
         """Return the numbers of plain cells; None where a cell is malformed or not plain."""
         try:
             values = np.array(list(map(float, fields)))
@@ -144,7 +173,10 @@ class _Rows:
     def sparse(self, row: str) -> None:
         """Add a row of pairs, ``{0 0.5, 2 red}``."""
         if not row.endswith("}"):
-            raise ValueError("the row begins with { and does not end with }: write {column value, column value, ...}.")
+            raise ValueError(
+                "the row begins with { and does not end with }: write {column value, column "
+                "value, ...}."
+            )
         body = row[1:-1].strip()
         cells = split(body) if body else []
         if self.plain and PLAIN.fullmatch(body) and self.sparse_numbers(cells):
@@ -160,13 +192,19 @@ class _Rows:
         self.values.extend(nonzero.values())
 
     def sparse_numbers(self, cells: Sequence[str]) -> bool:
-        """Add the cells of a row of plain numbers; False, and nothing is added, where a cell is malformed or not plain."""
+        """Add the cells of a row of plain numbers; False, and nothing is added, where a cell is
+        malformed or not plain.
+        """
         try:
             pairs = dict([cell.split() for cell in cells])
             columns = list(map(int, pairs))
         except ValueError:
             return False
-        if len(set(columns)) < len(cells) or columns and not 0 <= min(columns) <= max(columns) < len(self.attributes):
+        if (
+            len(set(columns)) < len(cells)
+            or columns
+            and not 0 <= min(columns) <= max(columns) < len(self.attributes)
+        ):
             return False
         values = self.numbers(list(pairs.values()), columns)
         if values is None or not values.all():
@@ -179,10 +217,16 @@ class _Rows:
         """Return the column of a cell of a sparse row, and its value as a number."""
         match = CELL.fullmatch(cell)
         if match is None:
-            raise ValueError(f"{cell!r} is not a column and its value: write {{column value, column value, ...}}.")
+            raise ValueError(
+                f"{cell!r} is not a column and its value: write {{column value, column value, "
+                f"...}}."
+            )
         last = len(self.attributes) - 1
         if not re.fullmatch("[0-9]{1,18}", match[1]) or int(match[1]) > last:
-            raise ValueError(f"there is no column {match[1]!r}: columns are counted from 0, and the last one is {last}.")
+            raise ValueError(
+                f"there is no column {match[1]!r}: columns are counted from 0, and the last one "
+                f"is {last}."
+            )
         column = int(match[1])
         return column, _number(self.attributes[column], match[2])
 
@@ -207,7 +251,10 @@ def _number(attribute: Attribute, text: str) -> float:
         value = unquoted(text)
         if value not in attribute.values:
             known = ", ".join(attribute.values[:10])
-            raise ValueError(f"{value!r} is not a value of {attribute.name!r}: line {attribute.line} declares {known}.")
+            raise ValueError(
+                f"{value!r} is not a value of {attribute.name!r}: line {attribute.line} declares "
+                f"{known}."
+            )
         return float(attribute.values.index(value))
     number = ranges.number(text)
     if fault := ranges.fault(number):

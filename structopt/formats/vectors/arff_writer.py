@@ -19,11 +19,12 @@ def write(
     ranked: Sequence[Sequence[tuple[float, Sequence[str]]]] | None = None,
     encoding: str = "utf8",
 ) -> None:
-    """Write a file again with predicted labels: 1 or 0 in the column of each label; missing columns are added last.
+    """Write a file again with predicted labels: 1 or 0 in the column of each label; missing columns
+    are added last.
 
-    With probabilities those columns are numeric and hold the probability of each label instead. Of the `ranked` outputs, the
-    second and later are written as comments ``% rank score a,b`` after their row. Everything else is copied, columns of
-    labels that the model does not know too.
+    With probabilities those columns are numeric and hold the probability of each label instead. Of
+    the `ranked` outputs, the second and later are written as comments ``% rank score a,b`` after
+    their row. Everything else is copied, columns of labels that the model does not know too.
 
     Parameters
     ----------
@@ -54,7 +55,10 @@ def write(
         for name in existing:
             line = head.attributes[column_of[name]].line
             written[line - 1] = f"@attribute {quoted(name)} numeric"
-    written += [f"@attribute {quoted(name)} {'{0,1}' if probabilities is None else 'numeric'}" for name in missing]
+    written += [
+        f"@attribute {quoted(name)} {'{0,1}' if probabilities is None else 'numeric'}"
+        for name in missing
+    ]
     written.append(lines[head.data - 1])
     row = 0
     for text in lines[head.data :]:

@@ -31,7 +31,8 @@ class LabelledVectors:
     declared : bool
         Whether a header lists the attributes and labels, so that rows of values follow its order.
     unknown : list of tuples of str, length instances, or None
-        The labels that each instance may have or not, as training data leave them open; None where they leave none open.
+        The labels that each instance may have or not, as training data leave them open; None where
+        they leave none open.
     """
 
     path: str
@@ -51,17 +52,27 @@ class LabelledVectors:
     def subset(self, first: int, last: int) -> LabelledVectors:
         """Return the instances first <= i < last; attributes that they lack keep their numbers."""
         begin, end = int(self.offsets[first]), int(self.offsets[last])
-        labels, unknown = (None if sets is None else sets[first:last] for sets in (self.labels, self.unknown))
+        labels, unknown = (
+            None if sets is None else sets[first:last] for sets in (self.labels, self.unknown)
+        )
         return replace(
-            self, offsets=self.offsets[first : last + 1] - begin, ids=self.ids[begin:end], values=self.values[begin:end],
-            labels=labels, unknown=unknown,
-        )  # fmt: skip
+            self,
+            offsets=self.offsets[first : last + 1] - begin,
+            ids=self.ids[begin:end],
+            values=self.values[begin:end],
+            labels=labels,
+            unknown=unknown,
+        )
 
 
 def indicators(sets: Sequence[Sequence[str]], names: Sequence[str]) -> Array:
-    """Return whether each set has each name, bool, shape (sets, names); other members of the sets are ignored."""
+    """Return whether each set has each name, bool, shape (sets, names); other members of the sets
+    are ignored.
+    """
     number = {name: j for j, name in enumerate(names)}
-    pairs = [(i, number[name]) for i, members in enumerate(sets) for name in members if name in number]
+    pairs = [
+        (i, number[name]) for i, members in enumerate(sets) for name in members if name in number
+    ]
     membership = np.zeros((len(sets), len(names)), bool)
     if pairs:
         membership[tuple(np.array(pairs).T)] = True

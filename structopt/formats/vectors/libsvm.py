@@ -1,7 +1,9 @@
-"""LIBSVM's text of sparse vectors: ``label index:value index:value ...`` a line; what follows ``#`` is a comment.
+"""LIBSVM's text of sparse vectors: ``label index:value index:value ...`` a line; what follows ``#``
+is a comment.
 
-A label is any word without a colon; whole numbers, of at most 100 digits, are written one way (``1`` for ``+1`` and ``1.0``).
-Indices are integers from 0 on of at most 18 digits, in any order, each at most once a line. Blank lines are skipped.
+A label is any word without a colon; whole numbers, of at most 100 digits, are written one way
+(``1`` for ``+1`` and ``1.0``). Indices are integers from 0 on of at most 18 digits, in any order,
+each at most once a line. Blank lines are skipped.
 """
 
 from __future__ import annotations
@@ -59,10 +61,18 @@ class Vectors:
         """Return the instances first <= i < last; indices that they lack keep their numbers."""
         begin, end = int(self.offsets[first]), int(self.offsets[last])
         offsets, labels = self.offsets[first : last + 1] - begin, self.labels[first:last]
-        return replace(self, offsets=offsets, ids=self.ids[begin:end], values=self.values[begin:end], labels=labels)
+        return replace(
+            self,
+            offsets=offsets,
+            ids=self.ids[begin:end],
+            values=self.values[begin:end],
+            labels=labels,
+        )
 
 
-def read(path: str | Path, limit: int | None = None, labelled: bool = True, encoding: str = "utf8") -> Vectors:
+def read(
+    path: str | Path, limit: int | None = None, labelled: bool = True, encoding: str = "utf8"
+) -> Vectors:
     """Read a file, plain or gzip, or its first `limit` instances; O(characters).
 
     Parameters
@@ -76,17 +86,22 @@ def read(path: str | Path, limit: int | None = None, labelled: bool = True, enco
     Raises
     ------
     DataError
-        A file that cannot be read or has no instances; a line without a label, with anything but ``index:value`` pairs after
-        it, with an index twice, or with a value that is not a finite number or above 1e100 in absolute value.
+        A file that cannot be read or has no instances; a line without a label, with anything but
+        ``index:value`` pairs after it, with an index twice, or with a value that is not a finite
+        number or above 1e100 in absolute value.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
     if limit is not None and limit < 1:
-        raise ConfigError(f"limit={limit} reads no instance: give a number from 1 on, or null for all of them.")
+        raise ConfigError(
+            f"limit={limit} reads no instance: give a number from 1 on, or null for all of them."
+        )
     reader = _Reader(path, labelled)
     reader.read(read_text(path, encoding).split("\n"), limit)
     if not reader.labels:
-        raise DataError(path, None, "the file has no instances: check the path, or make the file again.")
+        raise DataError(
+            path, None, "the file has no instances: check the path, or make the file again."
+        )
     return reader.result()
 
 
@@ -106,7 +121,9 @@ def write(path: str | Path, rows: Sequence[Sequence[str]], encoding: str = "utf8
 
 
 class _Indices(Numbering):
-    """Indices of attributes, numbered; anything but a plain integer is refused, so that one index has one spelling."""
+    """Indices of attributes, numbered; anything but a plain integer is refused, so that one index
+    has one spelling.
+    """
 
     def __missing__(self, index: str) -> int:
         if not INDEX.fullmatch(index):
@@ -115,7 +132,8 @@ class _Indices(Numbering):
 
 
 class _Reader:
-    """Collects the instances of a file. Lines are split as fast as Python can; `_complaint` finds the fault of those that fail.
+    """Collects the instances of a file. Lines are split as fast as Python can; `_complaint` finds
+    the fault of those that fail.
 
     Parameters
     ----------
@@ -132,7 +150,9 @@ class _Reader:
         self.ids, self.values, self.ends = array("i"), array("d"), array("q", [0])
 
     def read(self, lines: Sequence[str], limit: int | None) -> None:
-        """Read lines, or those of the first `limit` instances; DataError at a line that is malformed."""
+        """Read lines, or those of the first `limit` instances; DataError at a line that is
+        malformed.
+        """
         number_of = self.indices.__getitem__
         for line, text in enumerate(lines, 1):
             fields = _fields(text)
@@ -145,7 +165,12 @@ class _Reader:
                 self.values.extend(map(float, pairs.values()))
             except ValueError:
                 raise DataError(self.path, line, _complaint(fields)) from None
-            if len(pairs) < len(fields) or ("_" in text or not text.isascii()) and _complaint(fields):  # see `ranges.number`
+            # see `ranges.number`
+            if (
+                len(pairs) < len(fields)
+                or ("_" in text or not text.isascii())
+                and _complaint(fields)
+            ):
                 raise DataError(self.path, line, _complaint(fields))
             self.labels.append(label)
             self.ends.append(len(self.ids))
@@ -157,7 +182,10 @@ class _Reader:
         """Take the label off the fields of a line, and return it; equal labels are one string."""
         if ":" in fields[0]:
             if self.labelled:
-                message = f"the line begins with {fields[0]!r}, so it has no label: write label index:value index:value ...."
+                message = (
+                    f"the line begins with {fields[0]!r}, so it has no label: write label "
+                    "index:value index:value ...."
+                )
                 raise DataError(self.path, line, message)
             return NO_LABEL
         written = fields.pop(0)
@@ -181,10 +209,24 @@ class _Reader:
 
 
 def vectors_of(
-    path: str | Path, ends: array[int], indices: Mapping[str, int], ids: array[int], values: array[float], labels: list[str]
+    path: str | Path,
+    ends: array[int],
+    indices: Mapping[str, int],
+    ids: array[int],
+    values: array[float],
+    labels: list[str],
 ) -> Vectors:
-    """Make vectors of buffers: where the entries of each instance end (after a 0), indices by number, entries, labels."""
-    return Vectors(str(path), np.array(ends, np.int64), list(indices), np.array(ids, np.int32), np.array(values), labels)
+    """Make vectors of buffers: where the entries of each instance end (after a 0), indices by
+    number, entries, labels.
+    """
+    return Vectors(
+        str(path),
+        np.array(ends, np.int64),
+        list(indices),
+        np.array(ids, np.int32),
+        np.array(values),
+        labels,
+    )
 
 
 def _fields(text: str) -> list[str]:
@@ -197,13 +239,24 @@ def _complaint(fields: Sequence[str]) -> str:
     for field in fields:
         index, _, value = field.partition(":")
         if index == "qid":
-            return f"{field!r} is for ranking, which is not done here: remove the qid: of every line."
+            return (
+                f"{field!r} is for ranking, which is not done here: remove the qid: of every line."
+            )
         if not index or not value or ":" in value:
-            return f"{field!r} is not a pair: write index:value, such as 3:0.5, and no space within a pair or a label."
+            return (
+                f"{field!r} is not a pair: write index:value, such as 3:0.5, and no space within "
+                "a pair or a label."
+            )
         if not INDEX.fullmatch(index):
-            return f"the index {index!r} is not an integer from 0 on in plain digits: number the attributes, such as 3:0.5."
+            return (
+                f"the index {index!r} is not an integer from 0 on in plain digits: number the "
+                "attributes, such as 3:0.5."
+            )
         if fault := ranges.fault(ranges.number(value)):
-            return f"the value {value!r} of index {index} {fault}: write a number, or leave the pair out."
+            return (
+                f"the value {value!r} of index {index} {fault}: write a number, or leave the "
+                "pair out."
+            )
         if index in seen:
             return f"the index {index} stands twice in this line: keep one of them, or their sum."
         seen.add(index)

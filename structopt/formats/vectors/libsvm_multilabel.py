@@ -1,10 +1,11 @@
-"""LIBSVM's text of sparse vectors with several labels: ``label,label,... index:value index:value ...`` a line.
+"""LIBSVM's text of sparse vectors with several labels: ``label,label,... index:value index:value
+...`` a line.
 
-As `structopt.formats.vectors.libsvm`, but a line may begin with several labels, separated by commas without spaces, or with none:
-then it begins with its first pair.
+As `structopt.formats.vectors.libsvm`, but a line may begin with several labels, separated by commas
+without spaces, or with none: then it begins with its first pair.
 
-Training data may leave labels open: ``?a`` is a label a that an instance may have or not, and ``?`` alone means all labels that
-its line does not name.
+Training data may leave labels open: ``?a`` is a label a that an instance may have or not, and ``?``
+alone means all labels that its line does not name.
 """
 
 from __future__ import annotations
@@ -23,14 +24,17 @@ from structopt.kernels.waist.record import Array
 OPEN = "?"
 
 
-def read(path: str | Path, limit: int | None = None, encoding: str = "utf8", partial: bool = False) -> LabelledVectors:
-    """Read a file, plain or gzip, or its first `limit` instances; O(characters). With `partial`, labels may be left open.
+def read(
+    path: str | Path, limit: int | None = None, encoding: str = "utf8", partial: bool = False
+) -> LabelledVectors:
+    """Read a file, plain or gzip, or its first `limit` instances; O(characters). With `partial`,
+    labels may be left open.
 
     Raises
     ------
     DataError
-        What `structopt.formats.vectors.libsvm.read` raises, but for lines without labels; an empty label, or one that
-        occurs twice.
+        What `structopt.formats.vectors.libsvm.read` raises, but for lines without labels; an empty
+        label, or one that occurs twice.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
@@ -40,11 +44,22 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8", par
     except ValueError as error:
         text, complaint = error.args
         raise DataError(path, _line_of(path, text, encoding), complaint) from None
-    certain = {text: tuple(name for name in labels if not (partial and name.startswith(OPEN))) for text, labels in sets.items()}
-    marked = {text: [name[len(OPEN) :] for name in labels if partial and name.startswith(OPEN)] for text, labels in sets.items()}
-    names = sorted({name for labels in (*certain.values(), *marked.values()) for name in labels if name}, key=label_order)
+    certain = {
+        text: tuple(name for name in labels if not (partial and name.startswith(OPEN)))
+        for text, labels in sets.items()
+    }
+    marked = {
+        text: [name[len(OPEN) :] for name in labels if partial and name.startswith(OPEN)]
+        for text, labels in sets.items()
+    }
+    names = sorted(
+        {name for labels in (*certain.values(), *marked.values()) for name in labels if name},
+        key=label_order,
+    )
     order = {name: j for j, name in enumerate(names)}
-    ordered = {text: tuple(sorted(labels, key=order.__getitem__)) for text, labels in certain.items()}
+    ordered = {
+        text: tuple(sorted(labels, key=order.__getitem__)) for text, labels in certain.items()
+    }
     opened = {text: tuple(_opened(labels, certain[text], names)) for text, labels in marked.items()}
     unknown = [opened[text] for text in vectors.labels] if any(opened.values()) else None
     labels = [ordered[text] for text in vectors.labels]
@@ -63,9 +78,10 @@ def write(
 ) -> None:
     """Write a file again with other labels; the vectors are copied, comments are not.
 
-    Everything but the labels is written as comments, so that the file can be read again. With probabilities the first line is
-    ``# labels a b c``, and every line ends with ``# p p p``, the probability of each of them; of the `ranked` outputs, each of
-    the second and later is a line ``# rank score a,b`` after its instance.
+    Everything but the labels is written as comments, so that the file can be read again. With
+    probabilities the first line is ``# labels a b c``, and every line ends with ``# p p p``, the
+    probability of each of them; of the `ranked` outputs, each of the second and later is a line ``#
+    rank score a,b`` after its instance.
 
     Raises
     ------
@@ -74,7 +90,12 @@ def write(
     """
     for name in names:
         if not name or set(name) & set(" \t,:#"):
-            raise DataError(target, None, f"LIBSVM's text cannot hold the label {name!r}: rename it, or predict on an ARFF file.")
+            raise DataError(
+                target,
+                None,
+                f"LIBSVM's text cannot hold the label {name!r}: rename it, or predict on an ARFF "
+                "file.",
+            )
     rows = [] if probabilities is None else ["# labels " + " ".join(names)]
     vectors = filter(None, (_pairs(text) for text in read_text(source, encoding).split("\n")))
     for i, (pairs, output) in enumerate(zip(vectors, outputs, strict=True)):
@@ -88,9 +109,15 @@ def write(
 
 
 def _opened(marked: Sequence[str], certain: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The labels that a line leaves open: those marked, and where a mark has no name all that are not certain."""
+    """The labels that a line leaves open: those marked, and where a mark has no name all that are
+    not certain.
+    """
     marks, rest = set(marked), set(certain)
-    return [] if not marks else [name for name in names if name in marks or ("" in marks and name not in rest)]
+    return (
+        []
+        if not marks
+        else [name for name in names if name in marks or ("" in marks and name not in rest)]
+    )
 
 
 def _labels(text: str) -> tuple[str, ...]:
@@ -99,7 +126,10 @@ def _labels(text: str) -> tuple[str, ...]:
         return ()
     names = [plain_label(name) for name in text.split(",")]
     if "" in names:
-        raise ValueError(text, f"{text!r} has a comma with no label beside it: write label,label index:value ....")
+        raise ValueError(
+            text,
+            f"{text!r} has a comma with no label beside it: write label,label index:value ....",
+        )
     if twice := repeated(names):
         raise ValueError(text, f"the label {twice!r} stands twice in this line: keep one of them.")
     return tuple(names)
@@ -110,7 +140,9 @@ def _fields(text: str) -> list[str]:
 
 
 def _pairs(text: str) -> list[str] | None:
-    """The pairs of a line, at least one, since a line without labels must not be blank; None where it has no instance."""
+    """The pairs of a line, at least one, since a line without labels must not be blank; None where
+    it has no instance.
+    """
     fields = _fields(text)
     if not fields:
         return None

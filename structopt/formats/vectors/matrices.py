@@ -15,7 +15,8 @@ CHUNK = 1 << 16
 
 
 def read_matrix(path: str | Path, rows: int, partial: bool) -> Array:
-    """Return the matrix of a .npy file, float32, shape (rows, dimensions): a memory map where the file is of that type.
+    """Return the matrix of a .npy file, float32, shape (rows, dimensions): a memory map where the
+    file is of that type.
 
     Parameters
     ----------
@@ -28,8 +29,8 @@ def read_matrix(path: str | Path, rows: int, partial: bool) -> Array:
     Raises
     ------
     DataError
-        A file that is missing, no .npy, or holds Python objects; a matrix of other types, axes or numbers of rows; numbers that
-        are not finite in single precision.
+        A file that is missing, no .npy, or holds Python objects; a matrix of other types, axes or
+        numbers of rows; numbers that are not finite in single precision.
     """
     check_one_file(path, "a matrix")
     try:
@@ -37,12 +38,28 @@ def read_matrix(path: str | Path, rows: int, partial: bool) -> Array:
     except FileNotFoundError:
         raise DataError(path, None, "there is no such file: check features.dense.") from None
     except (OSError, ValueError, EOFError) as error:
-        raise DataError(path, None, f"not a .npy file of numbers ({error}). Write it with numpy.save.") from None
-    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.shape[1]:
-        kind = f"{matrix.dtype} of shape {matrix.shape}" if isinstance(matrix, np.ndarray) else "an archive"
-        raise DataError(path, None, f"a matrix of numbers with a row a token is needed, and this is {kind}.")
+        raise DataError(
+            path, None, f"not a .npy file of numbers ({error}). Write it with numpy.save."
+        ) from None
+    if (
+        not isinstance(matrix, np.ndarray)
+        or matrix.ndim != 2
+        or matrix.dtype.kind not in "fiu"
+        or not matrix.shape[1]
+    ):
+        kind = (
+            f"{matrix.dtype} of shape {matrix.shape}"
+            if isinstance(matrix, np.ndarray)
+            else "an archive"
+        )
+        raise DataError(
+            path, None, f"a matrix of numbers with a row a token is needed, and this is {kind}."
+        )
     if len(matrix) < rows or (len(matrix) > rows and not partial):
-        message = f"it has {len(matrix)} rows, and the data have {rows} tokens: give the matrix of these data"
+        message = (
+            f"it has {len(matrix)} rows, and the data have {rows} tokens: give the matrix of "
+            "these data"
+        )
         raise DataError(path, None, f"{message}; a * in its name stands for that of the data file.")
     return _checked(path, matrix[:rows])
 
@@ -56,5 +73,9 @@ def _checked(path: str | Path, matrix: Array) -> Array:
         if wrong.any():
             row, column = (int(index[0]) for index in np.nonzero(wrong))
             place = f"row {first + row + 1}, column {column + 1}"
-            raise DataError(path, None, f"{place}: {matrix[first + row, column]} is no finite number in single precision.")
+            raise DataError(
+                path,
+                None,
+                f"{place}: {matrix[first + row, column]} is no finite number in single precision.",
+            )
     return np.asarray(single)

@@ -5,9 +5,10 @@
       <label name="sunset"></label>
     </labels>
 
-Label columns are nominal ``{0,1}``, or hold the numbers 0 and 1. Of the other columns, numeric ones and those of ``{0,1}`` are
-attributes of the column's name; any other nominal column makes an attribute ``column=value`` of every value but its first.
-Missing attributes are refused: only the owner of the data knows whether 0, a mean or a mark should stand for them.
+Label columns are nominal ``{0,1}``, or hold the numbers 0 and 1. Of the other columns, numeric ones
+and those of ``{0,1}`` are attributes of the column's name; any other nominal column makes an
+attribute ``column=value`` of every value but its first. Missing attributes are refused: only the
+owner of the data knows whether 0, a mean or a mark should stand for them.
 """
 
 from __future__ import annotations
@@ -40,17 +41,20 @@ def read(
     encoding: str = "utf8",
     partial: bool = False,
 ) -> LabelledVectors:
-    """Read an ARFF file, plain or gzip, or its first `limit` rows, and separate its label columns from the others.
+    """Read an ARFF file, plain or gzip, or its first `limit` rows, and separate its label columns
+    from the others.
 
     Parameters
     ----------
     path : str or Path
     limit : int or None
     labels : int, str or None
-        The number of last columns that are labels, the path of an XML file that names them, or None: the XML file of the
-        same name, with or without a last ``-train``, ``-dev`` or ``-test``.
+        The number of last columns that are labels, the path of an XML file that names them, or
+        None: the XML file of the same name, with or without a last ``-train``, ``-dev`` or
+        ``-test``.
     known : sequence of str
-        Labels of a model: if there are any, label columns are those of these names, and `labels` is ignored.
+        Labels of a model: if there are any, label columns are those of these names, and `labels` is
+        ignored.
     labelled : bool
         Whether there must be label columns, without missing values.
     encoding : str
@@ -60,8 +64,8 @@ def read(
     Raises
     ------
     DataError
-        What `structopt.formats.vectors.arff_reader.read` raises; an XML file that cannot be found or read; a label without a
-        column, or with other values than 0 and 1; a missing value.
+        What `structopt.formats.vectors.arff_reader.read` raises; an XML file that cannot be found
+        or read; a label without a column, or with other values than 0 and 1; a missing value.
     ConfigError
         Fewer than one label column, or no other column.
     """
@@ -77,25 +81,35 @@ def read(
     missing = np.flatnonzero(np.isnan(rows.values) & kept)
     if len(missing):
         name = rows.attributes[rows.columns[missing[0]]].name
-        message = f"the value of {name!r} is missing (?): put a number in its place, such as 0 or the column's mean."
+        message = (
+            f"the value of {name!r} is missing (?): put a number in its place, such as 0 or the "
+            "column's mean."
+        )
         raise DataError(path, rows.line_of(int(missing[0])), message)
     before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
     entry_columns, values = rows.columns[kept], rows.values[kept]
     is_nominal = nominal[entry_columns]
     ids = (numbers[entry_columns] + np.where(is_nominal, values - 1.0, 0.0)).astype(np.int32)
     values = np.where(is_nominal, 1.0, values)
-    return LabelledVectors(rows.path, before[rows.offsets], attributes, ids, values, sets, tuple(names), True, unknown)
+    return LabelledVectors(
+        rows.path, before[rows.offsets], attributes, ids, values, sets, tuple(names), True, unknown
+    )
 
 
 def _known_names(rows: Arff, known: Sequence[str], labelled: bool) -> list[str]:
-    """The names of a model's labels; none where the file has no column of them and may lack them."""
+    """The names of a model's labels; none where the file has no column of them and may lack
+    them.
+    """
     names = {attribute.name for attribute in rows.attributes}
     missing = [name for name in known if name not in names]
     if not missing:
         return list(known)
     if len(missing) == len(known) and not labelled:
         return []
-    message = f"there is no column of the label {missing[0]!r}.{did_you_mean(missing[0], names)} Every label needs one."
+    message = (
+        f"there is no column of the label {missing[0]!r}.{did_you_mean(missing[0], names)} Every "
+        "label needs one."
+    )
     raise DataError(rows.path, None, message)
 
 
@@ -104,7 +118,9 @@ def _label_names(rows: Arff, labels: int | str | None, encoding: str) -> list[st
     names = [attribute.name for attribute in rows.attributes]
     if isinstance(labels, int):
         if not 1 <= labels < len(names):
-            message = f"{rows.path} has {len(names)} columns; give a number from 1 to {len(names) - 1}."
+            message = (
+                f"{rows.path} has {len(names)} columns; give a number from 1 to {len(names) - 1}."
+            )
             raise ConfigError(f"task.labels={labels}: {message}")
         return names[-labels:]
     source = Path(labels) if labels is not None else _xml_beside(Path(rows.path))
@@ -112,22 +128,32 @@ def _label_names(rows: Arff, labels: int | str | None, encoding: str) -> list[st
     columns = set(names)
     for name in listed:
         if name not in columns:
-            message = f"the label {name!r} has no column in {rows.path}.{did_you_mean(name, names)} Is this its XML file?"
+            message = (
+                f"the label {name!r} has no column in {rows.path}.{did_you_mean(name, names)} Is "
+                "this its XML file?"
+            )
             raise DataError(source, None, message)
     if len(listed) == len(names):
-        raise DataError(source, None, f"all columns of {rows.path} are labels: nothing is left to tell them by.")
+        raise DataError(
+            source, None, f"all columns of {rows.path} are labels: nothing is left to tell them by."
+        )
     return listed
 
 
 def _xml_beside(path: Path) -> Path:
     """The XML file in the folder of an ARFF file; DataError where there is none."""
     stem = re.sub(r"\.arff(\.gz)?$", "", path.name, flags=re.I)
-    candidates = [path.with_name(f"{name}.xml") for name in dict.fromkeys((stem, SPLIT_SUFFIX.sub("", stem)))]
+    candidates = [
+        path.with_name(f"{name}.xml") for name in dict.fromkeys((stem, SPLIT_SUFFIX.sub("", stem)))
+    ]
     for candidate in candidates:
         if candidate.is_file():
             return candidate
     tried = " or ".join(candidate.name for candidate in candidates)
-    message = f"which columns are labels? There is no {tried}: set task.labels to the number of last columns, or to an XML file."
+    message = (
+        f"which columns are labels? There is no {tried}: set task.labels to the number of last "
+        "columns, or to an XML file."
+    )
     raise DataError(path, None, message)
 
 
@@ -137,13 +163,21 @@ def label_list(path: Path, encoding: str = "utf8") -> list[str]:
     try:
         root = ElementTree.fromstring(re.sub(r"^\s*<\?xml.*?\?>", "", text, flags=re.S))
     except ElementTree.ParseError as error:
-        raise DataError(path, error.position[0], f"this is not XML ({error}): give the XML file of the labels.") from None
+        raise DataError(
+            path, error.position[0], f"this is not XML ({error}): give the XML file of the labels."
+        ) from None
     except ValueError as error:  # a character that XML cannot have
-        raise DataError(path, None, f"this is not XML ({error}): give the XML file of the labels.") from None
-    labels = [element.get("name") for element in root.iter() if element.tag.rpartition("}")[2] == "label"]
+        raise DataError(
+            path, None, f"this is not XML ({error}): give the XML file of the labels."
+        ) from None
+    labels = [
+        element.get("name") for element in root.iter() if element.tag.rpartition("}")[2] == "label"
+    ]
     names = [name for name in labels if name]
     if not names or len(names) < len(labels):
-        raise DataError(path, None, 'no label is named here: write <label name="..."></label> for each of them.')
+        raise DataError(
+            path, None, 'no label is named here: write <label name="..."></label> for each of them.'
+        )
     if twice := repeated(names):
         raise DataError(path, None, f"the label {twice!r} is named twice: remove one of them.")
     return names
@@ -152,11 +186,16 @@ def label_list(path: Path, encoding: str = "utf8") -> list[str]:
 def _label_sets(
     rows: Arff, columns: Sequence[int], labelled: bool, partial: bool
 ) -> tuple[list[tuple[str, ...]] | None, list[tuple[str, ...]] | None]:
-    """The labels of every row, and those it leaves open; None, None where a label is missing and the file may lack labels."""
+    """The labels of every row, and those it leaves open; None, None where a label is missing and
+    the file may lack labels.
+    """
     for column in columns:
         attribute = rows.attributes[column]
         if attribute.values not in (None, BINARY):
-            message = f"the label {attribute.name!r} must have the values {{0,1}}, in this order: declare it so."
+            message = (
+                f"the label {attribute.name!r} must have the values {{0,1}}, in this order: "
+                "declare it so."
+            )
             raise DataError(rows.path, attribute.line, message)
     order = np.full(len(rows.attributes), -1)
     order[columns] = np.arange(len(columns))
@@ -168,7 +207,9 @@ def _label_sets(
     if len(wrong):
         attribute, value = rows.attributes[rows.columns[wrong[0]]], rows.values[wrong[0]]
         fault = "is missing (?)" if np.isnan(value) else f"is {value:g}"
-        message = f"the label {attribute.name!r} {fault}: write 1 where the instance has it, else 0."
+        message = (
+            f"the label {attribute.name!r} {fault}: write 1 where the instance has it, else 0."
+        )
         if np.isnan(value):
             message += " For training data without some labels, type task.partial=true."
         raise DataError(rows.path, rows.line_of(int(wrong[0])), message)
@@ -177,7 +218,9 @@ def _label_sets(
     return sets, (_names_of(rows, unknown, order, names) if len(unknown) else None)
 
 
-def _names_of(rows: Arff, entries: Array, order: Array, names: Sequence[str]) -> list[tuple[str, ...]]:
+def _names_of(
+    rows: Arff, entries: Array, order: Array, names: Sequence[str]
+) -> list[tuple[str, ...]]:
     """Names of the columns of some entries, row by row, in the order of the label columns."""
     owner = np.searchsorted(rows.offsets, entries, side="right") - 1
     number = order[rows.columns[entries]]
@@ -188,7 +231,9 @@ def _names_of(rows: Arff, entries: Array, order: Array, names: Sequence[str]) ->
 
 
 def _numbering(columns: Sequence[Attribute], labels: set[int]) -> tuple[list[str], Array, Array]:
-    """Attributes, the number of each column's first one, and whether a column has an attribute for every value but the first."""
+    """Attributes, the number of each column's first one, and whether a column has an attribute for
+    every value but the first.
+    """
     attributes: list[str] = []
     first, nominal = np.zeros(len(columns), np.int64), np.zeros(len(columns), bool)
     for j, column in enumerate(columns):

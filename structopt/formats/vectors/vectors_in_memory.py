@@ -1,4 +1,6 @@
-"""Sparse vectors of instances in memory: mappings from index or name to value, or rows of values."""
+"""Sparse vectors of instances in memory: mappings from index or name to value, or rows of
+values.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from structopt.formats.vectors.libsvm import NO_LABEL, Vectors, vectors_of
 
 FORM = Form(
     "instance",
-    "Give a list of instances, each a mapping from index to value: [{1: 0.5, 7: 2.0}], or a row of values: [[0.5, 0.0, 2.0]].",
+    "Give a list of instances, each a mapping from index to value: [{1: 0.5, 7: 2.0}], or a row "
+    "of values: [[0.5, 0.0, 2.0]].",
 )
 
 
@@ -25,22 +28,30 @@ def vectors(instances: Sequence[Any], first: int = 1) -> Vectors:
     Parameters
     ----------
     instances : sequence
-        Each a mapping from index to value, or a sequence of the values at all indices from `first` on.
+        Each a mapping from index to value, or a sequence of the values at all indices from `first`
+        on.
     first : int
         The index of a sequence's first value.
 
     Raises
     ------
     DataError
-        An instance that is neither, an index that is neither integer nor name, or a value that is not a finite number or above
-        1e100 in absolute value; its ``line`` is the number of the instance, from 1.
+        An instance that is neither, an index that is neither integer nor name, or a value that is
+        not a finite number or above 1e100 in absolute value; its ``line`` is the number of the
+        instance, from 1.
     """
     numbers, ids, values, ends = Numbering(), array("i"), array("d"), array("q", [0])
     for number, instance in enumerate(FORM.listed(instances), 1):
-        pairs = instance.items() if isinstance(instance, Mapping) else _dense_pairs(instance, first, number)
+        pairs = (
+            instance.items()
+            if isinstance(instance, Mapping)
+            else _dense_pairs(instance, first, number)
+        )
         for index, value in pairs:
             if not isinstance(index, (str, Integral)):
-                raise FORM.refused(number, f"the index {shown(index)} is neither an integer nor a name")
+                raise FORM.refused(
+                    number, f"the index {shown(index)} is neither an integer nor a name"
+                )
             ids.append(numbers[str(index)])
             values.append(FORM.number(number, f"index {index}", value))
         ends.append(len(ids))
@@ -48,7 +59,8 @@ def vectors(instances: Sequence[Any], first: int = 1) -> Vectors:
 
 
 def named_values(instance: Any, names: Sequence[str], number: int) -> Any:
-    """Return a row of values as a mapping from attribute name to value, without zeros; anything else is returned as it is.
+    """Return a row of values as a mapping from attribute name to value, without zeros; anything
+    else is returned as it is.
 
     Raises
     ------

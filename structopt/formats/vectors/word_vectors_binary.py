@@ -1,6 +1,8 @@
-r"""word2vec's binary files: a line ``COUNT DIMENSIONS``, then of every word its bytes, a space, and its numbers.
+r"""word2vec's binary files: a line ``COUNT DIMENSIONS``, then of every word its bytes, a space, and
+its numbers.
 
-Numbers are float32, little-endian. Some writers put ``\n`` after every vector, others do not: it is no part of the next word.
+Numbers are float32, little-endian. Some writers put ``\n`` after every vector, others do not: it is
+no part of the next word.
 """
 
 from __future__ import annotations
@@ -27,14 +29,16 @@ def read_binary_vectors(path: str | Path, stream: Iterator[bytes], wanted: Wante
     Raises
     ------
     DataError
-        A file that ends before all words that its header announces, or goes on after them; words without end; numbers of wanted
-        words that are not finite.
+        A file that ends before all words that its header announces, or goes on after them; words
+        without end; numbers of wanted words that are not finite.
     """
     line, _, data = next(stream).partition(b"\n")
     header = header_of(line)
     assert header is not None
     if not header.dimensions:
-        raise DataError(path, 1, "the first line says that vectors have 0 numbers: make the file again.")
+        raise DataError(
+            path, 1, "the first line says that vectors have 0 numbers: make the file again."
+        )
     _Records(path, data, stream).read(header.words, header.dimensions * NUMBER, wanted)
     matrix = wanted.matrix(header.dimensions)
     if fault := wanted.fault(matrix):
@@ -78,17 +82,31 @@ class _Records:
     def _more(self, number: int, count: int) -> bytes:
         block = next(self.stream, b"")
         if not block:
-            message = f"the first line says that {count} vectors follow, and the file ends in vector {number}"
-            raise DataError(self.path, None, f"{message}: it is truncated; copy or download it again.")
+            message = (
+                f"the first line says that {count} vectors follow, and the file ends in vector "
+                f"{number}"
+            )
+            raise DataError(
+                self.path, None, f"{message}: it is truncated; copy or download it again."
+            )
         return block
 
     def _check_word(self, endless: bool, size: int, number: int) -> None:
         if endless and size > LONGEST_WORD:
-            message = f"vector {number} has a word of over {LONGEST_WORD} bytes, so the first line does not fit what follows"
+            message = (
+                f"vector {number} has a word of over {LONGEST_WORD} bytes, so the first line "
+                "does not fit what follows"
+            )
             raise DataError(self.path, None, f"{message}: copy or download the file again.")
 
     def _check_end(self, rest: bytes, count: int) -> None:
         rest += next(self.stream, b"")
         if rest.strip():
-            message = f"the first line says that {count} vectors follow, and there is more after them"
-            raise DataError(self.path, None, f"{message}: the line is wrong, or the file damaged; copy or make it again.")
+            message = (
+                f"the first line says that {count} vectors follow, and there is more after them"
+            )
+            raise DataError(
+                self.path,
+                None,
+                f"{message}: the line is wrong, or the file damaged; copy or make it again.",
+            )

@@ -1,4 +1,6 @@
-"""Files of word vectors as bytes, a block at a time, plain or gzip: they may be larger than memory."""
+"""Files of word vectors as bytes, a block at a time, plain or gzip: they may be larger than
+memory.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ def header_of(line: bytes) -> Header | None:
 def check_is_file(path: str | Path) -> None:
     """Raise DataError unless a path names one file, which can be read more than once."""
     if isinstance(data_path(path), FileSet):
-        message = "this is a folder, a pattern or an archive, and word vectors are read from one file: give its path, unpacked."
+        message = (
+            "this is a folder, a pattern or an archive, and word vectors are read from one file: "
+            "give its path, unpacked."
+        )
         raise DataError(path, None, message)
     try:
         exists, is_file = Path(path).exists(), Path(path).is_file()
@@ -46,7 +51,10 @@ def check_is_file(path: str | Path) -> None:
     if not exists:
         raise DataError(path, None, "there is no such file: check the path.")
     if not is_file:
-        message = "this is a pipe or a device, and input is read more than once: save it to a file, and give that."
+        message = (
+            "this is a pipe or a device, and input is read more than once: save it to a file, "
+            "and give that."
+        )
         raise DataError(path, None, message)
 
 
@@ -62,7 +70,8 @@ def blocks(path: str | Path) -> Iterator[bytes]:
     Raises
     ------
     DataError
-        A file that cannot be read; a gzip file that is truncated or damaged, or that expands to more than it may.
+        A file that cannot be read; a gzip file that is truncated or damaged, or that expands to
+        more than it may.
     """
     try:
         if is_packed(path):
@@ -70,9 +79,13 @@ def blocks(path: str | Path) -> Iterator[bytes]:
         else:
             yield from _plain(path)
     except EOFError:
-        raise DataError(path, None, "the gzip file is truncated: copy or download it again.") from None
+        raise DataError(
+            path, None, "the gzip file is truncated: copy or download it again."
+        ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(path, None, f"the gzip file is damaged ({error}): copy or download it again.") from error
+        raise DataError(
+            path, None, f"the gzip file is damaged ({error}): copy or download it again."
+        ) from error
     except OSError as error:
         message = f"the file cannot be read ({error.strerror}): check the path and its permissions."
         raise DataError(path, None, message) from error
@@ -82,7 +95,10 @@ def _plain(path: str | Path) -> Iterator[bytes]:
     with open(path, "rb") as file:
         while block := file.read(BLOCK):
             if str(path).endswith(".gz"):
-                message = "the name ends in .gz, but this is not a gzip file: rename it, or compress it with gzip."
+                message = (
+                    "the name ends in .gz, but this is not a gzip file: rename it, or compress "
+                    "it with gzip."
+                )
                 raise DataError(path, None, message)
             yield block
 
@@ -97,7 +113,8 @@ def _unpacked(path: str | Path) -> Iterator[bytes]:
 
 
 def lines(path: str | Path, stream: Iterator[bytes]) -> Iterator[list[bytes]]:
-    """Yield the lines of a stream of blocks, many at a time: without a byte order mark, without white space at their ends.
+    """Yield the lines of a stream of blocks, many at a time: without a byte order mark, without
+    white space at their ends.
 
     Tabs become spaces, so that one search finds all separators.
 
@@ -115,7 +132,10 @@ def lines(path: str | Path, stream: Iterator[bytes]) -> Iterator[list[bytes]]:
         else:
             rest += tail
         if len(rest) > LONGEST_LINE:
-            message = f"a line has over {LONGEST_LINE} bytes, so this is no text of word vectors: check the path."
+            message = (
+                f"a line has over {LONGEST_LINE} bytes, so this is no text of word vectors: "
+                "check the path."
+            )
             raise DataError(path, None, message)
     if rest:
         yield _split(rest.removeprefix(mark))

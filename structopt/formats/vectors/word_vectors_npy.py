@@ -1,4 +1,6 @@
-"""Word vectors as a matrix of numpy's .npy, which is mapped and not read, with the words of its rows in a text file beside it."""
+"""Word vectors as a matrix of numpy's .npy, which is mapped and not read, with the words of its
+rows in a text file beside it.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,15 @@ CHUNK = 1 << 14
 
 
 def read_matrix_vectors(path: str | Path, wanted: WantedWords) -> Array:
-    """Return a matrix in which the numbers of the wanted words are rows: the memory map where it is float32, else these alone.
+    """Return a matrix in which the numbers of the wanted words are rows: the memory map where it is
+    float32, else these alone.
 
     Raises
     ------
     DataError
-        What is no matrix of floating-point numbers, or holds Python objects; no file of words beside it, or one of another
-        length; numbers of wanted words that are not finite in single precision.
+        What is no matrix of floating-point numbers, or holds Python objects; no file of words
+        beside it, or one of another length; numbers of wanted words that are not finite in single
+        precision.
     """
     matrix = _mapped(path)
     _find(path, len(matrix), wanted)
@@ -48,17 +52,34 @@ def read_matrix_vectors(path: str | Path, wanted: WantedWords) -> Array:
 def _mapped(path: str | Path) -> Array:
     """The matrix as a memory map."""
     if is_packed(path):
-        raise DataError(path, None, "a packed matrix cannot be mapped into memory: unpack it with gunzip.")
+        raise DataError(
+            path, None, "a packed matrix cannot be mapped into memory: unpack it with gunzip."
+        )
     try:
         matrix = np.load(path, mmap_mode="c", allow_pickle=False)
     except MemoryError:
         raise
     except Exception as error:  # damaged headers make numpy raise nearly anything
-        message = f"this is no .npy file of numbers, or a truncated one ({error}): write it with numpy.save."
+        message = (
+            f"this is no .npy file of numbers, or a truncated one ({error}): write it with "
+            "numpy.save."
+        )
         raise DataError(path, None, message) from error
-    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind != "f" or 0 in matrix.shape:
-        kind = f"{matrix.dtype} of shape {matrix.shape}" if isinstance(matrix, np.ndarray) else "an archive"
-        message = f"word vectors are a matrix of floating-point numbers with a row a word, and this is {kind}"
+    if (
+        not isinstance(matrix, np.ndarray)
+        or matrix.ndim != 2
+        or matrix.dtype.kind != "f"
+        or 0 in matrix.shape
+    ):
+        kind = (
+            f"{matrix.dtype} of shape {matrix.shape}"
+            if isinstance(matrix, np.ndarray)
+            else "an archive"
+        )
+        message = (
+            "word vectors are a matrix of floating-point numbers with a row a word, and this is "
+            f"{kind}"
+        )
         raise DataError(path, None, f"{message}: write it with numpy.save.")
     return matrix
 
@@ -69,19 +90,28 @@ def _find(path: str | Path, rows: int, wanted: WantedWords) -> None:
     name = next((name for name in names if name.is_file()), None)
     if name is None:
         places = f"{names[0].name} or {names[1].name} beside it"
-        raise DataError(path, None, f"the words of its rows are missing: write them, a word a line, to {places}.")
+        raise DataError(
+            path,
+            None,
+            f"the words of its rows are missing: write them, a word a line, to {places}.",
+        )
     number = last = 0
     for number, word in enumerate(_words(name), 1):
         last = number if word else last
         if word in wanted.pending:
             wanted.numbers[wanted.pending.pop(word)] = number - 1
     if not last <= rows <= number:
-        message = f"it has {last} words, and the matrix {Path(path).name} has {rows} rows: write the word of every row in a line."
+        message = (
+            f"it has {last} words, and the matrix {Path(path).name} has {rows} rows: write the "
+            "word of every row in a line."
+        )
         raise DataError(name, None, message)
 
 
 def _words(path: Path) -> Iterator[bytes]:
-    """The lines of a file of words; where its first line has nothing but numbers after a word, such as a count, first fields."""
+    """The lines of a file of words; where its first line has nothing but numbers after a word, such
+    as a count, first fields.
+    """
     followed = None
     for batch in lines(path, blocks(path)):
         if followed is None:

@@ -1,7 +1,9 @@
-"""Word vectors as text: a word and its numbers a line, after a line ``COUNT DIMENSIONS`` (word2vec, fastText) or none (GloVe).
+"""Word vectors as text: a word and its numbers a line, after a line ``COUNT DIMENSIONS`` (word2vec,
+fastText) or none (GloVe).
 
-Numbers are divided by spaces or tabs. Words may have spaces in them, as some of GloVe's do: the last numbers of a line, as many
-as every line has, are the vector, and the word is what stands before.
+Numbers are divided by spaces or tabs. Words may have spaces in them, as some of GloVe's do: the
+last numbers of a line, as many as every line has, are the vector, and the word is what stands
+before.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ FORMS = "a line 'COUNT DIMENSIONS' (word2vec, fastText) or a word and its number
 
 
 class Layout(NamedTuple):
-    """How many numbers a line has; how many vectors a header announces, None where there is no header."""
+    """How many numbers a line has; how many vectors a header announces, None where there is no
+    header.
+    """
 
     dimensions: int
     announced: int | None
@@ -39,8 +43,8 @@ def read_text_vectors(path: str | Path, stream: Iterator[bytes], wanted: WantedW
     Raises
     ------
     DataError
-        A line with too few or too many numbers; a number of a wanted word that is none, or is not finite; more or fewer lines
-        than the header says; a file that begins otherwise.
+        A line with too few or too many numbers; a number of a wanted word that is none, or is not
+        finite; more or fewer lines than the header says; a file that begins otherwise.
     """
     batches = lines(path, stream)
     opening = _opening(batches)
@@ -59,7 +63,9 @@ def read_text_vectors(path: str | Path, stream: Iterator[bytes], wanted: WantedW
 
 
 def numeric(field: bytes) -> bool:
-    """Whether a field is a number, be it nan or infinite; ``1_0``, which Python would read, is none."""
+    """Whether a field is a number, be it nan or infinite; ``1_0``, which Python would read, is
+    none.
+    """
     try:
         return b"_" not in field and float(field) is not None
     except ValueError:
@@ -68,23 +74,30 @@ def numeric(field: bytes) -> bool:
 
 def trailing_numbers(fields: Sequence[bytes]) -> int:
     """How many of the last fields are numbers."""
-    return next((count for count, field in enumerate(reversed(fields)) if not numeric(field)), len(fields))
+    return next(
+        (count for count, field in enumerate(reversed(fields)) if not numeric(field)), len(fields)
+    )
 
 
 def layout_of(path: str | Path, opening: Sequence[bytes]) -> Layout:
     """Return the layout of a file by its first lines.
 
-    A first line of two whole numbers is a header, unless the second line shows that all have one number.
+    A first line of two whole numbers is a header, unless the second line shows that all have one
+    number.
     """
     header, second = header_of(opening[0]), opening[1].split() if len(opening) > 1 else []
     if header and (len(second) != 2 or header.dimensions == 1):
         if not header.dimensions:
-            raise DataError(path, 1, "the first line says that vectors have 0 numbers: make the file again.")
+            raise DataError(
+                path, 1, "the first line says that vectors have 0 numbers: make the file again."
+            )
         return Layout(header.dimensions, header.words)
     fields = opening[0].split()
     dimensions = trailing_numbers(fields[1:])
     if dimensions < 1:
-        raise DataError(path, 1, f"word vectors begin with {FORMS}, and this line is neither: check the path.")
+        raise DataError(
+            path, 1, f"word vectors begin with {FORMS}, and this line is neither: check the path."
+        )
     before = fields[1:-dimensions]
     if any(map(numeric, before)):
         raise _no_number(path, 1, before[-1])
@@ -92,7 +105,8 @@ def layout_of(path: str | Path, opening: Sequence[bytes]) -> Layout:
 
 
 class _Reader:
-    """Takes lines. Of each the separators are counted, which is quick; only the numbers of wanted words are read.
+    """Takes lines. Of each the separators are counted, which is quick; only the numbers of wanted
+    words are read.
 
     Parameters
     ----------
@@ -126,11 +140,19 @@ class _Reader:
         vectors, count = self.line - self.layout.headers - self.blank, self.layout.announced
         if count is None or vectors == count:
             return
-        advice = "the file is truncated; copy or download it again" if vectors < count else "correct it, or make the file again"
-        raise DataError(self.path, 1, f"the line says that {count} vectors follow, and {vectors} do: {advice}.")
+        advice = (
+            "the file is truncated; copy or download it again"
+            if vectors < count
+            else "correct it, or make the file again"
+        )
+        raise DataError(
+            self.path, 1, f"the line says that {count} vectors follow, and {vectors} do: {advice}."
+        )
 
     def _word(self, line: bytes, number: int) -> bytes:
-        """The word of a line with more or fewer separators than numbers: it has spaces, or separators are doubled."""
+        """The word of a line with more or fewer separators than numbers: it has spaces, or
+        separators are doubled.
+        """
         dimensions = self.layout.dimensions
         fields = line.rsplit(None, dimensions)
         if len(fields) == dimensions and line.startswith(b" "):
@@ -157,7 +179,9 @@ class _Reader:
 
     def _wrong_count(self, number: int, count: int) -> DataError:
         told = f"line 1 {'says' if self.layout.headers else 'has'} {self.layout.dimensions}"
-        return DataError(self.path, number, f"numbers after the word: {count}, where {told}; {DAMAGED}.")
+        return DataError(
+            self.path, number, f"numbers after the word: {count}, where {told}; {DAMAGED}."
+        )
 
 
 def _opening(batches: Iterator[list[bytes]]) -> list[bytes]:

@@ -14,7 +14,9 @@ from structopt.kernels.waist.record import Array
 
 
 class Fault(NamedTuple):
-    """A number of a vector that is not finite: its word, the place of the vector, its column from 1, and itself."""
+    """A number of a vector that is not finite: its word, the place of the vector, its column from
+    1, and itself.
+    """
 
     word: str
     place: int
@@ -25,7 +27,10 @@ class Fault(NamedTuple):
     def message(self) -> str:
         """What is wrong, and what to do."""
         what = f"number {self.column} of the vector of {self.word!r} is {self.value:g}"
-        return f"{what}, and numbers must be finite in single precision: make the file again, or leave this word out of it."
+        return (
+            f"{what}, and numbers must be finite in single precision: make the file again, or "
+            "leave this word out of it."
+        )
 
 
 class WantedWords:
@@ -57,7 +62,9 @@ class WantedWords:
         self._values, self._places = array("f"), array("q")
 
     def add(self, written: bytes, values: Iterable[float], place: int) -> None:
-        """Take the vector of a pending word; the place, such as the number of its line, is for messages."""
+        """Take the vector of a pending word; the place, such as the number of its line, is for
+        messages.
+        """
         self.numbers[self.pending.pop(written)] = len(self._places)
         self._values.extend(values)
         self._places.append(place)
@@ -85,7 +92,9 @@ def _check(encoding: str) -> None:
         plain = False
     if not plain:
         advice = "Convert the file to utf8, in which word vectors usually are."
-        raise ConfigError(f"encoding={encoding!r} is none that writes digits and spaces as ASCII does. {advice}")
+        raise ConfigError(
+            f"encoding={encoding!r} is none that writes digits and spaces as ASCII does. {advice}"
+        )
 
 
 def _written(word: str, encoding: str) -> bytes:

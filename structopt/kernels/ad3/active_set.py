@@ -1,13 +1,16 @@
-"""The quadratic problem of a factor of which only best configurations can be computed, by an active set of them.
+"""The quadratic problem of a factor of which only best configurations can be computed, by an active
+set of them.
 
-With the configurations y of a factor as 0/1 vectors over its linked parts, and c_y the score of the private parts of y:
+With the configurations y of a factor as 0/1 vectors over its linked parts, and c_y the score of the
+private parts of y:
 
     max_mu  a^T q + c^T mu / eta - ||q||^2 / 2,    q = sum_y mu_y y,    mu >= 0,  sum_y mu_y = 1
 
-Few mu_y are above zero. The method keeps those configurations, solves for their weights as if all could have any sign,
-walks there until a weight is zero, whose configuration goes, and once all are positive asks for the best configuration
-under the scores a - q: it is added, or there is none better and q is the solution. Martins et al. (2015), section 6.
-A visit makes few such steps, each O(N^2) for N configurations: the next one, whose a is near, goes on from the set.
+Few mu_y are above zero. The method keeps those configurations, solves for their weights as if all
+could have any sign, walks there until a weight is zero, whose configuration goes, and once all are
+positive asks for the best configuration under the scores a - q: it is added, or there is none
+better and q is the solution. Martins et al. (2015), section 6. A visit makes few such steps, each
+O(N^2) for N configurations: the next one, whose a is near, goes on from the set.
 """
 
 from __future__ import annotations
@@ -28,9 +31,11 @@ STEPS = 20  # walks of one visit
 
 @merged
 def walk(x, k, w):
-    """Move the weights to the best ones of the set, or until one is zero, and drop that; the multiplier, or inf if dropped.
+    """Move the weights to the best ones of the set, or until one is zero, and drop that; the
+    multiplier, or inf if dropped.
 
-    At the best weights of the set every configuration y in it has y^T(a - q) + c_y / eta = the multiplier.
+    At the best weights of the set every configuration y in it has y^T(a - q) + c_y / eta = the
+    multiplier.
     """
     count, target = x.count[0], w.target
     mass, unit = 0.0, 0.0
@@ -46,7 +51,9 @@ def walk(x, k, w):
             step, blocking = x.weights[j] / (x.weights[j] - target[j]), j
     total = 0.0
     for j in range(count):
-        x.weights[j] = 0.0 if j == blocking else max(0.0, x.weights[j] + step * (target[j] - x.weights[j]))
+        x.weights[j] = (
+            0.0 if j == blocking else max(0.0, x.weights[j] + step * (target[j] - x.weights[j]))
+        )
         total += x.weights[j]
     for j in range(count):
         x.weights[j] /= total
@@ -77,7 +84,9 @@ def private_score(p, private):
 
 @inlined
 def best_vertex(kind, extra, s, p, out, private, floats, ints):
-    """Score of the best configuration of a factor without a closed form; its indicators go to `out` and `private`."""
+    """Score of the best configuration of a factor without a closed form; its indicators go to `out`
+    and `private`.
+    """
     out[:] = 0.0
     private[:] = 0.0
     if kind == TREE:
@@ -89,12 +98,18 @@ def best_vertex(kind, extra, s, p, out, private, floats, ints):
 
 @inlined
 def solve_quadratic(f, i, factor, a, p, eta, x, w, q):
-    """Fill q with the solution for one factor that has an output: a of its linked parts, p the scores of its private parts.
+    """Fill q with the solution for one factor that has an output: a of its linked parts, p the
+    scores of its private parts.
 
-    Returns False where CALLS or STEPS ended the visit before: q is then the best so far, and the next visit goes on from it.
+    Returns False where CALLS or STEPS ended the visit before: q is then the best so far, and the
+    next visit goes on from it.
     """
     k, calls, kind, extra = len(a), 0, f.kinds[factor], extra_numbers(f, factor)
-    residual, vertex, private = part(w.residual, 0, k), part(w.vector, 0, k), part(w.private, 0, len(p))
+    residual, vertex, private = (
+        part(w.residual, 0, k),
+        part(w.vector, 0, k),
+        part(w.private, 0, len(p)),
+    )
     floats, ints = w.floats, w.ints
     for j in range(x.count[0]):
         w.image[j] = aim(x, j, k, a, eta)

@@ -1,4 +1,6 @@
-"""The upper bound of dual decomposition: the best configurations of all factors at the present multipliers."""
+"""The upper bound of dual decomposition: the best configurations of all factors at the present
+multipliers.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def bound(f, i, s, w):
             for r in range(c, end):
                 residual[r - c] = share[part[r]] + multipliers[r]
             K = 2 if end - c == 4 else first_width(f, i, factor)
-            u, v, top = best_pair(residual, s, private + f.privates[factor], K, end - c - K, tops, places)
+            u, v, top = best_pair(
+                residual, s, private + f.privates[factor], K, end - c - K, tops, places
+            )
             if top == -inf:
                 return top, False
             value += top
@@ -41,7 +45,9 @@ def bound(f, i, s, w):
         for r in range(k):
             x.residual[r] = w.share[w.part[c + r]] + w.multipliers[c + r]
         p, indicators = s[first:last], x.private[: last - first]
-        value += local_max(f, i, factor, x.residual[:k], p, x.vector[:k], indicators, x.floats, x.ints)
+        value += local_max(
+            f, i, factor, x.residual[:k], p, x.vector[:k], indicators, x.floats, x.ints
+        )
         if value == -inf:
             return value, False
         for r in range(k):

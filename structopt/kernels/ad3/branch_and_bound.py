@@ -28,7 +28,8 @@ def most_fractional(f, i, depth, w):
 
 @inlined
 def fix(s, w, depth, length, weight):
-    """Scores at the first fixed parts: -inf for those that are off; those that are on get more than anything could cost.
+    """Scores at the first fixed parts: -inf for those that are off; those that are on get more than
+    anything could cost.
 
     Returns how much they get in all, which scores then have too much.
     """

@@ -1,4 +1,5 @@
-"""The set of configurations that an active-set method keeps of a factor, with a Cholesky factor of their inner products.
+"""The set of configurations that an active-set method keeps of a factor, with a Cholesky factor of
+their inner products.
 
 `structopt.kernels.ad3.active_set` has the equations.
 """
@@ -22,7 +23,8 @@ RIDGE = 1e-10  # keeps the system regular where configurations are affinely depe
 
 
 class ActiveSet(NamedTuple):
-    """Configurations of a factor with k linked parts, N of them at most; they are kept between problems.
+    """Configurations of a factor with k linked parts, N of them at most; they are kept between
+    problems.
 
     Attributes
     ----------
@@ -32,8 +34,10 @@ class ActiveSet(NamedTuple):
     weights : (N,) mu
     values : (N,) c
     ones : (N,) L^-1 1, see root
-    root : (N * N,) lower Cholesky factor L of the matrix of y^T y' + 1, plus RIDGE on its diagonal; the 1, which changes
-        nothing since the weights sum to one, makes it regular where configurations are affinely independent
+    root : (N * N,) lower Cholesky factor L of the matrix of y^T y' + 1, plus RIDGE on its diagonal;
+    the 1, which changes
+        nothing since the weights sum to one, makes it regular where configurations are affinely
+        independent
     """
 
     count: np.ndarray
@@ -71,8 +75,14 @@ class Scratch(NamedTuple):
 
 @inlined
 def capacity(kind, k):
-    """N: an affinely independent set has k + 1 at most, and one comes before another goes; 0 for other kinds."""
-    return min(k + 2, MOST) if kind in (TREE, AUTOMATON) or (kind >= FIRST_OPEN and not projects(kind)) else 0
+    """N: an affinely independent set has k + 1 at most, and one comes before another goes; 0 for
+    other kinds.
+    """
+    return (
+        min(k + 2, MOST)
+        if kind in (TREE, AUTOMATON) or (kind >= FIRST_OPEN and not projects(kind))
+        else 0
+    )
 
 
 @inlined
@@ -87,9 +97,14 @@ def open_set(floats, ints, count, kind, k):
     """Open an active set that lies in the first floats and ints."""
     N = capacity(kind, k)
     return ActiveSet(
-        count, ints[:N], ints[N : N + N * k], floats[:N], floats[N : 2 * N], floats[2 * N : 3 * N],
+        count,
+        ints[:N],
+        ints[N : N + N * k],
+        floats[:N],
+        floats[N : 2 * N],
+        floats[2 * N : 3 * N],
         floats[3 * N : 3 * N + N * N],
-    )  # fmt: skip
+    )
 
 
 @merged
@@ -123,7 +138,8 @@ def aim(x, j, k, a, eta):
 
 @inlined
 def insert(x, a, eta, value, w):
-    """Add the configuration w.vector with the weight 0, if need be in place of the one of least weight.
+    """Add the configuration w.vector with the weight 0, if need be in place of the one of least
+    weight.
 
     Returns False where it is there already. O(N^2 + N size).
     """
@@ -159,17 +175,28 @@ def insert(x, a, eta, value, w):
 
 @inlined
 def remove(x, k, gone, w):
-    """Take out a configuration, and rotate neighbouring columns of L until it is triangular again; O(N^2)."""
+    """Take out a configuration, and rotate neighbouring columns of L until it is triangular again;
+    O(N^2).
+    """
     N, count = len(x.weights), x.count[0] - 1
     cosines, sines = w.target, w.sines
     for row in range(gone, count):
-        x.weights[row], x.values[row], x.sizes[row] = x.weights[row + 1], x.values[row + 1], x.sizes[row + 1]
-        x.members[row * k : row * k + x.sizes[row]] = x.members[(row + 1) * k : (row + 1) * k + x.sizes[row]]
+        x.weights[row], x.values[row], x.sizes[row] = (
+            x.weights[row + 1],
+            x.values[row + 1],
+            x.sizes[row + 1],
+        )
+        x.members[row * k : row * k + x.sizes[row]] = x.members[
+            (row + 1) * k : (row + 1) * k + x.sizes[row]
+        ]
         old, new = x.root[(row + 1) * N : (row + 2) * N], x.root[row * N : (row + 1) * N]
         new[:gone] = old[:gone]
         left = old[gone]
         for j in range(gone, row):
-            new[j], left = cosines[j] * left + sines[j] * old[j + 1], cosines[j] * old[j + 1] - sines[j] * left
+            new[j], left = (
+                cosines[j] * left + sines[j] * old[j + 1],
+                cosines[j] * old[j + 1] - sines[j] * left,
+            )
         length = sqrt(left * left + old[row + 1] * old[row + 1])
         cosines[row], sines[row], new[row] = left / length, old[row + 1] / length, length
     for vector in (x.ones, w.image):

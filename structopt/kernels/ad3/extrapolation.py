@@ -1,13 +1,16 @@
-"""Extrapolation of the passes of dual decomposition: where a few of them lead, if those that follow turn as they did.
+"""Extrapolation of the passes of dual decomposition: where a few of them lead, if those that follow
+turn as they did.
 
-A pass takes the point x = u + lambda / eta, a number a copy, to x + r(x), and never away from a solution; once every factor
-keeps to one face of its polytope, r is affine. With moves r_1, ..., r_n of consecutive points x_1, ..., x_n,
+A pass takes the point x = u + lambda / eta, a number a copy, to x + r(x), and never away from a
+solution; once every factor keeps to one face of its polytope, r is affine. With moves r_1, ..., r_n
+of consecutive points x_1, ..., x_n,
 
     min_a || sum_j a_j r_j ||,    sum_j a_j = 1,
 
-are the weights at which an affine r would be least, and sum_j a_j (x_j + r_j) is where the next pass begins. It does so only if
-the upper bound is lower there. That is Anderson's method (1965) with a restart after every n passes; on maps that are affine by
-pieces it is the minimal residual method of Saad and Schultz (1986).
+are the weights at which an affine r would be least, and sum_j a_j (x_j + r_j) is where the next
+pass begins. It does so only if the upper bound is lower there. That is Anderson's method (1965)
+with a restart after every n passes; on maps that are affine by pieces it is the minimal residual
+method of Saad and Schultz (1986).
 """
 
 from __future__ import annotations
@@ -31,7 +34,9 @@ def move(copies, w, j):
 
 @inlined
 def factorise(copies, w):
-    """Write the Cholesky factor of the products of the moves, and a ridge, to w.products; False where no point has moved."""
+    """Write the Cholesky factor of the products of the moves, and a ridge, to w.products; False
+    where no point has moved.
+    """
     root, trace = w.products, 0.0
     for j in range(PASSES):
         for m in range(j + 1):
@@ -50,7 +55,8 @@ def factorise(copies, w):
 
 @inlined
 def weigh_moves(copies, w):
-    """Write to w.shares how much of each move, a_1 + ... + a_(j-1) of move j, the extrapolated point lacks.
+    """Write to w.shares how much of each move, a_1 + ... + a_(j-1) of move j, the extrapolated
+    point lacks.
 
     Returns False where no point has moved.
     """
@@ -59,7 +65,9 @@ def weigh_moves(copies, w):
     root, shares, total, before = w.products, w.shares, 0.0, 0.0
     for j in range(PASSES):
         begin = j * PASSES
-        shares[j] = (1.0 - product(part(root, begin, begin + j), part(shares, 0, j))) / root[begin + j]
+        shares[j] = (1.0 - product(part(root, begin, begin + j), part(shares, 0, j))) / root[
+            begin + j
+        ]
     for j in range(PASSES - 1, -1, -1):
         shares[j] /= root[j * PASSES + j]
         for m in range(j):
@@ -73,7 +81,14 @@ def weigh_moves(copies, w):
 @inlined
 def go_back(copies, shared, eta, w):
     """Move lambda and u from the last point to the extrapolated one."""
-    shares, sums, degree, parts, multipliers, mean = w.shares, w.sums, w.degree, w.part, w.multipliers, w.mean
+    shares, sums, degree, parts, multipliers, mean = (
+        w.shares,
+        w.sums,
+        w.degree,
+        w.part,
+        w.multipliers,
+        w.mean,
+    )
     lack = move(copies, w, 0)
     set_scaled(lack, shares[0], lack)
     for j in range(1, PASSES):
@@ -91,7 +106,9 @@ def go_back(copies, shared, eta, w):
 
 @inlined
 def extrapolate(f, i, copies, s, eta, present, w):
-    """Move lambda and u to the extrapolated point if the bound is lower there than the `present` one; return the lower bound."""
+    """Move lambda and u to the extrapolated point if the bound is lower there than the `present`
+    one; return the lower bound.
+    """
     shared = f.shared[i]
     if not weigh_moves(copies, w):
         return present

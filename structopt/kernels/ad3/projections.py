@@ -1,4 +1,5 @@
-"""Quadratic problems of single factors in closed form: max_q a^T q + c^T p - ||q||^2 / 2 over a local polytope.
+"""Quadratic problems of single factors in closed form: max_q a^T q + c^T p - ||q||^2 / 2 over a
+local polytope.
 
 That is the projection of a, where no private part p has a score. Scores of -inf forbid a part.
 """
@@ -18,12 +19,14 @@ def unit(x):
 
 @inlined
 def project_pair(a, b, c):
-    """(q, r) of max a q + b r + c p - (q^2 + r^2) / 2, where p is on where both are: max(0, q + r - 1) <= p <= min(q, r).
+    """(q, r) of max a q + b r + c p - (q^2 + r^2) / 2, where p is on where both are: max(0, q + r -
+    1) <= p <= min(q, r).
 
-    Martins et al. (2015), section 5.1. For c >= 0, p = min(q, r), and q and r are the number (a + b + c) / 2 that both would
-    be, brought within [a, a + c] and [b, b + c], and then within [0, 1]. A pair that repels (c < 0) attracts q, which prefers
-    a + c, and 1 - r. There are no branches, which in rows of pairs are often not foreseen; comparisons are false for nan, which
-    sums of opposite infinities are.
+    Martins et al. (2015), section 5.1. For c >= 0, p = min(q, r), and q and r are the number (a + b
+    + c) / 2 that both would be, brought within [a, a + c] and [b, b + c], and then within [0, 1]. A
+    pair that repels (c < 0) attracts q, which prefers a + c, and 1 - r. There are no branches,
+    which in rows of pairs are often not foreseen; comparisons are false for nan, which sums of
+    opposite infinities are.
     """
     attracts = c >= 0.0
     reach = c if attracts else -c
@@ -47,7 +50,8 @@ def within(x, low, high):
 
 @inlined
 def project_small_table(a, c, p, first, eta, q):
-    """Fill q[c : c + 4] for a table of 2 x 2 scores p[first :] / eta, a[c : c + 4] those of both variables' states.
+    """Fill q[c : c + 4] for a table of 2 x 2 scores p[first :] / eta, a[c : c + 4] those of both
+    variables' states.
 
     The variables are a pair of binary ones, on in their first states; every square counts twice.
     """
@@ -58,14 +62,18 @@ def project_small_table(a, c, p, first, eta, q):
         return
     half = 0.5 / eta
     x, y = project_pair(
-        0.5 * (a[c] - a[c + 1] + 1.0) + half * (p01 - p11), 0.5 * (a[c + 2] - a[c + 3] + 1.0) + half * (p10 - p11), half * joint
+        0.5 * (a[c] - a[c + 1] + 1.0) + half * (p01 - p11),
+        0.5 * (a[c + 2] - a[c + 3] + 1.0) + half * (p10 - p11),
+        half * joint,
     )
     q[c], q[c + 1], q[c + 2], q[c + 3] = x, 1.0 - x, y, 1.0 - y
 
 
 @inlined
 def project_forbidding_table(a, c, p, first, eta, q):
-    """The same for a table with entries of -inf: what is left is a triangle, a segment or a point."""
+    """The same for a table with entries of -inf: what is left is a triangle, a segment or a
+    point.
+    """
     count, one, other, forbidden = 0, 0, 0, 0
     for r in range(4):
         if a[c + (r >> 1)] + a[c + 2 + (r & 1)] + p[first + r] > -inf:
@@ -85,7 +93,9 @@ def project_forbidding_table(a, c, p, first, eta, q):
     share = 1.0
     if count == 2:
         moved = 1.0 if (one ^ other) < 3 else 2.0  # variables whose states differ
-        ahead = a[c + (other >> 1)] - a[c + (one >> 1)] + a[c + 2 + (other & 1)] - a[c + 2 + (one & 1)]
+        ahead = (
+            a[c + (other >> 1)] - a[c + (one >> 1)] + a[c + 2 + (other & 1)] - a[c + 2 + (one & 1)]
+        )
         share = unit((moved + ahead + (p[first + other] - p[first + one]) / eta) / (2.0 * moved))
     q[c + (one >> 1)] += 1.0 - share
     q[c + 2 + (one & 1)] += 1.0 - share
@@ -95,10 +105,17 @@ def project_forbidding_table(a, c, p, first, eta, q):
 
 @inlined
 def small_table_masses(on, also, p, first, z):
-    """Write the best weights of the four pairs of states to z[first :]; `on` and `also` are those of both first states."""
+    """Write the best weights of the four pairs of states to z[first :]; `on` and `also` are those
+    of both first states.
+    """
     joint = p[first] - p[first + 1] - p[first + 2] + p[first + 3]
     both = joint_mass(on, also, joint) if -inf < joint < inf else forced_mass(on, also, p, first)
-    z[first], z[first + 1], z[first + 2], z[first + 3] = both, on - both, also - both, 1.0 - on - also + both
+    z[first], z[first + 1], z[first + 2], z[first + 3] = (
+        both,
+        on - both,
+        also - both,
+        1.0 - on - also + both,
+    )
     for r in range(first, first + 4):
         z[r] = max(0.0, z[r]) if p[r] > -inf else 0.0
 
@@ -117,7 +134,9 @@ def forced_mass(on, also, p, first):
 
 @inlined
 def joint_mass(q, r, c):
-    """The best p at fixed q and r; 0 where it is forbidden, even if q and r do not quite exclude each other yet."""
+    """The best p at fixed q and r; 0 where it is forbidden, even if q and r do not quite exclude
+    each other yet.
+    """
     if c == -inf:
         return 0.0
     return min(q, r) if c >= 0.0 else max(0.0, q + r - 1.0)
@@ -127,9 +146,10 @@ def joint_mass(q, r, c):
 def project_onto_sum(a, total, q):
     """Project a onto {q in [0, 1]^k : sum q = total}: q_j = unit(a_j - tau).
 
-    The sum is piecewise linear in tau and falls from k to 0: Newton steps, kept within an interval that shrinks, reach the root's
-    segment and then the root, and bisect the interval where a segment is flat; O(k) each. Entries of -inf are 0, and the others
-    are all 1 where they are too few.
+    The sum is piecewise linear in tau and falls from k to 0: Newton steps, kept within an interval
+    that shrinks, reach the root's segment and then the root, and bisect the interval where a
+    segment is flat; O(k) each. Entries of -inf are 0, and the others are all 1 where they are too
+    few.
     """
     low, high, count = inf, -inf, 0
     for j in range(len(a)):
@@ -160,7 +180,9 @@ def project_onto_sum(a, total, q):
 
 @inlined
 def project_onto_budget(a, budget, q):
-    """Project a onto {q in [0, 1]^k : sum q <= budget}: onto the box alone, unless that breaks the budget."""
+    """Project a onto {q in [0, 1]^k : sum q <= budget}: onto the box alone, unless that breaks the
+    budget.
+    """
     mass = 0.0
     for j in range(len(a)):
         q[j] = unit(a[j])

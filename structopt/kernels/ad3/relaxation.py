@@ -15,7 +15,8 @@ from structopt.kernels.waist.signatures import inlined
 
 RELAXATION = 1.8  # over-relaxation of the copies: steps are longer by this factor
 PROVED = 1e-10  # relative difference at which the score of an output is the bound
-STALLED = 1.0  # times the tolerance and the root mean square of the scores: how far the bound must fall
+# times the tolerance and the root mean square of the scores: how far the bound must fall
+STALLED = 1.0
 PATIENCE = 0.2  # within this share of the passes that are allowed
 UNEVEN = 3.0  # ratio of the residuals at which eta is doubled or halved
 SETTLED = 500  # passes after which eta stays, so that the copies converge
@@ -24,7 +25,9 @@ RANGE = 16.0  # how far eta may go from where it began
 
 @inlined
 def start(f, i, copies, memory, w):
-    """Take lambda and u from the last visit's messages, or set lambda to 0; return whether there were any messages."""
+    """Take lambda and u from the last visit's messages, or set lambda to 0; return whether there
+    were any messages.
+    """
     recalled = len(memory) > 0 and memory[len(memory) - 1] != 0.0
     w.multipliers[:copies] = 0.0
     if recalled:
@@ -46,12 +49,20 @@ def score_unit(s):
 
 @inlined
 def step(f, i, copies, eta, number, w):
-    """Move u to the mean of the over-relaxed copies, and lambda; root mean squares of disagreement and of movement.
+    """Move u to the mean of the over-relaxed copies, and lambda; root mean squares of disagreement
+    and of movement.
 
     The move of u + lambda / eta is kept as the one of that number.
     """
     shared, disagreement, movement, kept = f.shared[i], 0.0, 0.0, number * copies
-    sums, part, q, degree, mean, multipliers = w.sums, w.part, w.copies, w.degree, w.mean, w.multipliers
+    sums, part, q, degree, mean, multipliers = (
+        w.sums,
+        w.part,
+        w.copies,
+        w.degree,
+        w.mean,
+        w.multipliers,
+    )
     moves, shifts = w.moves, w.shifts
     sums[:shared] = 0.0
     for c in range(copies):
@@ -74,7 +85,9 @@ def step(f, i, copies, eta, number, w):
 
 @inlined
 def balance(eta, first, disagreement, movement):
-    """Double eta where the copies disagree much more than they move, halve it in the other case; up to RANGE times the first."""
+    """Double eta where the copies disagree much more than they move, halve it in the other case; up
+    to RANGE times the first.
+    """
     if disagreement > UNEVEN * movement:
         return min(2.0 * eta, RANGE * first)
     if movement > UNEVEN * disagreement:
@@ -84,7 +97,8 @@ def balance(eta, first, disagreement, movement):
 
 @inlined
 def look(f, i, s, alone, fresh, w, z):
-    """Upper bound at the present lambda, and the score of an output near u, or of the maximisers' output if they agree.
+    """Upper bound at the present lambda, and the score of an output near u, or of the maximisers'
+    output if they agree.
 
     The output goes to z. `fresh`: u becomes the maximisers' mean before.
     """
@@ -99,10 +113,12 @@ def look(f, i, s, alone, fresh, w, z):
 
 @inlined
 def relax(f, i, s, memory, worthless, w, z):
-    """Upper bound on the best score under s, and the best score of an output met, which is in w.output.
+    """Upper bound on the best score under s, and the best score of an output met, which is in
+    w.output.
 
-    z is that output, and the value its score, where the bound meets it; else z is u, with private parts near a factor's
-    own solution. Passes end once the bound is no more than `worthless`; where it is -inf, z is zero.
+    z is that output, and the value its score, where the bound meets it; else z is u, with private
+    parts near a factor's own solution. Passes end once the bound is no more than `worthless`; where
+    it is -inf, z is zero.
     """
     copies, shared = gather(f, i, w), f.shared[i]
     alone = divide(f, i, s, w, z)

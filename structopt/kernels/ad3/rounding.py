@@ -17,7 +17,9 @@ from structopt.kernels.waist.target import product
 
 @inlined
 def round_variables(f, i, w, z):
-    """Write the state of every variable that has most weight in u; variables without factors stay as they are."""
+    """Write the state of every variable that has most weight in u; variables without factors stay
+    as they are.
+    """
     for v in range(f.variables[i], f.variables[i + 1]):
         first, width = f.starts[v], f.widths[v]
         if w.degree[first] == 0.0:
@@ -35,7 +37,9 @@ def round_variables(f, i, w, z):
 
 @inlined
 def hard_max(f, i, factor, w, z, check):
-    """Best configuration under u of a factor that only forbids, written to z; or whether z has one, if `check`."""
+    """Best configuration under u of a factor that only forbids, written to z; or whether z has one,
+    if `check`.
+    """
     x, on = w.scratch, 0.0
     c, k = copies_of(f, i, factor, w)
     half = 0.5 if f.kinds[factor] == BUDGET else 0.0
@@ -46,7 +50,9 @@ def hard_max(f, i, factor, w, z, check):
         else:
             x.residual[r] = w.mean[part] - half if w.share[part] > -inf else -inf
     private = x.private[:0]
-    value = local_max(f, i, factor, x.residual[:k], private, x.vector[:k], private, x.floats, x.ints)
+    value = local_max(
+        f, i, factor, x.residual[:k], private, x.vector[:k], private, x.floats, x.ints
+    )
     if check:
         return value == on
     if value > -inf:
@@ -57,7 +63,9 @@ def hard_max(f, i, factor, w, z, check):
 
 @inlined
 def open_hard_max(f, i, factor, w, z, check):
-    """`hard_max` of a factor of a kind that the core does not know, which may have private parts."""
+    """`hard_max` of a factor of a kind that the core does not know, which may have private
+    parts.
+    """
     if check:
         return fill_open(f, i, factor, z)
     x = w.scratch
@@ -67,7 +75,17 @@ def open_hard_max(f, i, factor, w, z, check):
         part = w.part[c + r]
         x.residual[r] = w.mean[part] - 0.5 if w.share[part] > -inf else -inf
     private = x.private[: last - first]
-    value = local_max(f, i, factor, x.residual[:k], np.zeros(len(private)), x.vector[:k], private, x.floats, x.ints)
+    value = local_max(
+        f,
+        i,
+        factor,
+        x.residual[:k],
+        np.zeros(len(private)),
+        x.vector[:k],
+        private,
+        x.floats,
+        x.ints,
+    )
     if value > -inf:
         for r in range(k):
             z[w.part[c + r]] = floor(x.vector[r])  # a relaxed kind may turn a part of a variable on
@@ -78,7 +96,8 @@ def open_hard_max(f, i, factor, w, z, check):
 def round_output(f, i, s, w, z):
     """Score of an output near u, -inf where none was found; its parts go to z.
 
-    The factors that only forbid choose one after the other; it is an output if those before still allow it at the end.
+    The factors that only forbid choose one after the other; it is an output if those before still
+    allow it at the end.
     """
     round_variables(f, i, w, z)
     hard = 0

@@ -14,14 +14,16 @@ from structopt.kernels.waist.signatures import inlined
 
 
 class Work(NamedTuple):
-    """The work record, opened. C copies, P parts of variables, N parts, F factors in the largest instance.
+    """The work record, opened. C copies, P parts of variables, N parts, F factors in the largest
+    instance.
 
     Attributes
     ----------
     passes : most passes over the factors
     exact : whether to branch until the best output is proved
     spent : (1,) passes of the last visit
-    tolerance : root mean square of disagreement and movement of the copies at which the passes end; times eta where that
+    tolerance : root mean square of disagreement and movement of the copies at which the passes end;
+    times eta where that
         is above the root mean square of the scores
     eta : first penalty, in units of the root mean square of the scores
     part : (C,) the part that each copy is of
@@ -78,7 +80,8 @@ open_work = WORK.compiled
 
 @inlined
 def gather(f, i, w):
-    """List the part that each copy is of and where those of each factor begin, and count the copies of each part.
+    """List the part that each copy is of and where those of each factor begin, and count the copies
+    of each part.
 
     Returns how many copies there are.
     """
@@ -98,7 +101,9 @@ def gather(f, i, w):
 
 @inlined
 def divide(f, i, s, w, z):
-    """Divide the scores among the copies; the value of the variables without factors, whose best states go to z."""
+    """Divide the scores among the copies; the value of the variables without factors, whose best
+    states go to z.
+    """
     value = 0.0
     for part in range(f.shared[i]):
         w.share[part] = s[part] / max(1.0, w.degree[part])

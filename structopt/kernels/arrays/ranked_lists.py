@@ -1,4 +1,6 @@
-"""Lists of the best values so far, each with its origin: what k-best searches by dynamic programming keep."""
+"""Lists of the best values so far, each with its origin: what k-best searches by dynamic
+programming keep.
+"""
 
 from __future__ import annotations
 

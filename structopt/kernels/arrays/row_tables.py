@@ -1,8 +1,10 @@
-"""Arithmetic of rows and tables of rows, some places of all rows at a time, which stay in registers.
+"""Arithmetic of rows and tables of rows, some places of all rows at a time, which stay in
+registers.
 
 See `structopt.kernels.arrays.rows`.
 
-Tables are contiguous, with rows as long as every other row of the call; compiled functions check no bounds.
+Tables are contiguous, with rows as long as every other row of the call; compiled functions check no
+bounds.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from numba.core import cgutils
 
 from structopt.kernels.waist.lanes import INT, LANES, LONG, Run, Value, columnwise
 
-TOGETHER = 4  # rows that are added to each other first: a sum that is stored waits for the one before
+# rows that are added to each other first: a sum that is stored waits for the one before
+TOGETHER = 4
 
 
 def _entry(run: Run, array: Any, j: Value) -> Value:
@@ -36,18 +39,28 @@ def _count(run: Run, array: Any) -> Value:
 def _set_combined(run: Run, target: Any, weights: Any, table: Any) -> None:
     build, sums = run.build, run.variable(run.constant(0.0))
     with cgutils.for_range(build, _count(run, weights)) as loop:
-        scaled = build.fmul(run.spread(_entry(run, weights, loop.index)), run.row(table, run.begin(loop.index)))
+        scaled = build.fmul(
+            run.spread(_entry(run, weights, loop.index)), run.row(table, run.begin(loop.index))
+        )
         build.store(build.fadd(build.load(sums), scaled), sums)
     run.write(build.load(sums), target)
 
 
 def _set_maximised(run: Run, target: Any, places: Any, weights: Any, table: Any) -> None:
-    build, best, place = run.build, run.variable(run.constant(-inf)), run.variable(run.constant(0, INT))
+    build, best, place = (
+        run.build,
+        run.variable(run.constant(-inf)),
+        run.variable(run.constant(0, INT)),
+    )
     with cgutils.for_range(build, _count(run, weights)) as loop:
-        value = build.fadd(run.spread(_entry(run, weights, loop.index)), run.row(table, run.begin(loop.index)))
+        value = build.fadd(
+            run.spread(_entry(run, weights, loop.index)), run.row(table, run.begin(loop.index))
+        )
         larger = build.fcmp_ordered(">", value, build.load(best))
         build.store(build.select(larger, value, build.load(best)), best)
-        build.store(build.select(larger, run.spread(build.trunc(loop.index, INT)), build.load(place)), place)
+        build.store(
+            build.select(larger, run.spread(build.trunc(loop.index, INT)), build.load(place)), place
+        )
     run.write(build.load(best), target)
     run.write(build.load(place), places, kind=INT)
 
@@ -55,7 +68,10 @@ def _set_maximised(run: Run, target: Any, places: Any, weights: Any, table: Any)
 def _add_outer(run: Run, table: Any, weights: Any, row: Any) -> None:
     build, values = run.build, run.row(row)
     with cgutils.for_range(build, _count(run, weights)) as loop:
-        scaled, begin = build.fmul(run.spread(_entry(run, weights, loop.index)), values), run.begin(loop.index)
+        scaled, begin = (
+            build.fmul(run.spread(_entry(run, weights, loop.index)), values),
+            run.begin(loop.index),
+        )
         run.write(build.fadd(run.row(table, begin), scaled), table, begin)
 
 
@@ -100,7 +116,9 @@ def set_combined(target, weights, table):
 
 @columnwise(_set_maximised, LANES)
 def set_maximised(target, places, weights, table):
-    """target[y] = max_u weights[u] + table[u, y], places[y] = the first such u, int32; (-inf, 0) where all are -inf."""
+    """target[y] = max_u weights[u] + table[u, y], places[y] = the first such u, int32; (-inf, 0)
+    where all are -inf.
+    """
     sums = weights[:, np.newaxis] + table
     target[:], places[:] = sums.max(axis=0), sums.argmax(axis=0)
 

@@ -1,11 +1,12 @@
 """Arithmetic of rows: short runs of numbers, one a label, of which kernels add up millions.
 
-A compiler turns a loop over a number of labels that it does not know into vector instructions for 16 numbers or so, and goes
-through the rest, which here is often all there is, one by one; sums it does not touch. The functions here are compiled to
-vector instructions for any length (`structopt.kernels.waist.lanes`); un-compiled they are the NumPy of their bodies.
+A compiler turns a loop over a number of labels that it does not know into vector instructions for
+16 numbers or so, and goes through the rest, which here is often all there is, one by one; sums it
+does not touch. The functions here are compiled to vector instructions for any length
+(`structopt.kernels.waist.lanes`); un-compiled they are the NumPy of their bodies.
 
-Compiled ones check no bounds: every row must be as long as the first. Rows of one call may be the same row, but must not overlap
-otherwise.
+Compiled ones check no bounds: every row must be as long as the first. Rows of one call may be the
+same row, but must not overlap otherwise.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def _plus_scaled(run: Run, t: Value, scale: Value, a: Value) -> Value:
 
 def _keep_bits(run: Run, t: Value, word: Value) -> Value:
     """Keep the lanes whose bits are set; those of lane 0 begin at bit `run.first`."""
-    bits = ir.Constant(run.type(LONG), 1 if run.lanes == 1 else [1 << lane for lane in range(run.lanes)])
+    bits = ir.Constant(
+        run.type(LONG), 1 if run.lanes == 1 else [1 << lane for lane in range(run.lanes)]
+    )
     found = run.build.and_(run.build.lshr(word, run.spread(run.first)), bits)
     return run.build.select(run.build.icmp_unsigned("==", found, bits), t, run.constant(0.0))
 
@@ -56,7 +59,13 @@ def add_scaled(target, scale, a):
     target += scale * a
 
 
-@rowwise(lambda run, t, u, scale, share, a: [_plus_scaled(run, t, scale, a), _plus_scaled(run, u, share, a)], written=2)
+@rowwise(
+    lambda run, t, u, scale, share, a: [
+        _plus_scaled(run, t, scale, a),
+        _plus_scaled(run, u, share, a),
+    ],
+    written=2,
+)
 def add_scaled_to_both(target, other, scale, share, a):
     """target += scale * a, other += share * a."""
     target += scale * a

@@ -1,7 +1,8 @@
 """A sum tree: draw numbers in proportion to weights that change one at a time, each in O(log m).
 
-A complete binary tree in one array: node j has the children 2j and 2j + 1, the leaves begin at half the array's length, and
-every inner node holds the sum of its children. Node 1 is the total; node 0 is not used.
+A complete binary tree in one array: node j has the children 2j and 2j + 1, the leaves begin at half
+the array's length, and every inner node holds the sum of its children. Node 1 is the total; node 0
+is not used.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ def build(tree, weights):
 
 @inlined
 def change(tree, i, weight):
-    """Give leaf i another weight. Sums are formed anew on the way up, so that rounding errors do not add up."""
+    """Give leaf i another weight. Sums are formed anew on the way up, so that rounding errors do
+    not add up.
+    """
     j = len(tree) // 2 + i
     tree[j] = weight
     while j > 1:
@@ -33,7 +36,9 @@ def change(tree, i, weight):
 
 @inlined
 def draw(tree, uniform):
-    """Return the leaf at which the running sum of the weights passes uniform * total, 0 <= uniform < 1; never one of weight 0."""
+    """Return the leaf at which the running sum of the weights passes uniform * total, 0 <= uniform
+    < 1; never one of weight 0.
+    """
     leaves, j = len(tree) // 2, 1
     rest = uniform * tree[1]
     while j < leaves:
@@ -46,7 +51,9 @@ def draw(tree, uniform):
 
 @inlined
 def drawn(order, uniforms, tree, t):
-    """Instance of visit t: the one that `order` names, or where it names none (-1) one drawn from the tree."""
+    """Instance of visit t: the one that `order` names, or where it names none (-1) one drawn from
+    the tree.
+    """
     i = order[t]
     if i >= 0:
         return i

@@ -1,7 +1,9 @@
-"""Entropy, its derivatives and conditionals from the marginals of a first-order chain with transition parts at every position.
+"""Entropy, its derivatives and conditionals from the marginals of a first-order chain with
+transition parts at every position.
 
-With edge marginals x_e and label marginals x_j, the largest entropy of any distribution with these marginals is that of
-the Markov chain:  H(x) = -sum_edges x_e log x_e + sum_inner x_j log x_j,  inner being all positions but the first and last.
+With edge marginals x_e and label marginals x_j, the largest entropy of any distribution with these
+marginals is that of the Markov chain:  H(x) = -sum_edges x_e log x_e + sum_inner x_j log x_j,
+inner being all positions but the first and last.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def entropy(structure, i, z):
 
 @inlined
 def add_slopes(z, d, t, sign, first, last, out):
-    """Add sign * (sum d log x, sum d^2 / x, and where `out` has a third entry sum x log x), x = z + t d, over some parts."""
+    """Add sign * (sum d log x, sum d^2 / x, and where `out` has a third entry sum x log x), x = z +
+    t d, over some parts.
+    """
     slope, curvature, value, whole = 0.0, 0.0, 0.0, len(out) > 2
     for j in range(first, last):
         x = max(z[j] + t * d[j], SMALLEST)
@@ -53,7 +57,9 @@ def add_slopes(z, d, t, sign, first, last, out):
 
 @kernel(SLOPE)
 def slope(structure, i, z, d, t, out):
-    """First and second derivative of H(z + t d) by t, and where `out` has a third entry H(z + t d); d keeps every sum."""
+    """First and second derivative of H(z + t d) by t, and where `out` has a third entry H(z + t d);
+    d keeps every sum.
+    """
     c = open_chain(structure)
     n, L = c.tokens[i + 1] - c.tokens[i], c.labels
     out[:] = 0.0
@@ -66,7 +72,9 @@ def slope(structure, i, z, d, t, out):
 
 @kernel(CONDITIONALS)
 def conditionals(structure, i, z, out):
-    """Scores whose Gibbs distribution has the marginals z: log z of the first label, log of edge over left label marginal."""
+    """Scores whose Gibbs distribution has the marginals z: log z of the first label, log of edge
+    over left label marginal.
+    """
     c = open_chain(structure)
     n, L = c.tokens[i + 1] - c.tokens[i], c.labels
     out[:] = 0.0

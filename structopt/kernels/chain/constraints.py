@@ -1,4 +1,6 @@
-"""Hard constraints of linear chains: forbidden labels and transitions are parts whose score becomes -inf."""
+"""Hard constraints of linear chains: forbidden labels and transitions are parts whose score becomes
+-inf.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
-"""Scaled forward-backward and Viterbi on first-order chains: the hot loops of training, in a form that runs on vector units.
+"""Scaled forward-backward and Viterbi on first-order chains: the hot loops of training, in a form
+that runs on vector units.
 
 With potentials E_t[u, y] of the transition into position t, node potentials e_t[y] and scales c_t:
 
     alpha_t[y] = e_t[y] sum_u alpha_{t-1}[u] E_t[u, y] / c_t,      b_t[y] = beta_t[y] e_t[y] / c_t,
-    beta_{t-1}[u] = sum_y E_t[u, y] b_t[y],                        counts_t[u, y] = alpha_{t-1}[u] E_t[u, y] b_t[y].
+    beta_{t-1}[u] = sum_y E_t[u, y] b_t[y],                        counts_t[u, y] = alpha_{t-1}[u]
+    E_t[u, y] b_t[y].
 
-Every sum is over rows of whole tables, many labels at a time (`structopt.kernels.arrays.row_tables`). Rows are padded to whole
-vectors of `LANES` labels, with potentials of 0 after the last, since the rest of a row would take instructions of its own. A tied
+Every sum is over rows of whole tables, many labels at a time
+(`structopt.kernels.arrays.row_tables`). Rows are padded to whole vectors of `LANES` labels, with
+potentials of 0 after the last, since the rest of a row would take instructions of its own. A tied
 table's E factors out of its expected counts.
 """
 
@@ -18,13 +21,23 @@ import numpy as np
 
 from structopt.kernels.arrays.exponential import exp_nonpositive
 from structopt.kernels.arrays.row_tables import add_outer, set_combined, set_maximised
-from structopt.kernels.arrays.rows import add_row, highest, set_product, set_row, set_scaled, set_shifted, total
+from structopt.kernels.arrays.rows import (
+    add_row,
+    highest,
+    set_product,
+    set_row,
+    set_scaled,
+    set_shifted,
+    total,
+)
 from structopt.kernels.waist.lanes import LANES
 from structopt.kernels.waist.signatures import embedded, inlined
 from structopt.kernels.waist.views import part, table
 
-UNSAFE = 1e-130  # a scaled potential below this, unless exactly zero, sends the instance to log space
-LOST = 1e250  # so does a backward value above this: its forward value may have become zero by underflow
+# a scaled potential below this, unless exactly zero, sends the instance to log space
+UNSAFE = 1e-130
+# so does a backward value above this: its forward value may have become zero by underflow
+LOST = 1e250
 
 
 def padded(labels: int) -> int:
@@ -34,7 +47,9 @@ def padded(labels: int) -> int:
 
 @inlined
 def exponentials(out, size):
-    """Replace numbers, none above 0, by their exponentials; return whether none but exact zeros comes near underflow."""
+    """Replace numbers, none above 0, by their exponentials; return whether none but exact zeros
+    comes near underflow.
+    """
     nothing, small = 0, 0
     for q in range(size):
         nothing += out[q] == -inf
@@ -47,7 +62,9 @@ def exponentials(out, size):
 
 @inlined
 def potentials(scores, size, temperature, out):
-    """out = exp((scores - top) / temperature); return (top, whether nothing finite comes near underflow)."""
+    """out = exp((scores - top) / temperature); return (top, whether nothing finite comes near
+    underflow).
+    """
     top, beta = highest(part(scores, 0, size)), 1.0 / temperature
     if top == -inf:
         return top, False
@@ -75,9 +92,11 @@ def fill_row(row, scores, first, labels, top, beta):
 
 @embedded
 def transition_potentials(c, n, s, temperature, E):
-    """Fill E, one table or one a position; return (sum of the tops over the transitions, whether scaling is safe).
+    """Fill E, one table or one a position; return (sum of the tops over the transitions, whether
+    scaling is safe).
 
-    Neighbouring positions whose scores are equal, as they are where no feature looks at transitions, share their exponentials.
+    Neighbouring positions whose scores are equal, as they are where no feature looks at
+    transitions, share their exponentials.
     """
     L, P, beta = c.labels, E.shape[1], 1.0 / temperature
     if n == 1:
@@ -100,9 +119,11 @@ def transition_potentials(c, n, s, temperature, E):
 
 @embedded
 def tied_potentials(c, n, s, temperature, E, last):
-    """Fill the one table E of a tied chain, unless it holds these scores already, as it does while weights do not move.
+    """Fill the one table E of a tied chain, unless it holds these scores already, as it does while
+    weights do not move.
 
-    `last` holds the scores, the temperature and the top of E. Returns as `transition_potentials` does.
+    `last` holds the scores, the temperature and the top of E. Returns as `transition_potentials`
+    does.
     """
     Q = c.labels * c.labels
     if last[Q] == temperature and same(s, last, Q):
@@ -116,7 +137,9 @@ def tied_potentials(c, n, s, temperature, E, last):
 
 @embedded
 def forward(c, n, s, temperature, alpha, E, node, scale):
-    """Fill alpha, the node potentials and the scales; return (log-partition times temperature, whether that is safe)."""
+    """Fill alpha, the node potentials and the scales; return (log-partition times temperature,
+    whether that is safe).
+    """
     L, P, beta = c.labels, node.shape[1], 1.0 / temperature
     value = 0.0
     for t in range(n):
@@ -147,7 +170,8 @@ def forward(c, n, s, temperature, alpha, E, node, scale):
 
 @embedded
 def backward(c, n, alpha, beta, E, node, scale, b, transposed, counts, z):
-    """Label marginals and edge marginals (or expected counts, where tied) into z; return whether nothing can have been lost.
+    """Label marginals and edge marginals (or expected counts, where tied) into z; return whether
+    nothing can have been lost.
 
     `transposed` and `counts` are scratch for one table each, `b` for one row.
     """
@@ -169,7 +193,10 @@ def backward(c, n, alpha, beta, E, node, scale, b, transposed, counts, z):
         first = (t - 1) * L if c.anchored else 0
         this = first * P
         following = this + L * P
-        if t == n - 1 or (c.anchored and not same(part(E, this, following), part(E, following, following + L * P), L * P)):
+        if t == n - 1 or (
+            c.anchored
+            and not same(part(E, this, following), part(E, following, following + L * P), L * P)
+        ):
             for u in range(L):
                 for y in range(L):
                     transposed[y, u] = E[first + u, y]
@@ -197,7 +224,9 @@ def first_order(c, n, s, temperature, x, z):
     if c.anchored:
         value, safe = transition_potentials(c, n, part(s, n * L, len(s)), temperature, E)
     else:
-        value, safe = tied_potentials(c, n, part(s, n * L, len(s)), temperature, E, part(x.table, 2 * L * P, len(x.table)))
+        value, safe = tied_potentials(
+            c, n, part(s, n * L, len(s)), temperature, E, part(x.table, 2 * L * P, len(x.table))
+        )
     if not safe:
         return 0.0, False
     alpha, beta, node = table(x.alpha, 0, n, P), table(x.beta, 0, n, P), table(x.node, 0, n, P)
@@ -205,14 +234,18 @@ def first_order(c, n, s, temperature, x, z):
     if not safe:
         return 0.0, False
     transposed, counts = table(x.table, 0, L, P), table(x.table, L * P, L, P)
-    return value + rest, backward(c, n, alpha, beta, E, node, x.scale, x.temporary, transposed, counts, z)
+    return value + rest, backward(
+        c, n, alpha, beta, E, node, x.scale, x.temporary, transposed, counts, z
+    )
 
 
 @embedded
 def first_order_viterbi(c, n, s, x, z):
-    """Fill z with the indicators of the best labelling; return its score (-inf, and z = 0, when none is allowed).
+    """Fill z with the indicators of the best labelling; return its score (-inf, and z = 0, when
+    none is allowed).
 
-    The best source of every label is chosen by a selection, not by a branch, so that whole rows are compared at once.
+    The best source of every label is chosen by a selection, not by a branch, so that whole rows are
+    compared at once.
     """
     L = c.labels
     best, back = table(x.alpha, 0, n, L), table(x.back, 0, n, L)

@@ -1,6 +1,7 @@
 """Forward-backward on chains of order above 1, on scaled probabilities; O(n L^(k+1)).
 
-Where these could underflow (a range of more than 300 nats), its functions say so, and log space takes over.
+Where these could underflow (a range of more than 300 nats), its functions say so, and log space
+takes over.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def forward_backward(c, n, s, temperature, x, z):
-    """Scaled forward-backward for orders above 1. Returns (value, True), or (0, False) where log space is needed."""
+    """Scaled forward-backward for orders above 1. Returns (value, True), or (0, False) where log
+    space is needed.
+    """
     if not transition_potentials(c, n, temperature, x):
         return 0.0, False
     value, safe, states, table = forward(c, n, s, temperature, x)
@@ -25,7 +28,9 @@ def forward_backward(c, n, s, temperature, x, z):
 
 @inlined
 def transition_potentials(c, n, temperature, x):
-    """Fill x.potential from the summed n-gram scores x.table, and x.temporary with their tops; return whether scaling is safe."""
+    """Fill x.potential from the summed n-gram scores x.table, and x.temporary with their tops;
+    return whether scaling is safe.
+    """
     start, size = 0, c.labels * c.labels
     for h in range(min(c.order, n - 1)):
         top, safe = potentials(x.table[start:], size, temperature, x.potential[start:])
@@ -40,7 +45,8 @@ def transition_potentials(c, n, temperature, x):
 def forward(c, n, s, temperature, x):
     """Fill the forward tables, node potentials and scales.
 
-    Returns (log-partition times temperature, whether that is safe, states of the last position, where their table begins).
+    Returns (log-partition times temperature, whether that is safe, states of the last position,
+    where their table begins).
     """
     L, k = c.labels, c.order
     N = x.temporary.size
@@ -133,7 +139,9 @@ def backward(c, n, x, z, states, table):
 
 @inlined
 def label_marginals(c, n, x, z):
-    """Write the label marginals to z: products of forward and backward tables, summed over the older labels of each tuple."""
+    """Write the label marginals to z: products of forward and backward tables, summed over the
+    older labels of each tuple.
+    """
     L, k = c.labels, c.order
     N = x.temporary.size
     states = L

@@ -14,10 +14,11 @@ from structopt.kernels.waist.target import list_parts
 
 @inlined
 def k_best_viterbi(c, n, s, count, x, values, offsets, parts, counts):
-    """List the `count` best labellings, best first, as the signature K_BEST says; return how many there are.
+    """List the `count` best labellings, best first, as the signature K_BEST says; return how many
+    there are.
 
-    Of every state the `count` best values are kept, each with the state that it came from and its rank there. x.table holds the
-    summed n-gram scores, unless bigrams are anchored.
+    Of every state the `count` best values are kept, each with the state that it came from and its
+    rank there. x.table holds the summed n-gram scores, unless bigrams are anchored.
     """
     L, k = c.labels, c.order
     N = x.temporary.size
@@ -40,7 +41,11 @@ def k_best_viterbi(c, n, s, count, x, values, offsets, parts, counts):
                     if not insert(value, u, j, best[t, v], state[t, v], rank[t, v]):
                         break
         states = states * L if t < k else states
-    ending, ending_state, ending_rank = np.full(count, -inf), np.zeros(count, np.int32), np.zeros(count, np.int32)
+    ending, ending_state, ending_rank = (
+        np.full(count, -inf),
+        np.zeros(count, np.int32),
+        np.zeros(count, np.int32),
+    )
     for v in range(states):
         for j in range(count):
             if not insert(best[n - 1, v, j], v, j, ending, ending_state, ending_rank):

@@ -1,8 +1,8 @@
 """Exact inference on linear chains of order k: Viterbi, forward-backward, k-best Viterbi.
 
-The state at position t is the tuple of the last min(t + 1, k) labels, so that order k costs O(n L^(k+1)). Order 1 has
-functions of its own (`first_order`); forward-backward falls back to log space (`log_forward_backward`) where scaled
-probabilities could underflow.
+The state at position t is the tuple of the last min(t + 1, k) labels, so that order k costs O(n
+L^(k+1)). Order 1 has functions of its own (`first_order`); forward-backward falls back to log space
+(`log_forward_backward`) where scaled probabilities could underflow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from structopt.kernels.waist.signatures import K_BEST, SOLVE, kernel
 
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
-    """max_z' s^T z' + temperature * H(z'), and its maximiser z: Viterbi at temperature 0, else forward-backward.
+    """max_z' s^T z' + temperature * H(z'), and its maximiser z: Viterbi at temperature 0, else
+    forward-backward.
 
     Returns -inf, with z = 0, where the hard constraints allow no labelling.
     """
@@ -46,7 +47,9 @@ def solve(structure, i, s, temperature, z, memory, work):
 
 @kernel(K_BEST)
 def k_best(structure, i, s, count, values, offsets, parts, counts, work):
-    """List the `count` best labellings in decreasing score, O(n L^(k+1) count); return how many there are."""
+    """List the `count` best labellings in decreasing score, O(n L^(k+1) count); return how many
+    there are.
+    """
     c, x = open_chain(structure), open_scratch(work)
     n = c.tokens[i + 1] - c.tokens[i]
     constrain(c, i, n, s)

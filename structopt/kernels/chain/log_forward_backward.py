@@ -1,4 +1,6 @@
-"""Forward-backward in log space on chains of any order: the fallback where scaled probabilities could underflow."""
+"""Forward-backward in log space on chains of any order: the fallback where scaled probabilities
+could underflow.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def log_forward_backward(c, n, s, temperature, x, z):
-    """Forward-backward in log space: slower, never underflows. Returns -inf where no labelling is allowed."""
+    """Forward-backward in log space: slower, never underflows. Returns -inf where no labelling is
+    allowed.
+    """
     states, table = forward(c, n, s, temperature, x)
     total, N = -inf, x.temporary.size
     for v in range(states):
@@ -28,7 +32,9 @@ def log_forward_backward(c, n, s, temperature, x, z):
 
 @inlined
 def forward(c, n, s, temperature, x):
-    """Fill x.alpha with forward log weights. Returns (states of the last position, where their table begins)."""
+    """Fill x.alpha with forward log weights. Returns (states of the last position, where their
+    table begins).
+    """
     L, k = c.labels, c.order
     N = x.temporary.size
     for y in range(L):
@@ -55,7 +61,9 @@ def forward(c, n, s, temperature, x):
 
 @inlined
 def backward(c, n, s, temperature, total, states, table, x, z):
-    """Fill x.beta with backward log weights, and add label marginals and the counts of the longest histories to z."""
+    """Fill x.beta with backward log weights, and add label marginals and the counts of the longest
+    histories to z.
+    """
     L, k = c.labels, c.order
     N = x.temporary.size
     for t in range(n - 1, -1, -1):
@@ -71,7 +79,11 @@ def backward(c, n, s, temperature, total, states, table, x, z):
         for u in range(previous):
             base, collected = (u % shrink) * L, -inf
             for y in range(L):
-                step = e[u * L + y] / temperature + s[t * L + y] / temperature + x.beta[t * N + base + y]
+                step = (
+                    e[u * L + y] / temperature
+                    + s[t * L + y] / temperature
+                    + x.beta[t * N + base + y]
+                )
                 collected = log_add(collected, step)
                 if step > -inf and x.alpha[(t - 1) * N + u] > -inf:
                     counts[u * L + y] += exp(x.alpha[(t - 1) * N + u] + step - total)

@@ -1,4 +1,5 @@
-"""The (j+1)-gram parts of linear chains: their scores summed for each history, the active ones, and their counts.
+"""The (j+1)-gram parts of linear chains: their scores summed for each history, the active ones, and
+their counts.
 
 The history of h labels before position t has the number sum_{d=1..h} y_{t-d} L^(d-1).
 """
@@ -10,7 +11,8 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def sum_ngram_scores(c, n, s, table):
-    """Fill `table` with transition scores: for h = 1..k the sum of all (j+1)-gram scores, j <= h, after a history of h labels.
+    """Fill `table` with transition scores: for h = 1..k the sum of all (j+1)-gram scores, j <= h,
+    after a history of h labels.
 
     For tied parts alone: the scores of anchored bigrams are read from `s` itself.
     """

@@ -1,8 +1,9 @@
 """The record of linear chains of order k, and the work record of inference on them.
 
-Parts of an instance of n positions and L labels, in this order: n x L label parts; then for j = 1..k the (j+1)-gram
-parts, L^j histories x L labels, *tied* (one table an instance, whose marginals are expected counts) or, for order 1,
-*anchored* (n - 1 tables). A (j+1)-gram part is active at every position that has j labels before it.
+Parts of an instance of n positions and L labels, in this order: n x L label parts; then for j =
+1..k the (j+1)-gram parts, L^j histories x L labels, *tied* (one table an instance, whose marginals
+are expected counts) or, for order 1, *anchored* (n - 1 tables). A (j+1)-gram part is active at
+every position that has j labels before it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ class Chain(NamedTuple):
     tokens : (m + 1,) where the positions of each instance begin
     forbidden_starts, forbidden_ends : label numbers
     forbidden_transitions : numbers u * L + y of forbidden bigrams
-    excluded_offsets, excluded : per instance, further label parts that are forbidden (partially labelled input)
+    excluded_offsets, excluded : per instance, further label parts that are forbidden (partially
+    labelled input)
     """
 
     labels: Int
@@ -42,9 +44,11 @@ open_chain = CHAIN.compiled
 
 
 class Scratch(NamedTuple):
-    """The work record, opened: forward and backward tables, potentials, scores, scales, back pointers.
+    """The work record, opened: forward and backward tables, potentials, scores, scales, back
+    pointers.
 
-    Arrays whose rows are padded to whole vectors stand first: the buffer begins at a cache line, and their rows at whole vectors.
+    Arrays whose rows are padded to whole vectors stand first: the buffer begins at a cache line,
+    and their rows at whole vectors.
     """
 
     temporary: Floats

@@ -1,4 +1,6 @@
-"""Exact inference and the calculus of marginals where an instance is one variable: its L parts are its outputs."""
+"""Exact inference and the calculus of marginals where an instance is one variable: its L parts are
+its outputs.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from structopt.kernels.waist.signatures import CONDITIONALS, ENTROPY, K_BEST, SL
 
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
-    """Return the largest score, or temperature * log sum exp(s / temperature); z becomes its (sub)gradient.
+    """Return the largest score, or temperature * log sum exp(s / temperature); z becomes its
+    (sub)gradient.
 
     Where every label has the score -inf, the value is -inf and z is zero.
     """
@@ -37,7 +40,9 @@ def solve(structure, i, s, temperature, z, memory, work):
 
 @kernel(K_BEST)
 def k_best(structure, i, s, k, values, offsets, parts, counts, work):
-    """Sort the labels by score, best first; among equals the first label; those at -inf are left out."""
+    """Sort the labels by score, best first; among equals the first label; those at -inf are left
+    out.
+    """
     order = np.argsort(-s, kind="mergesort")
     listed, offsets[0] = 0, 0
     for y in order[:k]:
@@ -57,7 +62,9 @@ def entropy(structure, i, z):
 
 @kernel(SLOPE)
 def slope(structure, i, z, d, t, out):
-    """First and second derivative of H(z + t d) by t, and where `out` has a third entry H(z + t d); d sums to zero."""
+    """First and second derivative of H(z + t d) by t, and where `out` has a third entry H(z + t d);
+    d sums to zero.
+    """
     out[:] = 0.0
     add_slopes(z, d, t, -1.0, 0, len(z), out)
 

@@ -1,4 +1,6 @@
-"""The best labelling of a chain of order above 1: the Viterbi algorithm on tuples of labels, O(n L^(k+1))."""
+"""The best labelling of a chain of order above 1: the Viterbi algorithm on tuples of labels, O(n
+L^(k+1)).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def viterbi(c, n, s, x, z):
-    """Fill z with the indicators of the best labelling, order above 1; return its score (-inf when none is allowed)."""
+    """Fill z with the indicators of the best labelling, order above 1; return its score (-inf when
+    none is allowed).
+    """
     L, k = c.labels, c.order
     N = x.temporary.size
     best, back = x.alpha, x.back
@@ -21,7 +25,8 @@ def viterbi(c, n, s, x, z):
     states, table = L, 0
     for t in range(1, n):
         if 1 < t <= k:
-            table += states  # the table of histories of t labels begins after that of t - 1, which has L^t entries
+            # the table of histories of t labels begins after that of t - 1, which has L^t entries
+            table += states
         shrink = states // L if t >= k else states
         now, before = best[t * N : (t + 1) * N], best[(t - 1) * N : t * N]
         pointer = back[t * N : (t + 1) * N]
@@ -47,7 +52,9 @@ def viterbi(c, n, s, x, z):
 
 @inlined
 def trace_best(c, n, x, z, states):
-    """Follow the back pointers from the best last state, marking its parts in z (none where no labelling is allowed)."""
+    """Follow the back pointers from the best last state, marking its parts in z (none where no
+    labelling is allowed).
+    """
     L = c.labels
     N = x.temporary.size
     last = x.alpha[(n - 1) * N : n * N]

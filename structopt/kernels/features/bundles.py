@@ -1,7 +1,8 @@
-"""Bundles: sets of attributes that always occur together in a corpus, and sums of weights and gradients over them.
+"""Bundles: sets of attributes that always occur together in a corpus, and sums of weights and
+gradients over them.
 
-An attribute a *implies* those that occur at every position where a occurs: ``word=Oslo`` implies ``suffix=lo``. Where a
-position has a, one bundle stands for all that a implies.
+An attribute a *implies* those that occur at every position where a occurs: ``word=Oslo`` implies
+``suffix=lo``. Where a position has a, one bundle stands for all that a implies.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from structopt.kernels.arrays.rows import add_row
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, kernel
 from structopt.kernels.waist.views import part, prefetch_run
 
-MOST = 4096  # attributes of a position; those that first occur where there are more are not looked at
+# attributes of a position; those that first occur where there are more are not looked at
+MOST = 4096
 AHEAD = 8  # positions whose attributes are asked for ahead
 
 
@@ -21,9 +23,10 @@ AHEAD = 8  # positions whose attributes are asked for ahead
 def implied(offsets, ids, columns, positions, least, starts, members):
     """List what every attribute with at least `least` positions implies, itself included.
 
-    `ids[offsets[p] : offsets[p + 1]]` are the attributes of position p in ascending order, `positions[columns[a] :
-    columns[a + 1]]` the positions of attribute a. The list of a goes to `members[starts[a] : starts[a + 1]]`, and is
-    empty where it would be a alone; `members` must have room for as many numbers as `ids`. Returns how many it took.
+    `ids[offsets[p] : offsets[p + 1]]` are the attributes of position p in ascending order,
+    `positions[columns[a] : columns[a + 1]]` the positions of attribute a. The list of a goes to
+    `members[starts[a] : starts[a + 1]]`, and is empty where it would be a alone; `members` must
+    have room for as many numbers as `ids`. Returns how many it took.
     """
     common, used, places = np.empty(MOST, np.int32), 0, len(offsets) - 1
     for a in range(len(columns) - 1):
@@ -64,10 +67,12 @@ def implied(offsets, ids, columns, positions, least, starts, members):
 
 @kernel(types.int64(LONGS, INTS, LONGS, INTS, types.boolean[::1], LONGS, LONGS, INTS))
 def cover(offsets, ids, starts, members, allowed, uses, new_offsets, new_ids):
-    """Rewrite every position's attributes as disjoint bundles, the largest first, and the attributes that are left.
+    """Rewrite every position's attributes as disjoint bundles, the largest first, and the
+    attributes that are left.
 
-    The bundle that a stands for is written as a + (number of attributes). `allowed` says which attributes may stand for
-    theirs; `uses` counts how often each did. Returns the number of entries written.
+    The bundle that a stands for is written as a + (number of attributes). `allowed` says which
+    attributes may stand for theirs; `uses` counts how often each did. Returns the number of entries
+    written.
     """
     count, written = len(starts) - 1, 0
     covered = np.full(count, -1)

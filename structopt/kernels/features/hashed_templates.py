@@ -1,9 +1,11 @@
-"""The block *hashed templates*: features of dependency arcs, labels, siblings and grandparents, computed where they are needed.
+"""The block *hashed templates*: features of dependency arcs, labels, siblings and grandparents,
+computed where they are needed.
 
-Nothing is stored of a feature but its weight, whose index is the hash of a template and of the tokens' interned codes (see
-`structopt.kernels.features.hashing`). A feature of an arc, of siblings or of grandparents has one weight, plain, and one for each
-variant (direction and distance; sides); one of the labels on an arc a row of L weights. The weights are 2^hash_bits of the
-former and then 2^label_bits rows.
+Nothing is stored of a feature but its weight, whose index is the hash of a template and of the
+tokens' interned codes (see `structopt.kernels.features.hashing`). A feature of an arc, of siblings
+or of grandparents has one weight, plain, and one for each variant (direction and distance; sides);
+one of the labels on an arc a row of L weights. The weights are 2^hash_bits of the former and then
+2^label_bits rows.
 
 A gradient is sparse: weights that are touched and their values, and likewise rows.
 """
@@ -28,12 +30,25 @@ from structopt.kernels.features.template_notes import note_sentence, score_noted
 from structopt.kernels.features.template_parts import CHUNK, LABEL, open_hashed, parts_of
 from structopt.kernels.features.template_scores import score_labels, score_parts
 from structopt.kernels.features.template_walk import walk
-from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
+from structopt.kernels.waist.signatures import (
+    ACCUMULATE,
+    ADD,
+    ADD_BOTH,
+    DOT,
+    FLATTEN,
+    PULLBACK,
+    SCORES,
+    SPANS,
+    inlined,
+    kernel,
+)
 
 
 @kernel(SCORES)
 def scores(features, theta, i, s, scratch):
-    """Fill s with the part scores F(x_i)^T theta; theta must be zero wherever a weight may not move."""
+    """Fill s with the part scores F(x_i)^T theta; theta must be zero wherever a weight may not
+    move.
+    """
     x = open_hashed(features)
     codes = x.codes[x.tokens[i] : x.tokens[i + 1]]
     W = theta[np.int64(1) << x.hash_bits :].reshape((-1, max(x.labels, 1)))
@@ -59,7 +74,9 @@ def sink(mode, gradient, dense, starts, widths):
 
 @kernel(PULLBACK)
 def pullback(features, i, r, gradient):
-    """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its squared norm."""
+    """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its
+    squared norm.
+    """
     x, g, none = open_hashed(features), open_gradient(gradient), np.empty(0, np.int64)
     clear(g)
     walk(x, i, r, sink(SPARSE, g, np.empty(0), none, none))
@@ -69,7 +86,9 @@ def pullback(features, i, r, gradient):
         if len(x.row_support) > 0:
             for y in range(L):
                 word = x.row_support[first + y // 64]
-                row[y] = row[y] if (word >> np.uint64(y % 64)) & np.uint64(1) == np.uint64(1) else 0.0
+                row[y] = (
+                    row[y] if (word >> np.uint64(y % 64)) & np.uint64(1) == np.uint64(1) else 0.0
+                )
         for y in range(L):
             norm += row[y] * row[y]
     return norm
@@ -111,7 +130,9 @@ def dot(features, theta, gradient):
 
 @kernel(FLATTEN)
 def flatten(features, gradient, indices, values):
-    """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
+    """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without
+    duplicates; return how many.
+    """
     x, g = open_hashed(features), open_gradient(gradient)
     hash_bits, L, listed = x.hash_bits, x.labels, list_weights(g, indices, values)
     for q in range(g.counts[1]):
@@ -133,7 +154,8 @@ def accumulate(features, i, r, dense):
 
 @kernel(SPANS)
 def spans(features, i, starts, widths, scratch):
-    """List the weights that may move and that the scores of instance i read, rows once; all as one run if they are too many.
+    """List the weights that may move and that the scores of instance i read, rows once; all as one
+    run if they are too many.
 
     What each counts to is noted in the scratch.
     """
@@ -149,7 +171,9 @@ def spans(features, i, starts, widths, scratch):
 
 @kernel(SCORES)
 def listed_scores(features, theta, i, s, scratch):
-    """Fill s as `scores` does, up to the order of sums, from what `spans` has just noted of instance i."""
+    """Fill s as `scores` does, up to the order of sums, from what `spans` has just noted of
+    instance i.
+    """
     g = open_gradient(scratch)
     if g.counts[0] < 0:
         scores(features, theta, i, s, scratch)

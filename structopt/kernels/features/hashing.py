@@ -1,15 +1,19 @@
-"""Hashes of template features: partial hashes of the tokens, their sums for the parts, and the indices of weights.
+"""Hashes of template features: partial hashes of the tokens, their sums for the parts, and the
+indices of weights.
 
-All numbers are unsigned and wrap at 2^64. With the mixing function of SplitMix64, `mix`, an atom k = 1, 2, ... of template t
-that meets the value x has the partial hash ``mix(STEP * (64 t + k) + x)``; the template itself has ``mix(STEP * 64 t)``. The
-hash of a feature is `finish` of the sum of them. Partial hashes are made once a sentence for every template and token, so that
-the hash of a part costs an addition a token of the part, and one multiplication.
+All numbers are unsigned and wrap at 2^64. With the mixing function of SplitMix64, `mix`, an atom k
+= 1, 2, ... of template t that meets the value x has the partial hash ``mix(STEP * (64 t + k) +
+x)``; the template itself has ``mix(STEP * 64 t)``. The hash of a feature is `finish` of the sum of
+them. Partial hashes are made once a sentence for every template and token, so that the hash of a
+part costs an addition a token of the part, and one multiplication.
 
-The highest b bits of the hash are the index, among 2^b, of the feature's plain weight: its *variant* 0. Variants v > 0 (with
-direction and distance, say) have their weights in the same aligned group of 16 (of rows of label weights: 4), v further round.
-So the variants of one feature never share a weight, and lie in one or two cache lines.
+The highest b bits of the hash are the index, among 2^b, of the feature's plain weight: its
+*variant* 0. Variants v > 0 (with direction and distance, say) have their weights in the same
+aligned group of 16 (of rows of label weights: 4), v further round. So the variants of one feature
+never share a weight, and lie in one or two cache lines.
 
-A token of a part is written as a *slot*: 0 for no token, 1 for the root, p + 2 for the token at position p.
+A token of a part is written as a *slot*: 0 for no token, 1 for the root, p + 2 for the token at
+position p.
 """
 
 from __future__ import annotations
@@ -24,7 +28,9 @@ LAST = np.uint64(0xD6E8FEB86659FD93)
 ATOMS = 64
 """More than the atoms of a template."""
 START, END, ROOT_CODE, NONE_CODE = -1, -2, -3, -4
-"""Values beyond the sentence's edges, of the root, and of no token; those of tokens are 0 and more."""
+"""Values beyond the sentence's edges, of the root, and of no token; those of tokens are 0 and
+more.
+"""
 NONE_SLOT, ROOT_SLOT, TOKENS = 0, 1, 2
 
 
@@ -42,7 +48,9 @@ def partial(template, atom, value):
 
 @inlined
 def value_at(codes, column, slot, offset):
-    """Value of a column `offset` tokens from a slot; `codes` are those of the sentence, shape (n, columns)."""
+    """Value of a column `offset` tokens from a slot; `codes` are those of the sentence, shape (n,
+    columns).
+    """
     if slot == NONE_SLOT:
         return np.int64(NONE_CODE)
     if slot == ROOT_SLOT and offset == 0:
@@ -58,7 +66,12 @@ def value_at(codes, column, slot, offset):
 @inlined
 def add_hashes(sums, t, a, b, c, out):
     """out = hashes of the features of template t at parts whose slots are a, b, c."""
-    first, second, third, constant = sums.partials[0, t], sums.partials[1, t], sums.partials[2, t], sums.constants[t]
+    first, second, third, constant = (
+        sums.partials[0, t],
+        sums.partials[1, t],
+        sums.partials[2, t],
+        sums.constants[t],
+    )
     for k in range(len(a)):
         out[k] = first[np.uint64(a[k])] + second[np.uint64(b[k])] + third[np.uint64(c[k])]
     for k in range(len(a)):
@@ -67,6 +80,8 @@ def add_hashes(sums, t, a, b, c, out):
 
 @inlined
 def rotated(index, variant, size):
-    """Index of a variant of the feature whose variant 0 has `index`, in groups of `size` (a power of 2)."""
+    """Index of a variant of the feature whose variant 0 has `index`, in groups of `size` (a power
+    of 2).
+    """
     low = size - np.uint64(1)
     return (index & ~low) | ((index + variant) & low)

@@ -1,7 +1,8 @@
 """Kernels for scorers that have none: drivers read scores that were computed before.
 
-The vector of weights, theta, holds the part scores of a run of instances instead, one after the other; `scores` copies those
-of one. So every driver that needs scores alone runs unchanged. There is no gradient by the weights: the other kernels raise.
+The vector of weights, theta, holds the part scores of a run of instances instead, one after the
+other; `scores` copies those of one. So every driver that needs scores alone runs unchanged. There
+is no gradient by the weights: the other kernels raise.
 """
 
 from __future__ import annotations
@@ -10,7 +11,18 @@ from typing import NamedTuple
 
 from structopt.kernels.waist.fields import Long, Longs
 from structopt.kernels.waist.layout import RecordLayout
-from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
+from structopt.kernels.waist.signatures import (
+    ACCUMULATE,
+    ADD,
+    ADD_BOTH,
+    DOT,
+    FLATTEN,
+    PULLBACK,
+    SCORES,
+    SPANS,
+    inlined,
+    kernel,
+)
 
 
 class Precomputed(NamedTuple):

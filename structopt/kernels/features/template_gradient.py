@@ -1,9 +1,11 @@
-"""Gradients of hashed templates: sparse or dense, or the list of their weights, filled feature by feature.
+"""Gradients of hashed templates: sparse or dense, or the list of their weights, filled feature by
+feature.
 
-A sparse gradient lists the weights that are touched, and their values; a hash table, as small as their number allows, has
-their indices in the list: much of it stays in the second cache, where a table of all weights would not. It has open addressing
-with linear probing; a weight's number is its hash, since it is one already. Rows of label weights are a sparse set (Briggs
-and Torczon, 1993), which needs no clearing: row w is in it at index q = row_slot[w] if q is below the count and
+A sparse gradient lists the weights that are touched, and their values; a hash table, as small as
+their number allows, has their indices in the list: much of it stays in the second cache, where a
+table of all weights would not. It has open addressing with linear probing; a weight's number is its
+hash, since it is one already. Rows of label weights are a sparse set (Briggs and Torczon, 1993),
+which needs no clearing: row w is in it at index q = row_slot[w] if q is below the count and
 row_touched[q] = w.
 """
 
@@ -30,13 +32,14 @@ class SparseGradient(NamedTuple):
 
     Attributes
     ----------
-    slot, touched, values : table of the indices of weights in the list, -1 where free; weights; their values
-    row_slot, row_touched, rows : indices of rows in the list; rows; their values one after the other
-    counts : (COUNTS,) how many weights (of a list: runs) and rows are in it; how much of the table is in use, a power of 2;
+    slot, touched, values : table of the indices of weights in the list, -1 where free; weights;
+    their values row_slot, row_touched, rows : indices of rows in the list; rows; their values one
+    after the other counts : (COUNTS,) how many weights (of a list: runs) and rows are in it; how
+    much of the table is in use, a power of 2;
         how many weights are noted
 
-    The same vectors hold a note (`structopt.kernels.features.template_notes`): weights in `touched`, and in `slot` the cell that
-    each counts to.
+    The same vectors hold a note (`structopt.kernels.features.template_notes`): weights in
+    `touched`, and in `slot` the cell that each counts to.
     """
 
     slot: Ints
@@ -183,7 +186,9 @@ def no_gradient():
 
 @inlined
 def enlarge(g, least):
-    """Use at least so many slots of the table, or all of it, which is more than the list may need."""
+    """Use at least so many slots of the table, or all of it, which is more than the list may
+    need.
+    """
     size = max(g.counts[2], FEWEST)
     while size < least:
         size *= 2
@@ -202,12 +207,16 @@ def enlarge(g, least):
 @inlined
 def allowed(support, w):
     """Whether a weight may move."""
-    return len(support) == 0 or (support[w >> np.uint64(6)] >> (w & np.uint64(63))) & np.uint64(1) == np.uint64(1)
+    return len(support) == 0 or (support[w >> np.uint64(6)] >> (w & np.uint64(63))) & np.uint64(
+        1
+    ) == np.uint64(1)
 
 
 @inlined
 def put_rows(x, sink, entries, owner, R):
-    """Add rows of residuals R[owner[k]], of which the first L count, to the first rows of label weights of the scratch."""
+    """Add rows of residuals R[owner[k]], of which the first L count, to the first rows of label
+    weights of the scratch.
+    """
     g, L, indices = sink.g, x.labels, sink.indices
     rows = g.rows if sink.mode == SPARSE else sink.dense[np.int64(1) << x.hash_bits :]
     for k in range(entries):
@@ -236,7 +245,9 @@ def place_of_row(g, w):
 
 @inlined
 def list_weights_as_runs(sink, entries):
-    """List the first weights of the scratch as runs, as long as there is room; else the count becomes -1."""
+    """List the first weights of the scratch as runs, as long as there is room; else the count
+    becomes -1.
+    """
     count = sink.g.counts[0]
     if count < 0 or count + entries > len(sink.starts):
         sink.g.counts[0] = -1

@@ -1,11 +1,13 @@
-"""The weights that the scores of a sentence read, listed with a note of what each counts to, so that nothing is hashed twice.
+"""The weights that the scores of a sentence read, listed with a note of what each counts to, so
+that nothing is hashed twice.
 
-A feature's weight counts to a *cell*. That is a part; or, where the feature looks at one token of arcs alone, the sum over all
-arcs with the same token in this role, and of the same variant. Scores are sums over the cells, in another order than that of
-`structopt.kernels.features.template_scores`. For each group of parts come their cells, then those of heads (slots x 16), then
-those of modifiers.
+A feature's weight counts to a *cell*. That is a part; or, where the feature looks at one token of
+arcs alone, the sum over all arcs with the same token in this role, and of the same variant. Scores
+are sums over the cells, in another order than that of `structopt.kernels.features.template_scores`.
+For each group of parts come their cells, then those of heads (slots x 16), then those of modifiers.
 
-Rows of label weights are listed but not noted, and labels are scored as ever: most of that time goes to the additions.
+Rows of label weights are listed but not noted, and labels are scored as ever: most of that time
+goes to the additions.
 """
 
 from __future__ import annotations
@@ -38,17 +40,23 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @inlined
 def note_sentence(x, i, g, starts, widths):
-    """List the runs of weights that may move and that the scores of sentence i read, and note them in g: return how many.
+    """List the runs of weights that may move and that the scores of sentence i read, and note them
+    in g: return how many.
 
-    Weights of features are noted, and listed as often as they are read; rows of label weights are listed once. Returns -1, which
-    is also noted, where there is no room for all.
+    Weights of features are noted, and listed as often as they are read; rows of label weights are
+    listed once. Returns -1, which is also noted, where there is no room for all.
     """
-    codes, stride = x.codes[x.tokens[i] : x.tokens[i + 1]], len(x.positions) // max(len(x.groups), 1)
+    codes, stride = (
+        x.codes[x.tokens[i] : x.tokens[i + 1]],
+        len(x.positions) // max(len(x.groups), 1),
+    )
     noted, cell = 0, 0
     for k in range(len(x.groups)):
         kind = np.int64(x.groups[k])
         if kind != LABEL and noted >= 0:
-            a, b, c = parts_of(x, kind, x.positions[k * stride + i], x.positions[k * stride + i + 1])
+            a, b, c = parts_of(
+                x, kind, x.positions[k * stride + i], x.positions[k * stride + i + 1]
+            )
             noted = note_parts(x, kind, g, codes, a, b, c, cell, noted)
             cell += len(a) + cells_of_tokens(codes)
     runs = noted if noted <= len(starts) else -1
@@ -56,7 +64,9 @@ def note_sentence(x, i, g, starts, widths):
         starts[j], widths[j] = g.touched[j], 1
     for k in range(len(x.groups)):
         if x.groups[k] == LABEL and runs >= 0:
-            a, b, _ = parts_of(x, LABEL, x.positions[k * stride + i], x.positions[k * stride + i + 1])
+            a, b, _ = parts_of(
+                x, LABEL, x.positions[k * stride + i], x.positions[k * stride + i + 1]
+            )
             runs = list_labels(x, g, codes, a, b, starts, widths, runs)
     g.counts[0] = runs
     g.counts[3] = noted
@@ -65,15 +75,29 @@ def note_sentence(x, i, g, starts, widths):
 
 @inlined
 def note_parts(x, kind, g, codes, a, b, c, cell, noted):
-    """Note what the features of the arcs, siblings or grandparents of a sentence read; their cells begin at `cell`.
+    """Note what the features of the arcs, siblings or grandparents of a sentence read; their cells
+    begin at `cell`.
 
     `noted` weights are noted before; returns how many are afterwards, -1 where there is no room.
     """
     sums, variants = sums_of(x, kind, codes), variants_of(x, kind, a, b, c)
     tokens = cell + len(a)
     noted = note_tokens(x, g, sums, HEAD, variants_at(a, variants, codes), tokens, noted)
-    noted = note_tokens(x, g, sums, MODIFIER, variants_at(b, variants, codes), tokens + cells_of_tokens(codes) // 2, noted)
-    hashes, v, cells, t = np.empty(CHUNK, np.uint64), np.empty(CHUNK, np.uint64), np.empty(CHUNK, np.int32), sums.bounds[BOTH]
+    noted = note_tokens(
+        x,
+        g,
+        sums,
+        MODIFIER,
+        variants_at(b, variants, codes),
+        tokens + cells_of_tokens(codes) // 2,
+        noted,
+    )
+    hashes, v, cells, t = (
+        np.empty(CHUNK, np.uint64),
+        np.empty(CHUNK, np.uint64),
+        np.empty(CHUNK, np.int32),
+        sums.bounds[BOTH],
+    )
     while t < sums.bounds[SHAPES]:
         entries, end = entries_of(x, kind, codes, sums, t, a, b, c)
         for begin in range(0, len(entries.parts), CHUNK):
@@ -86,14 +110,17 @@ def note_parts(x, kind, g, codes, a, b, c, cell, noted):
                 if noted < 0 or noted + 2 * len(parts) > len(g.touched):
                     return -1
                 add_hashes(sums, u, entries.a[cut], entries.b[cut], entries.c[cut], hashes)
-                noted = note_features(x.hash_bits, x.support, hashes, v, cells[: len(parts)], g.touched, g.slot, noted)
+                noted = note_features(
+                    x.hash_bits, x.support, hashes, v, cells[: len(parts)], g.touched, g.slot, noted
+                )
         t = end
     return noted
 
 
 @inlined
 def note_features(hash_bits, support, hashes, variants, cells, weights, places, noted):
-    """Note the weights of features, plain and of a variant, which count to the given cells, those that may move: return how many.
+    """Note the weights of features, plain and of a variant, which count to the given cells, those
+    that may move: return how many.
 
     Each is written, and kept by counting it. There is room for all.
     """
@@ -101,7 +128,8 @@ def note_features(hash_bits, support, hashes, variants, cells, weights, places, 
     for k in range(len(cells)):
         z = hashes[k] >> shift
         y = rotated(z, variants[k], GROUP)
-        word = ALL if every else support[z >> np.uint64(6)]  # a group of weights has its bits in one word
+        # a group of weights has its bits in one word
+        word = ALL if every else support[z >> np.uint64(6)]
         weights[n] = z
         places[n] = cells[k]
         n += (word >> (z & np.uint64(63))) & np.uint64(1)
@@ -113,7 +141,9 @@ def note_features(hash_bits, support, hashes, variants, cells, weights, places, 
 
 @inlined
 def variants_at(slots, variants, codes):
-    """Return for each slot the variants of the arcs with that token, as bits; bit 0, of plain weights, where there are any."""
+    """Return for each slot the variants of the arcs with that token, as bits; bit 0, of plain
+    weights, where there are any.
+    """
     out = np.zeros(cells_of_tokens(codes) // (2 * np.int64(GROUP)), np.uint64)
     for e in range(len(slots)):
         out[slots[e]] |= np.uint64(1) | (np.uint64(1) << variants[e])
@@ -123,8 +153,17 @@ def variants_at(slots, variants, codes):
 @inlined
 def note_tokens(x, g, sums, role, variants, cell, noted):
     """Note what the templates of one token read, of the variants at each slot; see `note_parts`."""
-    shift, size, below = np.uint64(64 - x.hash_bits), np.uint64(GROUP), np.uint64(GROUP) - np.uint64(1)
-    weights, places, supported, full = g.touched, g.slot, len(x.support) > 0, (np.uint64(1) << np.uint64(GROUP)) - np.uint64(1)
+    shift, size, below = (
+        np.uint64(64 - x.hash_bits),
+        np.uint64(GROUP),
+        np.uint64(GROUP) - np.uint64(1),
+    )
+    weights, places, supported, full = (
+        g.touched,
+        g.slot,
+        len(x.support) > 0,
+        (np.uint64(1) << np.uint64(GROUP)) - np.uint64(1),
+    )
     for t in range(sums.bounds[role], sums.bounds[role + 1]):
         for slot in range(len(variants)):
             z = finish(sums.partials[role, t, slot] + sums.constants[t]) >> shift
@@ -144,9 +183,11 @@ def note_tokens(x, g, sums, role, variants, cell, noted):
 
 @embedded
 def list_rows(x, g, rows, starts, widths, runs):
-    """List the weights that may move of rows that are not in the set of g, and add them to it: see `list_labels`.
+    """List the weights that may move of rows that are not in the set of g, and add them to it: see
+    `list_labels`.
 
-    Of a row of many labels few may move, and each weight that is listed costs a look at three arrays.
+    Of a row of many labels few may move, and each weight that is listed costs a look at three
+    arrays.
     """
     L, words = x.labels, (x.labels + 63) // 64
     for k in range(len(rows)):
@@ -172,8 +213,14 @@ def list_rows(x, g, rows, starts, widths, runs):
 
 @inlined
 def list_labels(x, g, codes, a, b, starts, widths, runs):
-    """List the rows of weights of labels on the arcs of a sentence behind the first runs: return how many; -1 without room."""
-    shift, sums, variants = np.uint64(64 - x.label_bits), sums_of(x, LABEL, codes), variants_of(x, LABEL, a, b, b)
+    """List the rows of weights of labels on the arcs of a sentence behind the first runs: return
+    how many; -1 without room.
+    """
+    shift, sums, variants = (
+        np.uint64(64 - x.label_bits),
+        sums_of(x, LABEL, codes),
+        variants_of(x, LABEL, a, b, b),
+    )
     rows, hashes, t = np.empty(2 * CHUNK, np.int64), np.empty(CHUNK, np.uint64), sums.bounds[BOTH]
     for role in range(HEAD, BOTH):
         seen = variants_at(a if role == HEAD else b, variants, codes)
@@ -206,12 +253,19 @@ def list_labels(x, g, codes, a, b, starts, widths, runs):
 @inlined
 def score_noted(x, g, theta, i, s):
     """Fill s with the part scores of sentence i, whose weights are noted in g."""
-    codes, stride = x.codes[x.tokens[i] : x.tokens[i + 1]], len(x.positions) // max(len(x.groups), 1)
+    codes, stride = (
+        x.codes[x.tokens[i] : x.tokens[i + 1]],
+        len(x.positions) // max(len(x.groups), 1),
+    )
     W = theta[np.int64(1) << x.hash_bits :].reshape((-1, max(x.labels, 1)))
     size = 0
     for k in range(len(x.groups)):
         if x.groups[k] != LABEL:
-            size += x.positions[k * stride + i + 1] - x.positions[k * stride + i] + cells_of_tokens(codes)
+            size += (
+                x.positions[k * stride + i + 1]
+                - x.positions[k * stride + i]
+                + cells_of_tokens(codes)
+            )
     cells, weights, places = np.zeros(size), g.touched, g.slot
     for k in range(g.counts[3]):
         cells[np.uint64(places[k])] += theta[np.uint64(weights[k])]
@@ -227,13 +281,23 @@ def score_noted(x, g, theta, i, s):
             end, own = part + last - first, cell + last - first
             cell = own + cells_of_tokens(codes)
             tokens = cells[own:cell].reshape((2, -1, np.int64(GROUP)))
-            add_tokens(s[part:end], cells[own - len(a) : own], tokens[0], tokens[1], a, b, variants_of(x, kind, a, b, c))
+            add_tokens(
+                s[part:end],
+                cells[own - len(a) : own],
+                tokens[0],
+                tokens[1],
+                a,
+                b,
+                variants_of(x, kind, a, b, c),
+            )
         part = end
 
 
 @inlined
 def add_tokens(s, own, heads, modifiers, a, b, variants):
-    """Add to the sums of each part's own features those of its tokens, of its variant and of all variants."""
+    """Add to the sums of each part's own features those of its tokens, of its variant and of all
+    variants.
+    """
     for e in range(len(s)):
         p, q, v = np.uint64(a[e]), np.uint64(b[e]), variants[e]
         s[e] = own[e] + (heads[p, v] + heads[p, 0]) + (modifiers[q, v] + modifiers[q, 0])

@@ -1,4 +1,6 @@
-"""The features of hashed templates that occur in a corpus, and the indices of their weights: collisions are counted from them."""
+"""The features of hashed templates that occur in a corpus, and the indices of their weights:
+collisions are counted from them.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +27,20 @@ from structopt.kernels.waist.signatures import INTS, LONGS, RECORD, kernel
 
 @kernel(types.int64(RECORD, types.int64, types.int64, LONGS, INTS, types.int64, LONGS, LONGS))
 def occurrences(features, k, t, offsets, parts, sample, keys, indices):
-    """List the features of template t at chosen parts of group k: 64 bits that identify each, and the index of its weight.
+    """List the features of template t at chosen parts of group k: 64 bits that identify each, and
+    the index of its weight.
 
-    The parts of sentence i are ``parts[offsets[i] : offsets[i + 1]]``, numbered within the sentence's group, ascending. Of
-    all features those are listed of which `sample` bits are zero: one of 2^sample. Returns how many; `keys` and `indices`,
-    unless they are empty, receive them.
+    The parts of sentence i are ``parts[offsets[i] : offsets[i + 1]]``, numbered within the
+    sentence's group, ascending. Of all features those are listed of which `sample` bits are zero:
+    one of 2^sample. Returns how many; `keys` and `indices`, unless they are empty, receive them.
     """
     x, count = open_hashed(features), 0
     kind, stride = np.int64(x.groups[k]), len(x.positions) // len(x.groups)
     shift = np.uint64(64 - (x.label_bits if kind == LABEL else x.hash_bits))
     size, filling = ROWS if kind == LABEL else GROUP, len(keys) > 0
-    looks_between = kind <= ARC and x.bounds[kind * SHAPES + BETWEEN] <= t < x.bounds[(kind + 1) * SHAPES]
+    looks_between = (
+        kind <= ARC and x.bounds[kind * SHAPES + BETWEEN] <= t < x.bounds[(kind + 1) * SHAPES]
+    )
     for i in range(len(offsets) - 1):
         codes, first = x.codes[x.tokens[i] : x.tokens[i + 1]], x.positions[k * stride + i]
         numbers, last = parts[offsets[i] : offsets[i + 1]], x.positions[k * stride + i + 1]

@@ -1,9 +1,10 @@
-"""The record of hashed templates, and what scores and gradients share: partial hashes, variants, tokens in between.
+"""The record of hashed templates, and what scores and gradients share: partial hashes, variants,
+tokens in between.
 
-Every *kind* of part has templates: labels on arcs, arcs, siblings, grandparents. The tokens of a part are slots
-(`structopt.kernels.features.hashing`), each in a role: head and modifier of an arc; head, nearer and farther modifier of
-siblings; head's head, head and modifier of grandparents. Templates of arcs, and of labels on them, differ in *shape*: the
-tokens that they look at.
+Every *kind* of part has templates: labels on arcs, arcs, siblings, grandparents. The tokens of a
+part are slots (`structopt.kernels.features.hashing`), each in a role: head and modifier of an arc;
+head, nearer and farther modifier of siblings; head's head, head and modifier of grandparents.
+Templates of arcs, and of labels on them, differ in *shape*: the tokens that they look at.
 """
 
 from __future__ import annotations
@@ -34,17 +35,16 @@ class Hashed(NamedTuple):
     labels : L, weights of such a row; 0 where arcs have no labels
     columns : of the codes
     groups : (G,) the kind of each part group
-    bounds : (4 * 4 + 1,) where the templates of each kind and shape begin (siblings and grandparents have all in the third)
-    templates : (T, 4) number in the hash, first atom, last atom + 1, column of its ``between`` atom
-    atoms : (atoms, 3) role (which token of the part; 2: between), column, offset
-    bins : distance bin of each distance, the last for all greater ones
-    codes : (tokens, columns)
-    slots : slots of the tokens of the parts, one array after the other
-    starts : (4 * 3,) where the slots of each kind and role begin in `slots`; arcs have their heads in the third role, too
-    tokens : (m + 1,) where the tokens of each sentence begin
-    positions : (G * (m + 1),) where the parts of each sentence begin, group by group
-    support : one bit a weight, set when it may move; or empty when all may
-    row_support : the same of label weights, ceil(L / 64) words a row
+    bounds : (4 * 4 + 1,) where the templates of each kind and shape begin (siblings and
+    grandparents have all in the third) templates : (T, 4) number in the hash, first atom, last atom
+    + 1, column of its ``between`` atom atoms : (atoms, 3) role (which token of the part; 2:
+    between), column, offset bins : distance bin of each distance, the last for all greater ones
+    codes : (tokens, columns) slots : slots of the tokens of the parts, one array after the other
+    starts : (4 * 3,) where the slots of each kind and role begin in `slots`; arcs have their heads
+    in the third role, too tokens : (m + 1,) where the tokens of each sentence begin positions : (G
+    * (m + 1),) where the parts of each sentence begin, group by group support : one bit a weight,
+    set when it may move; or empty when all may row_support : the same of label weights, ceil(L /
+    64) words a row
     """
 
     hash_bits: Int
@@ -88,12 +88,18 @@ class Sums(NamedTuple):
 def parts_of(x, kind, first, last):
     """Slots of the tokens of the parts first <= e < last of a kind, an array a role."""
     a, b, c = x.starts[kind * 3], x.starts[kind * 3 + 1], x.starts[kind * 3 + 2]
-    return x.slots[a + first : a + last], x.slots[b + first : b + last], x.slots[c + first : c + last]
+    return (
+        x.slots[a + first : a + last],
+        x.slots[b + first : b + last],
+        x.slots[c + first : c + last],
+    )
 
 
 @inlined
 def cells_of_tokens(codes):
-    """How many sums over parts with one token and of one variant there are: for heads, and for modifiers."""
+    """How many sums over parts with one token and of one variant there are: for heads, and for
+    modifiers.
+    """
     return 2 * (len(codes) + TOKENS) * np.int64(GROUP)
 
 
@@ -110,7 +116,9 @@ def sums_of(x, kind, codes):
 
 @inlined
 def add_partials(x, t, codes, out):
-    """Add the partial hashes of template t to `out`, shape (3, slots); return that of the template itself."""
+    """Add the partial hashes of template t to `out`, shape (3, slots); return that of the template
+    itself.
+    """
     number, begin, end = x.templates[t, 0], x.templates[t, 1], x.templates[t, 2]
     for j in range(begin, end):
         row, column, offset = out[x.atoms[j, 0]], np.int64(x.atoms[j, 1]), np.int64(x.atoms[j, 2])
@@ -121,12 +129,14 @@ def add_partials(x, t, codes, out):
 
 @inlined
 def variants_of(x, kind, a, b, c):
-    """Return the variant of every part of a kind: the directions and distance between its tokens. The root is left of all.
+    """Return the variant of every part of a kind: the directions and distance between its tokens.
+    The root is left of all.
 
-    Labels: 1 where the head is on the right, 2 where it is on the left, 3 where it is the root. Arcs: 1 + 2 * distance bin +
-    whether the head is on the left; from the root the number after these. Siblings: 1 + 3 * side(nearer) + side(farther) with
-    side 0 for no token, 1 left and 2 right of the head. Grandparents: 1 + 2 * [head's head left of the head] + [head left of
-    the modifier].
+    Labels: 1 where the head is on the right, 2 where it is on the left, 3 where it is the root.
+    Arcs: 1 + 2 * distance bin + whether the head is on the left; from the root the number after
+    these. Siblings: 1 + 3 * side(nearer) + side(farther) with side 0 for no token, 1 left and 2
+    right of the head. Grandparents: 1 + 2 * [head's head left of the head] + [head left of the
+    modifier].
     """
     out, last = np.empty(len(a), np.uint64), len(x.bins) - 1
     for e in range(len(a)):
@@ -137,7 +147,11 @@ def variants_of(x, kind, a, b, c):
             v = 1 + 2 * np.int64(x.bins[min(abs(p - q), last)]) + (p < q)
             v = 3 + 2 * np.int64(x.bins[last]) if p == ROOT_SLOT else v
         elif kind == SIBLING:
-            v = 1 + 3 * (0 if q == NONE_SLOT else 1 + (q > p)) + (0 if r == NONE_SLOT else 1 + (r > p))
+            v = (
+                1
+                + 3 * (0 if q == NONE_SLOT else 1 + (q > p))
+                + (0 if r == NONE_SLOT else 1 + (r > p))
+            )
         else:
             v = 1 + 2 * (p < q) + (q < r)
         out[e] = np.uint64(v)
@@ -145,7 +159,8 @@ def variants_of(x, kind, a, b, c):
 
 
 class Entries(NamedTuple):
-    """What templates look at: the parts, or for templates that look between, each distinct value between the tokens of an arc.
+    """What templates look at: the parts, or for templates that look between, each distinct value
+    between the tokens of an arc.
 
     Attributes
     ----------
@@ -161,7 +176,9 @@ class Entries(NamedTuple):
 
 @inlined
 def entries_of(x, kind, codes, sums, t, a, b, c):
-    """Return what template t of a kind looks at in the parts with slots a, b, c, and where templates begin that do not."""
+    """Return what template t of a kind looks at in the parts with slots a, b, c, and where
+    templates begin that do not.
+    """
     if t < sums.bounds[BETWEEN]:
         return Entries(np.arange(len(a)), a, b, c), sums.bounds[BETWEEN]
     first = x.bounds[kind * SHAPES]
@@ -175,7 +192,11 @@ def entries_of(x, kind, codes, sums, t, a, b, c):
 def between(codes, column, heads, modifiers):
     """List the entries of the arcs (modifier by modifier) of a sentence. O(n^2 + entries)."""
     n, size = len(codes), 0
-    same, chain, count = first_alike(codes, column), np.zeros((2, n), np.int32), np.zeros(n + TOKENS, np.int64)
+    same, chain, count = (
+        first_alike(codes, column),
+        np.zeros((2, n), np.int32),
+        np.zeros(n + TOKENS, np.int64),
+    )
     stamp, stamps = np.zeros(n, np.int64), 0
     arcs, slots = np.empty(0, np.int64), np.empty((3, 0), np.int32)
     for filling in range(2):  # after counting
@@ -211,9 +232,11 @@ def first_alike(codes, column):
 
 @inlined
 def outwards(same, modifier, stamp, stamps, chain, count):
-    """List the slots where values appear first, going from a modifier to the left (chain[0]) and to the right (chain[1]).
+    """List the slots where values appear first, going from a modifier to the left (chain[0]) and to
+    the right (chain[1]).
 
-    count[slot] becomes how many of its chain stand between the modifier and that slot. Of `stamp` (n,) none is above `stamps`.
+    count[slot] becomes how many of its chain stand between the modifier and that slot. Of `stamp`
+    (n,) none is above `stamps`.
     """
     for side in range(2):
         length, p, step = 0, modifier - TOKENS, 2 * side - 1

@@ -1,6 +1,8 @@
-"""Scores of hashed templates: first the hashes of many parts, then their weights, so that many loads from memory overlap.
+"""Scores of hashed templates: first the hashes of many parts, then their weights, so that many
+loads from memory overlap.
 
-The weights of unsupported features are zero and read like others: a test of the support would cost more than it saves.
+The weights of unsupported features are zero and read like others: a test of the support would cost
+more than it saves.
 """
 
 from __future__ import annotations
@@ -26,12 +28,26 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def score_parts(x, kind, theta, codes, a, b, c, s):
-    """Fill s with the scores of the arcs, siblings or grandparents of a sentence, whose slots are a, b, c."""
-    shift, sums, variants = np.uint64(64 - x.hash_bits), sums_of(x, kind, codes), variants_of(x, kind, a, b, c)
-    first, second = token_scores(theta, shift, sums, HEAD), token_scores(theta, shift, sums, MODIFIER)
+    """Fill s with the scores of the arcs, siblings or grandparents of a sentence, whose slots are
+    a, b, c.
+    """
+    shift, sums, variants = (
+        np.uint64(64 - x.hash_bits),
+        sums_of(x, kind, codes),
+        variants_of(x, kind, a, b, c),
+    )
+    first, second = (
+        token_scores(theta, shift, sums, HEAD),
+        token_scores(theta, shift, sums, MODIFIER),
+    )
     for e in range(len(s)):
         s[e] = first[np.uint64(a[e]), variants[e]] + second[np.uint64(b[e]), variants[e]]
-    hashes, v, total, t = np.empty(CHUNK, np.uint64), np.empty(CHUNK, np.uint64), np.empty(CHUNK), sums.bounds[BOTH]
+    hashes, v, total, t = (
+        np.empty(CHUNK, np.uint64),
+        np.empty(CHUNK, np.uint64),
+        np.empty(CHUNK),
+        sums.bounds[BOTH],
+    )
     while t < sums.bounds[SHAPES]:
         entries, end = entries_of(x, kind, codes, sums, t, a, b, c)
         for begin in range(0, len(entries.parts), CHUNK):
@@ -52,7 +68,9 @@ def score_parts(x, kind, theta, codes, a, b, c, s):
 
 @inlined
 def token_scores(theta, shift, sums, role):
-    """Return the scores that templates of one token give to arcs of each variant, shape (slots, 16)."""
+    """Return the scores that templates of one token give to arcs of each variant, shape (slots,
+    16).
+    """
     out = np.zeros((sums.partials.shape[2], 16))
     for t in range(sums.bounds[role], sums.bounds[role + 1]):
         for slot in range(len(out)):
@@ -67,8 +85,14 @@ def token_scores(theta, shift, sums, role):
 
 @inlined
 def score_labels(x, W, codes, a, b, S):
-    """Fill S, shape (arcs, L), with the scores of the labels on the arcs of a sentence; W are the rows of weights."""
-    shift, sums, variants = np.uint64(64 - x.label_bits), sums_of(x, LABEL, codes), variants_of(x, LABEL, a, b, b)
+    """Fill S, shape (arcs, L), with the scores of the labels on the arcs of a sentence; W are the
+    rows of weights.
+    """
+    shift, sums, variants = (
+        np.uint64(64 - x.label_bits),
+        sums_of(x, LABEL, codes),
+        variants_of(x, LABEL, a, b, b),
+    )
     first, second = token_rows(W, shift, sums, HEAD), token_rows(W, shift, sums, MODIFIER)
     for e in range(len(S)):
         target = S[e]
@@ -90,7 +114,9 @@ def score_labels(x, W, codes, a, b, S):
 
 @inlined
 def token_rows(W, shift, sums, role):
-    """Return the scores that templates of one token give to the labels of arcs of each variant, shape (slots, 4, L)."""
+    """Return the scores that templates of one token give to the labels of arcs of each variant,
+    shape (slots, 4, L).
+    """
     out, none = np.zeros((sums.partials.shape[2], 4, W.shape[1])), np.zeros(W.shape[1])
     for t in range(sums.bounds[role], sums.bounds[role + 1]):
         for slot in range(len(out)):

@@ -1,4 +1,6 @@
-"""The walk over the features of hashed templates at the parts of a sentence, which hands their weights to a sink."""
+"""The walk over the features of hashed templates at the parts of a sentence, which hands their
+weights to a sink.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ SMALLEST = 1e-9  # a residual below this is taken for zero: its gradient would d
 
 @inlined
 def put_tokens(x, sink, sums, role, tokens):
-    """Add tokens[slot, v], sums of residuals over arcs of variant v, to the weights of the templates of one token."""
+    """Add tokens[slot, v], sums of residuals over arcs of variant v, to the weights of the
+    templates of one token.
+    """
     shift, filled = np.uint64(64 - x.hash_bits), 0
     for slot in range(len(tokens)):
         row = tokens[slot]
@@ -50,7 +54,9 @@ def put_tokens(x, sink, sums, role, tokens):
 
 @inlined
 def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r):
-    """Hand every feature of the arcs, siblings or grandparents of a sentence to the sink, with the residual of its part."""
+    """Hand every feature of the arcs, siblings or grandparents of a sentence to the sink, with the
+    residual of its part.
+    """
     moved, r = moving(every_r, 1)
     a, b, c = chosen(every_a, moved), chosen(every_b, moved), chosen(every_c, moved)
     sums, variants = sums_of(x, kind, codes), variants_of(x, kind, a, b, c)
@@ -61,7 +67,12 @@ def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r):
         second[b[e], variants[e]] += r[e]
     put_tokens(x, sink, sums, HEAD, first)
     put_tokens(x, sink, sums, MODIFIER, second)
-    hashes, v, amount, t = np.empty(CHUNK, np.uint64), np.empty(CHUNK, np.uint64), np.empty(CHUNK), sums.bounds[BOTH]
+    hashes, v, amount, t = (
+        np.empty(CHUNK, np.uint64),
+        np.empty(CHUNK, np.uint64),
+        np.empty(CHUNK),
+        sums.bounds[BOTH],
+    )
     while t < sums.bounds[SHAPES]:
         entries, end = entries_of(x, kind, codes, sums, t, a, b, c)
         for begin in range(0, len(entries.parts), CHUNK):
@@ -102,8 +113,15 @@ def chosen(slots, parts):
 
 @inlined
 def put_token_rows(x, sink, sums, role, rows):
-    """Add rows[slot, v], sums over arcs of variant v, to the rows of weights of the templates of one token."""
-    shift, L, filled, owner = np.uint64(64 - x.label_bits), x.labels, 0, np.empty(len(sink.indices), np.int64)
+    """Add rows[slot, v], sums over arcs of variant v, to the rows of weights of the templates of
+    one token.
+    """
+    shift, L, filled, owner = (
+        np.uint64(64 - x.label_bits),
+        x.labels,
+        0,
+        np.empty(len(sink.indices), np.int64),
+    )
     for slot in range(len(rows)):
         for v in range(1, 4):
             for y in range(L + 1):
@@ -124,14 +142,17 @@ def put_token_rows(x, sink, sums, role, rows):
 
 @inlined
 def walk_labels(x, sink, codes, every_a, every_b, r):
-    """Hand every feature of the labels on the arcs of a sentence to the sink, with the row of residuals of its arc."""
+    """Hand every feature of the labels on the arcs of a sentence to the sink, with the row of
+    residuals of its arc.
+    """
     L = x.labels
     R, shift = r.reshape((len(r) // L, L)), np.uint64(64 - x.label_bits)
     moved, _ = moving(r, L)
     a, b = chosen(every_a, moved), chosen(every_b, moved)
     sums, variants = sums_of(x, LABEL, codes), variants_of(x, LABEL, a, b, b)
     slots = sums.partials.shape[2]
-    first, second = np.zeros((slots, 4, L + 1)), np.zeros((slots, 4, L + 1))  # the last of a row: how many arcs
+    # the last of a row: how many arcs
+    first, second = np.zeros((slots, 4, L + 1)), np.zeros((slots, 4, L + 1))
     for e in range(len(moved)):
         row, target, other = R[moved[e]], first[a[e], variants[e]], second[b[e], variants[e]]
         target[L] += 1.0
@@ -142,7 +163,11 @@ def walk_labels(x, sink, codes, every_a, every_b, r):
             other[y] += row[y]
     put_token_rows(x, sink, sums, HEAD, first)
     put_token_rows(x, sink, sums, MODIFIER, second)
-    hashes, owner, t = np.empty(CHUNK, np.uint64), np.empty(len(sink.indices), np.int64), sums.bounds[BOTH]
+    hashes, owner, t = (
+        np.empty(CHUNK, np.uint64),
+        np.empty(len(sink.indices), np.int64),
+        sums.bounds[BOTH],
+    )
     while t < sums.bounds[SHAPES]:
         entries, end = entries_of(x, LABEL, codes, sums, t, a, b, b)
         for begin in range(0, len(entries.parts), CHUNK):
@@ -161,7 +186,9 @@ def walk_labels(x, sink, codes, every_a, every_b, r):
 
 @inlined
 def walk(x, i, r, sink):
-    """Hand every feature of sentence i to the sink, group by group; r are the residuals of its parts."""
+    """Hand every feature of sentence i to the sink, group by group; r are the residuals of its
+    parts.
+    """
     codes = x.codes[x.tokens[i] : x.tokens[i + 1]]
     stride, part = len(x.positions) // max(len(x.groups), 1), 0
     for k in range(len(x.groups)):

@@ -1,1 +1,3 @@
-"""Packed parse forests: anchored rules of pruned charts as the edges of hypergraphs, listed sentence by sentence."""
+"""Packed parse forests: anchored rules of pruned charts as the edges of hypergraphs, listed
+sentence by sentence.
+"""

@@ -18,15 +18,33 @@ ROOM = 1 << 16
 
 @inlined
 def list_ways(f, i, made, ways):
-    """List the ways to make the vertices of sentence i from each other; return how many, perhaps more than there is room.
+    """List the ways to make the vertices of sentence i from each other; return how many, perhaps
+    more than there is room.
 
-    Vertices that some way makes are marked in `made`, where none is at first. Ways to make a vertex stand before those that use
-    it, and the ways of a span in the order of their splits. O(ways), and a look at every split of every span. Inner loops read
-    arrays that have names of their own, and hand none to a function: each would be counted as a reference.
+    Vertices that some way makes are marked in `made`, where none is at first. Ways to make a vertex
+    stand before those that use it, and the ways of a span in the order of their splits. O(ways),
+    and a look at every split of every span. Inner loops read arrays that have names of their own,
+    and hand none to a function: each would be counted as a reference.
     """
-    pairs, pair_rules, parent, parents, symbols = f.pairs, f.pair_rules, f.parent, f.parents, np.int64(f.symbols)
-    bottom_steps, step_top, firsts, bottoms, tops = f.bottom_steps, f.step_top, f.first, f.bottoms, f.tops
-    n, first_cell, symbol = f.tokens[i + 1] - f.tokens[i], f.spans[i], f.symbol[f.vertices[i] : f.vertices[i + 1]]
+    pairs, pair_rules, parent, parents, symbols = (
+        f.pairs,
+        f.pair_rules,
+        f.parent,
+        f.parents,
+        np.int64(f.symbols),
+    )
+    bottom_steps, step_top, firsts, bottoms, tops = (
+        f.bottom_steps,
+        f.step_top,
+        f.first,
+        f.bottoms,
+        f.tops,
+    )
+    n, first_cell, symbol = (
+        f.tokens[i + 1] - f.tokens[i],
+        f.spans[i],
+        f.symbol[f.vertices[i] : f.vertices[i + 1]],
+    )
     place, count, room = np.full(f.symbols, -1, np.int32), 0, len(ways)
     for b in range(n - 1, -1, -1):
         for e in range(b + 1, n + 1):
@@ -63,7 +81,11 @@ def list_ways(f, i, made, ways):
                             if head >= 0:
                                 made[head] = True
                                 if count < room:
-                                    ways[count, HEAD], ways[count, LEFT], ways[count, RIGHT] = head, u, v
+                                    ways[count, HEAD], ways[count, LEFT], ways[count, RIGHT] = (
+                                        head,
+                                        u,
+                                        v,
+                                    )
                                     ways[count, NUMBER], ways[count, SPLIT] = r, k
                                 count += 1
             for v in range(low, top):
@@ -77,7 +99,11 @@ def list_ways(f, i, made, ways):
                         if head >= 0:
                             made[head] = True
                             if count < room:
-                                ways[count, HEAD], ways[count, LEFT], ways[count, RIGHT] = head, v, -1
+                                ways[count, HEAD], ways[count, LEFT], ways[count, RIGHT] = (
+                                    head,
+                                    v,
+                                    -1,
+                                )
                                 ways[count, NUMBER], ways[count, SPLIT] = u, STEP
                             count += 1
             for v in range(top, high):
@@ -87,10 +113,17 @@ def list_ways(f, i, made, ways):
 
 @inlined
 def edges_of(f, i):
-    """List the edges of sentence i, sorted by the vertices above them; all its vertices belong to some tree."""
+    """List the edges of sentence i, sorted by the vertices above them; all its vertices belong to
+    some tree.
+    """
     V, E = f.vertices[i + 1] - f.vertices[i], f.edges[i + 1] - f.edges[i]
     ways, edges, free = np.empty((E, 5), np.int32), np.zeros(V + 1, np.int64), np.empty(V, np.int64)
-    left, right, number, split = np.empty(E, np.int32), np.empty(E, np.int32), np.empty(E, np.int32), np.empty(E, np.int32)
+    left, right, number, split = (
+        np.empty(E, np.int32),
+        np.empty(E, np.int32),
+        np.empty(E, np.int32),
+        np.empty(E, np.int32),
+    )
     list_ways(f, i, np.zeros(V, np.bool_), ways)
     for q in range(E):
         edges[ways[q, HEAD] + 1] += 1
@@ -101,7 +134,12 @@ def edges_of(f, i):
         v = ways[q, HEAD]
         at = free[v]
         free[v] = at + 1
-        left[at], right[at], number[at], split[at] = ways[q, LEFT], ways[q, RIGHT], ways[q, NUMBER], ways[q, SPLIT]
+        left[at], right[at], number[at], split[at] = (
+            ways[q, LEFT],
+            ways[q, RIGHT],
+            ways[q, NUMBER],
+            ways[q, SPLIT],
+        )
     return Listing(edges, left, right, number, split)
 
 
@@ -124,7 +162,8 @@ def mark_root(f, i, used):
 
 @kernel(types.void(RECORD, LONGS, types.boolean[::1]))
 def find_useful(structure, edges, used):
-    """Mark the vertices that belong to some complete tree, and write where the edges between them begin.
+    """Mark the vertices that belong to some complete tree, and write where the edges between them
+    begin.
 
     Parameters
     ----------
@@ -196,10 +235,11 @@ def find_parts(structure, offsets, spans, parts):
     offsets : int64, shape (m + 1,)
         Where the spans of each sentence's tree begin.
     spans : int64, shape (all spans, 7)
-        Begin, end, split (-1 of a word), number of the rule or of the tag's symbol, bottom, number of the step, top.
+        Begin, end, split (-1 of a word), number of the rule or of the tag's symbol, bottom, number
+        of the step, top.
     parts : int32, shape (all spans, 4)
-        Receives the edge below the bottom, the bottom, the step's edge and the top, as numbers among the parts of the sentence;
-        -1 for what the forest does not have.
+        Receives the edge below the bottom, the bottom, the step's edge and the top, as numbers
+        among the parts of the sentence; -1 for what the forest does not have.
     """
     f = open_forests(structure)
     for i in range(len(offsets) - 1):

@@ -1,4 +1,6 @@
-"""Exact inference on packed forests, whose edges are listed first; then as on any acyclic hypergraph."""
+"""Exact inference on packed forests, whose edges are listed first; then as on any acyclic
+hypergraph.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,16 @@ from structopt.kernels.forest.edges import listing
 from structopt.kernels.hypergraph import calculus, hypergraph
 from structopt.kernels.hypergraph.record import SCRATCH, Hypergraph
 from structopt.kernels.waist.record import Record
-from structopt.kernels.waist.signatures import CONDITIONALS, ENTROPY, K_BEST, ROUND, SLOPE, SOLVE, inlined, kernel
+from structopt.kernels.waist.signatures import (
+    CONDITIONALS,
+    ENTROPY,
+    K_BEST,
+    ROUND,
+    SLOPE,
+    SOLVE,
+    inlined,
+    kernel,
+)
 
 
 def scratch(parts: int, vertices: int) -> Record:
@@ -23,7 +34,9 @@ def hypergraph_of(structure, i):
 
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
-    """max_z' s^T z' + temperature * H(z') over trees, and its maximiser z: see `structopt.kernels.hypergraph.hypergraph`."""
+    """max_z' s^T z' + temperature * H(z') over trees, and its maximiser z: see
+    `structopt.kernels.hypergraph.hypergraph`.
+    """
     return hypergraph.solved(hypergraph_of(structure, i), s, temperature, z, work)
 
 
@@ -35,8 +48,12 @@ def max_rule(structure, i, z, work):
 
 @kernel(K_BEST)
 def k_best(structure, i, s, k, values, offsets, parts, counts, work):
-    """List the k best trees in decreasing score, as the signature says; return how many there are."""
-    return hypergraph.listed(hypergraph_of(structure, i), s, k, values, offsets, parts, counts, work)
+    """List the k best trees in decreasing score, as the signature says; return how many there
+    are.
+    """
+    return hypergraph.listed(
+        hypergraph_of(structure, i), s, k, values, offsets, parts, counts, work
+    )
 
 
 @kernel(ENTROPY)
@@ -47,7 +64,9 @@ def entropy(structure, i, z):
 
 @kernel(SLOPE)
 def slope(structure, i, z, d, t, out):
-    """First and second derivative of H(z + t d) by t, and where `out` has a third entry H(z + t d)."""
+    """First and second derivative of H(z + t d) by t, and where `out` has a third entry H(z + t
+    d).
+    """
     calculus.fill_slopes(hypergraph_of(structure, i), z, d, t, out)
 
 

@@ -1,15 +1,19 @@
-"""Packed forests of the trees of a grammar: the record of its rules and of the symbols that every span may have.
+"""Packed forests of the trees of a grammar: the record of its rules and of the symbols that every
+span may have.
 
-A span i..j of a sentence has a bottom symbol, one unary step, and a top symbol. Below the bottom of a span of one word stands the
-word; below that of a longer one, a binary rule and the tops of two spans. A *vertex* is a bottom or a top symbol at a span, an
-*edge* a way to make it: an anchored rule ⟨A -> B C, i, k, j⟩, an anchored step, or the tag of a word.
+A span i..j of a sentence has a bottom symbol, one unary step, and a top symbol. Below the bottom of
+a span of one word stands the word; below that of a longer one, a binary rule and the tops of two
+spans. A *vertex* is a bottom or a top symbol at a span, an *edge* a way to make it: an anchored
+rule ⟨A -> B C, i, k, j⟩, an anchored step, or the tag of a word.
 
-Only vertices are stored; the edges are all ways to make them from each other, and `structopt.kernels.forest.edges` lists them
-anew whenever they are needed. There are many more edges than vertices: a treebank's would fill the memory.
+Only vertices are stored; the edges are all ways to make them from each other, and
+`structopt.kernels.forest.edges` lists them anew whenever they are needed. There are many more edges
+than vertices: a treebank's would fill the memory.
 
-Spans are stored from left to right, those with the same left end side by side. Vertices are numbered in an order in which all
-stand after those below them: the spans with the last left end first, and of those with the same left end the shortest first.
-The parts of a sentence are its edges, in the order of the vertices above them, then its vertices.
+Spans are stored from left to right, those with the same left end side by side. Vertices are
+numbered in an order in which all stand after those below them: the spans with the last left end
+first, and of those with the same left end the shortest first. The parts of a sentence are its
+edges, in the order of the vertices above them, then its vertices.
 """
 
 from __future__ import annotations
@@ -23,7 +27,8 @@ from structopt.kernels.waist.layout import RecordLayout
 
 
 class Forests(NamedTuple):
-    """The record of the forests of m sentences, opened. N symbols, G pairs of symbols that have rules, R rules, U steps.
+    """The record of the forests of m sentences, opened. N symbols, G pairs of symbols that have
+    rules, R rules, U steps.
 
     Attributes
     ----------
@@ -37,10 +42,10 @@ class Forests(NamedTuple):
     symbol_names, rule_names, step_names : numbers that tell names apart, in any model
     tokens : (m + 1,) where the words of each sentence begin
     spans : (m + 1,) where the spans of each sentence begin: n (n + 1) / 2
-    vertices, edges : (m + 1,) where the vertices of each sentence begin, and its edges among those of all
-    first : number, within the sentence, of the first vertex of each span
-    bottoms, tops : how many bottoms a span has, which come first, and how many tops
-    symbol : of each vertex; ascending among the bottoms of a span, and among its tops
+    vertices, edges : (m + 1,) where the vertices of each sentence begin, and its edges among those
+    of all first : number, within the sentence, of the first vertex of each span bottoms, tops : how
+    many bottoms a span has, which come first, and how many tops symbol : of each vertex; ascending
+    among the bottoms of a span, and among its tops
     """
 
     symbols: Int

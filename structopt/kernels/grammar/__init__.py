@@ -1,1 +1,3 @@
-"""Weighted context-free grammars on pruned charts: inside-outside, CKY, k best, max-rule decoding."""
+"""Weighted context-free grammars on pruned charts: inside-outside, CKY, k best, max-rule
+decoding.
+"""

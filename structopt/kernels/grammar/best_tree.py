@@ -13,9 +13,11 @@ from structopt.kernels.waist.signatures import inlined, merged
 
 @inlined
 def trace(c, i, n, parts, x, z):
-    """Write the indicators of the best tree to z, given inside weights in the semiring MAX; there is one.
+    """Write the indicators of the best tree to z, given inside weights in the semiring MAX; there
+    is one.
 
-    There are no back pointers: for each of the O(n) nodes of the best tree all ways to make it are compared once more.
+    There are no back pointers: for each of the O(n) nodes of the best tree all ways to make it are
+    compared once more.
     """
     z[:] = 0.0
     nodes = c.rules + c.steps + n * c.tags
@@ -74,7 +76,9 @@ def best_rule(c, i, n, b, e, symbol, parts, x, z):
     for k in range(b + 1, e):
         cl, cr = c.spans[i] + span_number(n, b, k), c.spans[i] + span_number(n, k, e)
         for q in range(c.tops[cr]):
-            x.slots[c.node_symbols[c.first[cr] + c.bottoms[cr] + q]] = c.node[cr] + c.bottoms[cr] + q
+            x.slots[c.node_symbols[c.first[cr] + c.bottoms[cr] + q]] = (
+                c.node[cr] + c.bottoms[cr] + q
+            )
         for p in range(c.tops[cl]):
             u = c.node[cl] + c.bottoms[cl] + p
             B = c.node_symbols[c.first[cl] + c.bottoms[cl] + p]

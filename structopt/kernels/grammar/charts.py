@@ -1,11 +1,14 @@
-"""Charts of a grammar: the record of its rules and of the symbols that every span may have, and the scratch of a sentence.
+"""Charts of a grammar: the record of its rules and of the symbols that every span may have, and the
+scratch of a sentence.
 
-A span i..j of a sentence has a bottom symbol, one unary step, and a top symbol. Below the bottom of a span of one word stands the
-word; below that of a longer one, a binary rule and the tops of two spans. *Nodes* are the bottom and top symbols that a span may
-have; where a chart is pruned, few. The nodes of a span stand side by side: bottoms, then tops, each in ascending order.
+A span i..j of a sentence has a bottom symbol, one unary step, and a top symbol. Below the bottom of
+a span of one word stands the word; below that of a longer one, a binary rule and the tops of two
+spans. *Nodes* are the bottom and top symbols that a span may have; where a chart is pruned, few.
+The nodes of a span stand side by side: bottoms, then tops, each in ascending order.
 
-The parts of a sentence of n words: R binary rules, U unary steps, n * T tags, its nodes, and its anchors. Rules and steps are
-tied: z counts how often a tree uses them. An *anchor* is one use of a rule or a step at one place of the gold tree.
+The parts of a sentence of n words: R binary rules, U unary steps, n * T tags, its nodes, and its
+anchors. Rules and steps are tied: z counts how often a tree uses them. An *anchor* is one use of a
+rule or a step at one place of the gold tree.
 """
 
 from __future__ import annotations
@@ -20,36 +23,31 @@ from structopt.kernels.waist.signatures import inlined, merged
 
 
 class Charts(NamedTuple):
-    """The record of the charts of m sentences, opened. N symbols, G pairs of symbols that have rules.
+    """The record of the charts of m sentences, opened. N symbols, G pairs of symbols that have
+    rules.
 
     Attributes
     ----------
-    symbols, rules, steps, tags, root : N, R, U, T, and the number of the symbol that the whole sentence has
-    left_pairs : (N + 1,) where the pairs with each left symbol begin
-    left, right : (G,) the symbols of each pair
-    pair_rules : (G + 1,) where the rules of each pair begin
-    parent, pair : (R,) the symbol above each rule, and the number of the pair below it
-    below : (N + 1,) where the rules below each symbol begin in `sorted`
-    sorted : (R,) the rules by the symbols above them
-    full : 1 where no pruner thinned the charts out: the spans of several words share their symbols; otherwise 0
-    floor : nodes with smaller marginals hand nothing on to the nodes below them; 0: marginals are exact
-    ranges : (6,) first symbol and number of symbols: above, left and right in rules; of those left and right, without tags
-    inner, inner_places : the pairs without tags, and their places in a matrix of the symbols left and right
-    ends : the pairs with a tag on the right only, by that tag
-    right_ends : (N + 1,) where those with each tag begin in `ends`
-    bottom_steps : (N + 1,) where the unary steps from each bottom symbol begin
-    step_top : (U,) the symbol above each step
-    tag_symbol : (T,) the bottom symbol of each tag
-    tokens : (m + 1,) where the words of each sentence begin
-    spans : (m + 1,) where the spans of each sentence begin: n (n + 1) / 2, those with the same left end side by side
-    first : where the node symbols of each span begin in `node_symbols`, which spans may share
-    bottoms, tops : how many of them are bottoms, and tops
-    node : number, within the sentence, of the first node of each span
-    node_symbols : symbols
-    anchors : (m + 1,) where the anchors of each sentence begin
-    anchor_span : number of the span, within the sentence, of each anchor
-    anchor_split : where the right half begins; 0 for the anchors of unary steps
-    anchor_rule : the number of the rule, or of the step
+    symbols, rules, steps, tags, root : N, R, U, T, and the number of the symbol that the whole
+    sentence has left_pairs : (N + 1,) where the pairs with each left symbol begin left, right :
+    (G,) the symbols of each pair pair_rules : (G + 1,) where the rules of each pair begin parent,
+    pair : (R,) the symbol above each rule, and the number of the pair below it below : (N + 1,)
+    where the rules below each symbol begin in `sorted` sorted : (R,) the rules by the symbols above
+    them full : 1 where no pruner thinned the charts out: the spans of several words share their
+    symbols; otherwise 0 floor : nodes with smaller marginals hand nothing on to the nodes below
+    them; 0: marginals are exact ranges : (6,) first symbol and number of symbols: above, left and
+    right in rules; of those left and right, without tags inner, inner_places : the pairs without
+    tags, and their places in a matrix of the symbols left and right ends : the pairs with a tag on
+    the right only, by that tag right_ends : (N + 1,) where those with each tag begin in `ends`
+    bottom_steps : (N + 1,) where the unary steps from each bottom symbol begin step_top : (U,) the
+    symbol above each step tag_symbol : (T,) the bottom symbol of each tag tokens : (m + 1,) where
+    the words of each sentence begin spans : (m + 1,) where the spans of each sentence begin: n (n +
+    1) / 2, those with the same left end side by side first : where the node symbols of each span
+    begin in `node_symbols`, which spans may share bottoms, tops : how many of them are bottoms, and
+    tops node : number, within the sentence, of the first node of each span node_symbols : symbols
+    anchors : (m + 1,) where the anchors of each sentence begin anchor_span : number of the span,
+    within the sentence, of each anchor anchor_split : where the right half begins; 0 for the
+    anchors of unary steps anchor_rule : the number of the rule, or of the step
     """
 
     symbols: Int
@@ -93,7 +91,8 @@ open_charts = CHARTS.compiled
 
 
 class Scratch(NamedTuple):
-    """The work record, opened, for sentences of up to V nodes and S spans; N symbols, R rules, U steps.
+    """The work record, opened, for sentences of up to V nodes and S spans; N symbols, R rules, U
+    steps.
 
     Attributes
     ----------
@@ -101,21 +100,21 @@ class Scratch(NamedTuple):
     slots : (2 N,) the node of each bottom, then of each top symbol of one span; -1 for none
     lefts, seen : (N,) symbols of the left halves of one span, and whether each is among them
     anchor_of : (2 S,) the anchored rule of each span, then its anchored step; -1 for none
-    stack, chosen : (4 n,), (2 n,) spans that are still to be traced, by their ends, and their top nodes
-    scores : scores of the parts of a sentence, divided by the temperature
-    rule, step : (R,), (U,) weights
-    inside, outside : (V,) weights of nodes
-    scale : (S,) logarithms by which the weights of a span's nodes were divided
-    above : (N,) outside weights of the bottoms of one span, by symbol
-    begins : (n,) first words of the spans of one width whose bottoms have outside weights
-    pairs, pairs_bar : (N * N,) weights of pairs of tops at one span, inside and outside
-    lefts_in, rights_in, lefts_out, rights_out : inside and outside weights of tops by symbol, one row a span: by their left ends,
+    stack, chosen : (4 n,), (2 n,) spans that are still to be traced, by their ends, and their top
+    nodes scores : scores of the parts of a sentence, divided by the temperature rule, step : (R,),
+    (U,) weights inside, outside : (V,) weights of nodes scale : (S,) logarithms by which the
+    weights of a span's nodes were divided above : (N,) outside weights of the bottoms of one span,
+    by symbol begins : (n,) first words of the spans of one width whose bottoms have outside weights
+    pairs, pairs_bar : (N * N,) weights of pairs of tops at one span, inside and outside lefts_in,
+    rights_in, lefts_out, rights_out : inside and outside weights of tops by symbol, one row a span:
+    by their left ends,
         then right ones; or by their right ends, then left ones
     words_in, words_out : inside and outside weights of the tops of words, by symbol
     factors, halves, halves_bar, products : of the splits of one span
-    pairs_in, pairs_out : inside and outside weights of pairs of tops at some spans, as `left` and `right` list them
-    bottoms : weights of the bottoms of the spans of one width, by symbol
-    table, usage, counted : weights of the rules as a matrix, marginals divided by them, and those of some spans; empty where that
+    pairs_in, pairs_out : inside and outside weights of pairs of tops at some spans, as `left` and
+    `right` list them bottoms : weights of the bottoms of the spans of one width, by symbol table,
+    usage, counted : weights of the rules as a matrix, marginals divided by them, and those of some
+    spans; empty where that
         does not pay
     filled : (1,) the semiring that the charts were last filled in
     """

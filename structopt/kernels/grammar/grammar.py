@@ -1,4 +1,6 @@
-"""Exact inference with weighted context-free grammars: CKY, inside-outside, lists of the k best trees, max-rule decoding."""
+"""Exact inference with weighted context-free grammars: CKY, inside-outside, lists of the k best
+trees, max-rule decoding.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,10 @@ from structopt.kernels.waist.target import list_parts
 CANDIDATES = 4096
 """Room for candidates of the first search for k best trees; doubled where it is too little."""
 LOST, MOST = 1e-8, 0.5
-"""How far the marginals of a word's bottoms may be from 1; beyond that, weights were lost to the range of numbers. MOST: how far
-they may be below 1 where nodes with small marginals hand nothing on."""
+"""How far the marginals of a word's bottoms may be from 1; beyond that, weights were lost to the
+range of numbers. MOST: how far they may be below 1 where nodes with small marginals hand nothing
+on.
+"""
 
 
 def scratch(charts: Record, longest: int, nodes: int, parts: int) -> Record:
@@ -31,11 +35,26 @@ def scratch(charts: Record, longest: int, nodes: int, parts: int) -> Record:
     found = [int(number) for number in c.ranges] if c.full else [0] * 6
     pairs = len(c.left) if c.full else 0
     return SCRATCH.pack(
-        symbols=symbols, slots=np.full(2 * symbols, -1, np.int32), lefts=symbols + 1, seen=symbols, anchor_of=2 * spans,
-        stack=4 * longest, chosen=2 * longest, scores=parts, rule=int(c.rules), step=int(c.steps), inside=nodes, outside=nodes,
-        scale=spans, above=symbols, begins=longest, pairs=symbols**2, pairs_bar=symbols**2, filled=1,
+        symbols=symbols,
+        slots=np.full(2 * symbols, -1, np.int32),
+        lefts=symbols + 1,
+        seen=symbols,
+        anchor_of=2 * spans,
+        stack=4 * longest,
+        chosen=2 * longest,
+        scores=parts,
+        rule=int(c.rules),
+        step=int(c.steps),
+        inside=nodes,
+        outside=nodes,
+        scale=spans,
+        above=symbols,
+        begins=longest,
+        pairs=symbols**2,
+        pairs_bar=symbols**2,
+        filled=1,
         **matrices.sizes(found, int(c.rules), pairs, symbols, longest),
-    )  # fmt: skip
+    )
 
 
 @inlined
@@ -50,7 +69,9 @@ def place_anchors(c, i, x):
 
 @inlined
 def set_weights(semiring, scores, first, weights):
-    """Set weights of rules or steps from scores; in the semiring SUM at most 1; return the logarithm of their divisor."""
+    """Set weights of rules or steps from scores; in the semiring SUM at most 1; return the
+    logarithm of their divisor.
+    """
     top = -inf
     for r in range(len(weights)):
         top = max(top, scores[first + r])
@@ -62,7 +83,9 @@ def set_weights(semiring, scores, first, weights):
 
 @inlined
 def value_of_root(semiring, c, i, n, x, rules, steps):
-    """The logarithm of the weight of all trees, given inside weights; -inf where there is no tree, or the weight was lost."""
+    """The logarithm of the weight of all trees, given inside weights; -inf where there is no tree,
+    or the weight was lost.
+    """
     root = root_node(c, i, n)
     if root < 0:
         return -inf
@@ -75,7 +98,9 @@ def value_of_root(semiring, c, i, n, x, rules, steps):
 
 @inlined
 def lost(c, i, n, most, z):
-    """Whether marginals are not what they must be: those of each word's bottoms sum to 1, or to less, by up to `most`."""
+    """Whether marginals are not what they must be: those of each word's bottoms sum to 1, or to
+    less, by up to `most`.
+    """
     nodes = c.rules + c.steps + n * c.tags
     for b in range(n):
         cell, total = c.spans[i] + span_number(n, b, b + 1), 0.0
@@ -90,9 +115,9 @@ def lost(c, i, n, most, z):
 def solve(structure, i, s, temperature, z, memory, work):
     """max_z' s^T z' + temperature * H(z') over the trees of a grammar, and its maximiser z.
 
-    Returns -inf, with z = 0, where the chart has no tree. Weights are products of exponentials, scaled span by span. Where the
-    weights of a span range over more than floating-point numbers do, the marginals of a word no longer sum to 1, or none are
-    left; then logarithms take over.
+    Returns -inf, with z = 0, where the chart has no tree. Weights are products of exponentials,
+    scaled span by span. Where the weights of a span range over more than floating-point numbers do,
+    the marginals of a word no longer sum to 1, or none are left; then logarithms take over.
     """
     c, x = open_charts(structure), open_scratch(work)
     n = c.tokens[i + 1] - c.tokens[i]
@@ -104,7 +129,10 @@ def solve(structure, i, s, temperature, z, memory, work):
         s = x.scores[: len(s)]
     floor = c.floor
     while True:
-        rules, steps = set_weights(semiring, s, 0, x.rule), set_weights(semiring, s, c.rules, x.step)
+        rules, steps = (
+            set_weights(semiring, s, 0, x.rule),
+            set_weights(semiring, s, c.rules, x.step),
+        )
         fill_inside(semiring, c, i, n, s, x)
         value = value_of_root(semiring, c, i, n, x, rules, steps)
         x.filled[0] = semiring
@@ -115,7 +143,9 @@ def solve(structure, i, s, temperature, z, memory, work):
             if floor > 0.0 and lost(c, i, n, MOST, z):
                 floor = 0.0
                 fill_outside(semiring, floor, c, i, n, s, x, z)
-        if semiring == LOG or (value > -inf and not lost(c, i, n, MOST if floor > 0.0 else LOST, z)):
+        if semiring == LOG or (
+            value > -inf and not lost(c, i, n, MOST if floor > 0.0 else LOST, z)
+        ):
             break
         semiring = LOG
     if value == -inf:
@@ -155,13 +185,16 @@ def k_best(structure, i, s, k, values, offsets, parts, counts, work):
 
 @kernel(ROUND)
 def max_rule(structure, i, z, work):
-    """Replace marginals by the tree that maximises the sum of log mu over its anchored rules and steps, the identity included.
+    """Replace marginals by the tree that maximises the sum of log mu over its anchored rules and
+    steps, the identity included.
 
-        mu(A -> B C, i, k, j) = O_bottom(A, i, j) w(A -> B C) I_top(B, i, k) I_top(C, k, j) / Z,   mu of steps likewise
+        mu(A -> B C, i, k, j) = O_bottom(A, i, j) w(A -> B C) I_top(B, i, k) I_top(C, k, j) / Z,
+        mu of steps likewise
 
-    The logarithm of an outside weight and that of an inside weight add up to that of a node's marginal, so that this is the best
-    tree with the rules' own scores and, at its nodes, log mu(node): at those of rules both stand. Words have no rules; their
-    bottoms have the inside weight alone. It reads what `solve` has left; after a maximisation z is a tree, and remains.
+    The logarithm of an outside weight and that of an inside weight add up to that of a node's
+    marginal, so that this is the best tree with the rules' own scores and, at its nodes, log
+    mu(node): at those of rules both stand. Words have no rules; their bottoms have the inside
+    weight alone. It reads what `solve` has left; after a maximisation z is a tree, and remains.
     """
     c, x = open_charts(structure), open_scratch(work)
     semiring, n = x.filled[0], c.tokens[i + 1] - c.tokens[i]

@@ -1,13 +1,14 @@
 """Inside weights of a chart's nodes, in three semirings.
 
-    bottom(A, i, j) = sum over A -> B C of  w(A -> B C) M(B, C),    M(B, C) = sum_k top(B, i, k) top(C, k, j)
-    top(A, i, j)    = sum over steps A .. B of  w(A .. B) bottom(B, i, j)
+    bottom(A, i, j) = sum over A -> B C of  w(A -> B C) M(B, C),    M(B, C) = sum_k top(B, i, k)
+    top(C, k, j) top(A, i, j)    = sum over steps A .. B of  w(A .. B) bottom(B, i, j)
 
-Rules are not anchored, so that the sum over the split k comes before the sum over rules: O(n^3 P + n^2 R) for P pairs of nodes
-of two adjacent spans and R rules. The one rule of the gold tree at a span, which may have a weight of its own, is left out of M
-and added by itself.
+Rules are not anchored, so that the sum over the split k comes before the sum over rules: O(n^3 P +
+n^2 R) for P pairs of nodes of two adjacent spans and R rules. The one rule of the gold tree at a
+span, which may have a weight of its own, is left out of M and added by itself.
 
-In the semiring SUM the weights of the nodes of a span are divided by their largest, whose logarithm is the span's scale.
+In the semiring SUM the weights of the nodes of a span are divided by their largest, whose logarithm
+is the span's scale.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from math import exp, inf, log
 
 from structopt.kernels.arrays.semirings import SUM, plus, times
 from structopt.kernels.grammar.charts import anchored_pair, span_number
-from structopt.kernels.grammar.matrices import has_matrices, multiply_inside, open_inside, put_tops, take_bottoms
+from structopt.kernels.grammar.matrices import (
+    has_matrices,
+    multiply_inside,
+    open_inside,
+    put_tops,
+    take_bottoms,
+)
 from structopt.kernels.waist.signatures import inlined, merged
 
 
@@ -28,7 +35,9 @@ def weight(semiring, score):
 
 @inlined
 def fill_inside(semiring, c, i, n, parts, x):
-    """Fill x.inside and x.scale, given x.rule, x.step and the parts' scores (divided by the temperature)."""
+    """Fill x.inside and x.scale, given x.rule, x.step and the parts' scores (divided by the
+    temperature).
+    """
     full = has_matrices(semiring, c.full)
     if full:
         open_inside(c, n, x)
@@ -113,7 +122,9 @@ def close_slots(c, cell, x):
 
 @merged
 def sum_pairs(semiring, c, i, n, b, e, parts, x):
-    """Fill x.pairs with M of the span b..e, and x.lefts with its left symbols; return by what M is divided, a logarithm."""
+    """Fill x.pairs with M of the span b..e, and x.lefts with its left symbols; return by what M is
+    divided, a logarithm.
+    """
     zero = 0.0 if semiring == SUM else -inf
     N, first = x.symbols, c.spans[i]
     reference = 0.0
@@ -136,7 +147,10 @@ def sum_pairs(semiring, c, i, n, b, e, parts, x):
         if semiring == SUM and factor == 0.0:
             continue
         lv, rv = c.node[cl] + c.bottoms[cl], c.node[cr] + c.bottoms[cr]
-        ls, rs = c.node_symbols[c.first[cl] + c.bottoms[cl] :], c.node_symbols[c.first[cr] + c.bottoms[cr] :]
+        ls, rs = (
+            c.node_symbols[c.first[cl] + c.bottoms[cl] :],
+            c.node_symbols[c.first[cr] + c.bottoms[cr] :],
+        )
         for p in range(c.tops[cl]):
             B = ls[p]
             if x.seen[B] == 0:
@@ -180,7 +194,9 @@ def apply_rules(semiring, c, x):
 
 @inlined
 def index_of(symbols, begin, end, symbol):
-    """The index of a symbol among symbols[begin:end], counted from `begin`; -1 where it is not there."""
+    """The index of a symbol among symbols[begin:end], counted from `begin`; -1 where it is not
+    there.
+    """
     for v in range(begin, end):
         if symbols[v] == symbol:
             return v - begin
@@ -204,7 +220,9 @@ def top_node(c, cell, symbol):
 
 @merged
 def add_anchored_rule(semiring, c, i, n, b, e, scale, parts, x):
-    """Add the rules of the pair, at the split, that the anchored rule of a span has: it is not in M."""
+    """Add the rules of the pair, at the split, that the anchored rule of a span has: it is not in
+    M.
+    """
     zero = 0.0 if semiring == SUM else -inf
     k, g = anchored_pair(c, i, n, b, e, x)
     if k < 0:
@@ -255,8 +273,19 @@ def add_node_scores(semiring, c, i, n, span, layer, parts, x):
 def take_steps(semiring, c, i, n, span, parts, x):
     """Add the unary steps from the bottoms of a span to its tops."""
     zero, cell = 0.0 if semiring == SUM else -inf, c.spans[i] + span
-    symbols, first, bottoms, tops = c.node_symbols[c.first[cell] :], c.node[cell], c.bottoms[cell], c.tops[cell]
-    slots, values, weights, begins, above_step = x.slots[c.symbols :], x.inside, x.step, c.bottom_steps, c.step_top
+    symbols, first, bottoms, tops = (
+        c.node_symbols[c.first[cell] :],
+        c.node[cell],
+        c.bottoms[cell],
+        c.tops[cell],
+    )
+    slots, values, weights, begins, above_step = (
+        x.slots[c.symbols :],
+        x.inside,
+        x.step,
+        c.bottom_steps,
+        c.step_top,
+    )
     for v in range(bottoms, bottoms + tops):
         slots[symbols[v]] = first + v
     anchor = x.anchor_of[c.spans[i + 1] - c.spans[i] + span]

@@ -1,9 +1,11 @@
-"""The k best trees: the lazy algorithm of Huang and Chiang (2005, algorithm 3) on the chart of the best one.
+"""The k best trees: the lazy algorithm of Huang and Chiang (2005, algorithm 3) on the chart of the
+best one.
 
-Every node keeps its best trees so far, and a heap of candidates: a way to make it (a step, or a rule at a split) together with
-the ranks of the trees below. A candidate enters the heap when the one that it follows is taken out: of (way, a, b), which has the
-trees of ranks a and b below, these are (way, a, b + 1), and where b = 0 also (way, a + 1, 0). So only as many trees of a node are
-made as are asked for.
+Every node keeps its best trees so far, and a heap of candidates: a way to make it (a step, or a
+rule at a split) together with the ranks of the trees below. A candidate enters the heap when the
+one that it follows is taken out: of (way, a, b), which has the trees of ranks a and b below, these
+are (way, a, b + 1), and where b = 0 also (way, a + 1, 0). So only as many trees of a node are made
+as are asked for.
 """
 
 from __future__ import annotations
@@ -19,11 +21,15 @@ from structopt.kernels.hypergraph.pairing_heap import meld, without_root
 from structopt.kernels.waist.signatures import inlined, merged
 
 RULE, SPLIT, LEFT, RIGHT, FIRST, SECOND, NEXT = range(7)
-"""Of a candidate: number of its rule or step, or -1 for a word; where the right half begins, 0 for a step; the nodes below (-1:
-none) and the ranks of their trees; the next candidate of the list that it is in."""
+"""Of a candidate: number of its rule or step, or -1 for a word; where the right half begins, 0 for
+a step; the nodes below (-1: none) and the ranks of their trees; the next candidate of the list that
+it is in.
+"""
 TREES, BEST, WORST, PENDING, HEAP, FILLED, EXHAUSTED = range(7)
-"""Of a node: how many trees it has; the first and the last of their candidates; the one whose followers are not in the heap yet,
--1: none; the root of its heap, -1: empty; whether all ways to make it were put there; whether it has no further trees."""
+"""Of a node: how many trees it has; the first and the last of their candidates; the one whose
+followers are not in the heap yet, -1: none; the root of its heap, -1: empty; whether all ways to
+make it were put there; whether it has no further trees.
+"""
 
 
 class Search(NamedTuple):
@@ -63,9 +69,14 @@ def open_search(c, i, n, size):
                 of = ends[c.node[cell] + v]
                 of[0], of[1], of[2] = b, e, 1 if v >= c.bottoms[cell] else 0
     return Search(
-        np.zeros(2, np.int64), np.empty(size), np.empty((size, 7), np.int64), np.empty((size, 2), np.int64), state, ends,
+        np.zeros(2, np.int64),
+        np.empty(size),
+        np.empty((size, 7), np.int64),
+        np.empty((size, 2), np.int64),
+        state,
+        ends,
         np.empty((2 * n + 2, 2), np.int64),
-    )  # fmt: skip
+    )
 
 
 @inlined
@@ -78,7 +89,15 @@ def add_candidate(h, v, value, rule, split, left, right, first, second):
     h.used[0] += 1
     h.values[q] = value
     of = h.candidates[q]
-    of[RULE], of[SPLIT], of[LEFT], of[RIGHT], of[FIRST], of[SECOND], of[NEXT] = rule, split, left, right, first, second, -1
+    of[RULE], of[SPLIT], of[LEFT], of[RIGHT], of[FIRST], of[SECOND], of[NEXT] = (
+        rule,
+        split,
+        left,
+        right,
+        first,
+        second,
+        -1,
+    )
     h.children[q, 0], h.children[q, 1] = -1, -1
     h.nodes[v, HEAP] = meld(h.values, h.children, h.nodes[v, HEAP], q)
 
@@ -160,7 +179,9 @@ def has_tree(h, v, rank):
 
 @inlined
 def unsettled(h, first, first_rank, second, second_rank):
-    """The first of two nodes for which it is not known whether they have trees of these ranks, and the rank; -1 for none."""
+    """The first of two nodes for which it is not known whether they have trees of these ranks, and
+    the rank; -1 for none.
+    """
     if not is_settled(h, first, first_rank):
         return first, first_rank
     if not is_settled(h, second, second_rank):
@@ -170,9 +191,11 @@ def unsettled(h, first, first_rank, second, second_rank):
 
 @inlined
 def has_rank(h, c, i, n, s, x, root, rank):
-    """Make trees of a node until it has one of this rank; return whether there is one. It does not recurse.
+    """Make trees of a node until it has one of this rank; return whether there is one. It does not
+    recurse.
 
-    Requests stand on a stack: each waits for those of nodes below it, of which it makes at most two at a time.
+    Requests stand on a stack: each waits for those of nodes below it, of which it makes at most two
+    at a time.
     """
     h.requests[0, 0], h.requests[0, 1], size = root, rank, 1
     while size > 0 and h.used[1] == 0:
@@ -215,8 +238,15 @@ def has_rank(h, c, i, n, s, x, root, rank):
 
 @inlined
 def add_followers(h, v, q):
-    """Put the candidates that follow one that was taken out into the heap of its node; the trees below are settled."""
-    rule, split, left, right = h.candidates[q, RULE], h.candidates[q, SPLIT], h.candidates[q, LEFT], h.candidates[q, RIGHT]
+    """Put the candidates that follow one that was taken out into the heap of its node; the trees
+    below are settled.
+    """
+    rule, split, left, right = (
+        h.candidates[q, RULE],
+        h.candidates[q, SPLIT],
+        h.candidates[q, LEFT],
+        h.candidates[q, RIGHT],
+    )
     a, b = h.candidates[q, FIRST], h.candidates[q, SECOND]
     base = h.values[q] - value_of(h, left, a) - value_of(h, right, b)
     if right >= 0 and has_tree(h, right, b + 1):
@@ -250,7 +280,11 @@ def write_tree(h, c, i, n, x, root, rank, z):
         is_step = h.ends[v, 2] == 1
         z[c.rules + rule if is_step else rule] += 1.0
         anchor = x.anchor_of[(c.spans[i + 1] - c.spans[i] if is_step else 0) + span]
-        if anchor >= 0 and c.anchor_rule[c.anchors[i] + anchor] == rule and c.anchor_split[c.anchors[i] + anchor] == split:
+        if (
+            anchor >= 0
+            and c.anchor_rule[c.anchors[i] + anchor] == rule
+            and c.anchor_split[c.anchors[i] + anchor] == split
+        ):
             z[first_anchor(c, i, n) + anchor] = 1.0
         for below, of in ((LEFT, FIRST), (RIGHT, SECOND)):
             if h.candidates[q, below] >= 0:

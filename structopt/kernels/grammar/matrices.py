@@ -1,15 +1,17 @@
-"""Products of matrices, by which the charts of a whole grammar are filled: those that no pruner has thinned out.
+"""Products of matrices, by which the charts of a whole grammar are filled: those that no pruner has
+thinned out.
 
-For the spans of one width, with L and R the tops of left and right halves by symbol, one row a split, and W the rules, one row
-a pair of symbols:
+For the spans of one width, with L and R the tops of left and right halves by symbol, one row a
+split, and W the rules, one row a pair of symbols:
 
     M(b, e) = L(b, e)^T R(b, e),    bottoms(b, e) = M(b, e) W,
     M'(b, e) = bottoms'(b, e) W^T,    L'(b, e) = R(b, e) M'(b, e)^T,    R'(b, e) = L(b, e) M'(b, e),
     marginals of rules = W * sum over b, e of M(b, e) bottoms'(b, e)
 
-where a prime marks outside weights. Weights are numbers (the semiring SUM); rows of L are multiplied by what their span and the
-right half were divided by. L and R have the symbols that spans of several words may have. Those that only words have, their
-tags, can be left at the first split and right at the last one only: pairs with a tag that a word may have are looked at one by
+where a prime marks outside weights. Weights are numbers (the semiring SUM); rows of L are
+multiplied by what their span and the right half were divided by. L and R have the symbols that
+spans of several words may have. Those that only words have, their tags, can be left at the first
+split and right at the last one only: pairs with a tag that a word may have are looked at one by
 one. So are rules, unless a good share of all that W has room for is there.
 """
 
@@ -31,7 +33,9 @@ CHUNK = 64
 
 
 def ranges(parent: Array, left: Array, right: Array, first_tag: int) -> list[int]:
-    """First symbol and number of symbols: above, left and right in rules; of those left and right, without tags."""
+    """First symbol and number of symbols: above, left and right in rules; of those left and right,
+    without tags.
+    """
     found = []
     for one in (parent, left[left < first_tag], right[right < first_tag]):
         found += [int(one.min()), int(np.ptp(one)) + 1] if len(one) else [0, 0]
@@ -39,16 +43,20 @@ def ranges(parent: Array, left: Array, right: Array, first_tag: int) -> list[int
 
 
 def places(left: Array, right: Array, symbols: int, found: list[int]) -> dict[str, Array]:
-    """Which pairs have no tags, and where they are in L^T R; and which have a tag on the right only, by that tag."""
+    """Which pairs have no tags, and where they are in L^T R; and which have a tag on the right
+    only, by that tag.
+    """
     _, _, B0, Bs, C0, Cs = found
     B, C = left - B0, right - C0
     has_left, has_right = (B >= 0) & (Bs > B), (C >= 0) & (Cs > C)
     inner, ends = np.flatnonzero(has_left & has_right), np.flatnonzero(has_left & ~has_right)
     ends = ends[np.argsort(right[ends], kind="stable")]
     return {
-        "inner": inner, "inner_places": (B * Cs + C)[inner], "ends": ends,
+        "inner": inner,
+        "inner_places": (B * Cs + C)[inner],
+        "ends": ends,
         "right_ends": np.searchsorted(right[ends], np.arange(symbols + 1)),
-    }  # fmt: skip
+    }
 
 
 def sizes(found: list[int], rules: int, pairs: int, symbols: int, longest: int) -> dict[str, int]:
@@ -57,12 +65,23 @@ def sizes(found: list[int], rules: int, pairs: int, symbols: int, longest: int) 
     spans, table = (longest + 1) ** 2, pairs * above
     table = table if rules >= SHARE * table else 0
     return {
-        "lefts_in": spans * left, "rights_in": spans * right, "lefts_out": spans * left, "rights_out": spans * right,
-        "words_in": longest * symbols, "words_out": longest * symbols, "factors": CHUNK * longest,
-        "halves": CHUNK * longest * left, "halves_bar": longest * max(left, right), "products": left * right,
-        "pairs_in": CHUNK * pairs, "pairs_out": CHUNK * pairs, "bottoms": longest * above, "table": table, "usage": table,
+        "lefts_in": spans * left,
+        "rights_in": spans * right,
+        "lefts_out": spans * left,
+        "rights_out": spans * right,
+        "words_in": longest * symbols,
+        "words_out": longest * symbols,
+        "factors": CHUNK * longest,
+        "halves": CHUNK * longest * left,
+        "halves_bar": longest * max(left, right),
+        "products": left * right,
+        "pairs_in": CHUNK * pairs,
+        "pairs_out": CHUNK * pairs,
+        "bottoms": longest * above,
+        "table": table,
+        "usage": table,
         "counted": table,
-    }  # fmt: skip
+    }
 
 
 @inlined
@@ -79,7 +98,9 @@ def matrix(values, row, rows, columns):
 
 @inlined
 def lists_all_pairs(c):
-    """Whether the list of pairs is a matrix: every two symbols that longer spans may have, and no tags."""
+    """Whether the list of pairs is a matrix: every two symbols that longer spans may have, and no
+    tags.
+    """
     return len(c.inner) == len(c.left) == c.ranges[3] * c.ranges[5]
 
 
@@ -118,7 +139,11 @@ def open_inside(c, n, x):
 def take_bottoms(c, cell, row, x):
     """Copy a row of x.bottoms to the bottoms of a span."""
     A0, As = c.ranges[0], c.ranges[1]
-    symbols, values, bottoms = c.node_symbols[c.first[cell] :], x.inside[c.node[cell] :], x.bottoms[row * As :]
+    symbols, values, bottoms = (
+        c.node_symbols[c.first[cell] :],
+        x.inside[c.node[cell] :],
+        x.bottoms[row * As :],
+    )
     for v in range(c.bottoms[cell]):
         if 0 <= symbols[v] - A0 < As:
             values[v] = bottoms[symbols[v] - A0]
@@ -126,8 +151,16 @@ def take_bottoms(c, cell, row, x):
 
 @inlined
 def put_bottoms(c, cell, row, x):
-    """Copy the outside weights of the bottoms of a span to a row of x.bottoms, and to x.above by symbol."""
-    symbols, values, above, A0, As = c.node_symbols[c.first[cell] :], x.outside[c.node[cell] :], x.above, c.ranges[0], c.ranges[1]
+    """Copy the outside weights of the bottoms of a span to a row of x.bottoms, and to x.above by
+    symbol.
+    """
+    symbols, values, above, A0, As = (
+        c.node_symbols[c.first[cell] :],
+        x.outside[c.node[cell] :],
+        x.above,
+        c.ranges[0],
+        c.ranges[1],
+    )
     above[:] = 0.0
     for v in range(c.bottoms[cell]):
         above[symbols[v]] = values[v]
@@ -172,7 +205,9 @@ def take_tops(c, i, n, b, e, x):
 
 @inlined
 def fill_halves(n, b, e, reference, columns, scale, lefts_in, row, factors, halves):
-    """Write the factors of a span's splits to `factors`, and L, multiplied by them, to `halves`, from row `row` on."""
+    """Write the factors of a span's splits to `factors`, and L, multiplied by them, to `halves`,
+    from row `row` on.
+    """
     own = matrix(lefts_in, b * (n + 1) + b + 1, e - b - 1, columns)
     for k in range(e - b - 1):
         m = b + 1 + k
@@ -184,13 +219,17 @@ def fill_halves(n, b, e, reference, columns, scale, lefts_in, row, factors, halv
 
 @inlined
 def multiply_halves(c, i, n, b, e, reference, row, out, x):
-    """Write M of the span b..e, divided by exp(reference), to `out`; the pair of its anchored rule is left out at its split.
+    """Write M of the span b..e, divided by exp(reference), to `out`; the pair of its anchored rule
+    is left out at its split.
 
     L and the factors of the splits are written to x.halves and x.factors from row `row` on.
     """
     B0, Bs, C0, Cs, splits = c.ranges[2], c.ranges[3], c.ranges[4], c.ranges[5], e - b - 1
     fill_halves(n, b, e, reference, Bs, x.scale, x.lefts_in, row, x.factors, x.halves)
-    halves, rights = matrix(x.halves, row, splits, Bs), matrix(x.rights_in, e * (n + 1) + b + 1, splits, Cs)
+    halves, rights = (
+        matrix(x.halves, row, splits, Bs),
+        matrix(x.rights_in, e * (n + 1) + b + 1, splits, Cs),
+    )
     factors = x.factors[row:]
     every = lists_all_pairs(c)
     np.dot(halves.T, rights, matrix(out if every else x.products, 0, Bs, Cs))
@@ -256,7 +295,9 @@ def multiply_inside(c, i, n, width, x):
         for j in range(count):
             b, e, reference = first + j, first + j + width, -inf
             for k in range(b + 1, e):
-                reference = max(reference, x.scale[span_number(n, b, k)] + x.scale[span_number(n, k, e)])
+                reference = max(
+                    reference, x.scale[span_number(n, b, k)] + x.scale[span_number(n, k, e)]
+                )
             x.scale[span_number(n, b, e)] = reference
             multiply_halves(c, i, n, b, e, reference, j * (width - 1), pairs[j], x)
         if len(x.table) > 0:
@@ -269,9 +310,11 @@ def multiply_inside(c, i, n, width, x):
 
 @inlined
 def multiply_outside(c, i, n, width, spans, x, z):
-    """Outside weights of the tops in the halves of spans of one width, and marginals of rules, given those of the bottoms.
+    """Outside weights of the tops in the halves of spans of one width, and marginals of rules,
+    given those of the bottoms.
 
-    The spans begin at x.begins[:spans]. Where W is a matrix, x.usage takes the marginals, divided by the rules' weights.
+    The spans begin at x.begins[:spans]. Where W is a matrix, x.usage takes the marginals, divided
+    by the rules' weights.
     """
     As, G = c.ranges[1], len(c.left)
     for first in range(0, spans, CHUNK):
@@ -280,7 +323,9 @@ def multiply_outside(c, i, n, width, spans, x, z):
         above = matrix(x.bottoms, first, count, As)
         for j in range(count):
             b, e = np.int64(x.begins[first + j]), np.int64(x.begins[first + j]) + width
-            multiply_halves(c, i, n, b, e, x.scale[span_number(n, b, e)], j * (width - 1), pairs[j], x)
+            multiply_halves(
+                c, i, n, b, e, x.scale[span_number(n, b, e)], j * (width - 1), pairs[j], x
+            )
         if len(x.table) > 0:
             np.dot(above, matrix(x.table, 0, G, As).T, bars)
             np.dot(pairs.T, above, matrix(x.counted, 0, G, As))
@@ -296,7 +341,9 @@ def multiply_outside(c, i, n, width, spans, x, z):
 
 @inlined
 def undo_halves(c, i, n, b, e, row, bars, x):
-    """Add the outside weights of the tops in the halves of a span, given M' and what `multiply_halves` left at `row`."""
+    """Add the outside weights of the tops in the halves of a span, given M' and what
+    `multiply_halves` left at `row`.
+    """
     B0, Bs, C0, Cs, splits = c.ranges[2], c.ranges[3], c.ranges[4], c.ranges[5], e - b - 1
     factors, halves = x.factors[row:], matrix(x.halves, row, splits, Bs)
     rights = matrix(x.rights_in, e * (n + 1) + b + 1, splits, Cs)
@@ -327,7 +374,9 @@ def undo_halves(c, i, n, b, e, row, bars, x):
             for t in range(c.right_ends[C], c.right_ends[C + 1]):
                 g = c.ends[t]
                 if g != gold:
-                    lefts_out[splits - 1, c.left[g] - B0] += factors[splits - 1] * bars[g] * x.words_in[last + C]
+                    lefts_out[splits - 1, c.left[g] - B0] += (
+                        factors[splits - 1] * bars[g] * x.words_in[last + C]
+                    )
                     x.words_out[last + C] += bars[g] * halves[splits - 1, c.left[g] - B0]
     k, B, C = split - b - 1, c.left[gold] - B0, c.right[gold] - C0
     held = split >= 0 and 0 <= B < Bs and 0 <= C < Cs

@@ -1,7 +1,8 @@
-"""Outside weights of a chart's nodes, and marginals of all parts; the inside pass undone span by span, the widest first.
+"""Outside weights of a chart's nodes, and marginals of all parts; the inside pass undone span by
+span, the widest first.
 
-The outside weight of a node is multiplied by its span's scale and divided by the weight of all trees, so that outside times
-inside is the node's marginal.
+The outside weight of a node is multiplied by its span's scale and divided by the weight of all
+trees, so that outside times inside is the node's marginal.
 """
 
 from __future__ import annotations
@@ -10,20 +11,36 @@ from math import exp, inf
 
 from structopt.kernels.arrays.semirings import SUM, plus, times
 from structopt.kernels.grammar.charts import anchored_pair, span_number
-from structopt.kernels.grammar.inside import first_anchor, node_scores, pair_weight, top_node, weight
-from structopt.kernels.grammar.matrices import add_usage, has_matrices, multiply_outside, open_outside, put_bottoms, take_tops
+from structopt.kernels.grammar.inside import (
+    first_anchor,
+    node_scores,
+    pair_weight,
+    top_node,
+    weight,
+)
+from structopt.kernels.grammar.matrices import (
+    add_usage,
+    has_matrices,
+    multiply_outside,
+    open_outside,
+    put_bottoms,
+    take_tops,
+)
 from structopt.kernels.waist.signatures import inlined, merged
 
 FEW = 4
-"""Rules are looked at by the symbols above them where so many times fewer than all are below the bottoms of a span."""
+"""Rules are looked at by the symbols above them where so many times fewer than all are below the
+bottoms of a span.
+"""
 
 
 @inlined
 def fill_outside(semiring, floor, c, i, n, parts, x, z):
-    """Fill x.outside and the marginals z, given the inside weights, of which the root's is not zero.
+    """Fill x.outside and the marginals z, given the inside weights, of which the root's is not
+    zero.
 
-    Nodes with marginals below the floor hand nothing on: most of the time is spent below them, where no others are. Marginals are
-    then too small, by what trees with such nodes contribute.
+    Nodes with marginals below the floor hand nothing on: most of the time is spent below them,
+    where no others are. Marginals are then too small, by what trees with such nodes contribute.
     """
     zero = 0.0 if semiring == SUM else -inf
     last = c.spans[i + 1] - 1
@@ -77,7 +94,8 @@ def probability(semiring, outside, inside):
 
 @merged
 def undo_node_scores(semiring, floor, c, i, n, span, layer, parts, x, z):
-    """Write the marginals of the bottoms (layer 0) or tops (1) of a span; then their outside weights include their own scores.
+    """Write the marginals of the bottoms (layer 0) or tops (1) of a span; then their outside
+    weights include their own scores.
 
     Returns whether there is anything to hand on.
     """
@@ -101,10 +119,20 @@ def undo_node_scores(semiring, floor, c, i, n, span, layer, parts, x, z):
 def undo_steps(semiring, c, i, n, span, parts, x, z):
     """Outside weights of the bottoms of a span, and marginals of the steps to its tops."""
     zero, cell = 0.0 if semiring == SUM else -inf, c.spans[i] + span
-    symbols, first, bottoms, tops = c.node_symbols[c.first[cell] :], c.node[cell], c.bottoms[cell], c.tops[cell]
+    symbols, first, bottoms, tops = (
+        c.node_symbols[c.first[cell] :],
+        c.node[cell],
+        c.bottoms[cell],
+        c.tops[cell],
+    )
     slots, values, insides, weights, begins, above_step = (
-        x.slots[c.symbols :], x.outside, x.inside, x.step, c.bottom_steps, c.step_top
-    )  # fmt: skip
+        x.slots[c.symbols :],
+        x.outside,
+        x.inside,
+        x.step,
+        c.bottom_steps,
+        c.step_top,
+    )
     for v in range(bottoms, bottoms + tops):
         slots[symbols[v]] = first + v
     anchor = x.anchor_of[c.spans[i + 1] - c.spans[i] + span]
@@ -144,7 +172,8 @@ def write_tags(c, i, n, b, z):
 def fill_pairs_bar(semiring, c, cell, x):
     """Fill x.pairs_bar with the outside weight of every pair of symbols that has rules.
 
-    x.seen marks the left symbols of pairs that have, whose rows of x.pairs and of x.pairs_bar are set.
+    x.seen marks the left symbols of pairs that have, whose rows of x.pairs and of x.pairs_bar are
+    set.
     """
     zero, N = 0.0 if semiring == SUM else -inf, x.symbols
     symbols, first = c.node_symbols[c.first[cell] :], c.node[cell]
@@ -169,7 +198,9 @@ def fill_pairs_bar(semiring, c, cell, x):
                         for C in range(N):
                             x.pairs[B * N + C], x.pairs_bar[B * N + C] = zero, zero
                     at = B * N + c.right[c.pair[r]]
-                    x.pairs_bar[at] = plus(semiring, x.pairs_bar[at], times(semiring, above, x.rule[r]))
+                    x.pairs_bar[at] = plus(
+                        semiring, x.pairs_bar[at], times(semiring, above, x.rule[r])
+                    )
         return
     for B in range(N):
         x.seen[B] = 0
@@ -189,7 +220,9 @@ def fill_pairs_bar(semiring, c, cell, x):
 
 @merged
 def undo_pairs(semiring, c, i, n, b, e, x):
-    """Outside weights of the tops in the halves of b..e, and M again, in x.pairs; without the anchored pair at its split."""
+    """Outside weights of the tops in the halves of b..e, and M again, in x.pairs; without the
+    anchored pair at its split.
+    """
     zero, N, first = 0.0 if semiring == SUM else -inf, x.symbols, c.spans[i]
     split, gold = anchored_pair(c, i, n, b, e, x)
     scale = x.scale[span_number(n, b, e)]
@@ -200,7 +233,10 @@ def undo_pairs(semiring, c, i, n, b, e, x):
             continue
         factor = exp(x.scale[at] + x.scale[after] - scale) if semiring == SUM else 0.0
         lv, rv = c.node[cl] + c.bottoms[cl], c.node[cr] + c.bottoms[cr]
-        ls, rs = c.node_symbols[c.first[cl] + c.bottoms[cl] :], c.node_symbols[c.first[cr] + c.bottoms[cr] :]
+        ls, rs = (
+            c.node_symbols[c.first[cl] + c.bottoms[cl] :],
+            c.node_symbols[c.first[cr] + c.bottoms[cr] :],
+        )
         for p in range(c.tops[cl]):
             B = ls[p]
             if x.seen[B] == 0 or x.inside[lv + p] == zero:
@@ -253,7 +289,9 @@ def undo_rules(semiring, c, cell, x, z):
 
 @merged
 def undo_anchored_rule(semiring, c, i, n, b, e, parts, x, z):
-    """Outside weights and marginals of the anchored rule of a span, and of the other rules of its pair at its split."""
+    """Outside weights and marginals of the anchored rule of a span, and of the other rules of its
+    pair at its split.
+    """
     zero = 0.0 if semiring == SUM else -inf
     span = span_number(n, b, e)
     k, g = anchored_pair(c, i, n, b, e, x)
@@ -270,7 +308,9 @@ def undo_anchored_rule(semiring, c, i, n, b, e, parts, x, z):
         above = x.above[c.parent[r]]
         if above == zero:
             continue
-        message = times(semiring, above, times(semiring, x.rule[r], extra) if r == rule else x.rule[r])
+        message = times(
+            semiring, above, times(semiring, x.rule[r], extra) if r == rule else x.rule[r]
+        )
         marginal = probability(semiring, message, pair)
         z[r] += marginal
         if r == rule:

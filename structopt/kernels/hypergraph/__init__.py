@@ -1,1 +1,3 @@
-"""Acyclic hypergraphs: the best derivation, inside-outside, the k best derivations, max-rule decoding, closed forms."""
+"""Acyclic hypergraphs: the best derivation, inside-outside, the k best derivations, max-rule
+decoding, closed forms.
+"""

@@ -1,7 +1,8 @@
 """Entropy, its derivatives and conditionals from the marginals of an acyclic hypergraph; O(E).
 
-With marginals z_e of edges and z_v of vertices, the largest entropy of any distribution over derivations with these marginals is
-that of the branching process  H(z) = -sum_e z_e log(z_e / z_head(e)) = -sum_e z_e log z_e + sum_v z_v log z_v.
+With marginals z_e of edges and z_v of vertices, the largest entropy of any distribution over
+derivations with these marginals is that of the branching process  H(z) = -sum_e z_e log(z_e /
+z_head(e)) = -sum_e z_e log z_e + sum_v z_v log z_v.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def fill_slopes(g, z, d, t, out):
 
 @inlined
 def fill_conditionals(g, z, out):
-    """Scores whose Gibbs distribution has the marginals z, see `conditionals`, of one hypergraph."""
+    """Scores whose Gibbs distribution has the marginals z, see `conditionals`, of one
+    hypergraph.
+    """
     edges, start = len(g.left), g.edges[0]
     out[:] = 0.0
     for v in range(len(g.edges) - 1):
@@ -49,13 +52,15 @@ def entropy(structure, i, z):
 def slope(structure, i, z, d, t, out):
     """First and second derivative of H(z + t d) by t, and where `out` has a third entry H(z + t d).
 
-    d is a difference of marginals: the entries of the edges of a vertex sum up to the vertex's, and so do those of the edges
-    that it is a tail of.
+    d is a difference of marginals: the entries of the edges of a vertex sum up to the vertex's, and
+    so do those of the edges that it is a tail of.
     """
     fill_slopes(hypergraph_of(open_hypergraphs(structure), i), z, d, t, out)
 
 
 @kernel(CONDITIONALS)
 def conditionals(structure, i, z, out):
-    """Scores whose Gibbs distribution has the marginals z: of an edge log(z_e / z_head), of a vertex 0."""
+    """Scores whose Gibbs distribution has the marginals z: of an edge log(z_e / z_head), of a
+    vertex 0.
+    """
     fill_conditionals(hypergraph_of(open_hypergraphs(structure), i), z, out)

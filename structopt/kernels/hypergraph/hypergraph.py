@@ -1,12 +1,31 @@
-"""Exact inference on acyclic hypergraphs: the best derivation, marginals, the k best derivations, and max-rule decoding."""
+"""Exact inference on acyclic hypergraphs: the best derivation, marginals, the k best derivations,
+and max-rule decoding.
+"""
 
 from __future__ import annotations
 
 from math import inf, log
 
-from structopt.kernels.hypergraph.inside import best_derivation, fill_best, fill_conditionals, multiply_down
-from structopt.kernels.hypergraph.k_best import BEST, NEXT, has_failed, list_best, open_search, write_derivation
-from structopt.kernels.hypergraph.record import SCRATCH, hypergraph_of, open_hypergraphs, open_scratch
+from structopt.kernels.hypergraph.inside import (
+    best_derivation,
+    fill_best,
+    fill_conditionals,
+    multiply_down,
+)
+from structopt.kernels.hypergraph.k_best import (
+    BEST,
+    NEXT,
+    has_failed,
+    list_best,
+    open_search,
+    write_derivation,
+)
+from structopt.kernels.hypergraph.record import (
+    SCRATCH,
+    hypergraph_of,
+    open_hypergraphs,
+    open_scratch,
+)
 from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import K_BEST, ROUND, SOLVE, inlined, kernel
 
@@ -74,14 +93,16 @@ def listed(g, s, k, values, offsets, parts, counts, work):
 def solve(structure, i, s, temperature, z, memory, work):
     """max_z' s^T z' + temperature * H(z') over derivations, and its maximiser z; O(E).
 
-    Returns -inf, with z = 0, where there is no derivation of the root, or none whose parts all have finite scores.
+    Returns -inf, with z = 0, where there is no derivation of the root, or none whose parts all have
+    finite scores.
     """
     return solved(hypergraph_of(open_hypergraphs(structure), i), s, temperature, z, work)
 
 
 @kernel(ROUND)
 def max_rule(structure, i, z, work):
-    """Replace marginals by the derivation that maximises sum_e log z_e over its edges; leave z = 0 where there is none.
+    """Replace marginals by the derivation that maximises sum_e log z_e over its edges; leave z = 0
+    where there is none.
 
     Matsuzaki et al. (2005); Petrov and Klein (2007), max-rule-product.
     """
@@ -90,5 +111,9 @@ def max_rule(structure, i, z, work):
 
 @kernel(K_BEST)
 def k_best(structure, i, s, k, values, offsets, parts, counts, work):
-    """List the k best derivations in decreasing score, as the signature says; return how many there are."""
-    return listed(hypergraph_of(open_hypergraphs(structure), i), s, k, values, offsets, parts, counts, work)
+    """List the k best derivations in decreasing score, as the signature says; return how many there
+    are.
+    """
+    return listed(
+        hypergraph_of(open_hypergraphs(structure), i), s, k, values, offsets, parts, counts, work
+    )

@@ -1,11 +1,14 @@
 """Inside scores, the best derivation, and marginals; O(E).
 
-    inside(v) = s_v + T log sum_e exp( (s_e + inside(left) + inside(right)) / T )   over the edges e of v
+    inside(v) = s_v + T log sum_e exp( (s_e + inside(left) + inside(right)) / T )   over the edges e
+    of v
 
-Above temperature 0 the terms of this sum, divided by it, are the probabilities of the edges given their head. The marginals are
-products of these, from the root down, so that they need no outside scores, and no range of scores is too large for them.
+Above temperature 0 the terms of this sum, divided by it, are the probabilities of the edges given
+their head. The marginals are products of these, from the root down, so that they need no outside
+scores, and no range of scores is too large for them.
 
-Inner loops read arrays that have names of their own, and hand none to a function: each would be counted as a reference.
+Inner loops read arrays that have names of their own, and hand none to a function: each would be
+counted as a reference.
 """
 
 from __future__ import annotations
@@ -86,7 +89,9 @@ def best_derivation(g, s, inside, z):
 
 @inlined
 def fill_conditionals(g, s, temperature, inside, z):
-    """Fill in the inside scores; return the root's. z becomes the probabilities of edges given their heads."""
+    """Fill in the inside scores; return the root's. z becomes the probabilities of edges given
+    their heads.
+    """
     starts, left, right, start, value = g.edges, g.left, g.right, g.edges[0], -inf
     edges = len(left)
     for v in range(len(starts) - 1):

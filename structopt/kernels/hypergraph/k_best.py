@@ -1,10 +1,11 @@
 """The k best derivations: the lazy algorithm of Huang and Chiang (2005, algorithm 3).
 
-Every vertex keeps its best derivations so far as a linked list, and a heap of *candidates*: an edge together with one derivation
-of each of its tails, of ranks a and b. When a candidate is taken out of the heap for the list, its *followers* are due: those
-with the ranks (a, b + 1), and where b = 0 also (a + 1, 0). They are made only when the next derivation of the vertex is asked
-for, so that only as many derivations of a vertex are made as are needed. What a vertex needs of its tails waits on a stack, not
-in recursion.
+Every vertex keeps its best derivations so far as a linked list, and a heap of *candidates*: an edge
+together with one derivation of each of its tails, of ranks a and b. When a candidate is taken out
+of the heap for the list, its *followers* are due: those with the ranks (a, b + 1), and where b = 0
+also (a + 1, 0). They are made only when the next derivation of the vertex is asked for, so that
+only as many derivations of a vertex are made as are needed. What a vertex needs of its tails waits
+on a stack, not in recursion.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ from structopt.kernels.hypergraph.pairing_heap import meld, without_root
 from structopt.kernels.waist.signatures import inlined
 
 NEXT, EDGE, LEFT, RIGHT = range(4)
-"""Of a candidate: the next in the list of its vertex; its edge; which candidates of its tails' lists are below it (-1: none, or
-not yet known)."""
+"""Of a candidate: the next in the list of its vertex; its edge; which candidates of its tails'
+lists are below it (-1: none, or not yet known).
+"""
 BEST, WORST, DUE, HEAP, OPENED, ENDED = range(6)
-"""Of a vertex: the first and the last candidate of its list; the one whose followers are due; the root of its heap (each -1:
-none); whether all its edges were put there; whether its list is known to have no more."""
+"""Of a vertex: the first and the last candidate of its list; the one whose followers are due; the
+root of its heap (each -1: none); whether all its edges were put there; whether its list is known to
+have no more.
+"""
 
 
 class Search(NamedTuple):
@@ -36,7 +40,8 @@ class Search(NamedTuple):
     candidates : (candidates, 4)
     children : (candidates, 2) of pairing heaps
     vertices : (V, 6)
-    stack : (2 V + 2, 2) vertices that are asked for a derivation, and after which of their list it comes; -1: the first
+    stack : (2 V + 2, 2) vertices that are asked for a derivation, and after which of their list it
+    comes; -1: the first
     """
 
     used: np.ndarray
@@ -53,9 +58,13 @@ def open_search(vertices, size):
     state = np.full((vertices, 6), -1, np.int64)
     state[:, OPENED:] = 0
     return Search(
-        np.zeros(1, np.int64), np.empty(size), np.empty((size, 4), np.int64), np.empty((size, 2), np.int64), state,
+        np.zeros(1, np.int64),
+        np.empty(size),
+        np.empty((size, 4), np.int64),
+        np.empty((size, 2), np.int64),
+        state,
         np.empty((2 * vertices + 2, 2), np.int64),
-    )  # fmt: skip
+    )
 
 
 @inlined
@@ -80,7 +89,9 @@ def add_candidate(x, v, value, edge, left, right):
 
 @inlined
 def add_edges(x, g, s, inside, v):
-    """Put every edge of a vertex into its heap, with the best derivations of its tails, which are not known yet."""
+    """Put every edge of a vertex into its heap, with the best derivations of its tails, which are
+    not known yet.
+    """
     x.vertices[v, OPENED] = 1
     for e in range(g.edges[v] - g.edges[0], g.edges[v + 1] - g.edges[0]):
         value = s[e] + s[len(g.left) + v] + tails_score(g, e, inside)
@@ -90,14 +101,18 @@ def add_edges(x, g, s, inside, v):
 
 @inlined
 def is_missing(x, v, after):
-    """Whether it is not known yet which derivation of a vertex follows `after` (-1: which is the first)."""
+    """Whether it is not known yet which derivation of a vertex follows `after` (-1: which is the
+    first).
+    """
     listed = x.candidates[after, NEXT] if after >= 0 else x.vertices[v, BEST]
     return listed < 0 and x.vertices[v, ENDED] == 0
 
 
 @inlined
 def ask(x, size, v, after):
-    """Ask a vertex for the derivation that follows `after`, unless it is known; return how many wait on the stack."""
+    """Ask a vertex for the derivation that follows `after`, unless it is known; return how many
+    wait on the stack.
+    """
     if v < 0 or not is_missing(x, v, after):
         return size
     x.stack[size, 0], x.stack[size, 1] = v, after
@@ -106,7 +121,9 @@ def ask(x, size, v, after):
 
 @inlined
 def add_follower(x, g, s, v, edge, left, right):
-    """Put into the heap of a vertex the candidate of an edge with these derivations of its tails."""
+    """Put into the heap of a vertex the candidate of an edge with these derivations of its
+    tails.
+    """
     value = s[edge] + s[len(g.left) + v]
     if left >= 0:
         value += x.values[left]
@@ -117,7 +134,9 @@ def add_follower(x, g, s, v, edge, left, right):
 
 @inlined
 def add_followers(x, g, s, v):
-    """Put the followers that are due into the heap of a vertex; the derivations that they need are known."""
+    """Put the followers that are due into the heap of a vertex; the derivations that they need are
+    known.
+    """
     q = x.vertices[v, DUE]
     x.vertices[v, DUE] = -1
     edge, left, right = x.candidates[q, EDGE], x.candidates[q, LEFT], x.candidates[q, RIGHT]
@@ -130,7 +149,9 @@ def add_followers(x, g, s, v):
 
 @inlined
 def ask_for_followers(x, g, v, size):
-    """Ask the tails of the due candidate of a vertex for what its followers need; return how many wait on the stack."""
+    """Ask the tails of the due candidate of a vertex for what its followers need; return how many
+    wait on the stack.
+    """
     q = x.vertices[v, DUE]
     edge = x.candidates[q, EDGE]
     size = ask(x, size, np.int64(g.right[edge]), x.candidates[q, RIGHT])
@@ -141,7 +162,9 @@ def ask_for_followers(x, g, v, size):
 
 @inlined
 def take_best(x, g, v, size):
-    """Append the best candidate of a vertex to its list, and ask for the derivations below; return how many wait on the stack."""
+    """Append the best candidate of a vertex to its list, and ask for the derivations below; return
+    how many wait on the stack.
+    """
     of = x.vertices[v]
     q = of[HEAP]
     of[HEAP] = without_root(x.values, x.children, q)
@@ -170,7 +193,9 @@ def know_tails(x, g, q):
 
 @inlined
 def next_derivation(x, g, s, inside, root, after):
-    """Make the derivation of the root that follows `after`; return its candidate, or -1 where there is none."""
+    """Make the derivation of the root that follows `after`; return its candidate, or -1 where there
+    is none.
+    """
     size = ask(x, 0, root, after)
     while size > 0 and not has_failed(x):
         v, before = x.stack[size - 1, 0], x.stack[size - 1, 1]
@@ -216,7 +241,9 @@ def list_best(x, g, s, inside, k):
 
 @inlined
 def write_derivation(x, g, candidate, first, parts, counts):
-    """Write the parts of a derivation, ascending, from index `first` on; return the index after the last."""
+    """Write the parts of a derivation, ascending, from index `first` on; return the index after the
+    last.
+    """
     edges, vertices = len(g.left), len(g.edges) - 1
     chosen = np.full(vertices, -1, np.int64)
     chosen[vertices - 1] = candidate

@@ -10,7 +10,9 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def meld(values, children, a, b):
-    """Join two heaps, given by their roots; `children`, shape (entries, 2), has first child and next sibling of each entry."""
+    """Join two heaps, given by their roots; `children`, shape (entries, 2), has first child and
+    next sibling of each entry.
+    """
     if a < 0:
         return b
     if b < 0:
@@ -24,7 +26,9 @@ def meld(values, children, a, b):
 
 @inlined
 def without_root(values, children, root):
-    """The heap without its root: its children melded in pairs from the left, then all from the right."""
+    """The heap without its root: its children melded in pairs from the left, then all from the
+    right.
+    """
     paired, child = -1, children[root, 0]
     while child >= 0:
         second = children[child, 1]

@@ -1,10 +1,12 @@
-"""The record of acyclic hypergraphs with up to two tails an edge, and the work record of inference on them.
+"""The record of acyclic hypergraphs with up to two tails an edge, and the work record of inference
+on them.
 
-An output is a *derivation* of the root, which is the last vertex: every vertex in it has one chosen edge, and the tails of that
-edge are in it, too.
-Parts of an instance of E edges and V vertices, in this order: its edges, then its vertices.
+An output is a *derivation* of the root, which is the last vertex: every vertex in it has one chosen
+edge, and the tails of that edge are in it, too. Parts of an instance of E edges and V vertices, in
+this order: its edges, then its vertices.
 
-No derivation reaches a vertex in two ways: below the two tails of an edge there is no common vertex, as below two disjoint spans.
+No derivation reaches a vertex in two ways: below the two tails of an edge there is no common
+vertex, as below two disjoint spans.
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ from structopt.kernels.waist.signatures import inlined
 
 
 class Hypergraphs(NamedTuple):
-    """The structure record, opened; m instances. Tails stand before heads, and edges are sorted by their heads.
+    """The structure record, opened; m instances. Tails stand before heads, and edges are sorted by
+    their heads.
 
     Attributes
     ----------
     vertices : (m + 1,) where the vertices of each instance begin
     edges : (all vertices + 1,) where the edges of each vertex begin, among those of all instances
-    left, right : vertex, within its instance, that is the first and the second tail of each edge; -1: none
+    left, right : vertex, within its instance, that is the first and the second tail of each edge;
+    -1: none
     """
 
     vertices: Longs

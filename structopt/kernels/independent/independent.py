@@ -1,6 +1,7 @@
 """Exact inference where no factor joins the variables of an instance: one after the other.
 
-The closed forms of the marginals are sums over all parts, as those of one variable: `structopt.kernels.chain.single_variable`.
+The closed forms of the marginals are sums over all parts, as those of one variable:
+`structopt.kernels.chain.single_variable`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from structopt.kernels.waist.signatures import K_BEST, SOLVE, inlined, kernel
 
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
-    """Return sum_v temperature * log sum_r exp(s_r / temperature), r the parts of variable v; z becomes its (sub)gradient.
+    """Return sum_v temperature * log sum_r exp(s_r / temperature), r the parts of variable v; z
+    becomes its (sub)gradient.
 
-    At temperature 0 that is the sum of the largest scores. Where all parts of a variable have the score -inf, the value is -inf
-    and z is zero. O(parts).
+    At temperature 0 that is the sum of the largest scores. Where all parts of a variable have the
+    score -inf, the value is -inf and z is zero. O(parts).
     """
     x, total = open_independent(structure), 0.0
     before = x.parts[x.variables[i]]
@@ -49,14 +51,21 @@ def solve(structure, i, s, temperature, z, memory, work):
 
 @inlined
 def joined_best(sums, s, order, k):
-    """The k best sums of a kept sum and a score, `order` being the variable's parts, best first: sums, their two numbers.
+    """The k best sums of a kept sum and a score, `order` being the variable's parts, best first:
+    sums, their two numbers.
 
-    Candidates are pairs of ranks (p, c) with (p + 1) (c + 1) <= k: any other pair is behind k pairs.
+    Candidates are pairs of ranks (p, c) with (p + 1) (c + 1) <= k: any other pair is behind k
+    pairs.
     """
     room = 0
     for p in range(min(k, len(sums))):
         room += min(k // (p + 1), len(order))
-    totals, ranks, choices, count = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64), 0
+    totals, ranks, choices, count = (
+        np.empty(room),
+        np.empty(room, np.int64),
+        np.empty(room, np.int64),
+        0,
+    )
     for p in range(min(k, len(sums))):
         for c in range(min(k // (p + 1), len(order))):
             totals[count], ranks[count], choices[count] = sums[p] + s[order[c]], p, order[c]
@@ -67,7 +76,9 @@ def joined_best(sums, s, order, k):
 
 @inlined
 def best_first(s, first, last, k):
-    """The k best parts first <= r < last, the lower number among equals; those at -inf are left out."""
+    """The k best parts first <= r < last, the lower number among equals; those at -inf are left
+    out.
+    """
     order = np.argsort(-s[first:last], kind="mergesort")[:k]
     count = 0
     while count < len(order) and s[first + order[count]] > -inf:
@@ -77,7 +88,9 @@ def best_first(s, first, last, k):
 
 @kernel(K_BEST)
 def k_best(structure, i, s, k, values, offsets, parts, counts, work):
-    """List the k best outputs: variable by variable, the k best choices for all variables so far. O(parts log parts)."""
+    """List the k best outputs: variable by variable, the k best choices for all variables so far.
+    O(parts log parts).
+    """
     x = open_independent(structure)
     begin, end = x.variables[i], x.variables[i + 1]
     before, n = x.parts[begin], end - begin

@@ -1,4 +1,6 @@
-"""The record of variables without factors between them: where the variables of instances begin, and the parts of each."""
+"""The record of variables without factors between them: where the variables of instances begin, and
+the parts of each.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ class Independent(NamedTuple):
     Attributes
     ----------
     variables : (m + 1,) where the variables of each instance begin
-    parts : (V + 1,) where the parts of each variable begin, counted over all instances; every output has one of them
+    parts : (V + 1,) where the parts of each variable begin, counted over all instances; every
+    output has one of them
     """
 
     variables: Longs

@@ -13,7 +13,8 @@ from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 
 @driver(types.float64, LONGS, LAZY, RULE, VECTOR, VECTOR, types.float64, types.float64)
 def adadelta_pass(kernels, data, space, order, x, rule, squares, moves, rho, epsilon):
-    """Visit the instances in batches of one size; make the step of `structopt.kernels.learn.lazy_regularization` after each.
+    """Visit the instances in batches of one size; make the step of
+    `structopt.kernels.learn.lazy_regularization` after each.
 
     Where the mean gradient g of the batch is not 0, the step has the rate
 
@@ -30,7 +31,9 @@ def adadelta_pass(kernels, data, space, order, x, rule, squares, moves, rho, eps
     for first in range(0, len(order), rule.batch):
         if halted():
             break
-        losses, count = visit_batch(k, data, space, order[first : first + rule.batch], x, rule, now, losses)
+        losses, count = visit_batch(
+            k, data, space, order[first : first + rule.batch], x, rule, now, losses
+        )
         for j in range(count):
             f = x.touched[j]
             g = x.dense[f]

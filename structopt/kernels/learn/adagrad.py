@@ -15,7 +15,8 @@ DELTA = 1e-6  # the squares that every coordinate begins with
 
 @driver(types.float64, LONGS, LAZY, RULE, VECTOR, types.float64)
 def adagrad_pass(kernels, data, space, order, x, rule, squares, eta):
-    """Visit the instances in batches of one size; make the step of `structopt.kernels.learn.lazy_regularization` after each.
+    """Visit the instances in batches of one size; make the step of
+    `structopt.kernels.learn.lazy_regularization` after each.
 
     With g the mean gradient of the batch, the rates are
 
@@ -30,7 +31,9 @@ def adagrad_pass(kernels, data, space, order, x, rule, squares, eta):
     for first in range(0, len(order), rule.batch):
         if halted():
             break
-        losses, count = visit_batch(k, data, space, order[first : first + rule.batch], x, rule, now, losses)
+        losses, count = visit_batch(
+            k, data, space, order[first : first + rule.batch], x, rule, now, losses
+        )
         for j in range(count):
             f = x.touched[j]
             squares[f] += x.dense[f] * x.dense[f]

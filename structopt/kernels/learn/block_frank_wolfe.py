@@ -1,12 +1,15 @@
-"""One pass of block-coordinate Frank-Wolfe, and of its form for any entropy: dual coordinate ascent along chords.
+"""One pass of block-coordinate Frank-Wolfe, and of its form for any entropy: dual coordinate ascent
+along chords.
 
-Where the entropy has no closed form, a number h <= H(z_bar) is used instead of it: (z_bar, h) is a point below the graph of H (in
-its hypograph). With z' and its entropy from the oracle, a step tau moves both, z_bar += tau (z' - z_bar), h += tau (H(z') - h):
+Where the entropy has no closed form, a number h <= H(z_bar) is used instead of it: (z_bar, h) is a
+point below the graph of H (in its hypograph). With z' and its entropy from the oracle, a step tau
+moves both, z_bar += tau (z' - z_bar), h += tau (H(z') - h):
 
     gap = u^T d + (H(z') - h)/beta,     tau = min(1, gap / (C ||F d||^2)).
 
-At beta = inf, where H does not count, this is block-coordinate Frank-Wolfe. There the oracle's answers are vertices, and can be
-kept: every z_bar is a mixture of kept vertices (`masses`) and of a rest, and mass moves between them without calling the oracle.
+At beta = inf, where H does not count, this is block-coordinate Frank-Wolfe. There the oracle's
+answers are vertices, and can be kept: every z_bar is a mixture of kept vertices (`masses`) and of a
+rest, and mass moves between them without calling the oracle.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import augmented_scores, size
 
-ENOUGH = 0.1  # steps to kept vertices end when the gap over them falls below this share of the oracle's
+# steps to kept vertices end when the gap over them falls below this share of the oracle's
+ENOUGH = 0.1
 
 
 @inlined
@@ -54,7 +58,8 @@ def find(z, parts, values, counts, room):
 
 @inlined
 def keep(z, parts, values, counts, masses, room):
-    """Keep the vertex z in an empty slot, or else instead of the one with the least mass, whose mass joins the rest.
+    """Keep the vertex z in an empty slot, or else instead of the one with the least mass, whose
+    mass joins the rest.
 
     Returns the slot; -1 where z has more non-zero entries than a slot has `room` for.
     """
@@ -95,12 +100,19 @@ def toward(z, d, parts, values, counts, room, high, low):
 
 
 @driven
-def kept_step(k, data, space, i, theta, lag, z, parts, values, counts, masses, room, C, weight, enough):
-    """Move mass to the best kept vertex: from the worst one that has any, or from all of z_bar where that gains more.
+def kept_step(
+    k, data, space, i, theta, lag, z, parts, values, counts, masses, room, C, weight, enough
+):
+    """Move mass to the best kept vertex: from the worst one that has any, or from all of z_bar
+    where that gains more.
 
     Returns whether there was a gap above `enough`, and the change of gamma p^T z_bar.
     """
-    u, d, t = part(space.scores, 0, len(z)), part(space.direction, 0, len(z)), open_target(data.target)
+    u, d, t = (
+        part(space.scores, 0, len(z)),
+        part(space.direction, 0, len(z)),
+        open_target(data.target),
+    )
     augmented_scores(k, data, space, t, i, theta, data.parameters[1], u)
     high, low, best, worst = -1, -1, -inf, inf
     for j in range(len(counts)):
@@ -131,7 +143,9 @@ def kept_step(k, data, space, i, theta, lag, z, parts, values, counts, masses, r
 
 @inlined
 def shift(masses, slot, tau):
-    """Update the masses for z_bar += tau (z_slot - z_bar); with slot = -1 the mass tau is left to the caller."""
+    """Update the masses for z_bar += tau (z_slot - z_bar); with slot = -1 the mass tau is left to
+    the caller.
+    """
     for j in range(len(masses)):
         masses[j] *= 1.0 - tau
     if slot >= 0:
@@ -139,22 +153,57 @@ def shift(masses, slot, tau):
 
 
 @driver(
-    types.void, LONGS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR,
-    INTS, VECTOR, LONGS, VECTOR, LONGS, types.float64, types.float64, VECTOR,
-)  # fmt: skip
+    types.void,
+    LONGS,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    INTS,
+    VECTOR,
+    LONGS,
+    VECTOR,
+    LONGS,
+    types.float64,
+    types.float64,
+    VECTOR,
+)
 def block_frank_wolfe_pass(
-    kernels, data, space, order, uniforms, tree, theta, lag, duals, gaps, entropies, costs,
-    parts, values, counts, masses, rooms, C, visits, totals,
-):  # fmt: skip
+    kernels,
+    data,
+    space,
+    order,
+    uniforms,
+    tree,
+    theta,
+    lag,
+    duals,
+    gaps,
+    entropies,
+    costs,
+    parts,
+    values,
+    counts,
+    masses,
+    rooms,
+    C,
+    visits,
+    totals,
+):
     """Make visits with steps along chords, at beta = inf or below.
 
     Arguments as in `structopt.kernels.learn.sdca.sdca_pass`, `entropies` holding h/beta, and
 
     parts, values, counts, masses
-        Kept vertices as sparse vectors, K slots an instance: part numbers and values, how many they are (0: an empty slot),
-        and the mass of the vertex in z_bar. All empty where K = 0.
+        Kept vertices as sparse vectors, K slots an instance: part numbers and values, how many they
+        are (0: an empty slot), and the mass of the vertex in z_bar. All empty where K = 0.
     rooms : shape (m + 1,)
-        Offsets of the instances in `parts` and `values`; the K slots of an instance are of the same length.
+        Offsets of the instances in `parts` and `values`; the K slots of an instance are of the same
+        length.
     """
     k, t = Kernels(*kernels), visits
     temperature, gamma = data.parameters[0], data.parameters[1]
@@ -175,7 +224,10 @@ def block_frank_wolfe_pass(
         move(k, data, space, i, theta, lag, z, tau, C, weight)
         if K > 0:
             room = (rooms[i + 1] - rooms[i]) // K
-            kept_parts, kept_values = parts[rooms[i] : rooms[i + 1]], values[rooms[i] : rooms[i + 1]]
+            kept_parts, kept_values = (
+                parts[rooms[i] : rooms[i + 1]],
+                values[rooms[i] : rooms[i + 1]],
+            )
             kept_counts, kept_masses = counts[i * K : (i + 1) * K], masses[i * K : (i + 1) * K]
             answer = part(space.answer, 0, size(data, i))
             slot = find(answer, kept_parts, kept_values, kept_counts, room)
@@ -186,9 +238,22 @@ def block_frank_wolfe_pass(
                 kept_masses[slot] += tau
             for _ in range(K):
                 stepped, further = kept_step(
-                    k, data, space, i, theta, lag, z, kept_parts, kept_values, kept_counts, kept_masses, room, C, weight,
+                    k,
+                    data,
+                    space,
+                    i,
+                    theta,
+                    lag,
+                    z,
+                    kept_parts,
+                    kept_values,
+                    kept_counts,
+                    kept_masses,
+                    room,
+                    C,
+                    weight,
                     ENOUGH * gap,
-                )  # fmt: skip
+                )
                 if not stepped:
                     break
                 charge += further
@@ -205,6 +270,13 @@ def keep_gold_pass(kernels, data, space, parts, values, counts, masses, rooms, d
     for i in range(m):
         room, a, b = (rooms[i + 1] - rooms[i]) // K, rooms[i], rooms[i + 1]
         z = duals[data.parts[i] : data.parts[i + 1]]
-        slot = keep(z, parts[a:b], values[a:b], counts[i * K : (i + 1) * K], masses[i * K : (i + 1) * K], room)
+        slot = keep(
+            z,
+            parts[a:b],
+            values[a:b],
+            counts[i * K : (i + 1) * K],
+            masses[i * K : (i + 1) * K],
+            room,
+        )
         if slot >= 0:
             masses[i * K + slot] = 1.0

@@ -1,7 +1,8 @@
-"""Passes of cutting-plane methods: find planes that the weights violate, and climb the dual over those that are cached.
+"""Passes of cutting-plane methods: find planes that the weights violate, and climb the dual over
+those that are cached.
 
-Plane j of instance i has the value  v_ij = r_ij^T F_i^T theta + b_ij  and the dual variable alpha_ij >= 0; those of an
-instance sum to C, and  theta = -sum_ij alpha_ij F_i r_ij.
+Plane j of instance i has the value  v_ij = r_ij^T F_i^T theta + b_ij  and the dual variable
+alpha_ij >= 0; those of an instance sum to C, and  theta = -sum_ij alpha_ij F_i r_ij.
 """
 
 from __future__ import annotations
@@ -11,7 +12,17 @@ from numba import types
 from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.learn.averaging import add_to_lag
 from structopt.kernels.learn.mira_program import MATRIX, pair_steps
-from structopt.kernels.learn.plane_cache import PLANES, append, combine, drop, duals, fits, relate, square, values_at
+from structopt.kernels.learn.plane_cache import (
+    PLANES,
+    append,
+    combine,
+    drop,
+    duals,
+    fits,
+    relate,
+    square,
+    values_at,
+)
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
@@ -19,13 +30,16 @@ from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import evaluate, image, size
 
-RESOLUTION = 1e-10  # differences between values, in units of the cost or of the value, that are taken for rounding
+# differences between values, in units of the cost or of the value, that are taken for rounding
+RESOLUTION = 1e-10
 STEPS = 4  # pair steps of a sweep at an instance, for each of its planes
 
 
 @driven
 def ask(k, data, space, i, theta):
-    """Return L_i(theta); leave its residual in `space.residual` and the scores in `space.direction`."""
+    """Return L_i(theta); leave its residual in `space.residual` and the scores in
+    `space.direction`.
+    """
     n = size(data, i)
     s, spoilt = part(space.direction, 0, n), part(space.scores, 0, n)
     k.scores(data.features, theta, i, s, space.gradient)
@@ -35,7 +49,9 @@ def ask(k, data, space, i, theta):
 
 @driven
 def add_plane(k, data, space, planes, i, offset, dense):
-    """Cache the plane of `space.residual`, whose pullback stays in `space.gradient`; `dense` is zero before and after."""
+    """Cache the plane of `space.residual`, whose pullback stays in `space.gradient`; `dense` is
+    zero before and after.
+    """
     n = size(data, i)
     norm = k.pullback(data.features, i, part(space.residual, 0, n), space.gradient)
     append(planes, i, part(space.residual, 0, n), offset)
@@ -46,11 +62,12 @@ def add_plane(k, data, space, planes, i, offset, dense):
 
 @driven
 def climb(k, data, space, planes, i, theta, values, change, tolerance, most, held):
-    """Make pair steps among the planes of instance i at given values, and the step of theta that they amount to.
+    """Make pair steps among the planes of instance i at given values, and the step of theta that
+    they amount to.
 
-    Returns its size: theta -= size * `space.gradient`. The residual is scaled to order 1 before it is pulled back, because
-    the pullback takes entries that are small against 1 for zero. `held` is the row whose pullback is already in
-    `space.gradient`, or -1.
+    Returns its size: theta -= size * `space.gradient`. The residual is scaled to order 1 before it
+    is pulled back, because the pullback takes entries that are small against 1 for zero. `held` is
+    the row whose pullback is already in `space.gradient`, or -1.
     """
     alpha, rows, largest, others = duals(planes, i), planes.counts[i], 0.0, False
     set_row(part(change, 0, rows), part(alpha, 0, rows))
@@ -72,13 +89,29 @@ def climb(k, data, space, planes, i, theta, values, change, tolerance, most, hel
     return largest
 
 
-@driver(types.int64, PLANES, LONGS, VECTOR, VECTOR, VECTOR, VECTOR, types.float64, types.int64, MATRIX, VECTOR)
-def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, gamma, steps, scratch, totals):
-    """Visit the instances: ask the oracle, cache its plane if it is the highest, make a few pair steps, drop idle planes.
+@driver(
+    types.int64,
+    PLANES,
+    LONGS,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    types.float64,
+    types.int64,
+    MATRIX,
+    VECTOR,
+)
+def online_pass(
+    kernels, data, space, planes, order, theta, guide, lag, dense, gamma, steps, scratch, totals
+):
+    """Visit the instances: ask the oracle, cache its plane if it is the highest, make a few pair
+    steps, drop idle planes.
 
-    The oracle is asked at `guide` if it is not empty, else at theta. `lag` as in `structopt.learning.averaging`, unless it is
-    empty. `totals` holds the sum of the losses and the number of visits, and is added to. Returns the index in `order` of
-    the instance whose plane found no free slot, or the length of `order`.
+    The oracle is asked at `guide` if it is not empty, else at theta. `lag` as in
+    `structopt.learning.averaging`, unless it is empty. `totals` holds the sum of the losses and the
+    number of visits, and is added to. Returns the index in `order` of the instance whose plane
+    found no free slot, or the length of `order`.
     """
     k, values, change = Kernels(*kernels), scratch[0], scratch[1]
     for visit, i in enumerate(order):
@@ -90,7 +123,10 @@ def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, g
         loss = ask(k, data, space, i, guide if len(guide) > 0 else theta)
         if len(guide) > 0:
             k.scores(data.features, theta, i, s, space.gradient)
-        top, offset = values_at(planes, i, s, values), gamma * cost_of(open_target(data.target), i, r)
+        top, offset = (
+            values_at(planes, i, s, values),
+            gamma * cost_of(open_target(data.target), i, r),
+        )
         value, held = product(r, s) + offset, -1
         if value > top + RESOLUTION * max(gamma, abs(value)):
             if not fits(planes, i, r):
@@ -101,7 +137,9 @@ def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, g
         totals[0] += loss
         totals[1] += 1.0
         if planes.counts[i] > 1:
-            move = climb(k, data, space, planes, i, theta, values, change, RESOLUTION * gamma, steps, held)
+            move = climb(
+                k, data, space, planes, i, theta, values, change, RESOLUTION * gamma, steps, held
+            )
             if move > 0.0:
                 add_to_lag(k, data, space, lag, -move, totals[1])
             drop(planes, i, -1)
@@ -110,10 +148,11 @@ def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, g
 
 @driver(types.int64, PLANES, LONGS, VECTOR, VECTOR, types.float64, types.float64, MATRIX, VECTOR)
 def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margin, scratch, totals):
-    """Ask the oracle at theta for every instance; cache the planes that lie higher than the cached ones by `margin`.
+    """Ask the oracle at theta for every instance; cache the planes that lie higher than the cached
+    ones by `margin`.
 
-    `totals` holds the sum of the losses and the number of new planes, and is added to. Returns the index in `order` of the
-    instance whose plane found no free slot, or the length of `order`.
+    `totals` holds the sum of the losses and the number of new planes, and is added to. Returns the
+    index in `order` of the instance whose plane found no free slot, or the length of `order`.
     """
     k, values = Kernels(*kernels), scratch[0]
     for visit, i in enumerate(order):
@@ -123,7 +162,10 @@ def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margi
         n = size(data, i)
         s, r = part(space.direction, 0, n), part(space.residual, 0, n)
         loss = ask(k, data, space, i, theta)
-        top, offset = values_at(planes, i, s, values), gamma * cost_of(open_target(data.target), i, r)
+        top, offset = (
+            values_at(planes, i, s, values),
+            gamma * cost_of(open_target(data.target), i, r),
+        )
         value = product(r, s) + offset
         if value > top + max(margin, RESOLUTION * abs(value)):
             if not fits(planes, i, r):
@@ -136,7 +178,9 @@ def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margi
 
 @driver(types.void, PLANES, LONGS, VECTOR, types.float64, types.float64, MATRIX, VECTOR)
 def sweep(kernels, data, space, planes, order, theta, C, tolerance, scratch, gaps):
-    """Make pair steps at some instances; gaps[i] becomes max_j v_ij - (1/C) sum_j alpha_ij v_ij before them."""
+    """Make pair steps at some instances; gaps[i] becomes max_j v_ij - (1/C) sum_j alpha_ij v_ij
+    before them.
+    """
     k, values, change = Kernels(*kernels), scratch[0], scratch[1]
     for visit, i in enumerate(order):
         if halted():

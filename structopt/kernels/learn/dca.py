@@ -16,10 +16,12 @@ NEGATIVE = -1e-9  # losses between this and 0 are rounding
 
 @driver(types.void, LONGS, VECTOR, VECTOR, types.float64, types.float64, VECTOR)
 def dca_pass(kernels, data, space, order, theta, lag, visits, C, totals):
-    """Visit the instances in the given order:  theta -= eta * grad L_i,  eta = min(C, L_i / ||grad L_i||^2).
+    """Visit the instances in the given order:  theta -= eta * grad L_i,  eta = min(C, L_i / ||grad
+    L_i||^2).
 
-    `lag` as in `structopt.learning.averaging`, unless it is empty; `visits` were made before this pass. `totals` receives the sum
-    of the losses and the number of negative ones, whose instances are skipped.
+    `lag` as in `structopt.learning.averaging`, unless it is empty; `visits` were made before this
+    pass. `totals` receives the sum of the losses and the number of negative ones, whose instances
+    are skipped.
     """
     k = Kernels(*kernels)
     total, negative, t = 0.0, 0.0, visits

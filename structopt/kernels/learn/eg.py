@@ -1,8 +1,11 @@
-"""Passes of exponentiated gradient: the dual point of an instance is the Gibbs distribution of its potentials.
+"""Passes of exponentiated gradient: the dual point of an instance is the Gibbs distribution of its
+potentials.
 
-Potentials are scores over parts, in nats; mu are the distribution's marginals, H its entropy. The potentials move by
+Potentials are scores over parts, in nats; mu are the distribution's marginals, H its entropy. The
+potentials move by
 
-    potentials <- (1 - rate * temperature) * potentials + rate * (F^T theta + gamma p),      rate = eta C, temperature = 1/beta
+    potentials <- (1 - rate * temperature) * potentials + rate * (F^T theta + gamma p),      rate =
+    eta C, temperature = 1/beta
 """
 
 from __future__ import annotations
@@ -25,9 +28,11 @@ HALVINGS = 60
 
 @driven
 def gibbs(k, data, space, i, potentials, z):
-    """Fill z with the marginals of the Gibbs distribution of some potentials; return its entropy, log Z - potentials^T z.
+    """Fill z with the marginals of the Gibbs distribution of some potentials; return its entropy,
+    log Z - potentials^T z.
 
-    ``space.residual`` is overwritten. Parts that the hard constraints forbid have no mass, whatever their potentials.
+    ``space.residual`` is overwritten. Parts that the hard constraints forbid have no mass, whatever
+    their potentials.
     """
     spoilt = part(space.residual, 0, len(z))
     set_row(spoilt, potentials)
@@ -48,7 +53,8 @@ def move(potentials, s, rate, temperature, moved):
 
 @inlined
 def promise(potentials, s, d, temperature, lost, rate):
-    """Return the gain that theory promises of a safe step, (s - temperature * potentials)^T d - KL / rate.
+    """Return the gain that theory promises of a safe step, (s - temperature * potentials)^T d - KL
+    / rate.
 
     KL(mu_new || mu_old) is `lost`, the fall of the entropy, less potentials^T d.
     """
@@ -60,8 +66,20 @@ def promise(potentials, s, d, temperature, lost, rate):
     return slope - divergence / rate
 
 
-@driver(types.float64, VECTOR, types.float64, types.float64, types.float64, VECTOR, VECTOR, VECTOR, VECTOR)
-def batch_pass(kernels, data, space, theta, rate, temperature, gamma, potentials, moved, residuals, entropies):
+@driver(
+    types.float64,
+    VECTOR,
+    types.float64,
+    types.float64,
+    types.float64,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+)
+def batch_pass(
+    kernels, data, space, theta, rate, temperature, gamma, potentials, moved, residuals, entropies
+):
     """Move the potentials of all instances at the same theta; `moved` may be `potentials`.
 
     `residuals` receives mu_i - z_i and `entropies` H(mu_i) at the moved ones; returns
@@ -83,7 +101,8 @@ def batch_pass(kernels, data, space, theta, rate, temperature, gamma, potentials
 
 @driver(types.float64, VECTOR, types.float64, types.float64, types.float64, types.float64, VECTOR)
 def primal_pass(kernels, data, space, exponents, kappa, C, temperature, gamma, theta):
-    """Add C sum_i F_i (z_i - mu_i) to theta, the potentials of instance i being F_i^T exponents + kappa gamma p_i.
+    """Add C sum_i F_i (z_i - mu_i) to theta, the potentials of instance i being F_i^T exponents +
+    kappa gamma p_i.
 
     Returns sum_i temperature * H(mu_i) + gamma p_i^T (mu_i - z_i).
     """
@@ -103,21 +122,47 @@ def primal_pass(kernels, data, space, exponents, kappa, C, temperature, gamma, t
 
 
 @driver(
-    types.float64, LONGS, VECTOR, types.float64, types.float64, types.float64, types.float64, types.float64, types.boolean,
-    VECTOR, VECTOR, VECTOR, VECTOR,
-)  # fmt: skip
+    types.float64,
+    LONGS,
+    VECTOR,
+    types.float64,
+    types.float64,
+    types.float64,
+    types.float64,
+    types.float64,
+    types.boolean,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+)
 def online_pass(
-    kernels, data, space, order, theta, C, temperature, gamma, eta, growth, safe, etas, potentials, residuals, entropies
+    kernels,
+    data,
+    space,
+    order,
+    theta,
+    C,
+    temperature,
+    gamma,
+    eta,
+    growth,
+    safe,
+    etas,
+    potentials,
+    residuals,
+    entropies,
 ):
     """Move the potentials of one instance after the other, and theta with them.
 
-    A step must not lower D; where `safe`, it must also be one that the theory allows (the objective is nowhere below the model
-    that the step maximises), so that m D rises by
+    A step must not lower D; where `safe`, it must also be one that the theory allows (the objective
+    is nowhere below the model that the step maximises), so that m D rises by
 
         gain >= (s - temperature * potentials)^T (mu_new - mu_old) - KL(mu_new || mu_old) / (eta C).
 
-    Otherwise ``etas[i]`` is halved until the step does so. At visits where it need not be halved, it grows by the factor
-    `growth`, up to `eta`. Returns sum_i temperature * H(mu_i) + gamma p_i^T (mu_i - z_i), each as it is after its visit.
+    Otherwise ``etas[i]`` is halved until the step does so. At visits where it need not be halved,
+    it grows by the factor `growth`, up to `eta`. Returns sum_i temperature * H(mu_i) + gamma p_i^T
+    (mu_i - z_i), each as it is after its visit.
     """
     k, t, total = Kernels(*kernels), open_target(data.target), 0.0
     for visit, i in enumerate(order):
@@ -127,8 +172,11 @@ def online_pass(
         first, last = data.parts[i], data.parts[i + 1]
         n, x, old = last - first, potentials[first:last], residuals[first:last]
         s, moved, new, d = (
-            part(space.scores, 0, n), part(space.direction, 0, n), part(space.answer, 0, n), part(space.residual, 0, n)
-        )  # fmt: skip
+            part(space.scores, 0, n),
+            part(space.direction, 0, n),
+            part(space.answer, 0, n),
+            part(space.residual, 0, n),
+        )
         augmented_scores(k, data, space, t, i, theta, gamma, s)
         largest = 1.0
         for r in range(n):
@@ -160,16 +208,22 @@ def online_pass(
 
 @driver(types.void, types.float64, VECTOR, VECTOR)
 def potentials_pass(kernels, data, space, mixing, residuals, potentials):
-    """Fill `potentials` with logs of the conditionals of (1 - mixing) mu + mixing * uniform, `residuals` being mu - z.
+    """Fill `potentials` with logs of the conditionals of (1 - mixing) mu + mixing * uniform,
+    `residuals` being mu - z.
 
-    Where even the uniform distribution has no mass, the potential is 0: the hard constraints forbid the part at every inference.
+    Where even the uniform distribution has no mass, the potential is 0: the hard constraints forbid
+    the part at every inference.
     """
     k, t = Kernels(*kernels), open_target(data.target)
     for i in range(len(data.parts) - 1):
         if halted():
             break
         first, last = data.parts[i], data.parts[i + 1]
-        s, mu, x = part(space.scores, 0, last - first), part(space.answer, 0, last - first), potentials[first:last]
+        s, mu, x = (
+            part(space.scores, 0, last - first),
+            part(space.answer, 0, last - first),
+            potentials[first:last],
+        )
         s[:] = 0.0
         solve(k, data, space, i, s, 1.0, mu)
         for r in range(len(mu)):

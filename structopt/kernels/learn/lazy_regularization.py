@@ -1,13 +1,14 @@
-"""Lazy regularisation: steps that shrink all weights, made at a coordinate when it is read, with the same result.
+"""Lazy regularisation: steps that shrink all weights, made at a coordinate when it is read, with
+the same result.
 
 With g the mean gradient of a batch's losses and a rate r_f for every coordinate f, every step is
 
     l2: theta_f <- (theta_f - r_f g_f) / (1 + r_f lambda)
     l1: theta_f <- sign(x) max(0, |x| - r_f lambda),    x = theta_f - r_f g_f,
 
-an implicit step on the regulariser. The rates change only where g_f != 0. So the t steps that a coordinate has missed have a
-closed form, and so has the sum of the iterates before them (`structopt.kernels.learn.averaging`). Source: Kummerfeld et al.
-(2015), Algorithm 1.
+an implicit step on the regulariser. The rates change only where g_f != 0. So the t steps that a
+coordinate has missed have a closed form, and so has the sum of the iterates before them
+(`structopt.kernels.learn.averaging`). Source: Kummerfeld et al. (2015), Algorithm 1.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ class Lazy(NamedTuple):
     theta : the weights; coordinate f as of step ``stamps[f]``
     total : the sum of the iterates before each update, one a visit; or empty
     rates : r_f, of weights that are not 0
-    stamps : how many steps a coordinate has made since the driver began; of weights that are 0 perhaps fewer
-    dense : mean gradient of the batch, zero between steps
-    touched : coordinates that the batch's gradient reaches
-    stale, missed : scratch, coordinates that have missed steps, and how many
+    stamps : how many steps a coordinate has made since the driver began; of weights that are 0
+    perhaps fewer dense : mean gradient of the batch, zero between steps touched : coordinates that
+    the batch's gradient reaches stale, missed : scratch, coordinates that have missed steps, and
+    how many
     """
 
     theta: np.ndarray
@@ -86,19 +87,27 @@ def power(base, exponent):
 
 @inlined
 def after_missed(w, a, t, sparse):
-    """A coordinate w after t steps at which the gradients of their batches are 0; a is its rate times lambda."""
+    """A coordinate w after t steps at which the gradients of their batches are 0; a is its rate
+    times lambda.
+    """
     return np.sign(w) * max(0.0, abs(w) - a * t) if sparse else w * power(1.0 / (1.0 + a), t)
 
 
 @inlined
 def total_of_missed(w, a, t, sparse, batch):
     """The sum of the iterates before each visit of these steps."""
-    return batch * np.sign(w) * arithmetic_sum(abs(w), a, t) if sparse else batch * w * geometric_sum(a, t)
+    return (
+        batch * np.sign(w) * arithmetic_sum(abs(w), a, t)
+        if sparse
+        else batch * w * geometric_sum(a, t)
+    )
 
 
 @inlined
 def step(x, rule, f):
-    """Make one step at coordinate f, by its rate and the batch's mean gradient, which is then cleared."""
+    """Make one step at coordinate f, by its rate and the batch's mean gradient, which is then
+    cleared.
+    """
     w = x.theta[f]
     if len(x.total) > 0:
         x.total[f] += rule.batch * w
@@ -111,7 +120,14 @@ def step(x, rule, f):
 @inlined
 def make_missed(x, rule, count):
     """Make the missed steps of the first coordinates of `stale`."""
-    theta, total, rates, stale, missed, averaged = x.theta, x.total, x.rates, x.stale, x.missed, len(x.total) > 0
+    theta, total, rates, stale, missed, averaged = (
+        x.theta,
+        x.total,
+        x.rates,
+        x.stale,
+        x.missed,
+        len(x.total) > 0,
+    )
     for q in range(count):
         if q + AHEAD < count:
             prefetch(theta, stale[q + AHEAD])
@@ -127,11 +143,13 @@ def make_missed(x, rule, count):
 
 @inlined
 def catch_up(x, rule, starts, widths, runs, now):
-    """Make the steps before step `now` that coordinates have missed: in the first runs, starts[j] <= f < starts[j] + widths[j].
+    """Make the steps before step `now` that coordinates have missed: in the first runs, starts[j]
+    <= f < starts[j] + widths[j].
 
-    Weights that are runs of their own are read several times by an instance: those that have missed steps are first listed, each
-    once, by their stamps alone. In longer runs most weights are 0, and skipped. All loops would wait for memory most of the time:
-    so what is AHEAD runs ahead is asked for. They hand no array to a function, each of which would be counted as a reference.
+    Weights that are runs of their own are read several times by an instance: those that have missed
+    steps are first listed, each once, by their stamps alone. In longer runs most weights are 0, and
+    skipped. All loops would wait for memory most of the time: so what is AHEAD runs ahead is asked
+    for. They hand no array to a function, each of which would be counted as a reference.
     """
     theta, total, rates, stamps, averaged = x.theta, x.total, x.rates, x.stamps, len(x.total) > 0
     stale, missed, count = x.stale, x.missed, 0
@@ -174,12 +192,20 @@ def catch_up_all(x, rule, now):
 
 @driven
 def lazy_visit(k, data, space, i, x, rule, now, count):
-    """Visit an instance of the batch of step `now`: return (L_i, how many coordinates the batch's gradient reaches).
+    """Visit an instance of the batch of step `now`: return (L_i, how many coordinates the batch's
+    gradient reaches).
 
-    The weights that the visit reads are brought up to date first. A coordinate in `touched` has the stamp now + 1, because the
-    batch's step will be made at it.
+    The weights that the visit reads are brought up to date first. A coordinate in `touched` has the
+    stamp now + 1, because the batch's step will be made at it.
     """
-    catch_up(x, rule, space.starts, space.widths, k.spans(data.features, i, space.starts, space.widths, space.gradient), now)
+    catch_up(
+        x,
+        rule,
+        space.starts,
+        space.widths,
+        k.spans(data.features, i, space.starts, space.widths, space.gradient),
+        now,
+    )
     loss = visit_listed(k, data, space, i, x.theta)
     k.pullback(data.features, i, part(space.residual, 0, size(data, i)), space.gradient)
     for j in range(k.flatten(data.features, space.gradient, space.indices, space.values)):
@@ -194,7 +220,9 @@ def lazy_visit(k, data, space, i, x, rule, now, count):
 
 @driven
 def visit_batch(k, data, space, batch, x, rule, now, losses):
-    """Visit the batch of step `now`: return (`losses` plus those of the batch, how many coordinates its gradient reaches)."""
+    """Visit the batch of step `now`: return (`losses` plus those of the batch, how many coordinates
+    its gradient reaches).
+    """
     count = 0
     for i in batch:
         if halted():

@@ -1,4 +1,5 @@
-"""One pass of k-best MIRA: a plane for each of the k best outputs, and the step that `pair_steps` finds for them.
+"""One pass of k-best MIRA: a plane for each of the k best outputs, and the step that `pair_steps`
+finds for them.
 
 The quadratic program is that of `structopt.kernels.learn.mira_program`.
 """
@@ -12,7 +13,15 @@ import numpy as np
 from numba import types
 
 from structopt.kernels.arrays.rows import set_row, set_scaled
-from structopt.kernels.learn.proximal_step import BUNDLE, TOLERANCE, Bundle, balance, clear, move, push
+from structopt.kernels.learn.proximal_step import (
+    BUNDLE,
+    TOLERANCE,
+    Bundle,
+    balance,
+    clear,
+    move,
+    push,
+)
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import count_visit, halted
 from structopt.kernels.waist.record import Array
@@ -40,7 +49,9 @@ class Lists(NamedTuple):
 
 def empty_lists(k: int, active: int) -> Lists:
     """Allocate the lists for k outputs with at most `active` active parts each."""
-    return Lists(np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(k * active, np.int32), np.zeros(k * active))
+    return Lists(
+        np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(k * active, np.int32), np.zeros(k * active)
+    )
 
 
 LISTS: Any = numba.typeof(empty_lists(1, 1))  # type: ignore[no-untyped-call]
@@ -48,7 +59,9 @@ LISTS: Any = numba.typeof(empty_lists(1, 1))  # type: ignore[no-untyped-call]
 
 @inlined
 def is_new(residuals, row, n):
-    """Whether the residual in this row is neither that of a gold output (zero) nor one of the rows before it."""
+    """Whether the residual in this row is neither that of a gold output (zero) nor one of the rows
+    before it.
+    """
     for j in range(row):
         same = True
         for q in range(n):
@@ -62,12 +75,22 @@ def is_new(residuals, row, n):
 
 @driven
 def rank(
-    k: Any, data: Any, space: Any, i: int, theta: Array, C: float, prediction: bool, lists: Lists, bundle: Bundle
+    k: Any,
+    data: Any,
+    space: Any,
+    i: int,
+    theta: Array,
+    C: float,
+    prediction: bool,
+    lists: Lists,
+    bundle: Bundle,
 ) -> tuple[int, float]:
-    """Make a plane of each of the k best outputs and share C among them; return the rows, and the loss of the best output.
+    """Make a plane of each of the k best outputs and share C among them; return the rows, and the
+    loss of the best output.
 
-    The planes are  (theta' - theta)^T a_j + v_j,  v_j = s^T r_j + gamma * cost(z'_j),  r_j = z'_j - z.  The outputs are the best
-    under the scores with the cost added, or with `prediction` under the scores alone.
+    The planes are  (theta' - theta)^T a_j + v_j,  v_j = s^T r_j + gamma * cost(z'_j),  r_j = z'_j -
+    z.  The outputs are the best under the scores with the cost added, or with `prediction` under
+    the scores alone.
     """
     n, rows = size(data, i), clear(bundle, C)
     s, spoilt, z = part(space.direction, 0, n), part(space.scores, 0, n), part(space.answer, 0, n)
@@ -79,7 +102,15 @@ def rank(
         add_cost(target, i, gamma, spoilt)
     count_visit()
     outputs = k.k_best(
-        data.structure, i, spoilt, len(lists.scores), lists.scores, lists.offsets, lists.parts, lists.counts, space.work
+        data.structure,
+        i,
+        spoilt,
+        len(lists.scores),
+        lists.scores,
+        lists.offsets,
+        lists.parts,
+        lists.counts,
+        space.work,
     )
     loss = highest = 0.0
     for q in range(outputs):
@@ -103,9 +134,23 @@ def rank(
     return rows, loss
 
 
-@driver(types.void, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.boolean, LISTS, BUNDLE, VECTOR)
-def k_best_pass(kernels, data, space, order, theta, lag, visits, C, prediction, lists, bundle, totals):
-    """Visit the instances in the given order:  min 1/2 ||theta' - theta||^2 + C xi,  xi >= 0,  xi >= every plane of the list.
+@driver(
+    types.void,
+    LONGS,
+    VECTOR,
+    VECTOR,
+    types.float64,
+    types.float64,
+    types.boolean,
+    LISTS,
+    BUNDLE,
+    VECTOR,
+)
+def k_best_pass(
+    kernels, data, space, order, theta, lag, visits, C, prediction, lists, bundle, totals
+):
+    """Visit the instances in the given order:  min 1/2 ||theta' - theta||^2 + C xi,  xi >= 0,  xi
+    >= every plane of the list.
 
     `lag`, `visits` and `totals` as in `structopt.kernels.learn.dca.dca_pass`; no loss is negative.
     """

@@ -2,16 +2,20 @@
 
     min_theta  1/2 ||theta - theta_0||^2 + cap * max_j (a_j^T theta + b_j),    j = 0..K
 
-Planes  a_j^T theta + b_j  bound a loss from below; row 0 is the null plane (a_0 = 0, b_0 = 0). The dual is
+Planes  a_j^T theta + b_j  bound a loss from below; row 0 is the null plane (a_0 = 0, b_0 = 0). The
+dual is
 
-    max_alpha  sum_j alpha_j b_j - 1/2 || theta_0 - sum_j alpha_j a_j ||^2,    alpha >= 0,  sum_j alpha_j = cap,
+    max_alpha  sum_j alpha_j b_j - 1/2 || theta_0 - sum_j alpha_j a_j ||^2,    alpha >= 0,  sum_j
+    alpha_j = cap,
 
-whose solution gives  theta = theta_0 - sum_j alpha_j a_j.  Ascent in one coordinate at a time gets stuck where the other
-coordinates take up the whole cap; moving mass from one plane to another does not.
+whose solution gives  theta = theta_0 - sum_j alpha_j a_j.  Ascent in one coordinate at a time gets
+stuck where the other coordinates take up the whole cap; moving mass from one plane to another does
+not.
 
 Besides MIRA (`structopt.kernels.learn.mira`), this solves the problems of exact proximal steps
-(`structopt.kernels.learn.proximal_step`), of one instance's cached planes (`structopt.kernels.learn.cutting_plane`) and of
-one-slack cutting planes (`structopt.learning.one_slack`). `structopt.reference.mira_program` solves it by cvxpy.
+(`structopt.kernels.learn.proximal_step`), of one instance's cached planes
+(`structopt.kernels.learn.cutting_plane`) and of one-slack cutting planes
+(`structopt.learning.one_slack`). `structopt.reference.mira_program` solves it by cvxpy.
 """
 
 from __future__ import annotations
@@ -25,10 +29,11 @@ MATRIX = types.float64[:, ::1]
 
 @kernel(types.int64(MATRIX, VECTOR, VECTOR, types.int64, types.float64, types.int64))
 def pair_steps(gram, values, alpha, rows, tolerance, most):
-    """Move mass from the lowest plane that has any to the highest one, until their values differ by at most `tolerance`.
+    """Move mass from the lowest plane that has any to the highest one, until their values differ by
+    at most `tolerance`.
 
-    With  i = argmin_{alpha_i > 0} v,  j = argmax v:   t = min(alpha_i, (v_j - v_i) / ||a_j - a_i||^2),
-    alpha_j += t,  alpha_i -= t,  theta -= t (a_j - a_i).
+    With  i = argmin_{alpha_i > 0} v,  j = argmax v:   t = min(alpha_i, (v_j - v_i) / ||a_j -
+    a_i||^2), alpha_j += t,  alpha_i -= t,  theta -= t (a_j - a_i).
 
     Parameters
     ----------

@@ -23,23 +23,49 @@ def mean_square(kernels, data, space, instances, theta):
         if halted():
             break
         visit(k, data, space, i, theta)
-        total += k.pullback(data.features, i, part(space.residual, 0, size(data, i)), space.gradient)
+        total += k.pullback(
+            data.features, i, part(space.residual, 0, size(data, i)), space.gradient
+        )
     return total / len(instances)
 
 
 @driver(
-    types.float64, LONGS, types.int64, VECTOR, VECTOR, types.float64, types.float64, types.float64, types.float64, VECTOR
+    types.float64,
+    LONGS,
+    types.int64,
+    VECTOR,
+    VECTOR,
+    types.float64,
+    types.float64,
+    types.float64,
+    types.float64,
+    VECTOR,
 )
-def pegasos_pass(kernels, data, space, order, batch, theta, total, steps, delay, regularization, radius, residuals):
-    """Visit the instances in batches, `steps` of them before this pass, and step by the mean gradient g of each.
+def pegasos_pass(
+    kernels,
+    data,
+    space,
+    order,
+    batch,
+    theta,
+    total,
+    steps,
+    delay,
+    regularization,
+    radius,
+    residuals,
+):
+    """Visit the instances in batches, `steps` of them before this pass, and step by the mean
+    gradient g of each.
 
     With t counting the batches from 1, and rho = 1/(t + delay),
 
         theta <- (1 - rho) theta - rho g / lambda,    theta <- min(1, radius / ||theta||) theta.
 
-    The squared norm is kept up to date by ||theta + c g_i||^2 = ||theta||^2 + 2 c theta^T g_i + c^2 ||g_i||^2, which
-    accumulates rounding errors; every pass begins by computing it anew. `total`, unless it is empty, collects t times the
-    iterate before update t. `residuals` is scratch, as long as the residuals of a batch. Returns the sum of the losses.
+    The squared norm is kept up to date by ||theta + c g_i||^2 = ||theta||^2 + 2 c theta^T g_i + c^2
+    ||g_i||^2, which accumulates rounding errors; every pass begins by computing it anew. `total`,
+    unless it is empty, collects t times the iterate before update t. `residuals` is scratch, as
+    long as the residuals of a batch. Returns the sum of the losses.
     """
     k = Kernels(*kernels)
     losses, scale, scale_sum, t, norm = 0.0, 1.0, 0.0, steps, 0.0
@@ -51,7 +77,9 @@ def pegasos_pass(kernels, data, space, order, batch, theta, total, steps, delay,
         instances, end = order[first : first + batch], 0
         for n, i in enumerate(instances):
             ask_ahead(k, data, order, first + n)
-            losses += scaled_visit(k, data, space, i, theta, scale, residuals[end : end + size(data, i)])
+            losses += scaled_visit(
+                k, data, space, i, theta, scale, residuals[end : end + size(data, i)]
+            )
             end += size(data, i)
         t += 1.0
         rho = 1.0 / (t + delay)
@@ -59,8 +87,13 @@ def pegasos_pass(kernels, data, space, order, batch, theta, total, steps, delay,
         norm *= (1.0 - rho) ** 2
         step, end = -rho / (regularization * len(instances)), 0
         for i in instances:
-            squared = k.pullback(data.features, i, residuals[end : end + size(data, i)], space.gradient)
-            norm += 2.0 * step * scale * k.dot(data.features, theta, space.gradient) + step * step * squared
+            squared = k.pullback(
+                data.features, i, residuals[end : end + size(data, i)], space.gradient
+            )
+            norm += (
+                2.0 * step * scale * k.dot(data.features, theta, space.gradient)
+                + step * step * squared
+            )
             scaled_step(k, data, space, theta, total, scale, scale_sum, step)
             end += size(data, i)
         if norm > radius * radius:

@@ -23,11 +23,12 @@ def is_zero(r):
 
 @driver(types.void, LONGS, VECTOR, VECTOR, types.float64, VECTOR)
 def perceptron_pass(kernels, data, space, order, theta, lag, visits, totals):
-    """Visit the instances in the given order:  theta -= F_i (z' - z)  where the best output z' is not the gold one.
+    """Visit the instances in the given order:  theta -= F_i (z' - z)  where the best output z' is
+    not the gold one.
 
-    Whether it is the gold one is decided by the residual: the loss is also 0 for other outputs with the gold one's score. `lag`
-    as in `structopt.learning.averaging`, unless it is empty; `visits` were made before this pass. `totals` receives the sum of
-    the losses and the number of mistakes.
+    Whether it is the gold one is decided by the residual: the loss is also 0 for other outputs with
+    the gold one's score. `lag` as in `structopt.learning.averaging`, unless it is empty; `visits`
+    were made before this pass. `totals` receives the sum of the losses and the number of mistakes.
     """
     k = Kernels(*kernels)
     total, mistakes, t = 0.0, 0.0, visits

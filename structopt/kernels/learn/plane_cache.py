@@ -1,12 +1,14 @@
 """The planes that bound the losses of all instances from below, kept sparse over the parts.
 
-A plane of instance i is a residual r = z' - z and an offset b = gamma * cost^T r:  L_i(theta) >= r^T F_i^T theta + b. Row 0
-of every instance is the null plane (r = 0, b = 0). No plane is ever a vector over the weights: with s = F_i^T theta its value
-is r^T s + b, and a_j^T a_k = r_k^T (F_i^T F_i r_j), so that a plane costs one product with F_i^T F_i for the Gram matrix.
+A plane of instance i is a residual r = z' - z and an offset b = gamma * cost^T r:  L_i(theta) >=
+r^T F_i^T theta + b. Row 0 of every instance is the null plane (r = 0, b = 0). No plane is ever a
+vector over the weights: with s = F_i^T theta its value is r^T s + b, and a_j^T a_k = r_k^T (F_i^T
+F_i r_j), so that a plane costs one product with F_i^T F_i for the Gram matrix.
 
-The rows of an instance are consecutive, with free slots behind them. When these are used up, the rows move to the end of the
-arrays and leave a hole. Nothing here allocates arrays: `fits` says whether there is space for a plane, and
-`structopt.learning.plane_cache` makes larger arrays where there is none.
+The rows of an instance are consecutive, with free slots behind them. When these are used up, the
+rows move to the end of the arrays and leave a hole. Nothing here allocates arrays: `fits` says
+whether there is space for a plane, and `structopt.learning.plane_cache` makes larger arrays where
+there is none.
 """
 
 from __future__ import annotations
@@ -23,18 +25,18 @@ FRESH = -1  # `idle` of a plane that no step has used yet
 
 
 class Planes(NamedTuple):
-    """All planes of m instances, in arrays of R rows, G entries of Gram matrices and E entries of residuals.
+    """All planes of m instances, in arrays of R rows, G entries of Gram matrices and E entries of
+    residuals.
 
     Attributes
     ----------
     counts, rooms : (m,) rows of each instance, and rows that it has slots for
     firsts, corners : (m,) where its rows begin, and its Gram matrix of rooms^2 entries
-    used : (4,) rows, Gram entries and residual entries in use, holes included; residual entries of a plane that did not fit
-    starts, lengths : (R,) where the entries of a residual begin, and how many they are
-    idle : (R,) rounds since the plane last had alpha > 0, or `FRESH`
-    alpha, offsets : (R,) dual variables, which sum to the cap for each instance, and b
-    gram : (G,)
-    parts, values : (E,) residuals
+    used : (4,) rows, Gram entries and residual entries in use, holes included; residual entries of
+    a plane that did not fit starts, lengths : (R,) where the entries of a residual begin, and how
+    many they are idle : (R,) rounds since the plane last had alpha > 0, or `FRESH` alpha, offsets :
+    (R,) dual variables, which sum to the cap for each instance, and b gram : (G,) parts, values :
+    (E,) residuals
     """
 
     counts: np.ndarray
@@ -81,7 +83,9 @@ def values_at(planes, i, s, out):
     first, top = planes.firsts[i], 0.0
     for j in range(planes.counts[i]):
         value = planes.offsets[first + j]
-        for e in range(planes.starts[first + j], planes.starts[first + j] + planes.lengths[first + j]):
+        for e in range(
+            planes.starts[first + j], planes.starts[first + j] + planes.lengths[first + j]
+        ):
             value += planes.values[e] * s[planes.parts[e]]
         out[j] = value
         top = max(top, value)
@@ -95,13 +99,17 @@ def combine(planes, i, weights, r):
     r[:] = 0.0
     for j in range(1, planes.counts[i]):
         if weights[j] != 0.0:
-            for e in range(planes.starts[first + j], planes.starts[first + j] + planes.lengths[first + j]):
+            for e in range(
+                planes.starts[first + j], planes.starts[first + j] + planes.lengths[first + j]
+            ):
                 r[planes.parts[e]] += weights[j] * planes.values[e]
 
 
 @inlined
 def fits(planes, i, r):
-    """Whether there is space for one more plane of instance i; ``used[3]`` becomes the number of its residual's entries."""
+    """Whether there is space for one more plane of instance i; ``used[3]`` becomes the number of
+    its residual's entries.
+    """
     entries, rows = 0, 0
     for value in r:
         if value != 0.0:
@@ -118,12 +126,19 @@ def fits(planes, i, r):
 
 @inlined
 def append(planes, i, r, offset):
-    """Add a plane that fits to instance i, with alpha = 0; its Gram entries are left to `relate`."""
+    """Add a plane that fits to instance i, with alpha = 0; its Gram entries are left to
+    `relate`.
+    """
     if planes.counts[i] == planes.rooms[i]:
         move_rows(planes, planes, i, wider(planes.rooms[i]))
     at = planes.firsts[i] + planes.counts[i]
     planes.counts[i] += 1
-    planes.starts[at], planes.idle[at], planes.alpha[at], planes.offsets[at] = planes.used[2], FRESH, 0.0, offset
+    planes.starts[at], planes.idle[at], planes.alpha[at], planes.offsets[at] = (
+        planes.used[2],
+        FRESH,
+        0.0,
+        offset,
+    )
     planes.lengths[at] = write(planes, planes.used[2], r)
     planes.used[2] += planes.lengths[at]
 
@@ -141,12 +156,16 @@ def write(planes, start, r):
 
 @inlined
 def relate(planes, i, u, norm):
-    """Fill the Gram entries of the last row r of instance i from u = F^T F r and norm = ||F r||^2."""
+    """Fill the Gram entries of the last row r of instance i from u = F^T F r and norm = ||F
+    r||^2.
+    """
     gram, last, first = square(planes, i), planes.counts[i] - 1, planes.firsts[i]
     gram[0, last] = gram[last, 0] = 0.0
     for j in range(1, last):
         total = 0.0
-        for e in range(planes.starts[first + j], planes.starts[first + j] + planes.lengths[first + j]):
+        for e in range(
+            planes.starts[first + j], planes.starts[first + j] + planes.lengths[first + j]
+        ):
             total += planes.values[e] * u[planes.parts[e]]
         gram[j, last] = gram[last, j] = total
     gram[last, last] = norm
@@ -155,13 +174,19 @@ def relate(planes, i, u, norm):
 @inlined
 def copy_row(source, at, target, to):
     """Copy a row, all but the entries of its residual."""
-    target.starts[to], target.lengths[to], target.idle[to] = source.starts[at], source.lengths[at], source.idle[at]
+    target.starts[to], target.lengths[to], target.idle[to] = (
+        source.starts[at],
+        source.lengths[at],
+        source.idle[at],
+    )
     target.alpha[to], target.offsets[to] = source.alpha[at], source.offsets[at]
 
 
 @inlined
 def move_rows(source, target, i, room):
-    """Move the rows and the Gram matrix of instance i to the end of the target's arrays, which may be those of the source."""
+    """Move the rows and the Gram matrix of instance i to the end of the target's arrays, which may
+    be those of the source.
+    """
     count, first, old = source.counts[i], source.firsts[i], square(source, i)
     for j in range(count):
         copy_row(source, first + j, target, target.used[0] + j)
@@ -201,7 +226,9 @@ def drop(planes, i, least):
 
 @kernel(types.void(PLANES, types.int64))
 def drop_all(planes, least):
-    """Remove the rows of all instances with alpha = 0 that were idle for at least so many rounds."""
+    """Remove the rows of all instances with alpha = 0 that were idle for at least so many
+    rounds.
+    """
     for i in range(len(planes.counts)):
         drop(planes, i, least)
 
@@ -216,15 +243,21 @@ def grow_older(planes):
 
 @kernel(types.void(PLANES, types.int64, VECTOR))
 def merge_all(planes, most, scratch):
-    """Merge the oldest rows of every instance with more than `most` rows: theta and the dual stay as they are.
+    """Merge the oldest rows of every instance with more than `most` rows: theta and the dual stay
+    as they are.
 
-    Two active rows become their convex combination (alpha_1 r_1 + alpha_2 r_2) / (alpha_1 + alpha_2), a lower bound of the loss
-    again. The residuals of an instance must be in the order of its rows, as `rebuild` leaves them; then the new one
-    fits where the two were. `scratch` is as long as the largest instance has parts.
+    Two active rows become their convex combination (alpha_1 r_1 + alpha_2 r_2) / (alpha_1 +
+    alpha_2), a lower bound of the loss again. The residuals of an instance must be in the order of
+    its rows, as `rebuild` leaves them; then the new one fits where the two were. `scratch` is as
+    long as the largest instance has parts.
     """
     for i in range(len(planes.counts)):
         first, gram = planes.firsts[i], square(planes, i)
-        while planes.counts[i] > max(most, 2) and planes.alpha[first + 1] > 0.0 and planes.alpha[first + 2] > 0.0:
+        while (
+            planes.counts[i] > max(most, 2)
+            and planes.alpha[first + 1] > 0.0
+            and planes.alpha[first + 2] > 0.0
+        ):
             total = planes.alpha[first + 1] + planes.alpha[first + 2]
             a, b = planes.alpha[first + 1] / total, planes.alpha[first + 2] / total
             size = 0
@@ -238,7 +271,9 @@ def merge_all(planes, most, scratch):
                     r[planes.parts[e]] += weight * planes.values[e]
             planes.lengths[first + 1] = write(planes, planes.starts[first + 1], r)
             planes.alpha[first + 1] = total
-            planes.offsets[first + 1] = a * planes.offsets[first + 1] + b * planes.offsets[first + 2]
+            planes.offsets[first + 1] = (
+                a * planes.offsets[first + 1] + b * planes.offsets[first + 2]
+            )
             norm = a * a * gram[1, 1] + 2.0 * a * b * gram[1, 2] + b * b * gram[2, 2]
             for q in range(planes.counts[i]):
                 gram[1, q] = gram[q, 1] = a * gram[1, q] + b * gram[2, q]
@@ -248,14 +283,19 @@ def merge_all(planes, most, scratch):
 
 @kernel(types.void(PLANES, PLANES))
 def rebuild(source, target):
-    """Copy all planes into empty arrays without holes, with a free slot for one more row of every instance."""
+    """Copy all planes into empty arrays without holes, with a free slot for one more row of every
+    instance.
+    """
     for i in range(len(source.counts)):
         move_rows(source, target, i, source.counts[i] + 1)
         first, old = target.firsts[i], source.firsts[i]
         for j in range(source.counts[i]):
             to, start = target.used[2], source.starts[old + j]
             for e in range(source.lengths[old + j]):
-                target.parts[to + e], target.values[to + e] = source.parts[start + e], source.values[start + e]
+                target.parts[to + e], target.values[to + e] = (
+                    source.parts[start + e],
+                    source.values[start + e],
+                )
             target.starts[first + j] = to
             target.used[2] += source.lengths[old + j]
 

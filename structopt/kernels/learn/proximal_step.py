@@ -1,8 +1,10 @@
-"""Proximal steps at one instance:  min_theta' 1/2 ||theta' - theta||^2 + C L(theta'),  by planes that bound L from below.
+"""Proximal steps at one instance:  min_theta' 1/2 ||theta' - theta||^2 + C L(theta'),  by planes
+that bound L from below.
 
-The planes are vectors over the parts of the instance, so that nothing as long as theta is touched before the step is known:
-with  a_j = F r_j  and the images  u_j = F^T F r_j,  every product is one over parts,  a_j^T a_l = r_j^T u_l. Over the planes,
-the step is the program of `structopt.kernels.learn.mira_program`.
+The planes are vectors over the parts of the instance, so that nothing as long as theta is touched
+before the step is known: with  a_j = F r_j  and the images  u_j = F^T F r_j,  every product is one
+over parts,  a_j^T a_l = r_j^T u_l. Over the planes, the step is the program of
+`structopt.kernels.learn.mira_program`.
 """
 
 from __future__ import annotations
@@ -27,15 +29,19 @@ from structopt.kernels.waist.visit import evaluate, image, size
 
 MOST_EVALUATIONS = 200  # of one loss in one step: beyond them only rounding errors are left
 MOST_PAIR_STEPS = 100_000
-TOLERANCE = 1e-12  # to which the program over the planes is solved at last, relative to losses above 1
-SHARE = 0.1  # of the proximal gap: the tolerance to which it is solved before another plane is added
+# to which the program over the planes is solved at last, relative to losses above 1
+TOLERANCE = 1e-12
+# of the proximal gap: the tolerance to which it is solved before another plane is added
+SHARE = 0.1
 PRECISION = 1e-14  # relative to the largest value of a plane: differences below this are rounding
 
 
 class Bundle(NamedTuple):
-    """Planes of one instance, lower bounds  a_j^T theta' + b_j  of its loss, and the scratch to find them.
+    """Planes of one instance, lower bounds  a_j^T theta' + b_j  of its loss, and the scratch to
+    find them.
 
-    Row 0 is the null plane (a_0 = 0, b_0 = 0), a bound of every loss that is never negative: the constraint xi >= 0 of MIRA.
+    Row 0 is the null plane (a_0 = 0, b_0 = 0), a bound of every loss that is never negative: the
+    constraint xi >= 0 of MIRA.
 
     Attributes
     ----------
@@ -65,7 +71,9 @@ class Bundle(NamedTuple):
 
 
 def empty_bundle(planes: int, parts: int, dimension: int) -> Bundle:
-    """Allocate a bundle of so many planes besides the null plane, for instances with up to `parts` parts."""
+    """Allocate a bundle of so many planes besides the null plane, for instances with up to `parts`
+    parts.
+    """
     rows = planes + 1
     tables = np.zeros((rows, parts)), np.zeros((rows, parts)), np.zeros((rows, rows))
     return Bundle(*tables, np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(dimension))
@@ -84,19 +92,25 @@ def clear(bundle, C):
 
 @driven
 def push(k, data, space, i, bundle, row, height, value):
-    """Make ``bundle.residuals[row]`` a plane of a given height and value, without mass: compute its image and products."""
+    """Make ``bundle.residuals[row]`` a plane of a given height and value, without mass: compute its
+    image and products.
+    """
     n = size(data, i)
     u = bundle.images[row][:n]
     k.pullback(data.features, i, bundle.residuals[row][:n], space.gradient)
     image(k, data, space, i, bundle.dense, u)
     for j in range(row + 1):
-        bundle.gram[row, j] = bundle.gram[j, row] = product(bundle.residuals[j][:n], u) if j > 0 else 0.0
+        bundle.gram[row, j] = bundle.gram[j, row] = (
+            product(bundle.residuals[j][:n], u) if j > 0 else 0.0
+        )
     bundle.heights[row], bundle.values[row], bundle.alpha[row] = height, value, 0.0
 
 
 @inlined
 def drop_idle(bundle, rows, n):
-    """Remove the planes without mass, the others keeping their order; return how many rows are left."""
+    """Remove the planes without mass, the others keeping their order; return how many rows are
+    left.
+    """
     kept = 1
     for j in range(1, rows):
         if bundle.alpha[j] > 0.0:
@@ -117,12 +131,21 @@ def balance(bundle, rows, tolerance):
     largest = 0.0
     for j in range(rows):
         largest = max(largest, abs(bundle.values[j]))
-    pair_steps(bundle.gram, bundle.values, bundle.alpha, rows, max(tolerance, PRECISION * largest), MOST_PAIR_STEPS)
+    pair_steps(
+        bundle.gram,
+        bundle.values,
+        bundle.alpha,
+        rows,
+        max(tolerance, PRECISION * largest),
+        MOST_PAIR_STEPS,
+    )
 
 
 @driven
 def move(k, data, space, i, bundle, rows, theta, lag, t):
-    """theta -= sum_j alpha_j a_j, in one pullback of the mean residual; `lag` as in `averaged_step`, with weight t."""
+    """theta -= sum_j alpha_j a_j, in one pullback of the mean residual; `lag` as in
+    `averaged_step`, with weight t.
+    """
     r, mass = part(space.residual, 0, size(data, i)), 0.0
     r[:] = 0.0
     for j in range(1, rows):
@@ -139,14 +162,18 @@ def move(k, data, space, i, bundle, rows, theta, lag, t):
 
 
 @driven
-def collect(k: Any, data: Any, space: Any, i: int, theta: Array, C: float, tolerance: float, bundle: Bundle) -> tuple[int, float]:
-    """Find planes of L_i, and alpha, whose step is the proximal step of the loss; return the rows, and L_i(theta).
+def collect(
+    k: Any, data: Any, space: Any, i: int, theta: Array, C: float, tolerance: float, bundle: Bundle
+) -> tuple[int, float]:
+    """Find planes of L_i, and alpha, whose step is the proximal step of the loss; return the rows,
+    and L_i(theta).
 
-    Each evaluation at the point theta' that alpha leads to adds the tangent there. As the dual value of that point is
-    sum_j alpha_j v_j + 1/2 ||theta' - theta||^2,  the proximal gap is  C L(theta') - sum_j alpha_j v_j  at any alpha. The
-    search ends when the gap is at most C * tolerance * max(1, L), or when all planes of a full bundle have mass. At last the
-    program over the planes is solved to rounding, which can only raise the dual. Half the squared distance between the point
-    that it leads to and the proximal point is at most the gap.
+    Each evaluation at the point theta' that alpha leads to adds the tangent there. As the dual
+    value of that point is sum_j alpha_j v_j + 1/2 ||theta' - theta||^2,  the proximal gap is  C
+    L(theta') - sum_j alpha_j v_j  at any alpha. The search ends when the gap is at most C *
+    tolerance * max(1, L), or when all planes of a full bundle have mass. At last the program over
+    the planes is solved to rounding, which can only raise the dual. Half the squared distance
+    between the point that it leads to and the proximal point is at most the gap.
     """
     n, rows, first = size(data, i), clear(bundle, C), 0.0
     start, s = part(space.direction, 0, n), part(space.scores, 0, n)
@@ -182,9 +209,12 @@ def collect(k: Any, data: Any, space: Any, i: int, theta: Array, C: float, toler
     return rows, first
 
 
-@driver(types.void, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.float64, BUNDLE, VECTOR)
+@driver(
+    types.void, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.float64, BUNDLE, VECTOR
+)
 def proximal_pass(kernels, data, space, order, theta, lag, visits, C, tolerance, bundle, totals):
-    """Visit the instances in the given order:  theta = argmin_theta' 1/2 ||theta' - theta||^2 + C L_i(theta').
+    """Visit the instances in the given order:  theta = argmin_theta' 1/2 ||theta' - theta||^2 + C
+    L_i(theta').
 
     `lag`, `visits` and `totals` as in `structopt.kernels.learn.dca.dca_pass`.
     """

@@ -1,7 +1,7 @@
 """Weights as scale * v, so that a step that shrinks all of them costs O(nnz).
 
-In the drivers `theta` holds v until `fold` multiplies it by the scale. The sum of the iterates is kept along
-(`structopt.kernels.learn.averaging`): `total`, and b_t, which is called `scale_sum`.
+In the drivers `theta` holds v until `fold` multiplies it by the scale. The sum of the iterates is
+kept along (`structopt.kernels.learn.averaging`): `total`, and b_t, which is called `scale_sum`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from structopt.kernels.waist.signatures import driven, inlined
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import evaluate, size
 
-SMALLEST = 1e-5  # of the scale: below it, b v and the sum that is taken from it would cancel in more than five of sixteen digits
+# of the scale: below it, b v and the sum that is taken from it would cancel in more than five of
+# sixteen digits
+SMALLEST = 1e-5
 
 
 @driven
@@ -33,7 +35,9 @@ def scaled_step(k, data, space, theta, total, scale, scale_sum, step):
 
 @inlined
 def shrink(theta, total, scale, scale_sum, factor):
-    """Multiply the scale by a factor; return (scale, b_t), which are (1, 0) again where the scale became too small."""
+    """Multiply the scale by a factor; return (scale, b_t), which are (1, 0) again where the scale
+    became too small.
+    """
     if scale * factor >= SMALLEST:
         return scale * factor, scale_sum
     fold(theta, total, scale * factor, scale_sum)
@@ -42,7 +46,9 @@ def shrink(theta, total, scale, scale_sum, factor):
 
 @inlined
 def fold(theta, total, scale, scale_sum):
-    """Make `theta` the weights themselves (scale 1) and `total` the sum of the iterates so far (b_t = 0)."""
+    """Make `theta` the weights themselves (scale 1) and `total` the sum of the iterates so far (b_t
+    = 0).
+    """
     settle_total(theta, total, scale_sum)
     for j in range(len(theta)):
         theta[j] *= scale

@@ -1,16 +1,21 @@
-"""Stochastic dual coordinate ascent: its oracle and its steps, and a pass with line searches on an entropy in closed form.
+"""Stochastic dual coordinate ascent: its oracle and its steps, and a pass with line searches on an
+entropy in closed form.
 
-An instance's block of dual variables is a point z_bar of its marginal polytope. A visit asks the inference for
+An instance's block of dual variables is a point z_bar of its marginal polytope. A visit asks the
+inference for
 
     z' = argmax u^T z' + H(z')/beta,   u = F^T theta + gamma p,       d = z' - z_bar
 
-and moves along d:  z_bar += tau d,  theta -= C tau F d.  Up to a constant the dual is then, with Q = C ||F d||^2,
+and moves along d:  z_bar += tau d,  theta -= C tau F d.  Up to a constant the dual is then, with Q
+= C ||F d||^2,
 
-    f(tau) = tau u^T d - tau^2 Q / 2 + H(z_bar + tau d)/beta,   gap = max of u^T z' + H(z')/beta, less its value at z_bar.
+    f(tau) = tau u^T d - tau^2 Q / 2 + H(z_bar + tau d)/beta,   gap = max of u^T z' + H(z')/beta,
+    less its value at z_bar.
 
-At beta < inf, f' falls from gap or more at 0 to -Q at 1, and `line_search` finds its root. z_bar starts at the gold output,
-where f'(0) is infinite: no slope is ever computed at 0, and one step leads to the interior of the polytope. (Starting from
-smoothed gold outputs would need weights other than zero.) At beta = inf this is block-coordinate Frank-Wolfe
+At beta < inf, f' falls from gap or more at 0 to -Q at 1, and `line_search` finds its root. z_bar
+starts at the gold output, where f'(0) is infinite: no slope is ever computed at 0, and one step
+leads to the interior of the polytope. (Starting from smoothed gold outputs would need weights other
+than zero.) At beta = inf this is block-coordinate Frank-Wolfe
 (`structopt.kernels.learn.block_frank_wolfe`).
 """
 
@@ -28,7 +33,8 @@ from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_t
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import augmented_scores, size, solve
 
-SCALE = 2.0**20  # the pullback takes entries below 1e-9 for zero; theta must not miss them, so d is scaled, exactly
+# the pullback takes entries below 1e-9 for zero; theta must not miss them, so d is scaled, exactly
+SCALE = 2.0**20
 NOTHING = 1e-13  # a gap below this, relative to the loss, is rounding
 PRECISION = 0.05  # of tau: an error of 5 % costs a quarter of a percent of the gain of the step
 MOST_TRIALS = 60
@@ -36,7 +42,9 @@ MOST_TRIALS = 60
 
 @driven
 def look(k, data, space, i, theta, z):
-    """Call the oracle: space.scores = u, space.direction = d. Return L_i, max u^T z' + H(z')/beta, u^T z_bar and u^T d."""
+    """Call the oracle: space.scores = u, space.direction = d. Return L_i, max u^T z' + H(z')/beta,
+    u^T z_bar and u^T d.
+    """
     n, t = size(data, i), open_target(data.target)
     u, answer, d = part(space.scores, 0, n), part(space.answer, 0, n), part(space.direction, 0, n)
     augmented_scores(k, data, space, t, i, theta, data.parameters[1], u)
@@ -53,7 +61,9 @@ def look(k, data, space, i, theta, z):
 
 @driven
 def measure_gap(k, data, space, i, theta, z, tree, gaps, entropies, totals):
-    """Call the oracle, and note L_i and the gap. Return the gap, max u^T z' + H(z')/beta, and u^T d; arrays as in `sdca_pass`."""
+    """Call the oracle, and note L_i and the gap. Return the gap, max u^T z' + H(z')/beta, and u^T
+    d; arrays as in `sdca_pass`.
+    """
     loss, value, here, slope = look(k, data, space, i, theta, z)
     gap = value - here - entropies[i]
     gaps[i] = max(gap, 0.0)
@@ -69,7 +79,9 @@ def pull(k, data, space, i):
     n = size(data, i)
     for r in range(n):
         space.residual[r] = SCALE * space.direction[r]
-    return k.pullback(data.features, i, part(space.residual, 0, n), space.gradient) / (SCALE * SCALE)
+    return k.pullback(data.features, i, part(space.residual, 0, n), space.gradient) / (
+        SCALE * SCALE
+    )
 
 
 @driven
@@ -82,11 +94,12 @@ def move(k, data, space, i, theta, lag, z, tau, C, weight):
 
 @driven
 def line_search(k, data, space, i, z, slope, Q, gap, trial):
-    """Find the maximiser tau of f in [0, 1], the root of f', to a relative `PRECISION`: Newton steps, or else bisection.
+    """Find the maximiser tau of f in [0, 1], the root of f', to a relative `PRECISION`: Newton
+    steps, or else bisection.
 
-    trial[0] and trial[1] receive the derivatives of H(z_bar + tau d) by tau, trial[2] the entropy itself. Near the optimum
-    u^T z + H/beta is a parabola along d, with its maximum at 1 and `gap` higher than at 0: the root for that parabola is the
-    first guess.
+    trial[0] and trial[1] receive the derivatives of H(z_bar + tau d) by tau, trial[2] the entropy
+    itself. Near the optimum u^T z + H/beta is a parabola along d, with its maximum at 1 and `gap`
+    higher than at 0: the root for that parabola is the first guess.
     """
     n, temperature = size(data, i), data.parameters[0]
     d = part(space.direction, 0, n)
@@ -111,28 +124,56 @@ def line_search(k, data, space, i, z, slope, Q, gap, trial):
 
 
 @driver(
-    types.void, LONGS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR,
-    types.float64, types.float64, VECTOR,
-)  # fmt: skip
+    types.void,
+    LONGS,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    types.float64,
+    types.float64,
+    VECTOR,
+)
 def sdca_pass(
-    kernels, data, space, order, uniforms, tree, theta, lag, duals, gaps, entropies, costs, C, visits, totals
+    kernels,
+    data,
+    space,
+    order,
+    uniforms,
+    tree,
+    theta,
+    lag,
+    duals,
+    gaps,
+    entropies,
+    costs,
+    C,
+    visits,
+    totals,
 ):
     """Make visits with line searches on the dual, the entropy in closed form.
 
     Parameters
     ----------
     order, uniforms, tree
-        Which instance each visit takes, see `structopt.kernels.arrays.sampling.drawn`; an empty tree is not kept up to date.
+        Which instance each visit takes, see `structopt.kernels.arrays.sampling.drawn`; an empty
+        tree is not kept up to date.
     theta, lag
-        Weights, and `lag` of `structopt.learning.averaging`, unless it is empty: the iterate after visit t, counted from
-        `visits` + 1, has the weight t, and the iterates before the step of visit t have the weight t (t - 1) / 2.
+        Weights, and `lag` of `structopt.learning.averaging`, unless it is empty: the iterate after
+        visit t, counted from `visits` + 1, has the weight t, and the iterates before the step of
+        visit t have the weight t (t - 1) / 2.
     duals
         z_bar of all instances.
     gaps, entropies, costs : shape (m,)
-        Of each instance, as of its last visit: the gap before the step, H(z_bar)/beta, and gamma p^T (z_bar - z).
+        Of each instance, as of its last visit: the gap before the step, H(z_bar)/beta, and gamma
+        p^T (z_bar - z).
     totals : shape (5,)
-        The sum of the losses; the sum of the changes of `entropies` and `costs`, each times its weight, as `lag` is of the
-        steps of theta; and three numbers of scratch.
+        The sum of the losses; the sum of the changes of `entropies` and `costs`, each times its
+        weight, as `lag` is of the steps of theta; and three numbers of scratch.
     """
     k, t, trial = Kernels(*kernels), visits, totals[2:]
     temperature, gamma = data.parameters[0], data.parameters[1]

@@ -14,10 +14,12 @@ from structopt.kernels.waist.visit import size
 
 @driver(types.float64, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.float64)
 def sgd_pass(kernels, data, space, order, theta, total, visits, eta, regularization):
-    """Visit the instances in the given order:  theta <- theta - eta_t (grad L_i + lambda theta),  eta_t = eta / (1 + t / m).
+    """Visit the instances in the given order:  theta <- theta - eta_t (grad L_i + lambda theta),
+    eta_t = eta / (1 + t / m).
 
-    t counts the visits before this one, `visits` of them before this pass; m = len(order). `total`, unless it is empty,
-    collects the sum of the iterates before each update. Returns the sum of the losses.
+    t counts the visits before this one, `visits` of them before this pass; m = len(order). `total`,
+    unless it is empty, collects the sum of the iterates before each update. Returns the sum of the
+    losses.
     """
     k, m = Kernels(*kernels), len(order)
     losses, scale, scale_sum, t = 0.0, 1.0, 0.0, visits
@@ -27,7 +29,9 @@ def sgd_pass(kernels, data, space, order, theta, total, visits, eta, regularizat
         ask_ahead(k, data, order, n)
         r, rate = part(space.residual, 0, size(data, i)), eta / (1.0 + t / m)
         losses += scaled_visit(k, data, space, i, theta, scale, r)
-        scale, scale_sum = shrink(theta, total, scale, scale_sum + scale, 1.0 - rate * regularization)
+        scale, scale_sum = shrink(
+            theta, total, scale, scale_sum + scale, 1.0 - rate * regularization
+        )
         k.pullback(data.features, i, r, space.gradient)
         scaled_step(k, data, space, theta, total, scale, scale_sum, -rate)
         t += 1.0

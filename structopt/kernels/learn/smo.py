@@ -1,6 +1,7 @@
 """One pass of factored sequential minimal optimization.
 
-The dual variables of an instance are the residual mu - z over its parts, mu in the marginal polytope.
+The dual variables of an instance are the residual mu - z over its parts, mu in the marginal
+polytope.
 """
 
 from __future__ import annotations
@@ -17,19 +18,26 @@ from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_t
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import augmented_scores, solve
 
-SUPPORT = 1e-12  # a part with no more mass than this counts as empty; there is always an output with 1/(parts) on all its parts
+# a part with no more mass than this counts as empty; there is always an output with 1/(parts) on
+# all its parts
+SUPPORT = 1e-12
 ROUNDING = 1e-14  # mass below this is zero but for rounding
 SETTLED = 1e-9  # a pair whose scores differ by less is in balance
 
 
 @driven
 def choose_pair(k, data, space, i, s, mu):
-    """Find y1, the best output under s, and y0, the worst whose parts all have mass; return their scores.
+    """Find y1, the best output under s, and y0, the worst whose parts all have mass; return their
+    scores.
 
     ``space.direction`` receives e = chi(y1) - chi(y0).
     """
     n = len(s)
-    e, best, worst = part(space.direction, 0, n), part(space.answer, 0, n), part(space.residual, 0, n)
+    e, best, worst = (
+        part(space.direction, 0, n),
+        part(space.answer, 0, n),
+        part(space.residual, 0, n),
+    )
     set_row(e, s)
     highest = solve(k, data, space, i, e, 0.0, best)
     for r in range(n):
@@ -64,9 +72,11 @@ def transfer(e, delta, mu):
 def smo_pass(kernels, data, space, order, theta, C, gamma, steps, residuals, totals):
     """Make up to `steps` steps between pairs of outputs at each instance, in the given order.
 
-        delta = min( (s + gamma p)^T e / (C ||F e||^2), least mass of y0 );   mu += delta e;   theta -= C delta F e
+        delta = min( (s + gamma p)^T e / (C ||F e||^2), least mass of y0 );   mu += delta e;   theta
+        -= C delta F e
 
-    `totals` receives the sum of the losses before each visit, sum_i gamma p_i^T (mu_i - z_i), and how many steps moved mass.
+    `totals` receives the sum of the losses before each visit, sum_i gamma p_i^T (mu_i - z_i), and
+    how many steps moved mass.
     """
     k, t = Kernels(*kernels), open_target(data.target)
     losses, costs, moves = 0.0, 0.0, 0.0

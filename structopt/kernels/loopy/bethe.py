@@ -1,4 +1,6 @@
-"""Beliefs, and the logarithm of the Bethe partition function, at the messages of belief propagation."""
+"""Beliefs, and the logarithm of the Bethe partition function, at the messages of belief
+propagation.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def believe(f, i, x, z):
-    """Write the beliefs of the variables to z, and log Z_i(b_i) to x.norm; return the sum of the latter."""
+    """Write the beliefs of the variables to z, and log Z_i(b_i) to x.norm; return the sum of the
+    latter.
+    """
     total = 0.0
     for v in range(f.variables[i], f.variables[i + 1]):
         first, width = f.starts[v], f.widths[v]
@@ -32,7 +36,8 @@ def believe(f, i, x, z):
 def bethe(f, i, s, in_odds, x, z):
     """Logarithm of the Bethe partition function; z becomes the beliefs.
 
-    Variables in a TREE or EXACTLY_ONE factor take that factor's belief, which sums to one over the candidates.
+    Variables in a TREE or EXACTLY_ONE factor take that factor's belief, which sums to one over the
+    candidates.
     """
     before, at = f.variables[i], 0
     total = believe(f, i, x, z)
@@ -44,7 +49,10 @@ def bethe(f, i, s, in_odds, x, z):
         last = first + f.privates[factor + 1] - f.privates[factor]
         linked = f.linked[f.links[factor] : f.links[factor + 1]]
         if in_odds and f.kinds[factor] == PAIRS:
-            starts, messages = f.starts[before : f.variables[i + 1]], x.messages[at : at + len(linked)]
+            starts, messages = (
+                f.starts[before : f.variables[i + 1]],
+                x.messages[at : at + len(linked)],
+            )
             total += pair_beliefs(linked, starts, s[first:last], messages, x.b, x.odds, z, first)
             at += len(linked)
             for v in linked:
@@ -53,7 +61,9 @@ def bethe(f, i, s, in_odds, x, z):
         parts = incoming_logs(f, i, factor, x, in_odds, at)
         at += parts
         out = x.out[:parts]
-        value = local_marginals(f, i, factor, x.n[:parts], s[first:last], out, z[first:last], x.floats, x.ints)
+        value = local_marginals(
+            f, i, factor, x.n[:parts], s[first:last], out, z[first:last], x.floats, x.ints
+        )
         if value == -inf:
             z[:] = 0.0
             return -inf

@@ -17,11 +17,16 @@ from structopt.kernels.waist.target import product
 
 @inlined
 def choose(f, i, factor, s, parts, x, z):
-    """Write the best states of a factor of a kind that the core does not know; x.n holds the messages of its variables to it."""
+    """Write the best states of a factor of a kind that the core does not know; x.n holds the
+    messages of its variables to it.
+    """
     first = private_start(f, i, factor)
     last = first + f.privates[factor + 1] - f.privates[factor]
     out, q = x.out[:parts], 0
-    if local_max(f, i, factor, x.n[:parts], s[first:last], out, z[first:last], x.floats, x.ints) > -inf:
+    if (
+        local_max(f, i, factor, x.n[:parts], s[first:last], out, z[first:last], x.floats, x.ints)
+        > -inf
+    ):
         for link in range(f.links[factor], f.links[factor + 1]):
             v = f.variables[i] + f.linked[link]
             z[f.starts[v] : f.starts[v] + f.widths[v]] = out[q : q + f.widths[v]]
@@ -30,7 +35,8 @@ def choose(f, i, factor, s, parts, x, z):
 
 @inlined
 def decode(f, i, s, x, z):
-    """Write an output to z and return its score: the best state of each variable, and the best configurations of hard factors.
+    """Write an output to z and return its score: the best state of each variable, and the best
+    configurations of hard factors.
 
     Trees are decoded last; other hard factors that share variables may be left unsatisfied.
     """

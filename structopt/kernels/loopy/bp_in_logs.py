@@ -1,4 +1,6 @@
-"""Belief propagation through factors of any kind in log-odds and log weights, sum-product or max-product."""
+"""Belief propagation through factors of any kind in log-odds and log weights, sum-product or
+max-product.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def incoming_logs(f, i, factor, x, in_odds, at):
-    """Fill x.n with the messages of a factor's variables to it, as logs; return how many parts the variables have."""
+    """Fill x.n with the messages of a factor's variables to it, as logs; return how many parts the
+    variables have.
+    """
     before, q = f.variables[i], 0
     odd = in_odds and (f.kinds[factor] == PAIRS or f.kinds[factor] == AUTOMATON)
     for link in range(f.links[factor], f.links[factor + 1]):
@@ -26,7 +30,9 @@ def incoming_logs(f, i, factor, x, in_odds, at):
 
 @inlined
 def pass_in_logs(f, i, s, hot, soft, x):
-    """Pass messages through the PAIRS and AUTOMATON factors (`soft`), or all others; return whether these allow anything."""
+    """Pass messages through the PAIRS and AUTOMATON factors (`soft`), or all others; return whether
+    these allow anything.
+    """
     before, at, damping = f.variables[i], 0, x.damping
     for factor in range(f.factors[i], f.factors[i + 1]):
         if (f.kinds[factor] == PAIRS or f.kinds[factor] == AUTOMATON) != soft:
@@ -37,7 +43,9 @@ def pass_in_logs(f, i, s, hot, soft, x):
         if f.kinds[factor] == PAIRS:
             linked = f.linked[f.links[factor] : f.links[factor + 1]]
             messages = x.messages[at : at + len(linked)]
-            pairs_in_logs(linked, f.starts[before : f.variables[i + 1]], p, hot, damping, messages, x.b)
+            pairs_in_logs(
+                linked, f.starts[before : f.variables[i + 1]], p, hot, damping, messages, x.b
+            )
             at += len(linked)
             continue
         parts = incoming_logs(f, i, factor, x, False, at)

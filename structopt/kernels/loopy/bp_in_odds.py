@@ -1,7 +1,7 @@
 """Belief propagation through PAIRS and AUTOMATON factors in odds instead of log-odds.
 
-There is neither exponential nor logarithm in these loops, which are nearly all of second-order parsing. They serve private
-scores up to `MODERATE`; `structopt.kernels.loopy.bp_in_logs` takes any.
+There is neither exponential nor logarithm in these loops, which are nearly all of second-order
+parsing. They serve private scores up to `MODERATE`; `structopt.kernels.loopy.bp_in_logs` takes any.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from structopt.kernels.loopy.messages import automaton_messages
 from structopt.kernels.waist.signatures import inlined
 
 MODERATE = 60.0
-"""Private scores (over the temperature) within which messages are passed in odds; they change log-odds by at most thrice this."""
+"""Private scores (over the temperature) within which messages are passed in odds; they change
+log-odds by at most thrice this.
+"""
 WIDEST = 400.0
 """Log-odds beyond which the messages of such factors are the same to the last bit."""
 LARGEST = 1e200
@@ -27,7 +29,9 @@ LOST = -1.0
 
 @inlined
 def moderate(f, i, s):
-    """Whether the private scores of PAIRS and AUTOMATON factors are within the limits for messages in odds."""
+    """Whether the private scores of PAIRS and AUTOMATON factors are within the limits for messages
+    in odds.
+    """
     for factor in range(f.factors[i], f.factors[i + 1]):
         if f.kinds[factor] == PAIRS or f.kinds[factor] == AUTOMATON:
             first = private_start(f, i, factor)
@@ -62,7 +66,9 @@ def pass_in_odds(f, i, s, x, z):
                 if x.damping > 0.0:
                     out[j] = out[j] ** (1.0 - x.damping) * messages[j] ** x.damping
                 messages[j] = out[j]
-                x.odds[f.starts[before + linked[j]]] = min(max(n[j] * out[j], 1.0 / LARGEST), LARGEST)
+                x.odds[f.starts[before + linked[j]]] = min(
+                    max(n[j] * out[j], 1.0 / LARGEST), LARGEST
+                )
         at += parts
     lost = False
     for r in range(shared):
@@ -92,7 +98,9 @@ def add_up(f, i, x):
 
 @inlined
 def pairs_in_odds(linked, starts, private, damping, messages, odds):
-    """Pass messages through every pair in turn: that of u, whose odds are n, to v is (1 + n e^p) / (1 + n)."""
+    """Pass messages through every pair in turn: that of u, whose odds are n, to v is (1 + n e^p) /
+    (1 + n).
+    """
     for r in range(len(linked) // 2):
         u, v, weight = starts[linked[2 * r]], starts[linked[2 * r + 1]], private[r]
         without_first, without_second = 1.0 / messages[2 * r], 1.0 / messages[2 * r + 1]
@@ -109,9 +117,11 @@ def pairs_in_odds(linked, starts, private, damping, messages, odds):
 
 @inlined
 def pair_beliefs(linked, starts, p, messages, b, odds, z, first):
-    """Sum of log Z of the pairs of a row; z[first:], where e^p is, becomes the beliefs that both variables of a pair are on.
+    """Sum of log Z of the pairs of a row; z[first:], where e^p is, becomes the beliefs that both
+    variables of a pair are on.
 
-    `odds` are e^b, within limits. Pairs whose odds are large or small are computed in logs. The logarithm is that of products.
+    `odds` are e^b, within limits. Pairs whose odds are large or small are computed in logs. The
+    logarithm is that of products.
     """
     total, product = 0.0, 1.0
     for r in range(len(linked) // 2):
@@ -135,7 +145,9 @@ def pair_beliefs(linked, starts, p, messages, b, odds, z, first):
 
 @inlined
 def automaton_in_odds(n, weight, out, floats):
-    """`structopt.kernels.loopy.messages.automaton_messages` in odds; return whether no number became too large or too small."""
+    """`structopt.kernels.loopy.messages.automaton_messages` in odds; return whether no number
+    became too large or too small.
+    """
     k = len(n)
     ahead, behind, over = floats[: k + 1], floats[k + 1 : 2 * k + 3], floats[2 * k + 3 : 3 * k + 4]
     ahead[0] = largest = 1.0

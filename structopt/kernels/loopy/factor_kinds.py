@@ -1,20 +1,24 @@
 """One factor of any kind: its best configuration, its log-partition function, and its marginals.
 
-Both functions look at one factor. They take scores s of the parts of its linked variables, one after the other in the order
-of its links, and scores p of its private parts; a configuration y scores the sum over its parts, and scores of -inf forbid
-it. Results go to `out` and `private_out`, which have the shapes of s and p:
+Both functions look at one factor. They take scores s of the parts of its linked variables, one
+after the other in the order of its links, and scores p of its private parts; a configuration y
+scores the sum over its parts, and scores of -inf forbid it. Results go to `out` and `private_out`,
+which have the shapes of s and p:
 
-    local_max(f, i, factor, s, p, out, private_out, floats, ints)        max_y s(y) + p(y); the indicators of a maximiser
-    local_marginals(f, i, factor, s, p, out, private_out, floats, ints)  log sum_y exp(s(y) + p(y)); the marginals
+    local_max(f, i, factor, s, p, out, private_out, floats, ints)        max_y s(y) + p(y); the
+    indicators of a maximiser local_marginals(f, i, factor, s, p, out, private_out, floats, ints)
+    log sum_y exp(s(y) + p(y)); the marginals
 
-They return -inf and write zeros where no configuration is allowed. At temperature T, call `local_marginals` with s / T and
-p / T and multiply the value by T. `f` is the record of instance i, opened (`structopt.kernels.loopy.factors.open_factors`);
-`factor` counts over all instances; `scratch_sizes` has the lengths of the scratch vectors for any factor of a record.
+They return -inf and write zeros where no configuration is allowed. At temperature T, call
+`local_marginals` with s / T and p / T and multiply the value by T. `f` is the record of instance i,
+opened (`structopt.kernels.loopy.factors.open_factors`); `factor` counts over all instances;
+`scratch_sizes` has the lengths of the scratch vectors for any factor of a record.
 
-Costs: TREE O(n^3), its best tree O(n^2) where it need not be projective; AUTOMATON O(k^2); BUDGET O(k B); the others linear
-in their parts. PAIRS are many independent factors in one row: s and `out` hold two entries a pair, so that a variable which
-several of them share stands there several times, and the value is the sum over the pairs. Kinds that the core does not know
-are looked up (`structopt.kernels.loopy.open_kinds`).
+Costs: TREE O(n^3), its best tree O(n^2) where it need not be projective; AUTOMATON O(k^2); BUDGET
+O(k B); the others linear in their parts. PAIRS are many independent factors in one row: s and `out`
+hold two entries a pair, so that a variable which several of them share stands there several times,
+and the value is the sum over the pairs. Kinds that the core does not know are looked up
+(`structopt.kernels.loopy.open_kinds`).
 """
 
 from __future__ import annotations
@@ -54,7 +58,9 @@ def scratch_sizes(record: Record) -> tuple[int, int]:
     chosen = np.minimum(f.extra[f.extras[budgets]], links[budgets])
     floats.append(int((2 * (links[budgets] + 1) * (chosen + 1)).max(initial=0)))
     first = f.extras[np.flatnonzero(f.kinds == TREE)]
-    for n, is_projective in set(zip(f.extra[first].tolist(), f.extra[first + 2].tolist(), strict=True)):
+    for n, is_projective in set(
+        zip(f.extra[first].tolist(), f.extra[first + 2].tolist(), strict=True)
+    ):
         algorithms = projective if is_projective else arborescence
         floats.append(2 * n * n + algorithms.floats_needed(n))
         ints.append(n + algorithms.ints_needed(n))
@@ -63,7 +69,9 @@ def scratch_sizes(record: Record) -> tuple[int, int]:
 
 @inlined
 def local_max(f, i, factor, s, p, out, private_out, floats, ints):
-    """max_y s(y) + p(y) over the configurations of a factor; the outs become the indicators of a maximiser."""
+    """max_y s(y) + p(y) over the configurations of a factor; the outs become the indicators of a
+    maximiser.
+    """
     kind, extra = f.kinds[factor], extra_numbers(f, factor)
     out[:] = 0.0
     private_out[:] = 0.0
@@ -84,7 +92,9 @@ def local_max(f, i, factor, s, p, out, private_out, floats, ints):
 
 @inlined
 def local_marginals(f, i, factor, s, p, out, private_out, floats, ints):
-    """log sum_y exp(s(y) + p(y)) over the configurations of a factor; the outs become the marginals of its parts."""
+    """log sum_y exp(s(y) + p(y)) over the configurations of a factor; the outs become the marginals
+    of its parts.
+    """
     kind, extra = f.kinds[factor], extra_numbers(f, factor)
     out[:] = 0.0
     private_out[:] = 0.0

@@ -1,19 +1,24 @@
-"""Loopy belief propagation on factor graphs: sum-product at positive temperatures, max-product at temperature 0.
+"""Loopy belief propagation on factor graphs: sum-product at positive temperatures, max-product at
+temperature 0.
 
-A link joins a factor and one of its variables. Its message has the parts of the variable: log-odds for a binary one, log
-weights of the states for a wider one. The belief b of a variable is its score plus all messages to it; its message n to a
-factor is the belief less that factor's message. One pass goes through the PAIRS and AUTOMATON factors, pair by
-pair and factor by factor, and then through the others in their order, and the beliefs follow every message at once.
+A link joins a factor and one of its variables. Its message has the parts of the variable: log-odds
+for a binary one, log weights of the states for a wider one. The belief b of a variable is its score
+plus all messages to it; its message n to a factor is the belief less that factor's message. One
+pass goes through the PAIRS and AUTOMATON factors, pair by pair and factor by factor, and then
+through the others in their order, and the beliefs follow every message at once.
 
 With scores divided by the temperature, the logarithm of the Bethe partition function is
 
-    sum_f log Z_f(n)  +  sum_i log Z_i(b_i)  -  sum over links log Z_i(b_i),        Z_i(b) = 1 + e^b, or sum_y e^b_y,
+    sum_f log Z_f(n)  +  sum_i log Z_i(b_i)  -  sum over links log Z_i(b_i),        Z_i(b) = 1 +
+    e^b, or sum_y e^b_y,
 
-which is exact, and whose gradient the beliefs are, on graphs without cycles; elsewhere it is no bound and not convex. It is
-stationary in the messages where they have converged. At temperature 0 the answer is an output, and the value is its score.
+which is exact, and whose gradient the beliefs are, on graphs without cycles; elsewhere it is no
+bound and not convex. It is stationary in the messages where they have converged. At temperature 0
+the answer is an output, and the value is its score.
 
-PAIRS and AUTOMATON factors, nearly all of second-order parsing, are passed in odds instead of log-odds, with neither
-exponential nor logarithm in their loops, where their scores allow (`MODERATE`).
+PAIRS and AUTOMATON factors, nearly all of second-order parsing, are passed in odds instead of
+log-odds, with neither exponential nor logarithm in their loops, where their scores allow
+(`MODERATE`).
 """
 
 from __future__ import annotations
@@ -25,7 +30,13 @@ from structopt.kernels.loopy.bethe import bethe
 from structopt.kernels.loopy.bp_decoding import decode
 from structopt.kernels.loopy.bp_in_logs import pass_in_logs
 from structopt.kernels.loopy.bp_in_odds import moderate, pass_in_odds
-from structopt.kernels.loopy.factors import AUTOMATON, PAIRS, linked_parts, open_factors, private_start
+from structopt.kernels.loopy.factors import (
+    AUTOMATON,
+    PAIRS,
+    linked_parts,
+    open_factors,
+    private_start,
+)
 from structopt.kernels.waist.fields import Float, Floats, Ints, Long
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.layout import RecordLayout
@@ -42,9 +53,9 @@ class Propagation(NamedTuple):
     odds : exp(b) of binary variables, within limits
     norm : log Z_i(b_i), at the first part of each variable
     seen : marginals after the pass before
-    messages : over the parts of all links; odds for PAIRS and AUTOMATON factors that are passed in odds
-    n, out : messages of the variables to one factor, and of the factor to them
-    floats, ints : scratch of one factor
+    messages : over the parts of all links; odds for PAIRS and AUTOMATON factors that are passed in
+    odds n, out : messages of the variables to one factor, and of the factor to them floats, ints :
+    scratch of one factor
     """
 
     passes: Long
@@ -67,7 +78,9 @@ open_propagation = PROPAGATION.compiled
 
 @inlined
 def start(f, i, s, in_odds, x, z):
-    """Set all messages to uniform ones; where they are passed in odds, the private parts of z become exp of their scores."""
+    """Set all messages to uniform ones; where they are passed in odds, the private parts of z
+    become exp of their scores.
+    """
     shared = f.shared[i]
     x.b[:shared] = s[:shared]
     x.seen[:shared] = -1.0
@@ -98,8 +111,8 @@ def movement(b, seen):
 def solve(structure, i, s, temperature, z, memory, work):
     """Value and beliefs of all parts; at temperature 0 the score and the indicators of an output.
 
-    `memory`, where there is any, receives the number of passes, or minus that number where the messages still moved at the end.
-    Returns -inf, with z = 0, where a factor allows nothing.
+    `memory`, where there is any, receives the number of passes, or minus that number where the
+    messages still moved at the end. Returns -inf, with z = 0, where a factor allows nothing.
     """
     f, x, hot = open_factors(structure), open_propagation(work), temperature > 0.0
     if hot:

@@ -1,9 +1,11 @@
-"""Messages from a factor of each kind to its variables in belief propagation, sum-product (`hot`) or max-product.
+"""Messages from a factor of each kind to its variables in belief propagation, sum-product (`hot`)
+or max-product.
 
-The message to a binary variable is its log-odds in the factor, on against off, without the message from the variable to the
-factor (`n`); to a wider variable a vector of log weights, the greatest 0. Messages are kept within +-`LIMIT`, so that a
-variable that a hard factor fixes stays a number. O() as `structopt.kernels.loopy.factor_kinds`, but max-product through TREE
-looks for a best tree for every arc, with and without it.
+The message to a binary variable is its log-odds in the factor, on against off, without the message
+from the variable to the factor (`n`); to a wider variable a vector of log weights, the greatest 0.
+Messages are kept within +-`LIMIT`, so that a variable that a hard factor fixes stays a number. O()
+as `structopt.kernels.loopy.factor_kinds`, but max-product through TREE looks for a best tree for
+every arc, with and without it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,15 @@ from math import exp, inf, log
 import numpy as np
 
 from structopt.kernels.arrays.log_add import add_or_max
-from structopt.kernels.loopy.factors import AUTOMATON, BUDGET, EXACTLY_ONE, TABLE, TREE, extra_numbers, first_width
+from structopt.kernels.loopy.factors import (
+    AUTOMATON,
+    BUDGET,
+    EXACTLY_ONE,
+    TABLE,
+    TREE,
+    extra_numbers,
+    first_width,
+)
 from structopt.kernels.loopy.kinds.automaton import row_start
 from structopt.kernels.loopy.kinds.budget import budget_tables
 from structopt.kernels.loopy.kinds.tree import arc_matrix, tree_marginals, tree_value
@@ -35,7 +45,9 @@ def bounded(on, off):
 
 @inlined
 def send(f, i, factor, n, p, hot, out, floats, ints):
-    """Write the messages of any factor but PAIRS to `out`, n being those of its variables; return whether it allows anything."""
+    """Write the messages of any factor but PAIRS to `out`, n being those of its variables; return
+    whether it allows anything.
+    """
     kind, extra = f.kinds[factor], extra_numbers(f, factor)
     if kind == TREE and hot:
         return tree_sums(extra, n, out, floats, ints)
@@ -56,7 +68,9 @@ def send(f, i, factor, n, p, hot, out, floats, ints):
 
 @inlined
 def tree_sums(extra, n, out, floats, ints):
-    """Log-odds of the arcs' marginals, less n. Off weighs as much as the other heads of the modifier together."""
+    """Log-odds of the arcs' marginals, less n. Off weighs as much as the other heads of the
+    modifier together.
+    """
     out[:] = 0.0
     if tree_marginals(extra, n, out, floats, ints) == -inf:
         return False
@@ -80,7 +94,9 @@ def tree_sums(extra, n, out, floats, ints):
 
 @inlined
 def tree_maxima(extra, n, out, floats, ints):
-    """Best tree with each arc less the best one without it, less n: takes as many best trees as there are arcs, and one more."""
+    """Best tree with each arc less the best one without it, less n: takes as many best trees as
+    there are arcs, and one more.
+    """
     tokens = np.int64(extra[0])
     W, rest, heads = floats[: tokens * tokens], floats[tokens * tokens :], ints[:tokens]
     arc_matrix(extra, n, W)
@@ -148,7 +164,9 @@ def exactly_one_messages(n, hot, out):
 
 @inlined
 def budget_messages(budget, n, hot, out, floats):
-    """Weight of the configurations with a variable on, without n of that variable, against those with it off."""
+    """Weight of the configurations with a variable on, without n of that variable, against those
+    with it off.
+    """
     ahead, behind, B = budget_tables(budget, n, hot, floats)
     N = B + 1
     for j in range(len(n)):
@@ -172,7 +190,9 @@ def table_messages(n, p, K, hot, out, floats):
 
 @inlined
 def table_sums(n, p, K, top, other, most, out, floats):
-    """Sum exponentials, relative to the highest of n, of both variables, and of p; return whether no sum is too small."""
+    """Sum exponentials, relative to the highest of n, of both variables, and of p; return whether
+    no sum is too small.
+    """
     L = len(n) - K
     if not (top > -inf and other > -inf and most > -inf):
         return False

@@ -1,28 +1,34 @@
-"""Star updates on the dual of the linear relaxation of a pairwise graph: an upper bound on the best score that never rises.
+"""Star updates on the dual of the linear relaxation of a pairwise graph: an upper bound on the best
+score that never rises.
 
-With node scores b_j, edge scores a_ij, messages d_ij(y_j) of the edge ij to its variable j and d_j the degree of j,
+With node scores b_j, edge scores a_ij, messages d_ij(y_j) of the edge ij to its variable j and d_j
+the degree of j,
 
-    g(d) = sum_j max_{y_j} ( b_j + sum_k d_kj )  +  sum_ij max_{y_i, y_j} ( a_ij - d_ij(y_j) - d_ji(y_i) )
+    g(d) = sum_j max_{y_j} ( b_j + sum_k d_kj )  +  sum_ij max_{y_i, y_j} ( a_ij - d_ij(y_j) -
+    d_ji(y_i) )
 
-is at any messages an upper bound on the relaxation's value, and so on the best score. A pass minimises it exactly over all
-messages into one variable after another:
+is at any messages an upper bound on the relaxation's value, and so on the best score. A pass
+minimises it exactly over all messages into one variable after another:
 
     v_ij(y_j) = max_{y_i} ( a_ij(y_i, y_j) - d_ji(y_i) )
     d_ij(y_j) = v_ij(y_j) - ( b_j(y_j) + sum_k v_kj(y_j) ) / (1 + d_j).
 
-With smoothing K > 0 every maximum is (1/K) log sum exp(K .): in the bound, which then lies above, and in the update, which
-is still its exact minimiser.
+With smoothing K > 0 every maximum is (1/K) log sum exp(K .): in the bound, which then lies above,
+and in the update, which is still its exact minimiser.
 
-Adding a constant to d_ij(.) changes nothing. Where all variables have two states a message is therefore one number,
-m_ij = d_ij(1) - d_ij(0), and the scores of an edge are a constant, u_j for state 1 of either variable, and w for both. In terms
-of r_ij = u_j - m_ij, and of S(x) = max(0, x), or softly log(1 + exp(K x)) / K, the update is
+Adding a constant to d_ij(.) changes nothing. Where all variables have two states a message is
+therefore one number, m_ij = d_ij(1) - d_ij(0), and the scores of an edge are a constant, u_j for
+state 1 of either variable, and w for both. In terms of r_ij = u_j - m_ij, and of S(x) = max(0, x),
+or softly log(1 + exp(K x)) / K, the update is
 
-    c_ij = S(r_ji + w) - S(r_ji),    r_ij = ( b_j + sum_k (u_j + c)_kj ) / (1 + d_j) - c_ij,    b_j = b_j(1) - b_j(0),
+    c_ij = S(r_ji + w) - S(r_ji),    r_ij = ( b_j + sum_k (u_j + c)_kj ) / (1 + d_j) - c_ij,    b_j
+    = b_j(1) - b_j(0),
 
 whose fraction is how far state 1 is ahead of state 0 in j, and in each of its edges.
 
-Scores of -inf count in the updates as a number so low that no output is worth it, and as -inf in the bound that is returned.
-A pass costs O(edges), or O(edges K^2) of K states. Meshi et al. (2010), equations (8) to (13); Globerson and Jaakkola (2008).
+Scores of -inf count in the updates as a number so low that no output is worth it, and as -inf in
+the bound that is returned. A pass costs O(edges), or O(edges K^2) of K states. Meshi et al. (2010),
+equations (8) to (13); Globerson and Jaakkola (2008).
 """
 
 from __future__ import annotations
@@ -33,7 +39,13 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.kernels.loopy.factors import open_factors, private_start
-from structopt.kernels.loopy.mplp_binary import binary_edges, binary_pass, from_differences, soft_binary_pass, to_differences
+from structopt.kernels.loopy.mplp_binary import (
+    binary_edges,
+    binary_pass,
+    from_differences,
+    soft_binary_pass,
+    to_differences,
+)
 from structopt.kernels.loopy.mplp_states import edge_bound, star_pass
 from structopt.kernels.waist.fields import Float, Floats, Long, Longs
 from structopt.kernels.waist.halting import halted
@@ -42,7 +54,8 @@ from structopt.kernels.waist.signatures import SOLVE, inlined, kernel
 
 
 class Stars(NamedTuple):
-    """The work record, opened. A *slot* is an edge at one of its variables; the slots of a variable follow each other.
+    """The work record, opened. A *slot* is an edge at one of its variables; the slots of a variable
+    follow each other.
 
     Attributes
     ----------
@@ -77,8 +90,14 @@ open_stars = STARS.compiled
 
 @inlined
 def find_slots(f, i, x):
-    """Fill x.first, x.links, x.slots, x.twin and x.starts; return how many links and how many numbers of messages there are."""
-    before, begin, count = f.variables[i], f.links[f.factors[i]], f.variables[i + 1] - f.variables[i]
+    """Fill x.first, x.links, x.slots, x.twin and x.starts; return how many links and how many
+    numbers of messages there are.
+    """
+    before, begin, count = (
+        f.variables[i],
+        f.links[f.factors[i]],
+        f.variables[i + 1] - f.variables[i],
+    )
     total = f.links[f.factors[i + 1]] - begin
     x.first[: count + 1] = 0
     for link in range(total):
@@ -111,7 +130,9 @@ def is_binary(f, i):
 
 @inlined
 def lowest_score(s):
-    """Return the number that stands for -inf in the updates, and one that no output scores less than; -inf without need."""
+    """Return the number that stands for -inf in the updates, and one that no output scores less
+    than; -inf without need.
+    """
     total, forbidden = 0.0, False
     for r in range(len(s)):
         if s[r] == -inf:
@@ -123,7 +144,9 @@ def lowest_score(s):
 
 @inlined
 def choose(a, smoothing):
-    """max_y a(y), or its soft form; a becomes the indicators of the first maximiser, or proportional to exp(K a)."""
+    """max_y a(y), or its soft form; a becomes the indicators of the first maximiser, or
+    proportional to exp(K a).
+    """
     best = 0
     for y in range(1, len(a)):
         if a[y] > a[best]:
@@ -144,7 +167,9 @@ def choose(a, smoothing):
 
 @inlined
 def bound(f, i, s, z, x):
-    """g at x.messages; z becomes the local maximisers (or soft ones): the derivative by the scores."""
+    """g at x.messages; z becomes the local maximisers (or soft ones): the derivative by the
+    scores.
+    """
     before, value = f.variables[i], 0.0
     z[: f.shared[i]] = s[: f.shared[i]]
     for edge in range(f.factors[i], f.factors[i + 1]):
@@ -168,9 +193,10 @@ def bound(f, i, s, z, x):
 def solve(structure, i, s, temperature, z, memory, work):
     """g after the passes, and z, its (sub)gradient by the scores at the messages where they ended.
 
-    `memory`, where there is any, holds the messages to begin with, and receives those of the end: one number a link where all
-    variables have two states, else one a link and state. Passes end early when the bound falls by no more than the tolerance.
-    Returns -inf, with z = 0, where the bound shows that no output is allowed, and nan above temperature 0.
+    `memory`, where there is any, holds the messages to begin with, and receives those of the end:
+    one number a link where all variables have two states, else one a link and state. Passes end
+    early when the bound falls by no more than the tolerance. Returns -inf, with z = 0, where the
+    bound shows that no output is allowed, and nan above temperature 0.
     """
     if temperature != 0.0:
         return nan

@@ -1,4 +1,6 @@
-"""Star updates where all variables have two states: a message is one number, `structopt.kernels.loopy.mplp` derives it."""
+"""Star updates where all variables have two states: a message is one number,
+`structopt.kernels.loopy.mplp` derives it.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def to_differences(f, i, s, low, memory, x):
 
 @inlined
 def from_differences(f, i, s, low, memory, x):
-    """Write the messages that x.r stands for to x.messages, those to state 0 being 0, and to the memory."""
+    """Write the messages that x.r stands for to x.messages, those to state 0 being 0, and to the
+    memory.
+    """
     edges = f.factors[i]
     for edge in range(edges, f.factors[i + 1]):
         p, link = private_start(f, i, edge), 2 * (edge - edges)
@@ -102,5 +106,8 @@ def binary_edges(links, x):
         total += top
         if x.smoothing > 0.0:
             K = x.smoothing
-            total += log(exp(-K * top) + exp(K * (a - top)) + exp(K * (b - top)) + exp(K * (both - top))) / K
+            total += (
+                log(exp(-K * top) + exp(K * (a - top)) + exp(K * (b - top)) + exp(K * (both - top)))
+                / K
+            )
     return total

@@ -12,7 +12,9 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def send(s, p, K, L, second, low, m, to, other, smoothing):
-    """Write v_ij to m[to :], K x L scores from s[p] on, d_ji from m[other] on; `second`: it goes to the second variable."""
+    """Write v_ij to m[to :], K x L scores from s[p] on, d_ji from m[other] on; `second`: it goes to
+    the second variable.
+    """
     if not second:
         for y in range(K):
             top, row = -inf, p + y * L
@@ -60,9 +62,21 @@ def highest(a, smoothing):
 def star_pass(f, i, s, low, x):
     """One pass of the update over the variables; return what they contribute to the bound."""
     before, edges, value = f.variables[i], f.factors[i], 0.0
-    m, belief, starts, links, first, widths = x.messages, x.belief, x.starts, x.links, x.first, f.widths
+    m, belief, starts, links, first, widths = (
+        x.messages,
+        x.belief,
+        x.starts,
+        x.links,
+        x.first,
+        f.widths,
+    )
     for j in range(f.variables[i + 1] - before):
-        K, begin, end, r = np.int64(widths[before + j]), first[j], first[j + 1], f.starts[before + j]
+        K, begin, end, r = (
+            np.int64(widths[before + j]),
+            first[j],
+            first[j + 1],
+            f.starts[before + j],
+        )
         for y in range(K):
             belief[y] = max(s[r + y], low)
         for slot in range(begin, end):
@@ -70,7 +84,18 @@ def star_pass(f, i, s, low, x):
             p, second = private_start(f, i, edges + (link >> 1)), link & 1
             L = np.int64(widths[before + f.linked[f.links[edges] + (link ^ 1)]])
             to = starts[link]
-            send(s, p, L if second else K, K if second else L, second, low, m, to, starts[link ^ 1], x.smoothing)
+            send(
+                s,
+                p,
+                L if second else K,
+                K if second else L,
+                second,
+                low,
+                m,
+                to,
+                starts[link ^ 1],
+                x.smoothing,
+            )
             for y in range(K):
                 belief[y] += m[to + y]
         for y in range(K):
@@ -89,7 +114,10 @@ def edge_bound(f, i, s, low, x):
     value, before, m = 0.0, f.variables[i], x.messages
     for edge in range(f.factors[i], f.factors[i + 1]):
         begin, link, p = f.links[edge], 2 * (edge - f.factors[i]), private_start(f, i, edge)
-        K, L = np.int64(f.widths[before + f.linked[begin]]), np.int64(f.widths[before + f.linked[begin + 1]])
+        K, L = (
+            np.int64(f.widths[before + f.linked[begin]]),
+            np.int64(f.widths[before + f.linked[begin + 1]]),
+        )
         one, other, top = x.starts[link], x.starts[link + 1], -inf
         for y in range(K):
             row = p + y * L
@@ -101,6 +129,8 @@ def edge_bound(f, i, s, low, x):
             total = 0.0
             for y in range(K):
                 for u in range(L):
-                    total += exp(x.smoothing * (max(s[p + y * L + u], low) - m[one + y] - m[other + u] - top))
+                    total += exp(
+                        x.smoothing * (max(s[p + y * L + u], low) - m[one + y] - m[other + u] - top)
+                    )
             value += log(total) / x.smoothing
     return value

@@ -1,10 +1,13 @@
-"""Kinds of factors that the core does not know, as functions that kernels find by the number of the kind.
+"""Kinds of factors that the core does not know, as functions that kernels find by the number of the
+kind.
 
-Compiled kernels cannot name these functions: they are compiled and kept on disk without them. So they look them up in a table
-of this process, at each factor of such a kind, and call them by their addresses. Generated code refers to the table by a symbol,
-as it does to functions of the C library: it is the same code wherever the table lies. The core's own kinds are never looked up.
+Compiled kernels cannot name these functions: they are compiled and kept on disk without them. So
+they look them up in a table of this process, at each factor of such a kind, and call them by their
+addresses. Generated code refers to the table by a symbol, as it does to functions of the C library:
+it is the same code wherever the table lies. The core's own kinds are never looked up.
 
-A kind's functions are in the table from `put` on. Where one is not, values are nan, and nothing is allowed.
+A kind's functions are in the table from `put` on. Where one is not, values are nan, and nothing is
+allowed.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from structopt.errors import ConfigError
 from structopt.kernels.loopy.factors import FIRST_OPEN
 from structopt.kernels.waist.signatures import INTS, VECTOR, inlined
 
-FACTOR_EXTEND = types.boolean(INTS, VECTOR, VECTOR)  # extra, x, private -> whether the states x are allowed
+# extra, x, private -> whether the states x are allowed
+FACTOR_EXTEND = types.boolean(INTS, VECTOR, VECTOR)
 FACTOR_LOCAL = types.float64(INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, INTS)
 # extra, s, p, out, private_out, floats, ints -> value
 FACTOR_MESSAGES = types.boolean(INTS, VECTOR, VECTOR, types.boolean, VECTOR, VECTOR, INTS)
@@ -31,7 +35,9 @@ FACTOR_PROJECT = types.boolean(INTS, VECTOR, VECTOR, types.float64, VECTOR, VECT
 
 MOST = 64
 NUMBER, IS_HARD, AT_EXTEND, AT_MAXIMUM, AT_MARGINALS, AT_MESSAGES, AT_PROJECT, COLUMNS = range(8)
-"""Columns of the table; those AT hold addresses, 0 where there is no function. Before the rows stands their number."""
+"""Columns of the table; those AT hold addresses, 0 where there is no function. Before the rows
+stands their number.
+"""
 SIGNATURES = (
     ("FACTOR_EXTEND", FACTOR_EXTEND),
     ("FACTOR_LOCAL", FACTOR_LOCAL),
@@ -47,7 +53,8 @@ binding.add_symbol(SYMBOL, TABLE.ctypes.data)
 
 
 def put(number: int, hard: bool, functions: tuple[object, ...]) -> None:
-    """Write the functions of a kind to the table: extend, maximum, marginals, messages, project, each a kernel or None.
+    """Write the functions of a kind to the table: extend, maximum, marginals, messages, project,
+    each a kernel or None.
 
     Raises
     ------
@@ -56,11 +63,15 @@ def put(number: int, hard: bool, functions: tuple[object, ...]) -> None:
     """
     if HELD.get(number) == functions:
         return
-    addresses = [_address(function, *one) for function, one in zip(functions, SIGNATURES, strict=True)]
+    addresses = [
+        _address(function, *one) for function, one in zip(functions, SIGNATURES, strict=True)
+    ]
     known = TABLE[1 + NUMBER :: COLUMNS][: TABLE[0]].tolist()
     row = known.index(number) if number in known else len(known)
     if row == MOST:
-        raise ConfigError(f"There are more than {MOST} kinds of factors in use. Use fewer in one process.")
+        raise ConfigError(
+            f"There are more than {MOST} kinds of factors in use. Use fewer in one process."
+        )
     TABLE[1 + row * COLUMNS :][:COLUMNS] = [number, hard, *addresses]
     HELD[number] = functions
     TABLE[0] = max(TABLE[0], row + 1)
@@ -73,7 +84,8 @@ def _address(function, name, signature):
     known = function.overloads.get(signature.args)
     if known is None or known.signature.return_type != signature.return_type:
         raise ConfigError(
-            f"{function.__name__}, a kernel of a factor_kind, is not compiled for the signature {name}. Decorate it with "
+            f"{function.__name__}, a kernel of a factor_kind, is not compiled for the signature "
+            f"{name}. Decorate it with "
             f"@kernel({name}), both of structopt.plugin."
         )
     return _get_wrapper_address(function, signature)
@@ -92,10 +104,14 @@ def entry(typing_context, index):
 
 
 def by_address(signature):
-    """Return the type and the code of an intrinsic that calls the function of a signature at an address."""
+    """Return the type and the code of an intrinsic that calls the function of a signature at an
+    address.
+    """
 
     def generate(context, builder, called, arguments):
-        pointer = builder.inttoptr(arguments[0], context.get_value_type(types.FunctionType(signature).ftype))
+        pointer = builder.inttoptr(
+            arguments[0], context.get_value_type(types.FunctionType(signature).ftype)
+        )
         return builder.call(pointer, arguments[1:])
 
     return signature.return_type(types.int64, *signature.args), generate
@@ -143,7 +159,9 @@ def is_hard(kind):
 
 @inlined
 def projects(kind):
-    """Whether a kind is in the table, and solves the quadratic problems of dual decomposition itself."""
+    """Whether a kind is in the table, and solves the quadratic problems of dual decomposition
+    itself.
+    """
     return kind >= FIRST_OPEN and look_up(kind, AT_PROJECT) != 0
 
 
@@ -178,7 +196,9 @@ def open_messages(kind, extra, n, p, hot, out, floats, ints):
 
 @inlined
 def open_project(kind, extra, a, p, eta, out, private_out, floats, ints):
-    """max_q a^T q + c^T p / eta - ||q||^2 / 2 over the polytope of a factor; q goes to `out`, c to `private_out`."""
+    """max_q a^T q + c^T p / eta - ||q||^2 / 2 over the polytope of a factor; q goes to `out`, c to
+    `private_out`.
+    """
     private_out[:] = 0.0
     address = look_up(kind, AT_PROJECT)
     return address != 0 and call_project(address, extra, a, p, eta, out, private_out, floats, ints)

@@ -13,8 +13,9 @@ from structopt.kernels.waist.signatures import INTS, LONGS, RECORD, VECTOR, kern
 def list_output(structure, tokens, chosen, z, ends, parts):
     """List the parts of one output of every instance.
 
-    `chosen`, shape (tokens,), names its part of each output variable; `z` is scratch for the parts of any instance.
-    ends[i] becomes the number of parts listed up to instance i; where `parts` is empty they are only counted.
+    `chosen`, shape (tokens,), names its part of each output variable; `z` is scratch for the parts
+    of any instance. ends[i] becomes the number of parts listed up to instance i; where `parts` is
+    empty they are only counted.
     """
     f = open_factors(structure)
     r = 0

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.kernels.loopy.factors import AUTOMATON, FIRST_OPEN, PAIRS, TABLE, extra_numbers, linked_parts, private_start
+from structopt.kernels.loopy.factors import (
+    AUTOMATON,
+    FIRST_OPEN,
+    PAIRS,
+    TABLE,
+    extra_numbers,
+    linked_parts,
+    private_start,
+)
 from structopt.kernels.loopy.kinds.automaton import row_start
 from structopt.kernels.loopy.open_kinds import extend
 from structopt.kernels.waist.signatures import inlined
@@ -12,7 +20,9 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def fill_private(f, i, z):
-    """Write the private parts of an output, given the indicators of its variables in the first parts of z."""
+    """Write the private parts of an output, given the indicators of its variables in the first
+    parts of z.
+    """
     variables, starts, widths = f.variables[i], f.starts, f.widths
     z[f.shared[i] :] = 0.0
     for factor in range(f.factors[i], f.factors[i + 1]):
@@ -34,14 +44,19 @@ def fill_private(f, i, z):
                     before = j
         elif f.kinds[factor] == PAIRS:
             for r in range(len(linked) // 2):
-                private[r] = z[f.starts[variables + linked[2 * r]]] * z[f.starts[variables + linked[2 * r + 1]]]
+                private[r] = (
+                    z[f.starts[variables + linked[2 * r]]]
+                    * z[f.starts[variables + linked[2 * r + 1]]]
+                )
         elif f.kinds[factor] >= FIRST_OPEN:
             fill_open(f, i, factor, z)
 
 
 @inlined
 def fill_open(f, i, factor, z):
-    """Write the private parts of a factor of a kind that the core does not know; whether it allows the states in z."""
+    """Write the private parts of a factor of a kind that the core does not know; whether it allows
+    the states in z.
+    """
     first, x = private_start(f, i, factor), np.empty(linked_parts(f, i, factor))
     states_of(f, i, factor, z, x)
     last = first + f.privates[factor + 1] - f.privates[factor]

@@ -1,4 +1,6 @@
-"""Summaries from fractional sentences, in factor graphs whose last factor is a budget and all others are COVERAGE factors."""
+"""Summaries from fractional sentences, in factor graphs whose last factor is a budget and all
+others are COVERAGE factors.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from structopt.kernels.waist.signatures import ROUND, kernel
 
 @kernel(ROUND)
 def round_summary(structure, i, z, work):
-    """Let z be the indicators of a summary: sentences by falling mass, as long as they have any and the budget lasts.
+    """Let z be the indicators of a summary: sentences by falling mass, as long as they have any and
+    the budget lasts.
 
     Sentences of the same mass come in their order. An output stays as it is.
     """

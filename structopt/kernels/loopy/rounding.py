@@ -1,4 +1,6 @@
-"""Outputs of fractional marginals: trees in factor graphs with TREE factors, states in graphs of tables."""
+"""Outputs of fractional marginals: trees in factor graphs with TREE factors, states in graphs of
+tables.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,14 @@ from structopt.kernels.trees import chu_liu_edmonds, eisner, eisner_chart, proje
 from structopt.kernels.waist.signatures import ROUND, inlined, kernel
 
 crossing_tree, projective_tree = chu_liu_edmonds.best_tree, eisner.best_tree
-crossing_floats, crossing_ints = inlined(chu_liu_edmonds.floats_needed), inlined(chu_liu_edmonds.ints_needed)
-projective_floats, projective_ints = inlined(eisner_chart.chart_size), inlined(projective.ints_needed)
+crossing_floats, crossing_ints = (
+    inlined(chu_liu_edmonds.floats_needed),
+    inlined(chu_liu_edmonds.ints_needed),
+)
+projective_floats, projective_ints = (
+    inlined(eisner_chart.chart_size),
+    inlined(projective.ints_needed),
+)
 
 
 @inlined
@@ -27,10 +35,12 @@ def _best_tree(W, n, single_root, crossing, heads):
 
 @kernel(ROUND)
 def round_trees(structure, i, z, work):
-    """Let z be the indicators of the tree with the largest sum of arc marginals, and of the private parts that it has.
+    """Let z be the indicators of the tree with the largest sum of arc marginals, and of the private
+    parts that it has.
 
-    That is the tree with the most heads expected to be right, if the marginals are. All arcs are off where there is no tree.
-    The matrices are allocated here: the layout of `work` depends on the inference.
+    That is the tree with the most heads expected to be right, if the marginals are. All arcs are
+    off where there is no tree. The matrices are allocated here: the layout of `work` depends on the
+    inference.
     """
     f = open_factors(structure)
     starts = f.starts[f.variables[i] : f.variables[i + 1]]
@@ -51,7 +61,8 @@ def round_trees(structure, i, z, work):
 
 @kernel(ROUND)
 def round_states(structure, i, z, work):
-    """Let z be the indicators of the likeliest state of every variable, the first of several, and of the pairs of these.
+    """Let z be the indicators of the likeliest state of every variable, the first of several, and
+    of the pairs of these.
 
     That is the output with the most states expected to be right, if the marginals are.
     """

@@ -1,4 +1,5 @@
-"""The reweighted upper bound of a factor graph at any messages, and its derivatives by scores and by messages.
+"""The reweighted upper bound of a factor graph at any messages, and its derivatives by scores and
+by messages.
 
 `structopt.kernels.loopy.trw_bp` has the equation.
 """
@@ -66,7 +67,9 @@ def gather(f, i, cover, s, x):
 
 @inlined
 def evaluate(f, i, cover, s, temperature, x):
-    """B at the messages in x; x.z becomes its (sub)gradient by the scores, and x.local the local marginals."""
+    """B at the messages in x; x.z becomes its (sub)gradient by the scores, and x.local the local
+    marginals.
+    """
     gather(f, i, cover, s, x)
     before, shared = f.variables[i], f.shared[i]
     z = x.z
@@ -130,7 +133,9 @@ def alone(f, i, temperature, x):
 
 @inlined
 def incoming(f, i, factor, x, q):
-    """Fill x.n with the shares of its linked variables' scores that a factor holds, less its messages; return how many."""
+    """Fill x.n with the shares of its linked variables' scores that a factor holds, less its
+    messages; return how many.
+    """
     count = 0
     for link in range(f.links[factor], f.links[factor + 1]):
         v = f.variables[i] + f.linked[link]
@@ -155,13 +160,19 @@ def soft_max(f, i, factor, heat, n, p, out, private_out, x):
 
 @inlined
 def pairs_bound(linked, degree, n, out, s, first, temperature, smoothing, z):
-    """`soft_max` of every pair of a PAIRS row, whose private parts begin at s[first] and z[first]; their sum."""
+    """`soft_max` of every pair of a PAIRS row, whose private parts begin at s[first] and z[first];
+    their sum.
+    """
     total = 0.0
     for r in range(len(linked) // 2):
         a, b, c = degree[linked[2 * r]], degree[linked[2 * r + 1]], 0.0
         if a >= 0 or b >= 0 or smoothing > 0.0:  # as `counting_number`
             most = max(max(a, -1 - a), max(b, -1 - b))
-            c = 0.0 if a < 0 and b < 0 else max(1.0 / a if a > 0 else 0.0, 1.0 / b if b > 0 else 0.0)
+            c = (
+                0.0
+                if a < 0 and b < 0
+                else max(1.0 / a if a > 0 else 0.0, 1.0 / b if b > 0 else 0.0)
+            )
             c = max(c, smoothing / most)
         if temperature * c == 0.0:
             total += best_of_pair(n, out, 2 * r, s[first + r], z, first + r)
@@ -172,7 +183,9 @@ def pairs_bound(linked, degree, n, out, s, first, temperature, smoothing, z):
 
 @merged
 def best_of_pair(n, out, q, p, z, index):
-    """Best score of a pair whose links are q and q + 1 and whose private part is z[index]; there are no branches."""
+    """Best score of a pair whose links are q and q + 1 and whose private part is z[index]; there
+    are no branches.
+    """
     u, v = n[q], n[q + 1]
     both = u + v + p
     top = max(max(0.0, both), max(u, v))
@@ -199,7 +212,9 @@ def soft_pair(n, out, q, p, heat, z, index):
 
 @inlined
 def slope(f, i, cover, x):
-    """Turn x.local into the derivative by the messages, z_i less the local marginal; return its squared norm."""
+    """Turn x.local into the derivative by the messages, z_i less the local marginal; return its
+    squared norm.
+    """
     q, norm = 0, 0.0
     for factor in range(f.factors[i], f.factors[i + 1]):
         if factor != cover:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from structopt.kernels.waist.signatures import EVALUATE, driven, kernel
-from structopt.kernels.waist.target import add_cost, cost_of, gold_score, is_set, open_target, restrict
+from structopt.kernels.waist.target import (
+    add_cost,
+    cost_of,
+    gold_score,
+    is_set,
+    open_target,
+    restrict,
+)
 
 
 @driven
@@ -20,9 +27,11 @@ def target_cost(solve, structure, t, i, s, other, answer, memory, work):
 
 @kernel(EVALUATE)
 def difference(solve, structure, target, parameters, i, s, r, other, answer, memory, work):
-    """L_{beta,gamma} - L_{beta,0}; r becomes the difference of their maximisers, the target sides cancel.
+    """L_{beta,gamma} - L_{beta,0}; r becomes the difference of their maximisers, the target sides
+    cancel.
 
-    Of the target sides only the constant of the cost is left: q = -p^T z, for costs come without it.
+    Of the target sides only the constant of the cost is left: q = -p^T z, for costs come without
+    it.
     """
     t = open_target(target)
     constant = target_cost(solve, structure, t, i, s, other, answer, memory, work)

@@ -1,7 +1,9 @@
-"""Vector operations of L-BFGS, over the weights that may move: `moving` holds their indices in theta.
+"""Vector operations of L-BFGS, over the weights that may move: `moving` holds their indices in
+theta.
 
-They are loops instead of BLAS calls for three reasons: BLAS would pass several times over vectors that no cache holds, where
-a loop passes once; its threads would compete with those of the evaluations; and its last bits depend on how many threads it has.
+They are loops instead of BLAS calls for three reasons: BLAS would pass several times over vectors
+that no cache holds, where a loop passes once; its threads would compete with those of the
+evaluations; and its last bits depend on how many threads it has.
 """
 
 from __future__ import annotations
@@ -94,8 +96,8 @@ def remember(steps, changes, curvature, slot, t, direction, before, after):
 def two_loop(steps, changes, curvature, pairs, gradient, direction):
     """direction = -H gradient by the two-loop recursion (Nocedal and Wright, Algorithm 7.4).
 
-    The newest of the `pairs` stored so far is in row (pairs - 1) mod memory; H_0 is its s^T y / y^T y. Without pairs the
-    direction is the unit vector down the gradient.
+    The newest of the `pairs` stored so far is in row (pairs - 1) mod memory; H_0 is its s^T y / y^T
+    y. Without pairs the direction is the unit vector down the gradient.
     """
     memory = len(steps)
     count = min(memory, pairs)
@@ -108,7 +110,11 @@ def two_loop(steps, changes, curvature, pairs, gradient, direction):
         share, y = shares[age], changes[j]
         for q in range(len(direction)):
             direction[q] -= share * y[q]
-    scale = curvature[newest, 0] / curvature[newest, 1] if count > 0 else 1.0 / sqrt(inner(gradient, gradient))
+    scale = (
+        curvature[newest, 0] / curvature[newest, 1]
+        if count > 0
+        else 1.0 / sqrt(inner(gradient, gradient))
+    )
     for q in range(len(direction)):
         direction[q] *= scale
     for age in range(count - 1, -1, -1):

@@ -1,7 +1,8 @@
-"""Vector operations of OWL-QN (Andrew and Gao, 2007), over the weights that may move: `moving` holds their indices in theta.
+"""Vector operations of OWL-QN (Andrew and Gao, 2007), over the weights that may move: `moving`
+holds their indices in theta.
 
-The objective is f(theta) + level ||theta||_1 with f smooth, and `gradient` is that of f. Loops instead of numpy's operations, for
-the reasons of `structopt.kernels.quasi_newton.lbfgs`.
+The objective is f(theta) + level ||theta||_1 with f smooth, and `gradient` is that of f. Loops
+instead of numpy's operations, for the reasons of `structopt.kernels.quasi_newton.lbfgs`.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from structopt.kernels.waist.signatures import LONGS, VECTOR, kernel
 def pseudo_gradient(theta, moving, gradient, level, pseudo):
     """Fill `pseudo` with the subgradient of least norm; return ||theta||^2 and its squared norm.
 
-    At theta_q = 0 both one-sided derivatives g_q - level and g_q + level count: if g_q is within [-level, level] zero is the
-    minimum along q, and the subgradient is 0.
+    At theta_q = 0 both one-sided derivatives g_q - level and g_q + level count: if g_q is within
+    [-level, level] zero is the minimum along q, and the subgradient is 0.
     """
     square = 0.0
     for q in range(len(moving)):
@@ -34,7 +35,9 @@ def pseudo_gradient(theta, moving, gradient, level, pseudo):
 
 @kernel(types.float64(VECTOR, VECTOR))
 def align(direction, pseudo):
-    """Set a direction to 0 where it does not go down by itself; return the derivative of the objective along it."""
+    """Set a direction to 0 where it does not go down by itself; return the derivative of the
+    objective along it.
+    """
     for q in range(len(direction)):
         if direction[q] * pseudo[q] >= 0.0:
             direction[q] = 0.0
@@ -43,7 +46,8 @@ def align(direction, pseudo):
 
 @kernel(types.UniTuple(types.float64, 3)(VECTOR, LONGS, VECTOR, VECTOR, VECTOR, types.float64))
 def move_within(theta, moving, start, direction, pseudo, t):
-    """Set theta to start + t * direction, projected on the orthant of start; where it is 0, of the negative pseudo-gradient.
+    """Set theta to start + t * direction, projected on the orthant of start; where it is 0, of the
+    negative pseudo-gradient.
 
     Return ||theta||^2, ||theta||_1, and pseudo^T (theta - start).
     """

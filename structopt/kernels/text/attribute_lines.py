@@ -1,11 +1,13 @@
 r"""Lines ``label TAB attribute[:value] TAB ...`` as numbers of their strings.
 
-A string is a label, the name of an attribute, or the text of a value: its *kind*. Strings of a kind are numbered together with
-all others in the order in which they first occur, and stand one after the other in a *store*, without the escapes ``\:`` and
-``\\`` of names and labels. They are found again in a table with open addressing; a place of it holds half of the hash, which
-tells most strings apart without a look at their bytes, and the number + 1.
+A string is a label, the name of an attribute, or the text of a value: its *kind*. Strings of a kind
+are numbered together with all others in the order in which they first occur, and stand one after
+the other in a *store*, without the escapes ``\:`` and ``\\`` of names and labels. They are found
+again in a table with open addressing; a place of it holds half of the hash, which tells most
+strings apart without a look at their bytes, and the number + 1.
 
-The fields of a line are looked up together: the memory of each that may be its string is asked for before any is waited for.
+The fields of a line are looked up together: the memory of each that may be its string is asked for
+before any is waited for.
 """
 
 from __future__ import annotations
@@ -35,8 +37,8 @@ LABEL, NAME, VALUE = 0, 1, 2
 TOKENS, SENTENCES, ENTRIES, VALUED, STRINGS, STORED, FAULT, PLACES, SCRATCH, COUNTS = range(10)
 """Indices into the counts that `scan` leaves, and how many they are.
 
-STORED are the bytes of all strings, FAULT is the line, from 1, that has no label, after which it stops (0: none). PLACES are
-those of the table, SCRATCH the numbers of other scratch.
+STORED are the bytes of all strings, FAULT is the line, from 1, that has no label, after which it
+stops (0: none). PLACES are those of the table, SCRATCH the numbers of other scratch.
 """
 SMALLEST = 1 << 10  # places of a table
 TOGETHER = 64  # fields that are looked up at a time, at most
@@ -62,7 +64,8 @@ def ends_field(text, q, kind):
 
 @merged
 def field(text, q, kind):
-    """Return where the field at place q ends, the hash of its bytes and kind, and whether a backslash came before its end.
+    """Return where the field at place q ends, the hash of its bytes and kind, and whether a
+    backslash came before its end.
 
     A name ends before its colon, too. Where a backslash came, place and hash are of no use.
     """
@@ -123,7 +126,9 @@ def home(h, places):
 
 @merged
 def number_of(source, begin, length, h, kind, count, places, store, starts, kinds):
-    """Return the number of a string: `count`, how many there are, where it is new, and is added to them."""
+    """Return the number of a string: `count`, how many there are, where it is new, and is added to
+    them.
+    """
     last, half, number = np.uint64(len(places) - 1), h >> HALF, count
     at = home(h, places)
     while places[at] != 0:
@@ -144,7 +149,9 @@ def number_of(source, begin, length, h, kind, count, places, store, starts, kind
 
 @merged
 def candidate(h, places):
-    """Return the number of the string that a hash leads to first; that of another one where none has this hash."""
+    """Return the number of the string that a hash leads to first; that of another one where none
+    has this hash.
+    """
     place = places[home(h, places)]
     return np.int64(place & LOW) - 1 if place != 0 and place >> HALF == h >> HALF else np.int64(0)
 
@@ -174,8 +181,26 @@ def count(text, counts):
     counts[0], counts[1], counts[2] = tabs, line_ends, colons
 
 
-@kernel(types.void(TEXT, types.int64, BYTES, BYTES, LONGS, INTS, LONGS, LONGS, LONGS, INTS, LONGS, INTS, LONGS))
-def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, ids, valued, values, counts):
+@kernel(
+    types.void(
+        TEXT, types.int64, BYTES, BYTES, LONGS, INTS, LONGS, LONGS, LONGS, INTS, LONGS, INTS, LONGS
+    )
+)
+def scan(
+    data,
+    limit,
+    room,
+    kind_of,
+    start_of,
+    labels,
+    lines,
+    ends,
+    sentences,
+    ids,
+    valued,
+    values,
+    counts,
+):
     """Read the lines of a text, UTF-8, those of the first `limit` sentences alone; O(bytes).
 
     Parameters
@@ -201,9 +226,13 @@ def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, i
     """
     text, store = part(data, 0, len(data)), part(room, 0, len(room))
     kinds, starts = part(kind_of, 0, len(kind_of)), part(start_of, 0, len(start_of))
-    scratch = np.empty(5 * TOGETHER, np.int64)  # of fields that have no number yet: place, length, kind, candidate, hash
+    # of fields that have no number yet: place, length, kind, candidate, hash
+    scratch = np.empty(5 * TOGETHER, np.int64)
     begins, lengths = part(scratch, 0, TOGETHER), part(scratch, TOGETHER, 2 * TOGETHER)
-    waiting_kinds, candidates = part(scratch, 2 * TOGETHER, 3 * TOGETHER), part(scratch, 3 * TOGETHER, 4 * TOGETHER)
+    waiting_kinds, candidates = (
+        part(scratch, 2 * TOGETHER, 3 * TOGETHER),
+        part(scratch, 3 * TOGETHER, 4 * TOGETHER),
+    )
     hashes = part(scratch.view(np.uint64), 4 * TOGETHER, 5 * TOGETHER)
     table = np.zeros(SMALLEST, np.uint64)
     places = part(table, 0, len(table))
@@ -278,6 +307,12 @@ def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, i
     if tokens > before:
         sentences[closed] = tokens
         closed += 1
-    counts[TOKENS], counts[SENTENCES], counts[ENTRIES], counts[VALUED] = tokens, closed, entries, with_value
+    counts[TOKENS], counts[SENTENCES], counts[ENTRIES], counts[VALUED] = (
+        tokens,
+        closed,
+        entries,
+        with_value,
+    )
     counts[STRINGS], counts[STORED] = strings, starts[strings]
-    counts[PLACES], counts[SCRATCH] = len(table), len(scratch)  # which keeps both as long as the views of them
+    # which keeps both as long as the views of them
+    counts[PLACES], counts[SCRATCH] = len(table), len(scratch)

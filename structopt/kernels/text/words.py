@@ -1,7 +1,7 @@
 """Eight bytes of a text at once: a 64-bit word, whose lowest bits are the first byte.
 
-Strings are compared, copied and hashed by the words that they have from their first byte on; what is left, 0 to 7 bytes, is the
-last one. Bytes behind the end of a text are line ends.
+Strings are compared, copied and hashed by the words that they have from their first byte on; what
+is left, 0 to 7 bytes, is the last one. Bytes behind the end of a text are line ends.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def write_last_word(text, q, word):
 def places_of(word, byte):
     """Bits of which the lowest is set in the first byte of the word that is `byte`; 0: none is.
 
-    A byte is 0 where subtracting 1 from it borrows; bytes above such a one may be set though they differ (Lamport, 1975).
+    A byte is 0 where subtracting 1 from it borrows; bytes above such a one may be set though they
+    differ (Lamport, 1975).
     """
     x = word ^ (ONES * np.uint64(byte))
     return (x - ONES) & ~x & HIGHS
@@ -115,7 +116,9 @@ def hash_of(text, begin, end, h):
 
 @merged
 def equal(text, a, other, b, length):
-    """Whether the strings of this length at place a of a text and at place b of another are equal."""
+    """Whether the strings of this length at place a of a text and at place b of another are
+    equal.
+    """
     q, differ = np.int64(0), np.uint64(0)
     while q + 8 <= length and differ == 0:
         differ = whole_word(text, a + q) ^ whole_word(other, b + q)
@@ -127,7 +130,9 @@ def equal(text, a, other, b, length):
 
 @inlined
 def copy(source, a, target, b, length):
-    """Copy the string at place a of a text to place b of another, and perhaps some bytes behind it, up to the end of a word."""
+    """Copy the string at place a of a text to place b of another, and perhaps some bytes behind it,
+    up to the end of a word.
+    """
     for q in range(0, length, 8):
         write_word(target, b + q, word_at(source, a + q))
 
@@ -146,7 +151,10 @@ def _ordered(builder: Any, word: Any) -> Any:
 @intrinsic
 def _load(typingctx, text, q):  # type: ignore[no-untyped-def]  # Numba's form of an intrinsic
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _ordered(builder, builder.load(_pointer(context, builder, signature.args[0], *arguments), align=1))
+        return _ordered(
+            builder,
+            builder.load(_pointer(context, builder, signature.args[0], *arguments), align=1),
+        )
 
     return types.uint64(text, types.intp), codegen
 
@@ -155,7 +163,9 @@ def _load(typingctx, text, q):  # type: ignore[no-untyped-def]  # Numba's form o
 def _store(typingctx, text, q, word):  # type: ignore[no-untyped-def]
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         *place, value = arguments
-        builder.store(_ordered(builder, value), _pointer(context, builder, signature.args[0], *place), align=1)
+        builder.store(
+            _ordered(builder, value), _pointer(context, builder, signature.args[0], *place), align=1
+        )
         return context.get_dummy_value()
 
     return types.void(text, types.intp, types.uint64), codegen

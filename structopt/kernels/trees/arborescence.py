@@ -1,11 +1,20 @@
-"""Exact inference on dependency trees that may cross: Chu-Liu-Edmonds, the matrix-tree theorem, k-best trees."""
+"""Exact inference on dependency trees that may cross: Chu-Liu-Edmonds, the matrix-tree theorem,
+k-best trees.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from structopt.kernels.trees import chu_liu_edmonds, log_matrix_tree, matrix_tree
-from structopt.kernels.trees.arcs import begin_solving, end_solving, open_arcs, open_scratch, pack_scratch, write_choices
+from structopt.kernels.trees.arcs import (
+    begin_solving,
+    end_solving,
+    open_arcs,
+    open_scratch,
+    pack_scratch,
+    write_choices,
+)
 from structopt.kernels.trees.chu_liu_edmonds import best_tree
 from structopt.kernels.trees.k_best import TREES, keep_best, next_subset, open_search
 from structopt.kernels.trees.matrix_tree import partition
@@ -30,7 +39,8 @@ def scratch(n: int) -> Record:
 
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
-    """max_z' s^T z' + temperature * H(z') over trees (with labels), and its maximiser z; O(n^2), above temperature 0 O(n^3).
+    """max_z' s^T z' + temperature * H(z') over trees (with labels), and its maximiser z; O(n^2),
+    above temperature 0 O(n^3).
 
     Returns -inf, with z = 0, where the candidate arcs make no tree.
     """
@@ -46,7 +56,9 @@ def solve(structure, i, s, temperature, z, memory, work):
 
 @kernel(K_BEST)
 def k_best(structure, i, s, count, values, offsets, parts, counts, work):
-    """List the `count` best trees (with labels) in decreasing score, O(count n^3); return how many there are."""
+    """List the `count` best trees (with labels) in decreasing score, O(count n^3); return how many
+    there are.
+    """
     a, x = open_arcs(structure), open_scratch(work)
     n = a.tokens[i + 1] - a.tokens[i]
     search, choices = open_search(a, i, s, count), np.empty(count * n, np.int32)

@@ -1,4 +1,6 @@
-"""Labels on the arcs of dependency trees: maximised or summed out before a tree algorithm, and marked after it."""
+"""Labels on the arcs of dependency trees: maximised or summed out before a tree algorithm, and
+marked after it.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,12 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def collapse(a, i, s, temperature, W, z):
-    """Fill W, shape (n * n,), with the arc scores of sentence i, the labels maximised (temperature 0) or summed out.
+    """Fill W, shape (n * n,), with the arc scores of sentence i, the labels maximised (temperature
+    0) or summed out.
 
-    W[m * n + h] = s_arc + temperature * log sum_l exp(s_label(l) / temperature). Above temperature 0 the label parts of z
-    receive each label's share of its arc; all of z is overwritten by `spread`.
+    W[m * n + h] = s_arc + temperature * log sum_l exp(s_label(l) / temperature). Above temperature
+    0 the label parts of z receive each label's share of its arc; all of z is overwritten by
+    `spread`.
     """
     arcs, heads, first = a.arcs, a.heads, a.tokens[i]
     n, L, start = a.tokens[i + 1] - first, a.labels, arcs[first]
@@ -23,20 +27,26 @@ def collapse(a, i, s, temperature, W, z):
     W[: n * n] = -inf
     for m in range(n):
         for e in range(arcs[first + m] - start, arcs[first + m + 1] - start):
-            W[m * n + heads[start + e]] = s[base + e] + (label_score(s, e * L, L, temperature, z) if L > 0 else 0.0)
+            W[m * n + heads[start + e]] = s[base + e] + (
+                label_score(s, e * L, L, temperature, z) if L > 0 else 0.0
+            )
 
 
 @inlined
 def label_score(s, begin, L, temperature, z):
-    """max_l s[begin + l], or temperature * log sum_l exp(s[begin + l] / temperature), of L > 0 labels; their shares to z."""
-    first, end = np.uint64(begin), np.uint64(begin + L)  # unsigned, which spares a test for negative indices at every read
+    """max_l s[begin + l], or temperature * log sum_l exp(s[begin + l] / temperature), of L > 0
+    labels; their shares to z.
+    """
+    # unsigned, which spares a test for negative indices at every read
+    first, end = np.uint64(begin), np.uint64(begin + L)
     top = s[first]
     for q in range(first, end):
         top = s[q] if s[q] > top else top
     if temperature == 0.0 or top == -inf:
         return top
     total = 0.0
-    for q in range(first, end):  # a loop of its own, whose exponentials are computed several at once
+    # a loop of its own, whose exponentials are computed several at once
+    for q in range(first, end):
         z[q] = exp_nonpositive((s[q] - top) / temperature)
     for q in range(first, end):
         total += z[q]
@@ -47,9 +57,11 @@ def label_score(s, begin, L, temperature, z):
 
 @inlined
 def spread(a, i, s, temperature, M, z):
-    """Write the part marginals of sentence i from arc marginals M, shape (n * n,): an arc's labels share its marginal.
+    """Write the part marginals of sentence i from arc marginals M, shape (n * n,): an arc's labels
+    share its marginal.
 
-    Above temperature 0 the shares are those that `collapse` left in z; else the first of the best labels takes all.
+    Above temperature 0 the shares are those that `collapse` left in z; else the first of the best
+    labels takes all.
     """
     arcs, heads, first = a.arcs, a.heads, a.tokens[i]
     n, L, start = a.tokens[i + 1] - first, a.labels, arcs[first]
@@ -64,7 +76,9 @@ def spread(a, i, s, temperature, M, z):
 
 @inlined
 def share(s, begin, L, temperature, mass, z):
-    """Divide a mass among L > 0 labels: by the shares in z, or at temperature 0 all to the first of the best ones."""
+    """Divide a mass among L > 0 labels: by the shares in z, or at temperature 0 all to the first of
+    the best ones.
+    """
     first, end = np.uint64(begin), np.uint64(begin + L)
     if temperature > 0.0 and mass > 0.0:
         for q in range(first, end):

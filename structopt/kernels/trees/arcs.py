@@ -1,8 +1,10 @@
-"""Candidate arcs of dependency trees: their record, the work record of tree algorithms, and what these begin and end with.
+"""Candidate arcs of dependency trees: their record, the work record of tree algorithms, and what
+these begin and end with.
 
-Tree algorithms take the scores of a sentence of n tokens as a matrix W, shape (n * n,): W[m * n + h] is the score of the
-arc from head h to modifier m, W[m * n + m] that of the arc from the root to m, and -inf stands where there is no candidate.
-A tree is `heads`, shape (n,): heads[m] = h, or m itself for the root.
+Tree algorithms take the scores of a sentence of n tokens as a matrix W, shape (n * n,): W[m * n +
+h] is the score of the arc from head h to modifier m, W[m * n + m] that of the arc from the root to
+m, and -inf stands where there is no candidate. A tree is `heads`, shape (n,): heads[m] = h, or m
+itself for the root.
 """
 
 from __future__ import annotations
@@ -25,10 +27,11 @@ class Arcs(NamedTuple):
     single_root : whether exactly one token has the root as its head
     tokens : (m + 1,) where the tokens of each sentence begin
     arcs : (T + 1,) where the candidate arcs of each token begin
-    heads : position in the sentence of the head of each candidate arc, ascending; the token's own position for the root
+    heads : position in the sentence of the head of each candidate arc, ascending; the token's own
+    position for the root
 
-    The parts of a sentence with A arcs and L > 0 labels are A * L label parts (an arc's labels side by side) and A arc parts;
-    with L = 0 the arc parts alone.
+    The parts of a sentence with A arcs and L > 0 labels are A * L label parts (an arc's labels side
+    by side) and A arc parts; with L = 0 the arc parts alone.
     """
 
     labels: Int
@@ -54,7 +57,8 @@ def indicate(heads, n, M):
 def write_choices(a, i, choices, trees, offsets, parts, counts):
     """List the parts of trees of sentence i, `trees` rows of `choices`, an output each.
 
-    The choice of a token is the number of its arc among its candidates, times max(L, 1), plus that of its label.
+    The choice of a token is the number of its arc among its candidates, times max(L, 1), plus that
+    of its label.
     """
     first = a.tokens[i]
     n, L = a.tokens[i + 1] - first, a.labels
@@ -96,13 +100,17 @@ open_scratch = SCRATCH.compiled
 
 
 def pack_scratch(n, floats, ints):
-    """Pack a work record for sentences of at most n tokens, for an algorithm that needs so many floats and ints."""
+    """Pack a work record for sentences of at most n tokens, for an algorithm that needs so many
+    floats and ints.
+    """
     return SCRATCH.pack(W=n * n, M=n * n, heads=n, floats=floats, ints=ints)
 
 
 @inlined
 def begin_solving(a, i, s, temperature, x, z):
-    """Fill and return the matrix of sentence i that a tree algorithm reads: scores, above temperature 0 divided by it."""
+    """Fill and return the matrix of sentence i that a tree algorithm reads: scores, above
+    temperature 0 divided by it.
+    """
     n = a.tokens[i + 1] - a.tokens[i]
     W = x.W[: n * n]
     collapse(a, i, s, temperature, W, z)
@@ -114,7 +122,9 @@ def begin_solving(a, i, s, temperature, x, z):
 
 @inlined
 def end_solving(a, i, s, temperature, value, x, z):
-    """Write the parts of the tree x.heads (temperature 0) or of the arc marginals x.M; zeros where there is no tree."""
+    """Write the parts of the tree x.heads (temperature 0) or of the arc marginals x.M; zeros where
+    there is no tree.
+    """
     n = a.tokens[i + 1] - a.tokens[i]
     if value == -inf:
         z[:] = 0.0

@@ -1,20 +1,23 @@
 """The best dependency tree that may cross: Chu-Liu-Edmonds on a dense matrix, O(n^2).
 
-Supernodes 0..n-1 are the tokens; every contraction of a cycle makes one more, so that there are at most 2n - 1. A supernode
-has a row of the scores of the arcs that enter it, by the token they come from, and apart from it the score from the root.
-From any token a path grows backwards along best entering arcs until it meets the root or an earlier path; where it meets
-itself it has closed a cycle, which becomes a supernode whose row is
+Supernodes 0..n-1 are the tokens; every contraction of a cycle makes one more, so that there are at
+most 2n - 1. A supernode has a row of the scores of the arcs that enter it, by the token they come
+from, and apart from it the score from the root. From any token a path grows backwards along best
+entering arcs until it meets the root or an earlier path; where it meets itself it has closed a
+cycle, which becomes a supernode whose row is
 
-    row[u] = max over the k of the cycle of (row_k[u] - best_k),            best_k the score of the arc within the cycle.
+    row[u] = max over the k of the cycle of (row_k[u] - best_k),            best_k the score of the
+    arc within the cycle.
 
 Which k has the maximum is not noted: when the supernode is opened, the same subtraction shows it.
 
-*Single root.* Paths grow as above first. If that uses several arcs from the root, the paths grow on with these arcs last: a
-supernode takes its arc from the root only when no other enters. Worse arcs from the root undo no contraction, so the first
-part stays valid, and the answer is that of the order (number of arcs from the root, score) without any penalty in the scores.
+*Single root.* Paths grow as above first. If that uses several arcs from the root, the paths grow on
+with these arcs last: a supernode takes its arc from the root only when no other enters. Worse arcs
+from the root undo no contraction, so the first part stays valid, and the answer is that of the
+order (number of arcs from the root, score) without any penalty in the scores.
 
-Tarjan (1977), Finding optimum branchings; Camerini et al. (1979); the second part after Zmigrod et al. (2020), Please mind
-the root.
+Tarjan (1977), Finding optimum branchings; Camerini et al. (1979); the second part after Zmigrod et
+al. (2020), Please mind the root.
 """
 
 from __future__ import annotations
@@ -42,10 +45,9 @@ class Forest(NamedTuple):
     root, best : (s,) score of the arc from the root, and of the chosen entering arc
     entry : (s,) token that the chosen arc comes from, n for the root, UNKNOWN
     path : (s,) number of the path that visited the supernode; 0 for none
-    child, sibling : (s,) a supernode of the cycle that was contracted, and the next one in its cycle
-    first, last : (s,) first and last token inside
-    follower : (n,) next token of the same supernode; -1 after the last
-    top : (n,) outermost supernode of each token
+    child, sibling : (s,) a supernode of the cycle that was contracted, and the next one in its
+    cycle first, last : (s,) first and last token inside follower : (n,) next token of the same
+    supernode; -1 after the last top : (n,) outermost supernode of each token
     """
 
     rows: np.ndarray
@@ -106,7 +108,9 @@ def plant(t, W, n):
 
 @inlined
 def choose(t, n, a, root_last):
-    """Set the best arc that enters supernode a, among equals the first; return where it comes from (UNKNOWN: there is none)."""
+    """Set the best arc that enters supernode a, among equals the first; return where it comes from
+    (UNKNOWN: there is none).
+    """
     row = t.rows[a * n : (a + 1) * n]
     best, source = -inf, UNKNOWN
     for u in range(n):
@@ -148,13 +152,15 @@ def contract(t, n, a, d):
 
 @inlined
 def grow(t, n, size, done, root_last):
-    """Grow paths until every token hangs on the root. Returns (supernodes, arcs from the root; -1 where no tree exists).
+    """Grow paths until every token hangs on the root. Returns (supernodes, arcs from the root; -1
+    where no tree exists).
 
     Parameters
     ----------
     size : number of supernodes made so far
-    done : largest number of a path of an earlier call; such paths are walked again, and keep their arcs but those from the root
-    root_last : whether an arc from the root is taken only where no other enters, and only once
+    done : largest number of a path of an earlier call; such paths are walked again, and keep their
+    arcs but those from the root root_last : whether an arc from the root is taken only where no
+    other enters, and only once
     """
     number, roots = done, 0
     for m in range(n):
@@ -184,7 +190,9 @@ def grow(t, n, size, done, root_last):
 
 @inlined
 def expand(t, n, size, heads):
-    """Open the supernodes from the outermost: the member that the entering arc meets gives up its arc within the cycle."""
+    """Open the supernodes from the outermost: the member that the entering arc meets gives up its
+    arc within the cycle.
+    """
     for d in range(size - 1, n - 1, -1):
         u, k = t.entry[d], t.child[d]
         if u == n:
@@ -204,9 +212,9 @@ def best_tree(W, n, single_root, heads, floats, ints):
 
     Parameters
     ----------
-    W : (n * n,) scores; W[m * n + h] of the arc from h to m, W[m * n + m] from the root to m, -inf where there is no arc
-    heads : (n,) becomes the tree: h, or m itself for the root
-    floats, ints : scratch of at least `floats_needed`, `ints_needed`
+    W : (n * n,) scores; W[m * n + h] of the arc from h to m, W[m * n + m] from the root to m, -inf
+    where there is no arc heads : (n,) becomes the tree: h, or m itself for the root floats, ints :
+    scratch of at least `floats_needed`, `ints_needed`
     """
     t = open_forest(n, floats, ints)
     plant(t, W, n)

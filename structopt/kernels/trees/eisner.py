@@ -10,7 +10,8 @@ from structopt.kernels.arrays.semirings import MAX
 from structopt.kernels.trees.eisner_chart import fill_chart, open_chart, total_weight
 from structopt.kernels.waist.signatures import INTS, VECTOR, inlined, kernel
 
-RIGHT, LEFT, UNDER = 0, 1, 2  # items on the stack: complete with the head at the left, at the right, and S
+# items on the stack: complete with the head at the left, at the right, and S
+RIGHT, LEFT, UNDER = 0, 1, 2
 
 
 @inlined
@@ -24,7 +25,9 @@ def put(stack, size, kind, i, j):
 
 @inlined
 def trace_roots(W, n, single_root, c, heads, stack):
-    """Find the roots of the best tree, and put the complete items at their sides on the stack; return its size."""
+    """Find the roots of the best tree, and put the complete items at their sides on the stack;
+    return its size.
+    """
     size = 0
     if single_root:
         best, root = -inf, 0
@@ -51,7 +54,9 @@ def trace_roots(W, n, single_root, c, heads, stack):
 
 @inlined
 def trace(n, c, heads, stack, size):
-    """Divide the items on the stack into smaller ones, noting the heads of their arcs, until it is empty."""
+    """Divide the items on the stack into smaller ones, noting the heads of their arcs, until it is
+    empty.
+    """
     while size > 0:
         size -= 1
         kind, i, j = stack[3 * size], stack[3 * size + 1], stack[3 * size + 2]
@@ -77,13 +82,15 @@ def trace(n, c, heads, stack, size):
 
 @kernel(types.float64(VECTOR, types.int64, types.boolean, INTS, VECTOR, INTS))
 def best_tree(W, n, single_root, heads, floats, ints):
-    """Score of the best projective tree, -inf where there is none; `heads` becomes that tree. Eisner's algorithm, O(n^3).
+    """Score of the best projective tree, -inf where there is none; `heads` becomes that tree.
+    Eisner's algorithm, O(n^3).
 
     Parameters are those of `structopt.kernels.trees.inside_outside.partition`.
 
     Notes
     -----
-    There are no back pointers: for each of the O(n) items of the best tree all divisions are compared once more.
+    There are no back pointers: for each of the O(n) items of the best tree all divisions are
+    compared once more.
     """
     c = open_chart(floats, n)
     fill_chart(MAX, W, n, c)

@@ -1,16 +1,19 @@
 """Eisner's chart of projective trees, and the weight of all trees on it, in three semirings.
 
-Items of the chart, each over the tokens i..j, in the row of the right end j so that all inner loops run along rows:
+Items of the chart, each over the tokens i..j, in the row of the right end j so that all inner loops
+run along rows:
 
     R[j, i], L[j, i]    complete: i (j) is above all of i..j
     X[j, i], Y[j, i]    incomplete: the same, and j is a modifier of i (i a modifier of j)
     S[i]                at the current j: everything under an arc that joins i and j
 
-    S[i] = sum_k R[k, i] L[j, k + 1]      X[j, i] = W(i -> j) S[i]      R[j, i] = sum_k X[k, i] R[j, k]
-                                          Y[j, i] = W(j -> i) S[i]      L[j, i] = sum_k Y[j, k] L[k, i]
+    S[i] = sum_k R[k, i] L[j, k + 1]      X[j, i] = W(i -> j) S[i]      R[j, i] = sum_k X[k, i] R[j,
+    k]
+                                          Y[j, i] = W(j -> i) S[i]      L[j, i] = sum_k Y[j, k] L[k,
+                                          i]
 
-The root is no token: at the top it joins complete items of both sides, once or several times. O(n^3): three elementwise
-updates of a row an item.
+The root is no token: at the top it joins complete items of both sides, once or several times.
+O(n^3): three elementwise updates of a row an item.
 
 Eisner (1996).
 """
@@ -69,19 +72,33 @@ def open_chart(floats, n):
     """Open the float scratch."""
     a, v, rest = n * n, n + 1, floats[11 * n * n :]
     return Chart(
-        floats[:a], floats[a : 2 * a], floats[2 * a : 3 * a], floats[3 * a : 4 * a], floats[4 * a : 5 * a],
-        floats[5 * a : 6 * a], floats[6 * a : 7 * a], floats[7 * a : 8 * a],
-        floats[8 * a : 9 * a], floats[9 * a : 10 * a], floats[10 * a : 11 * a],
-        rest[:v], rest[v : 2 * v], rest[2 * v : 3 * v], rest[3 * v : 4 * v], rest[4 * v : 5 * v],
-        rest[5 * v : 6 * v], rest[6 * v : 7 * v],
-    )  # fmt: skip
+        floats[:a],
+        floats[a : 2 * a],
+        floats[2 * a : 3 * a],
+        floats[3 * a : 4 * a],
+        floats[4 * a : 5 * a],
+        floats[5 * a : 6 * a],
+        floats[6 * a : 7 * a],
+        floats[7 * a : 8 * a],
+        floats[8 * a : 9 * a],
+        floats[9 * a : 10 * a],
+        floats[10 * a : 11 * a],
+        rest[:v],
+        rest[v : 2 * v],
+        rest[2 * v : 3 * v],
+        rest[3 * v : 4 * v],
+        rest[4 * v : 5 * v],
+        rest[5 * v : 6 * v],
+        rest[6 * v : 7 * v],
+    )
 
 
 @inlined
 def push(semiring, out, start, a, row, begin, count):
     """out[start + t] += a * row[begin + t] in a semiring, for 0 <= t < count.
 
-    Unsigned offsets instead of slices: without reference counts and negative indices this becomes vector instructions.
+    Unsigned offsets instead of slices: without reference counts and negative indices this becomes
+    vector instructions.
     """
     o, r = np.uint64(start), np.uint64(begin)
     if semiring == SUM:

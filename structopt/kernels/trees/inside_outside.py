@@ -1,4 +1,6 @@
-"""The sum over projective trees and its gradient, the arc marginals: inside-outside on Eisner's chart."""
+"""The sum over projective trees and its gradient, the arc marginals: inside-outside on Eisner's
+chart.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,15 @@ def outside_roots(semiring, W, n, single_root, total, c, M):
     share = 1.0 / total if semiring == SUM else -total
     if single_root:
         for m in range(n):
-            root, left, right = times(semiring, W[m * n + m], share), c.L[m * n], c.R[(n - 1) * n + m]
-            c.L_bar[m * n], c.R_bar[(n - 1) * n + m] = times(semiring, root, right), times(semiring, root, left)
+            root, left, right = (
+                times(semiring, W[m * n + m], share),
+                c.L[m * n],
+                c.R[(n - 1) * n + m],
+            )
+            c.L_bar[m * n], c.R_bar[(n - 1) * n + m] = (
+                times(semiring, root, right),
+                times(semiring, root, left),
+            )
             M[m * n + m] = probability(semiring, times(semiring, root, left), right)
         return
     c.top_bar[:n], c.under_bar[:n] = zero, zero
@@ -46,7 +55,9 @@ def probability(semiring, outside, inside):
 
 @inlined
 def outside(semiring, W, n, single_root, total, c, M):
-    """Fill M with the arc marginals, given the inside tables: the products of `fill_chart` undone in reverse order."""
+    """Fill M with the arc marginals, given the inside tables: the products of `fill_chart` undone
+    in reverse order.
+    """
     zero, one = (0.0, 1.0) if semiring == SUM else (-inf, 0.0)
     R, L, X, Y, RT, LT, XT = c.R, c.L, c.X, c.Y, c.RT, c.LT, c.XT
     R_bar, L_bar, X_bar, Y_bar, S_bar = c.R_bar, c.L_bar, c.X_bar, c.Y_bar, c.S_bar
@@ -61,7 +72,10 @@ def outside(semiring, W, n, single_root, total, c, M):
         for i in range(j):
             right, left = R_bar[now + i], L_bar[now + i]
             x, y = plus(semiring, X_bar[now + i], right), plus(semiring, Y_bar[i], left)
-            M[now + i], M[i * n + j] = probability(semiring, x, X[now + i]), probability(semiring, y, Y[now + i])
+            M[now + i], M[i * n + j] = (
+                probability(semiring, x, X[now + i]),
+                probability(semiring, y, Y[now + i]),
+            )
             S = plus(semiring, times(semiring, x, W[now + i]), times(semiring, y, W[i * n + j]))
             S_bar[i] = S
             after, count = i + 1, j - i - 1
@@ -77,7 +91,8 @@ def outside(semiring, W, n, single_root, total, c, M):
 
 @kernel(types.float64(VECTOR, types.int64, types.boolean, VECTOR, VECTOR, INTS))
 def partition(W, n, single_root, M, floats, ints):
-    """log sum over projective trees of exp(sum of their arcs' scores), and the arc marginals; temperature 1, in nats.
+    """log sum over projective trees of exp(sum of their arcs' scores), and the arc marginals;
+    temperature 1, in nats.
 
     Parameters
     ----------
@@ -87,14 +102,17 @@ def partition(W, n, single_root, M, floats, ints):
     single_root : bool
         Whether exactly one token depends on the root.
     M : float64, shape (n * n,)
-        Receives the marginals, laid out as the scores; zero, with the value -inf, where there is no tree.
-    floats, ints : scratch of at least the `floats_needed` and `ints_needed` of `structopt.kernels.trees.projective`
+        Receives the marginals, laid out as the scores; zero, with the value -inf, where there is no
+        tree.
+    floats, ints : scratch of at least the `floats_needed` and `ints_needed` of
+    `structopt.kernels.trees.projective`
 
     Notes
     -----
-    Every tree has one arc a modifier, so subtracting the best score of each modifier shifts the value and makes all
-    weights at most 1. An item of less than 1e-308 then becomes 0, and the outside weight of any is below (27/4)^n / Z: no
-    marginal that counts is lost where log Z > n log(27/4) - `LOG_RANGE`. Elsewhere the tables hold logarithms.
+    Every tree has one arc a modifier, so subtracting the best score of each modifier shifts the
+    value and makes all weights at most 1. An item of less than 1e-308 then becomes 0, and the
+    outside weight of any is below (27/4)^n / Z: no marginal that counts is lost where log Z > n
+    log(27/4) - `LOG_RANGE`. Elsewhere the tables hold logarithms.
     """
     c = open_chart(floats, n)
     shift = 0.0

@@ -1,8 +1,9 @@
 """The k best trees, given an algorithm for the best one: Lawler's partition of the set of trees.
 
-The best tree y of a set is taken out; what remains is divided by the first token at which a tree differs from y: subset m
-has the choices of y at the tokens before m, and at m any choice but y's. A choice is an arc together with its label, so
-that trees which differ in labels alone count as different. O(k n) calls of the algorithm for the best tree.
+The best tree y of a set is taken out; what remains is divided by the first token at which a tree
+differs from y: subset m has the choices of y at the tokens before m, and at m any choice but y's. A
+choice is an arc together with its label, so that trees which differ in labels alone count as
+different. O(k n) calls of the algorithm for the best tree.
 
 The caller's loop finds the best tree of each subset, so that the search serves every kind of tree:
 
@@ -36,12 +37,12 @@ class Search(NamedTuple):
     starts : (n + 1,) where the choices of each token begin
     scores : score of each choice, arc and label together
     heads : head of the arc of each run of `width` choices
-    state : trees listed, subsets met, subset that is being divided (-1: none), and the token at which it is divided next
-    values : (N,) score of the best tree of each subset; -inf once that is listed
-    best : (N, n) that tree, as the number of each token's choice among the token's
-    tokens : (N,) token at which the subset was divided from its parent: earlier choices are fixed
-    excluded : (N,) choice that is excluded there; -1 for the set of all trees
-    earlier : (N,) subset whose exclusions, at the same token, hold too; -1: none
+    state : trees listed, subsets met, subset that is being divided (-1: none), and the token at
+    which it is divided next values : (N,) score of the best tree of each subset; -inf once that is
+    listed best : (N, n) that tree, as the number of each token's choice among the token's tokens :
+    (N,) token at which the subset was divided from its parent: earlier choices are fixed excluded :
+    (N,) choice that is excluded there; -1 for the set of all trees earlier : (N,) subset whose
+    exclusions, at the same token, hold too; -1: none
     """
 
     count: int
@@ -59,7 +60,9 @@ class Search(NamedTuple):
 
 @inlined
 def open_search(a, i, s, count):
-    """Begin a search for the best trees of sentence i; `a` is the opened record of `structopt.kernels.trees.arcs`."""
+    """Begin a search for the best trees of sentence i; `a` is the opened record of
+    `structopt.kernels.trees.arcs`.
+    """
     first, last = a.tokens[i], a.tokens[i + 1]
     n, width, begin, end = last - first, max(a.labels, 1), a.arcs[first], a.arcs[last]
     scores = np.empty((end - begin) * width)
@@ -68,16 +71,27 @@ def open_search(a, i, s, count):
             scores[c] = s[(end - begin) * a.labels + e] + (s[c] if a.labels > 0 else 0.0)
     size = 1 + count * n
     return Search(
-        count, width, (a.arcs[first : last + 1] - begin) * width, scores, a.heads[begin:end], np.array([0, 0, -1, 0]),
-        np.full(size, -inf), np.empty((size, n), np.int32), np.zeros(size, np.int64), np.full(size, -1), np.full(size, -1),
-    )  # fmt: skip
+        count,
+        width,
+        (a.arcs[first : last + 1] - begin) * width,
+        scores,
+        a.heads[begin:end],
+        np.array([0, 0, -1, 0]),
+        np.full(size, -inf),
+        np.empty((size, n), np.int32),
+        np.zeros(size, np.int64),
+        np.full(size, -1),
+        np.full(size, -1),
+    )
 
 
 @inlined
 def next_subset(x, values, choices, W):
-    """Fill W, shape (n * n,), with the arc scores of the next subset whose best tree is to be found; False at the end.
+    """Fill W, shape (n * n,), with the arc scores of the next subset whose best tree is to be
+    found; False at the end.
 
-    The best trees of all go to `values` and to `choices`, one row a tree, as soon as they are known.
+    The best trees of all go to `values` and to `choices`, one row a tree, as soon as they are
+    known.
     """
     state, n = x.state, len(x.starts) - 1
     if state[SUBSETS] == 0:
@@ -88,7 +102,8 @@ def next_subset(x, values, choices, W):
         if state[TREES] == x.count or x.values[top] == -inf:
             return False
         q = state[TREES]
-        values[q] = min(x.values[top], values[q - 1]) if q > 0 else x.values[top]  # sums may be rounded up
+        # sums may be rounded up
+        values[q] = min(x.values[top], values[q - 1]) if q > 0 else x.values[top]
         choices[q * n : (q + 1) * n] = x.best[top]
         x.values[top] = -inf
         state[TREES], state[DIVIDED], state[NEXT] = q + 1, top, x.tokens[top]
@@ -105,7 +120,9 @@ def next_subset(x, values, choices, W):
 
 @inlined
 def write_scores(x, subset, W):
-    """Fill W with the arc scores of a subset: at fixed tokens one arc's, else every arc's with its best allowed label."""
+    """Fill W with the arc scores of a subset: at fixed tokens one arc's, else every arc's with its
+    best allowed label.
+    """
     n = len(x.starts) - 1
     W[: n * n] = -inf
     for m in range(n):
@@ -122,10 +139,14 @@ def write_scores(x, subset, W):
 
 @inlined
 def best_choice(x, subset, m, e):
-    """Choice of the arc e of token m that is best in a subset, among those of the sentence; -1 if all are excluded."""
+    """Choice of the arc e of token m that is best in a subset, among those of the sentence; -1 if
+    all are excluded.
+    """
     best = -1
     for c in range(e * x.width, (e + 1) * x.width):
-        if (best < 0 or x.scores[c] > x.scores[best]) and not is_excluded(x, subset, m, c - x.starts[m]):
+        if (best < 0 or x.scores[c] > x.scores[best]) and not is_excluded(
+            x, subset, m, c - x.starts[m]
+        ):
             best = c
     return best
 
@@ -144,7 +165,9 @@ def is_excluded(x, subset, m, choice):
 
 @inlined
 def keep_best(x, value, heads):
-    """Keep the best tree of the subset that `next_subset` asked for; its value is -inf where the subset is empty."""
+    """Keep the best tree of the subset that `next_subset` asked for; its value is -inf where the
+    subset is empty.
+    """
     if value == -inf:
         if x.state[SUBSETS] == 0:
             x.state[SUBSETS] = 1

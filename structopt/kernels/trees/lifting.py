@@ -21,19 +21,22 @@ def is_projective(heads, m):
 
 @kernel(types.void(LONGS, INTS))
 def lift(tokens, heads):
-    """Make every tree projective: move its shortest non-projective arc from h to the head of h, until none is left.
+    """Make every tree projective: move its shortest non-projective arc from h to the head of h,
+    until none is left.
 
     Parameters
     ----------
     tokens : int64, shape (m + 1,)
         Where the tokens of each sentence begin.
     heads : int32, shape (T,)
-        Position in the sentence of every token's head, its own for the root; overwritten. Must be trees.
+        Position in the sentence of every token's head, its own for the root; overwritten. Must be
+        trees.
 
     Notes
     -----
-    Of arcs of the same length the leftmost modifier's is moved. A tree with a single root keeps it: the arcs of a token
-    that is above all others are projective. O(n^2) an arc at most, n the length of the sentence. Nivre and Nilsson (2005).
+    Of arcs of the same length the leftmost modifier's is moved. A tree with a single root keeps it:
+    the arcs of a token that is above all others are projective. O(n^2) an arc at most, n the length
+    of the sentence. Nivre and Nilsson (2005).
     """
     for i in range(len(tokens) - 1):
         tree = heads[tokens[i] : tokens[i + 1]]

@@ -1,4 +1,6 @@
-"""The elimination of `matrix_tree` in log space: slower by more than ten times, but right for scores of any range, O(n^3)."""
+"""The elimination of `matrix_tree` in log space: slower by more than ten times, but right for
+scores of any range, O(n^3).
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def fill(W, n, last, A):
 
 @inlined
 def log_eliminate(A, d, n, start):
-    """Eliminate the vertices n..1 of the log weights A: rows become log P, d the logs of the pivots. Returns log Z."""
+    """Eliminate the vertices n..1 of the log weights A: rows become log P, d the logs of the
+    pivots. Returns log Z.
+    """
     N = n + 1
     value = 0.0
     for v in range(n, 0, -1):
@@ -92,10 +96,11 @@ def log_differentiate(A, d, n, start, G):
 
 @inlined
 def log_partition(W, n, single_root, M, floats, ints):
-    """Return log Z and fill M with the marginals, as `matrix_tree.partition` does, or -inf and zeros where no tree exists.
+    """Return log Z and fill M with the marginals, as `matrix_tree.partition` does, or -inf and
+    zeros where no tree exists.
 
-    There is a tree where a best tree is found. With a single root, its root is a token from which all others can be reached:
-    that is eliminated last, so that no pivot is zero.
+    There is a tree where a best tree is found. With a single root, its root is a token from which
+    all others can be reached: that is eliminated last, so that no pivot is zero.
     """
     M[: n * n] = 0.0
     heads = ints[14 * n : 15 * n]

@@ -1,25 +1,34 @@
-"""Log-partition function and marginals of dependency trees that may cross: the matrix-tree theorem without subtractions, O(n^3).
+"""Log-partition function and marginals of dependency trees that may cross: the matrix-tree theorem
+without subtractions, O(n^3).
 
-The determinant of Kirchhoff's matrix is computed by eliminating one token after the other from the graph of weights
-A[m, h] = exp(s_hm - max_h s_hm) over the vertices 0 (root), 1..n: a path through the token v becomes an arc,
+The determinant of Kirchhoff's matrix is computed by eliminating one token after the other from the
+graph of weights A[m, h] = exp(s_hm - max_h s_hm) over the vertices 0 (root), 1..n: a path through
+the token v becomes an arc,
 
-    d_v = sum_{j<v} A[v, j],    P_vj = A[v, j] / d_v,    A[i, j] += A[i, v] P_vj    (i, j < v);    log Z = sum_v log d_v + maxima.
+    d_v = sum_{j<v} A[v, j],    P_vj = A[v, j] / d_v,    A[i, j] += A[i, v] P_vj    (i, j < v);
+    log Z = sum_v log d_v + maxima.
 
-This is Gaussian elimination, but the diagonal is never stored, only sums of positive weights (Grassmann, Taksar and Heyman
-1985): each pivot has a small *relative* error whatever the range of the scores, where a determinant would cancel.
+This is Gaussian elimination, but the diagonal is never stored, only sums of positive weights
+(Grassmann, Taksar and Heyman 1985): each pivot has a small *relative* error whatever the range of
+the scores, where a determinant would cancel.
 
-*Single root*: arcs from the root weigh infinitely little, so that they count in A[., 0] but in no d_v, v > 1; the last factor
-is A[1, 0]. Token 1 must not be hard to start from; it is the one with the best arc from the root, compared with its others.
+*Single root*: arcs from the root weigh infinitely little, so that they count in A[., 0] but in no
+d_v, v > 1; the last factor is A[1, 0]. Token 1 must not be hard to start from; it is the one with
+the best arc from the root, compared with its others.
 
-Marginals are A[m, h] G[m, h] with G = d log Z / d A, computed backwards through the elimination, vertex by vertex:
+Marginals are A[m, h] G[m, h] with G = d log Z / d A, computed backwards through the elimination,
+vertex by vertex:
 
-    G[i, v] = H_i = sum_j G[i, j] P_vj,     G[v, j] = (sum_i A[i, v] G[i, j] + 1 - sum_i A[i, v] H_i) / d_v
+    G[i, v] = H_i = sum_j G[i, j] P_vj,     G[v, j] = (sum_i A[i, v] G[i, j] + 1 - sum_i A[i, v]
+    H_i) / d_v
 
-(no 1 - ... in G[v, 0] with a single root). Entries of G never change later. Koo et al. (2007), Smith and Smith (2007).
+(no 1 - ... in G[v, 0] with a single root). Entries of G never change later. Koo et al. (2007),
+Smith and Smith (2007).
 
-*Underflow.* An entry that is lost, below 1e-308, takes trees with it that weigh at most that times U, the product over the
-tokens of the sum of their weights (single root: once the weight of an arc from the root). So where Z / U > `SAFE`, all that was
-lost is beyond double precision; elsewhere `log_matrix_tree` computes the same in log space.
+*Underflow.* An entry that is lost, below 1e-308, takes trees with it that weigh at most that times
+U, the product over the tokens of the sum of their weights (single root: once the weight of an arc
+from the root). So where Z / U > `SAFE`, all that was lost is beyond double precision; elsewhere
+`log_matrix_tree` computes the same in log space.
 """
 
 from __future__ import annotations
@@ -82,10 +91,12 @@ def open_tables(n, floats):
 
 @inlined
 def weigh(W, n, single_root, M, tops):
-    """Fill M with weights, at most 1 in each row. Returns (log of what was divided by, token to eliminate last).
+    """Fill M with weights, at most 1 in each row. Returns (log of what was divided by, token to
+    eliminate last).
 
-    With a single root the largest weight of a row is that of an arc from a token, and the arcs from the root have a
-    common divisor of their own. The first number is -inf where a token has no such arc.
+    With a single root the largest weight of a row is that of an arc from a token, and the arcs from
+    the root have a common divisor of their own. The first number is -inf where a token has no such
+    arc.
     """
     scale, last, rise = 0.0, 0, -inf
     for m in range(n):
@@ -115,7 +126,9 @@ def weigh(W, n, single_root, M, tops):
 
 @inlined
 def arrange(M, n, last, A):
-    """Copy the weights to their vertices: token m to m + 1, but token `last` and token 0 are exchanged."""
+    """Copy the weights to their vertices: token m to m + 1, but token `last` and token 0 are
+    exchanged.
+    """
     N = n + 1
     for m in range(n):
         v = 1 if m == last else (last + 1 if m == 0 else m + 1)
@@ -146,7 +159,9 @@ def total(x, start, stop):
 
 @inlined
 def eliminate(t, n, single_root):
-    """Eliminate the vertices n..1. Returns (sum of log d, whether nothing that counts can have underflowed)."""
+    """Eliminate the vertices n..1. Returns (sum of log d, whether nothing that counts can have
+    underflowed).
+    """
     N, A = n + 1, t.A
     start = 1 if single_root else 0
     roots = 0.0  # sum over the tokens of (weight of the arc from the root / sum of the others)
@@ -178,7 +193,9 @@ def eliminate(t, n, single_root):
 
 @inlined
 def differentiate(t, n, single_root):
-    """Fill G (and its transpose) with the derivatives of log Z by the weights, from the eliminated matrix."""
+    """Fill G (and its transpose) with the derivatives of log Z by the weights, from the eliminated
+    matrix.
+    """
     N, A, G, T, Q, H = n + 1, t.A, t.G, t.T, t.Q, t.H
     T[0], T[1], T[N], T[N + 1], G[N + 1], G[N] = 0.0, 1.0 / t.d[1], 0.0, 0.0, 0.0, 1.0 / t.d[1]
     for v in range(2, N):
@@ -189,7 +206,12 @@ def differentiate(t, n, single_root):
         i = 1
         while i + 4 <= v:  # four rows at a time spare most of the loads and stores of Q and H
             a, b, c, e = A[i * N + v], A[(i + 1) * N + v], A[(i + 2) * N + v], A[(i + 3) * N + v]
-            g, k, o, p = np.uint64(i * N), np.uint64((i + 1) * N), np.uint64((i + 2) * N), np.uint64((i + 3) * N)
+            g, k, o, p = (
+                np.uint64(i * N),
+                np.uint64((i + 1) * N),
+                np.uint64((i + 2) * N),
+                np.uint64((i + 3) * N),
+            )
             for j in range(np.uint64(v)):
                 Q[j] += (a * G[g + j] + b * G[k + j]) + (c * G[o + j] + e * G[p + j])
             a, b, c, e = pivot[i], pivot[i + 1], pivot[i + 2], pivot[i + 3]
@@ -233,13 +255,15 @@ def multiply(t, n, last, M):
 
 @kernel(PARTITION)
 def partition(W, n, single_root, M, floats, ints):
-    """Return log Z = log sum over trees of exp(score), in nats, and write the marginals of the arcs into M.
+    """Return log Z = log sum over trees of exp(score), in nats, and write the marginals of the arcs
+    into M.
 
     Parameters
     ----------
-    W : (n * n,) scores; W[m * n + h] of the arc from h to m, W[m * n + m] from the root to m, -inf where there is no arc
-    M : (n * n,) becomes the marginals, laid out as W; each row sums to 1. Where no tree exists log Z is -inf and M zero
-    floats, ints : scratch of at least the `floats_needed` of this module and of `chu_liu_edmonds`, the `ints_needed` of
+    W : (n * n,) scores; W[m * n + h] of the arc from h to m, W[m * n + m] from the root to m, -inf
+    where there is no arc M : (n * n,) becomes the marginals, laid out as W; each row sums to 1.
+    Where no tree exists log Z is -inf and M zero floats, ints : scratch of at least the
+    `floats_needed` of this module and of `chu_liu_edmonds`, the `ints_needed` of
         `log_matrix_tree`
     """
     t = open_tables(n, floats)

@@ -1,10 +1,19 @@
-"""Exact inference on projective trees: Eisner's algorithm, inside-outside on its chart, k-best trees."""
+"""Exact inference on projective trees: Eisner's algorithm, inside-outside on its chart, k-best
+trees.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from structopt.kernels.trees.arcs import begin_solving, end_solving, open_arcs, open_scratch, pack_scratch, write_choices
+from structopt.kernels.trees.arcs import (
+    begin_solving,
+    end_solving,
+    open_arcs,
+    open_scratch,
+    pack_scratch,
+    write_choices,
+)
 from structopt.kernels.trees.eisner import best_tree
 from structopt.kernels.trees.eisner_chart import chart_size
 from structopt.kernels.trees.inside_outside import partition
@@ -46,7 +55,9 @@ def solve(structure, i, s, temperature, z, memory, work):
 
 @kernel(K_BEST)
 def k_best(structure, i, s, count, values, offsets, parts, counts, work):
-    """List the `count` best projective trees (with labels) in decreasing score, O(count n^4); return how many there are."""
+    """List the `count` best projective trees (with labels) in decreasing score, O(count n^4);
+    return how many there are.
+    """
     a, x = open_arcs(structure), open_scratch(work)
     n = a.tokens[i + 1] - a.tokens[i]
     search, choices = open_search(a, i, s, count), np.empty(count * n, np.int32)

@@ -1,8 +1,8 @@
 """Parts of second order of dependency trees: siblings and grandparents among the candidate arcs.
 
-The candidate arcs of a sentence of n tokens fall into 2 n + 1 *sides*: number 2 h holds the modifiers that stand before
-their head h, 2 h + 1 those that stand after it, and 2 n those of the root. On each side modifiers are in order from the
-head outwards.
+The candidate arcs of a sentence of n tokens fall into 2 n + 1 *sides*: number 2 h holds the
+modifiers that stand before their head h, 2 h + 1 those that stand after it, and 2 n those of the
+root. On each side modifiers are in order from the head outwards.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def _side(head, modifier, n):
 
 @kernel(types.void(LONGS, LONGS, INTS, LONGS, INTS))
 def sort_by_head(tokens, arcs, heads, sides, order):
-    """Fill `order`, shape (arcs,), with the arcs sorted by side, numbered within their sentence; side k begins at sides[k].
+    """Fill `order`, shape (arcs,), with the arcs sorted by side, numbered within their sentence;
+    side k begins at sides[k].
 
     The sides of all sentences are numbered consecutively: shape (2 tokens + sentences + 1,).
     """
@@ -45,7 +46,8 @@ def sort_by_head(tokens, arcs, heads, sides, order):
             for e in range(arcs[tokens[i] + m], arcs[tokens[i] + m + 1]):
                 side = _side(heads[e], m, n)
                 k = base + side
-                if side % 2 == 0 and side < 2 * n:  # nearest last: modifiers before their head come in ascending order
+                # nearest last: modifiers before their head come in ascending order
+                if side % 2 == 0 and side < 2 * n:
                     index = sides[k + 1] - 1 - filled[k]
                 else:
                     index = sides[k] + filled[k]
@@ -55,7 +57,8 @@ def sort_by_head(tokens, arcs, heads, sides, order):
 
 @kernel(types.void(LONGS, LONGS, LONGS, INTS, INTS, INTS))
 def consecutive_siblings(tokens, arcs, sides, order, modifiers, part_tokens):
-    """Write the tokens (head, nearer, farther) of all pairs of every automaton: of each side that is not empty, in order.
+    """Write the tokens (head, nearer, farther) of all pairs of every automaton: of each side that
+    is not empty, in order.
 
     `modifiers` has the modifier of every arc; `part_tokens` is flat, shape (3 parts,).
     """
@@ -69,13 +72,17 @@ def consecutive_siblings(tokens, arcs, sides, order, modifiers, part_tokens):
                 for b in range(a + 1, k + 2):
                     part_tokens[r] = ROOT if side == 2 * n else side // 2
                     part_tokens[r + 1] = nearer
-                    part_tokens[r + 2] = NONE if b == k + 1 else modifiers[start + order[first + b - 1]]
+                    part_tokens[r + 2] = (
+                        NONE if b == k + 1 else modifiers[start + order[first + b - 1]]
+                    )
                     r += 3
 
 
 @kernel(types.void(LONGS, LONGS, LONGS, INTS, INTS, INTS, INTS))
 def all_siblings(tokens, arcs, sides, order, modifiers, linked, part_tokens):
-    """Write the tokens (head, nearer, farther) of every two arcs on one side, and the two arcs to `linked`, shape (2 parts,)."""
+    """Write the tokens (head, nearer, farther) of every two arcs on one side, and the two arcs to
+    `linked`, shape (2 parts,).
+    """
     r = 0
     for i in range(len(tokens) - 1):
         base, n, start = 2 * tokens[i] + i, tokens[i + 1] - tokens[i], arcs[tokens[i]]
@@ -84,15 +91,20 @@ def all_siblings(tokens, arcs, sides, order, modifiers, linked, part_tokens):
                 for b in range(a + 1, sides[base + side + 1]):
                     linked[2 * r], linked[2 * r + 1] = order[a], order[b]
                     part_tokens[3 * r] = ROOT if side == 2 * n else side // 2
-                    part_tokens[3 * r + 1], part_tokens[3 * r + 2] = modifiers[start + order[a]], modifiers[start + order[b]]
+                    part_tokens[3 * r + 1], part_tokens[3 * r + 2] = (
+                        modifiers[start + order[a]],
+                        modifiers[start + order[b]],
+                    )
                     r += 1
 
 
 @kernel(types.void(LONGS, LONGS, INTS, LONGS, INTS, INTS))
 def grandparents(tokens, arcs, heads, ends, linked, part_tokens):
-    """Write the tokens (grandparent, head, modifier) of every two arcs g -> h -> m with g != m, and the two arcs to `linked`.
+    """Write the tokens (grandparent, head, modifier) of every two arcs g -> h -> m with g != m, and
+    the two arcs to `linked`.
 
-    ends[i] becomes the number of parts up to sentence i; where `part_tokens` is empty they are only counted.
+    ends[i] becomes the number of parts up to sentence i; where `part_tokens` is empty they are only
+    counted.
     """
     r = 0
     for i in range(len(tokens) - 1):

@@ -1,7 +1,8 @@
-"""Addresses of kernels, which Numba looks up anew for each kernel of each call of a driver, by hashing its signature twice.
+"""Addresses of kernels, which Numba looks up anew for each kernel of each call of a driver, by
+hashing its signature twice.
 
-That takes half a millisecond a call with 15 kernels, as long as a pass over a hundred short sentences. A kernel has one
-signature: the answer is always the same.
+That takes half a millisecond a call with 15 kernels, as long as a pass over a hundred short
+sentences. A kernel has one signature: the answer is always the same.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import Any
 
 
 def remember(kernel: Any) -> None:
-    """Let a kernel that was compiled for one signature answer from memory when Numba asks for its address."""
+    """Let a kernel that was compiled for one signature answer from memory when Numba asks for its
+    address.
+    """
     if len(kernel.overloads) == 1:
         known = _Result(next(iter(kernel.overloads.values())))
         kernel.get_compile_result = lambda signature: known

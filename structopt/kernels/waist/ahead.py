@@ -1,7 +1,7 @@
 """Passes ask the memory for the instances that come next.
 
-Where the order is random, instances lie far apart, and a visit would wait for memory again and again. Only time depends on what
-is asked for.
+Where the order is random, instances lie far apart, and a visit would wait for memory again and
+again. Only time depends on what is asked for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ def ask_ahead(k, data, order, n):
 
 @kernel(PREFETCH)
 def prefetch_targets(target, order, n):
-    """Ask for where the targets of order[n + 2] begin, and for those of order[n + 1]; not for costs, nor for sets."""
+    """Ask for where the targets of order[n + 2] begin, and for those of order[n + 1]; not for
+    costs, nor for sets.
+    """
     t = open_target(target)
     if n + 2 < len(order):
         prefetch(t.sets, order[n + 2])

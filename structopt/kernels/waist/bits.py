@@ -29,7 +29,9 @@ def lowest_bit(word):
 
 @register_jitable
 def bits_from(words, first):
-    """The 64 bits of a vector of uint64 words from bit `first` on; it must have a word behind that of `first`."""
+    """The 64 bits of a vector of uint64 words from bit `first` on; it must have a word behind that
+    of `first`.
+    """
     at, before = first >> 6, np.uint64(first & 63)
     return (words[at] >> before) | ((words[at + 1] << np.uint64(1)) << (np.uint64(63) - before))
 

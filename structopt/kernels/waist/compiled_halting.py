@@ -1,7 +1,7 @@
 """The functions of `structopt.kernels.waist.halting` within compiled kernels.
 
-Compiled code finds the numbers by a name, whose address is looked up when the code is loaded: so kernels that are cached on disk
-find them in every process.
+Compiled code finds the numbers by a name, whose address is looked up when the code is loaded: so
+kernels that are cached on disk find them in every process.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def _address(context: Any, builder: Any, index: int) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def _load_halted(typing_context: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load_atomic(_address(context, builder, HALTED), "monotonic", 8)  # atomic: it is not moved out of a loop
+        # atomic: it is not moved out of a loop
+        return builder.load_atomic(_address(context, builder, HALTED), "monotonic", 8)
 
     return types.int64(), generate
 

@@ -1,4 +1,6 @@
-"""How long this process has been making kernels ready, and which one is under way: compiled, or read from the cache on disk."""
+"""How long this process has been making kernels ready, and which one is under way: compiled, or
+read from the cache on disk.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class Compiling:
 
 STATE = Compiling()
 BETWEEN: list[Callable[[], None]] = []
-"""What is called after every kernel: Numba may drop the exception of an interrupt that comes while it compiles one."""
+"""What is called after every kernel: Numba may drop the exception of an interrupt that comes while
+it compiles one.
+"""
 
 
 @contextmanager
@@ -49,7 +53,9 @@ def under_way(kernel: str) -> Iterator[None]:
 
 
 class Stopwatch:
-    """Seconds since it was made, without those in which kernels were compiled or read: they are no part of any pass."""
+    """Seconds since it was made, without those in which kernels were compiled or read: they are no
+    part of any pass.
+    """
 
     def __init__(self) -> None:
         self._started = time.perf_counter() - STATE.seconds

@@ -1,9 +1,9 @@
 """Compiled kernels on disk: those that were compiled from other sources are dropped.
 
-Numba keeps compiled kernels on disk and compiles one again when its file changes, but not when a function of another file
-that it calls changes or moves. So every folder of compiled kernels is stamped with a digest of all the sources that they may
-call: those of `structopt.kernels`, and of the package of the kernels, such as a plugin. Where the digest differs, the folder
-is emptied.
+Numba keeps compiled kernels on disk and compiles one again when its file changes, but not when a
+function of another file that it calls changes or moves. So every folder of compiled kernels is
+stamped with a digest of all the sources that they may call: those of `structopt.kernels`, and of
+the package of the kernels, such as a plugin. Where the digest differs, the folder is emptied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ STAMP = "sources.sha256"
 
 
 def package_folder(source: Path) -> Path:
-    """Return the folder of the outermost package of a source file; the folder of the file where it is in no package."""
+    """Return the folder of the outermost package of a source file; the folder of the file where it
+    is in no package.
+    """
     folder = source.parent
     while (folder.parent / "__init__.py").is_file() and (folder / "__init__.py").is_file():
         folder = folder.parent
@@ -26,7 +28,9 @@ def package_folder(source: Path) -> Path:
 
 
 def digest(root: Path) -> str:
-    """SHA-256 of the names, sizes and times of the sources in a package's folder, or of those in a folder that is no package."""
+    """SHA-256 of the names, sizes and times of the sources in a package's folder, or of those in a
+    folder that is no package.
+    """
     sources = root.rglob("*.py") if (root / "__init__.py").is_file() else root.glob("*.py")
     stats = sorted((str(path.relative_to(root)), *_size_and_time(path)) for path in sources)
     return sha256(repr(stats).encode()).hexdigest()
@@ -38,7 +42,9 @@ def _size_and_time(path: Path) -> tuple[int, int]:
 
 
 def forget_older(caches: Iterable[Path], state: str) -> bool:
-    """Drop the compiled kernels in folders whose stamp is not `state`; return whether there were any such folders."""
+    """Drop the compiled kernels in folders whose stamp is not `state`; return whether there were
+    any such folders.
+    """
     dropped = False
     for folder in caches:
         stamp = folder / STAMP
@@ -56,10 +62,14 @@ def forget_older(caches: Iterable[Path], state: str) -> bool:
 
 
 def forget_older_in(root: Path, state: str) -> bool:
-    """`forget_older` in all folders of a package, those of modules that are gone included; or in one folder."""
+    """`forget_older` in all folders of a package, those of modules that are gone included; or in
+    one folder.
+    """
     caches = {root / "__pycache__"}
     if (root / "__init__.py").is_file():
-        caches |= {path.parent / "__pycache__" for path in root.rglob("*.py")} | set(root.rglob("__pycache__"))
+        caches |= {path.parent / "__pycache__" for path in root.rglob("*.py")} | set(
+            root.rglob("__pycache__")
+        )
     return forget_older(sorted(caches), state)
 
 
@@ -80,15 +90,16 @@ _refreshed: set[Path] = set()
 
 
 def refresh(source: Path, used: Callable[[], Path]) -> None:
-    """Drop compiled kernels, once a process and folder, where the sources of a kernel are others than they were.
+    """Drop compiled kernels, once a process and folder, where the sources of a kernel are others
+    than they were.
 
     Parameters
     ----------
     source : Path
         The folder of the kernel's source.
     used : callable
-        Gives the folder where Numba keeps it: beside its source, or elsewhere where that cannot be written to. It is called
-        once a folder, since to ask Numba takes a fifth of a millisecond.
+        Gives the folder where Numba keeps it: beside its source, or elsewhere where that cannot be
+        written to. It is called once a folder, since to ask Numba takes a fifth of a millisecond.
     """
     if source in _refreshed:
         return

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Kept:
-    """Where a field is kept: in which buffer, as a single number or an array, and how it is read from there."""
+    """Where a field is kept: in which buffer, as a single number or an array, and how it is read
+    from there.
+    """
 
     buffer: str
     single: bool = False
@@ -21,7 +23,9 @@ class Kept:
 
 @dataclass(frozen=True)
 class Wide:
-    """An array with two axes, of which the second has so many entries: a number, or the name of an `Int` of the same class."""
+    """An array with two axes, of which the second has so many entries: a number, or the name of an
+    `Int` of the same class.
+    """
 
     columns: int | str
 
@@ -73,7 +77,8 @@ def fields_of(kind: type, prefix: str = "") -> Iterator[Field]:
         wide = [mark.columns for mark in marks if isinstance(mark, Wide)]
         if len(kept) != 1:
             raise TypeError(
-                f"{kind.__name__}.{name}: annotate it Int, Flag, Long, Float, Ints, Longs, Floats, Words, or with a named tuple "
+                f"{kind.__name__}.{name}: annotate it Int, Flag, Long, Float, Ints, Longs, "
+                "Floats, Words, or with a named tuple "
                 "of such fields."
             )
         columns = [prefix + column if isinstance(column, str) else column for column in wide]

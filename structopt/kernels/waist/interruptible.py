@@ -1,8 +1,10 @@
-"""Long calls outside Python that an interrupt ends early: compiled passes, and solvers of other libraries.
+"""Long calls outside Python that an interrupt ends early: compiled passes, and solvers of other
+libraries.
 
-Python handles signals in the main thread alone, and only between its own instructions. So the main thread has another thread
-make the call, and waits. An exception of a signal's handler, such as Ctrl-C's, then comes at once: the call is made to end,
-which kernels do that poll `structopt.kernels.waist.halting.halted`, is waited for, and its result is thrown away. Nothing goes
+Python handles signals in the main thread alone, and only between its own instructions. So the main
+thread has another thread make the call, and waits. An exception of a signal's handler, such as
+Ctrl-C's, then comes at once: the call is made to end, which kernels do that poll
+`structopt.kernels.waist.halting.halted`, is waited for, and its result is thrown away. Nothing goes
 on in the background that still writes into arrays of the run.
 """
 
@@ -18,13 +20,16 @@ from typing import Any
 
 from structopt.kernels.waist import halting
 
-TICK = 0.2  # seconds between two looks of the waiting thread, for systems where a signal does not wake it
+# seconds between two looks of the waiting thread, for systems where a signal does not wake it
+TICK = 0.2
 
 _stops: set[Callable[[], None]] = set()
 """What makes the calls of other libraries end that are under way."""
 
 
-def call(function: Callable[..., Any], *arguments: Any, stop: Callable[[], None] | None = None) -> Any:
+def call(
+    function: Callable[..., Any], *arguments: Any, stop: Callable[[], None] | None = None
+) -> Any:
     """Call a function that releases the GIL, and return its result.
 
     Parameters
@@ -37,7 +42,8 @@ def call(function: Callable[..., Any], *arguments: Any, stop: Callable[[], None]
     Raises
     ------
     KeyboardInterrupt
-        Or another exception of a signal's handler, in the main thread; in other threads, where work was halted.
+        Or another exception of a signal's handler, in the main thread; in other threads, where work
+        was halted.
     """
     with _stopped_by(stop):
         if threading.current_thread() is threading.main_thread():
@@ -99,7 +105,8 @@ RUNS, CANCELLED = "runs", "cancelled"
 class _Task:
     """A call that another thread makes, unless it is cancelled before it begins.
 
-    An interrupt may come between any two steps of the waiting thread, so that each of them can be repeated.
+    An interrupt may come between any two steps of the waiting thread, so that each of them can be
+    repeated.
     """
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
@@ -135,7 +142,9 @@ class _Task:
 
 
 _queues: dict[int, SimpleQueue[_Task]] = {}
-"""By process: what the thread is to do that makes the calls. It stays: solvers keep threads of their own for each caller."""
+"""By process: what the thread is to do that makes the calls. It stays: solvers keep threads of
+their own for each caller.
+"""
 
 
 def _tasks() -> SimpleQueue[_Task]:

@@ -1,8 +1,9 @@
 """Functions over rows by vector instructions: for four numbers at a time, then two, then one.
 
-For functions that Numba's own vectorising does not serve (`structopt.kernels.arrays`): short loops of unknown length, and sums,
-whose order it may not change. Such a function is written twice, side by side: as an expression of NumPy, for un-compiled kernels,
-and as a formula in LLVM's instructions, for any number of lanes.
+For functions that Numba's own vectorising does not serve (`structopt.kernels.arrays`): short loops
+of unknown length, and sums, whose order it may not change. Such a function is written twice, side
+by side: as an expression of NumPy, for un-compiled kernels, and as a formula in LLVM's
+instructions, for any number of lanes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from numba.extending import lower_builtin, type_callable
 from numba.np.arrayobj import make_array
 
 LANES = 4  # numbers of one instruction
-MANY = 16  # those that a sum over a long vector takes at once, since each addition waits for the one before
+# those that a sum over a long vector takes at once, since each addition waits for the one before
+MANY = 16
 
 NUMBER, LONG, INT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
@@ -49,11 +51,17 @@ class Run:
     length: Value
 
     def row(self, array: Any, begin: Value | None = None) -> Value:
-        """Load these places of a row, or of the row that begins at an entry of a vector or table."""
+        """Load these places of a row, or of the row that begins at an entry of a vector or
+        table.
+        """
         return self.build.load(self._pointer(array, begin), align=8)
 
-    def write(self, value: Value, array: Any, begin: Value | None = None, kind: ir.Type = NUMBER) -> None:
-        """Store these places of a row, or of the row that begins at an entry of a vector or table."""
+    def write(
+        self, value: Value, array: Any, begin: Value | None = None, kind: ir.Type = NUMBER
+    ) -> None:
+        """Store these places of a row, or of the row that begins at an entry of a vector or
+        table.
+        """
         self.build.store(value, self._pointer(array, begin, kind), align=4 if kind == INT else 8)
 
     def begin(self, number: Value) -> Value:
@@ -77,27 +85,36 @@ class Run:
         if self.lanes == 1:
             return number
         none = ir.Constant(self.type(number.type), ir.Undefined)
-        return self.build.shuffle_vector(self.build.insert_element(none, number, INT(0)), none, self.constant(0, INT))
+        return self.build.shuffle_vector(
+            self.build.insert_element(none, number, INT(0)), none, self.constant(0, INT)
+        )
 
     def variable(self, value: Value) -> Value:
         """A variable for all lanes, with its first value; a compiler keeps it in a register."""
         return cgutils.alloca_once_value(self.build, value)
 
     def join(self, vector: Value, two: Formula) -> Value:
-        """Join the lanes by two(build, a, b): the halves of the vector, the halves of the result, and so on."""
+        """Join the lanes by two(build, a, b): the halves of the vector, the halves of the result,
+        and so on.
+        """
         lanes = self.lanes
         while lanes > 1:
             lanes //= 2
-            places = (ir.Constant(ir.VectorType(INT, lanes), list(range(at, at + lanes))) for at in (0, lanes))
-            vector = two(self.build, *(self.build.shuffle_vector(vector, vector, half) for half in places))
+            places = (
+                ir.Constant(ir.VectorType(INT, lanes), list(range(at, at + lanes)))
+                for at in (0, lanes)
+            )
+            vector = two(
+                self.build, *(self.build.shuffle_vector(vector, vector, half) for half in places)
+            )
         return vector if self.lanes == 1 else self.build.extract_element(vector, INT(0))
 
 
 def rowwise(formula: Formula, written: int = 1) -> Callable[[F], F]:
     """Compile a function of rows and numbers whose first `written` rows are written.
 
-    The formula takes the `Run`, then the arguments: of rows their values there, of numbers as many copies. It returns the new
-    values of the row that is written, or a list of those of several.
+    The formula takes the `Run`, then the arguments: of rows their values there, of numbers as many
+    copies. It returns the new values of the row that is written, or a list of those of several.
     """
 
     def step(run: Run, kinds: Any, *arguments: Any) -> None:
@@ -106,35 +123,53 @@ def rowwise(formula: Formula, written: int = 1) -> Callable[[F], F]:
             for kind, argument in zip(kinds, arguments, strict=True)
         )
         results = formula(run, *values)
-        for row, result in zip(arguments[:written], results if written > 1 else [results], strict=True):
+        for row, result in zip(
+            arguments[:written], results if written > 1 else [results], strict=True
+        ):
             run.write(result, row)
 
-    return _declare(types.void, lambda build, kinds, *opened: _runs(build, opened[0], LANES, step, kinds, *opened))
+    return _declare(
+        types.void,
+        lambda build, kinds, *opened: _runs(build, opened[0], LANES, step, kinds, *opened),
+    )
 
 
 def columnwise(step: Formula, most: int = 2 * LANES) -> Callable[[F], F]:
-    """Compile a function of rows, tables and numbers by what it does at some places of all rows: step(run, *arguments).
+    """Compile a function of rows, tables and numbers by what it does at some places of all rows:
+    step(run, *arguments).
 
-    The first argument is a row, or a table of rows, of the length of all rows. Runs are up to `most` places long.
+    The first argument is a row, or a table of rows, of the length of all rows. Runs are up to
+    `most` places long.
     """
-    return _declare(types.void, lambda build, kinds, *opened: _runs(build, opened[0], most, step, *opened))
+    return _declare(
+        types.void, lambda build, kinds, *opened: _runs(build, opened[0], most, step, *opened)
+    )
 
 
-def folded(term: Formula, two: Formula, nothing: float = 0.0, most: int = LANES) -> Callable[[F], F]:
-    """Compile a function of rows that joins terms of their numbers: term(run, *values), two(build, a, b).
+def folded(
+    term: Formula, two: Formula, nothing: float = 0.0, most: int = LANES
+) -> Callable[[F], F]:
+    """Compile a function of rows that joins terms of their numbers: term(run, *values), two(build,
+    a, b).
 
-    Of no numbers it is `nothing`. Runs of `most` numbers are joined lane by lane, then the halves of these lanes with each
-    other, and last the rest, run by run: one order on every machine.
+    Of no numbers it is `nothing`. Runs of `most` numbers are joined lane by lane, then the halves
+    of these lanes with each other, and last the rest, run by run: one order on every machine.
     """
 
     def code(build: Any, kinds: Any, *rows: Any) -> Value:
         all_lanes = Run(build, most, None, None)
-        whole, rest = all_lanes.variable(all_lanes.constant(nothing)), cgutils.alloca_once_value(build, NUMBER(nothing))
+        whole, rest = (
+            all_lanes.variable(all_lanes.constant(nothing)),
+            cgutils.alloca_once_value(build, NUMBER(nothing)),
+        )
 
         def step(run: Run) -> None:
             value = term(run, *map(run.row, rows))
             into = whole if run.lanes == most else rest
-            build.store(two(build, build.load(into), value if run.lanes == most else run.join(value, two)), into)
+            build.store(
+                two(build, build.load(into), value if run.lanes == most else run.join(value, two)),
+                into,
+            )
 
         _runs(build, rows[0], most, step)
         return two(build, all_lanes.join(build.load(whole), two), build.load(rest))
@@ -145,13 +180,16 @@ def folded(term: Formula, two: Formula, nothing: float = 0.0, most: int = LANES)
 def _declare(returns: Any, code: Formula) -> Callable[[F], F]:
     """Tell Numba the code of a function, which remains plain Python to others.
 
-    The code takes the builder, Numba's types, and the arguments: arrays opened, integers as int64, other numbers as float64.
+    The code takes the builder, Numba's types, and the arguments: arrays opened, integers as int64,
+    other numbers as float64.
     """
 
     def cast(kind: Any) -> Any:
         if isinstance(kind, types.Array):
             if kind.layout != "C":
-                raise TypingError("a row or table here is contiguous: its numbers are loaded one after the other")
+                raise TypingError(
+                    "a row or table here is contiguous: its numbers are loaded one after the other"
+                )
             return kind
         return types.int64 if isinstance(kind, types.Integer) else types.float64
 
@@ -176,7 +214,9 @@ def _declare(returns: Any, code: Formula) -> Callable[[F], F]:
 
 
 def _runs(build: Any, array: Any, most: int, step: Formula, *arguments: Any) -> None:
-    """Call step(run, *arguments) for runs of `most` places, then at most once for each smaller power of two."""
+    """Call step(run, *arguments) for runs of `most` places, then at most once for each smaller
+    power of two.
+    """
     length = cgutils.unpack_tuple(build, array.shape)[-1]
     place = cgutils.alloca_once_value(build, length.type(0))
 
@@ -188,7 +228,9 @@ def _runs(build: Any, array: Any, most: int, step: Formula, *arguments: Any) -> 
         step(Run(build, lanes, first, length), *arguments)
         build.store(build.add(first, length.type(lanes)), place)
 
-    test, body, rest = (build.append_basic_block(f"lanes.{name}") for name in ("test", "body", "rest"))
+    test, body, rest = (
+        build.append_basic_block(f"lanes.{name}") for name in ("test", "body", "rest")
+    )
     build.branch(test)
     build.position_at_end(test)
     build.cbranch(enough(most), body, rest)

@@ -1,6 +1,8 @@
-"""Drivers over the instances that every learner and every prediction needs: losses, residuals, best outputs, marginals.
+"""Drivers over the instances that every learner and every prediction needs: losses, residuals, best
+outputs, marginals.
 
-A driver calls only the kernels among its arguments. Un-compiled (``driver.py_func``) it takes plain Python functions.
+A driver calls only the kernels among its arguments. Un-compiled (``driver.py_func``) it takes plain
+Python functions.
 """
 
 from __future__ import annotations
@@ -31,18 +33,24 @@ def loss_pass(kernels, data, space, first, last, theta):
 
 @driver(types.float64, types.int64, types.int64, VECTOR, VECTOR)
 def residual_pass(kernels, data, space, first, last, theta, residuals):
-    """Sum of L_i over the instances first <= i < last; `residuals`, over the parts of all instances, receives theirs."""
+    """Sum of L_i over the instances first <= i < last; `residuals`, over the parts of all
+    instances, receives theirs.
+    """
     k, total = Kernels(*kernels), 0.0
     for i in range(first, last):
         if halted():
             break
-        total += visit_into(k, data, space, i, theta, part(residuals, data.parts[i], data.parts[i + 1]))
+        total += visit_into(
+            k, data, space, i, theta, part(residuals, data.parts[i], data.parts[i + 1])
+        )
     return total
 
 
 @driver(types.float64, LONGS, VECTOR, VECTOR)
 def minibatch_pass(kernels, data, space, instances, scores, residuals):
-    """Sum of L_i over some instances, whose scores stand one after the other (and are overwritten); so do their residuals."""
+    """Sum of L_i over some instances, whose scores stand one after the other (and are overwritten);
+    so do their residuals.
+    """
     k, total, begin = Kernels(*kernels), 0.0, 0
     for i in instances:
         if halted():
@@ -55,11 +63,13 @@ def minibatch_pass(kernels, data, space, instances, scores, residuals):
 
 @driver(types.int64, types.float64, types.int64, types.int64, VECTOR, LONGS, INTS, VECTOR)
 def output_pass(kernels, data, space, temperature, first, last, theta, offsets, parts, counts):
-    """List the parts of the best outputs of the instances first <= i < last, or of as many as `parts` has room for.
+    """List the parts of the best outputs of the instances first <= i < last, or of as many as
+    `parts` has room for.
 
-    Above temperature 0 an output is the graph's rounding of the marginals. Output number q, which is that of instance
-    first + q, has the parts parts[offsets[q] : offsets[q + 1]]. Returns the first instance without an output: `last` if all
-    have one; -1 - i if the hard constraints allow none for instance i.
+    Above temperature 0 an output is the graph's rounding of the marginals. Output number q, which
+    is that of instance first + q, has the parts parts[offsets[q] : offsets[q + 1]]. Returns the
+    first instance without an output: `last` if all have one; -1 - i if the hard constraints allow
+    none for instance i.
     """
     k = Kernels(*kernels)
     offsets[0] = 0
@@ -79,11 +89,14 @@ def output_pass(kernels, data, space, temperature, first, last, theta, offsets, 
 
 
 @driver(types.int64, types.float64, types.int64, types.int64, VECTOR, LONGS, LONGS, VECTOR)
-def marginal_pass(kernels, data, space, temperature, first, last, theta, begins, offsets, marginals):
-    """Write the marginals of the instances first <= i < last: of instance i those of the parts from begins[i] on.
+def marginal_pass(
+    kernels, data, space, temperature, first, last, theta, begins, offsets, marginals
+):
+    """Write the marginals of the instances first <= i < last: of instance i those of the parts from
+    begins[i] on.
 
-    They go to marginals[offsets[i] : offsets[i + 1]]. Returns `last`; -1 - i if the hard constraints allow no output of
-    instance i.
+    They go to marginals[offsets[i] : offsets[i + 1]]. Returns `last`; -1 - i if the hard
+    constraints allow no output of instance i.
     """
     k = Kernels(*kernels)
     for i in range(first, last):
@@ -101,7 +114,9 @@ def marginal_pass(kernels, data, space, temperature, first, last, theta, begins,
 
 @driver(types.int64, types.int64, types.int64)
 def target_pass(kernels, data, space, first, last):
-    """Return the first of the instances first <= i < last whose set of allowed outputs is empty; `last` if none is."""
+    """Return the first of the instances first <= i < last whose set of allowed outputs is empty;
+    `last` if none is.
+    """
     k, t = Kernels(*kernels), open_target(data.target)
     for i in range(first, last):
         if halted():

@@ -1,4 +1,6 @@
-"""One type for every record of flat arrays, so that compiled drivers see the same type whatever is composed."""
+"""One type for every record of flat arrays, so that compiled drivers see the same type whatever is
+composed.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,16 @@ BUFFERS: dict[str, Any] = {"ints": np.int32, "longs": np.int64, "floats": np.flo
 class Record(NamedTuple):
     """Flat arrays of three types in one buffer each, and where every array begins.
 
-    A record is packed, borrowed and opened by the layout that declares it: `structopt.kernels.waist.layout.RecordLayout`.
+    A record is packed, borrowed and opened by the layout that declares it:
+    `structopt.kernels.waist.layout.RecordLayout`.
 
     Attributes
     ----------
     ints, longs, floats : int32, int64 and float64 arrays, contiguous
         Single numbers of one type, and then its arrays, one after the other.
     at : int64 array
-        Offsets: for the ints one more entry than there are arrays, then likewise for the longs and the floats.
+        Offsets: for the ints one more entry than there are arrays, then likewise for the longs and
+        the floats.
     """
 
     ints: Array
@@ -31,4 +35,6 @@ class Record(NamedTuple):
     at: Array
 
 
-EMPTY = Record(*(np.zeros(0, dtype) for dtype in BUFFERS.values()), at=np.zeros(len(BUFFERS), np.int64))
+EMPTY = Record(
+    *(np.zeros(0, dtype) for dtype in BUFFERS.values()), at=np.zeros(len(BUFFERS), np.int64)
+)

@@ -1,8 +1,9 @@
 """The signatures of the kernels: what all families of kernels and all drivers agree on.
 
-A compiled driver takes the kernels as one tuple of first-class functions of these types. Because every record has the one
-type `structopt.kernels.waist.record.Record`, a driver is compiled once for all features, graphs, inferences and losses.
-The same driver called un-compiled (``driver.py_func``) takes plain Python functions of the same form.
+A compiled driver takes the kernels as one tuple of first-class functions of these types. Because
+every record has the one type `structopt.kernels.waist.record.Record`, a driver is compiled once for
+all features, graphs, inferences and losses. The same driver called un-compiled (``driver.py_func``)
+takes plain Python functions of the same form.
 
 Letters: i instance, s part scores (nats), z marginals, r residual z - gold, theta flat weights.
 """
@@ -29,7 +30,8 @@ from structopt.kernels.waist import (
 )
 from structopt.kernels.waist.record import EMPTY, Array, Record
 
-# Numba calls functions as arguments experimental; here they are compiled once, cached on disk, and covered by tests.
+# Numba calls functions as arguments experimental; here they are compiled once, cached on disk, and
+# covered by tests.
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 OWNED = "NRT required but not enabled", "Only accept returning of array"
@@ -41,46 +43,72 @@ LONGS = types.int64[::1]
 INTS = types.int32[::1]
 
 # Features: a linear operator with one sparse column per part.
+# features, theta, i, s, scratch: features may note in `scratch` what PULLBACK of instance i needs;
+# EMPTY: nothing to note it in
 SCORES = types.void(RECORD, VECTOR, types.int64, VECTOR, RECORD)
-# features, theta, i, s, scratch: features may note in `scratch` what PULLBACK of instance i needs; EMPTY: nothing to note it in
-PULLBACK = types.float64(RECORD, types.int64, VECTOR, RECORD)
 # features, i, r, gradient (the same record as `scratch`) -> squared norm
-ADD = types.void(RECORD, VECTOR, RECORD, types.float64)  # features, theta, gradient, step: theta += step * gradient
+PULLBACK = types.float64(RECORD, types.int64, VECTOR, RECORD)
+# features, theta, gradient, step: theta += step * gradient
+ADD = types.void(RECORD, VECTOR, RECORD, types.float64)
+# features, theta, lag, gradient, step, share: theta += step * gradient, and unless lag is empty
+# lag += share * gradient
 ADD_BOTH = types.void(RECORD, VECTOR, VECTOR, RECORD, types.float64, types.float64)
-# features, theta, lag, gradient, step, share: theta += step * gradient, and unless lag is empty lag += share * gradient
-DOT = types.float64(RECORD, VECTOR, RECORD)  # features, theta, gradient -> inner product
-FLATTEN = types.int64(RECORD, RECORD, LONGS, VECTOR)  # features, gradient, indices, values -> how many coordinates
-ACCUMULATE = types.void(RECORD, types.int64, VECTOR, VECTOR)  # features, i, r, dense: dense += F r, without regard to the support
+# features, theta, gradient -> inner product
+DOT = types.float64(RECORD, VECTOR, RECORD)
+# features, gradient, indices, values -> how many coordinates
+FLATTEN = types.int64(RECORD, RECORD, LONGS, VECTOR)
+# features, i, r, dense: dense += F r, without regard to the support
+ACCUMULATE = types.void(RECORD, types.int64, VECTOR, VECTOR)
+# features, i, starts, widths, scratch -> how many: the runs of weights that the scores of instance
+# i read, perhaps repeated. SCORES again are the *listed scores*: of the instance that SPANS has
+# just listed with this scratch, and may have noted in it
 SPANS = types.int64(RECORD, types.int64, LONGS, LONGS, RECORD)
-# features, i, starts, widths, scratch -> how many: the runs of weights that the scores of instance i read, perhaps repeated
-# and SCORES again, the *listed scores*: of the instance that SPANS has just listed with this scratch, and may have noted in it
+# features, order, n: prefetch what the scores of the instances behind order[n] will read
 PREFETCH = types.void(RECORD, LONGS, types.int64)
-# features, order, n: ask the memory for what the scores of the instances behind order[n] will read
 
 # Inference: a convex function of the scores together with a (sub)gradient of it.
-SOLVE = types.float64(RECORD, types.int64, VECTOR, types.float64, VECTOR, VECTOR, RECORD)
 # structure, i, s, temperature, z, memory, work -> value
+SOLVE = types.float64(RECORD, types.int64, VECTOR, types.float64, VECTOR, VECTOR, RECORD)
+# structure, i, s, k, values, offsets (k + 1), parts, counts, work -> how many outputs there are.
+# Output q has the score values[q] and the parts parts[offsets[q] : offsets[q + 1]], each as often
+# as counts says; offsets[0] is 0.
 K_BEST = types.int64(RECORD, types.int64, VECTOR, types.int64, VECTOR, LONGS, INTS, VECTOR, RECORD)
-# structure, i, s, k, values, offsets (k + 1), parts, counts, work -> how many outputs there are. Output q has
-# the score values[q] and the parts parts[offsets[q] : offsets[q + 1]], each as often as counts says; offsets[0] is 0.
-
-ROUND = types.void(RECORD, types.int64, VECTOR, RECORD)  # structure, i, z, work: z becomes the indicators of an output
+# structure, i, z, work: z becomes the indicators of an output
+ROUND = types.void(RECORD, types.int64, VECTOR, RECORD)
 
 SOLVER: Any = types.FunctionType(SOLVE)
+# solve, structure, target, parameters, i, s (overwritten), r, two part vectors of scratch, memory,
+# work -> loss
 EVALUATE = types.float64(
-    SOLVER, RECORD, RECORD, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RECORD
-)  # solve, structure, target, parameters, i, s (overwritten), r, two part vectors of scratch, memory, work -> loss
+    SOLVER,
+    RECORD,
+    RECORD,
+    VECTOR,
+    types.int64,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    VECTOR,
+    RECORD,
+)
 
-# Calculus of the marginals of a structure whose factors have untied parts: the closed forms that the graph knows.
-ENTROPY = types.float64(RECORD, types.int64, VECTOR)  # structure, i, z -> H(z), the largest entropy with these marginals
+# Calculus of the marginals of a structure whose factors have untied parts: the closed forms that
+# the graph knows.
+# structure, i, z -> H(z), the largest entropy with these marginals
+ENTROPY = types.float64(RECORD, types.int64, VECTOR)
+# structure, i, z, d, t, out: first and second derivative of H(z + t d) by t, and H(z + t d) itself
+# if `out` has a third entry
 SLOPE = types.void(RECORD, types.int64, VECTOR, VECTOR, types.float64, VECTOR)
-# structure, i, z, d, t, out: first and second derivative of H(z + t d) by t, and H(z + t d) itself if `out` has a third entry
+# structure, i, z, out: scores whose Gibbs distribution has the marginals z (logs of conditional
+# probabilities)
 CONDITIONALS = types.void(RECORD, types.int64, VECTOR, VECTOR)
-# structure, i, z, out: scores whose Gibbs distribution has the marginals z (logs of conditional probabilities)
 
 
 class Kernels(NamedTuple):
-    """The functions that a driver is composed of; a driver gets them as a plain tuple and opens it with ``Kernels(*kernels)``."""
+    """The functions that a driver is composed of; a driver gets them as a plain tuple and opens it
+    with ``Kernels(*kernels)``.
+    """
 
     scores: Any
     pullback: Any
@@ -137,7 +165,8 @@ class Space(NamedTuple):
     work : Record
         The inference's tables.
     gradient : Record
-        A sparse gradient of the features, empty between visits, and what they note there of the instance last scored.
+        A sparse gradient of the features, empty between visits, and what they note there of the
+        instance last scored.
     starts, widths : int64 vectors
         Runs of weights, for `SPANS`.
     indices : int64 vector, and values : float64 vector
@@ -158,13 +187,30 @@ class Space(NamedTuple):
     values: Array
 
 
-KERNELS: Any = types.Tuple([
-    types.FunctionType(signature)
-    for signature in (
-        SCORES, PULLBACK, ADD, ADD_BOTH, DOT, FLATTEN, ACCUMULATE, SPANS, SCORES, PREFETCH, EVALUATE, SOLVE, K_BEST,
-        ROUND, ENTROPY, SLOPE, CONDITIONALS,
-    )
-])  # fmt: skip
+KERNELS: Any = types.Tuple(
+    [
+        types.FunctionType(signature)
+        for signature in (
+            SCORES,
+            PULLBACK,
+            ADD,
+            ADD_BOTH,
+            DOT,
+            FLATTEN,
+            ACCUMULATE,
+            SPANS,
+            SCORES,
+            PREFETCH,
+            EVALUATE,
+            SOLVE,
+            K_BEST,
+            ROUND,
+            ENTROPY,
+            SLOPE,
+            CONDITIONALS,
+        )
+    ]
+)
 _V, _N = np.zeros(0), np.zeros(0, np.int64)
 DATA: Any = numba.typeof(Data(EMPTY, EMPTY, EMPTY, _V, _N, _N, _V, _V))  # type: ignore[no-untyped-call]
 SPACE: Any = numba.typeof(Space(_V, _V, _V, _V, _V, _V, EMPTY, EMPTY, _N, _N, _N, _V))  # type: ignore[no-untyped-call]
@@ -176,17 +222,18 @@ def is_compiled(function: Any) -> bool:
 
 
 def driver(returns: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a driver: a kernel whose first arguments are the kernels' tuple, the data and the scratch of one thread.
+    """Compile a driver: a kernel whose first arguments are the kernels' tuple, the data and the
+    scratch of one thread.
 
-    A driver owns no arrays: its scratch is among its arguments. So it is compiled without Numba's counts of references, which
-    take longer than many a visit: two atomic additions for each of the 35 arrays of `data` and `space`, at every call that is
-    handed them.
+    A driver owns no arrays: its scratch is among its arguments. So it is compiled without Numba's
+    counts of references, which take longer than many a visit: two atomic additions for each of the
+    35 arrays of `data` and `space`, at every call that is handed them.
 
     Raises
     ------
     numba.core.errors.NumbaError
-        If the function does not compile. One that makes an array does not, nor one that copies one by assigning it to a slice
-        (`structopt.kernels.arrays.rows.set_row` copies).
+        If the function does not compile. One that makes an array does not, nor one that copies one
+        by assigning it to a slice (`structopt.kernels.arrays.rows.set_row` copies).
     """
     signature = returns(KERNELS, DATA, SPACE, *arguments)
 
@@ -196,7 +243,8 @@ def driver(returns: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Any]
         except NumbaError as error:
             if any(reason in str(error) for reason in OWNED):
                 error.add_note(
-                    f"{function.__name__} is a driver, which owns no arrays: let its callers hand it those that it needs, "
+                    f"{function.__name__} is a driver, which owns no arrays: let its callers "
+                    "hand it those that it needs, "
                     "copy by set_row(target, source), and return no views."
                 )
             raise
@@ -205,40 +253,48 @@ def driver(returns: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Any]
 
 
 driven = register_jitable(_nrt=False, forceinline=True)
-"""Mark a function that drivers call with kernels among its arguments: plain Python to an un-compiled driver.
+"""Mark a function that drivers call with kernels among its arguments: plain Python to an
+un-compiled driver.
 
-It owns no arrays either, and returns none. LLVM puts its body where it is called: a call would hand over 260 numbers.
+It owns no arrays either, and returns none. LLVM puts its body where it is called: a call would hand
+over 260 numbers.
 """
 
 
 def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for one declared signature, with the disk cache where a folder for it can be written to.
+    """Compile a function for one declared signature, with the disk cache where a folder for it can
+    be written to.
 
-    The GIL is released, so that kernels run in threads. Without any writable cache folder the function is compiled
-    again in every process instead of failing.
+    The GIL is released, so that kernels run in threads. Without any writable cache folder the
+    function is compiled again in every process instead of failing.
     """
     return lambda function: _compiled(function, signature)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that other kernels call; its types are inferred at the call."""
-    return _compiled(function, _nrt=True)  # given, since Numba would take it from the caller that is compiled first
+    # given, since Numba would take it from the caller that is compiled first
+    return _compiled(function, _nrt=True)
 
 
 def embedded(function: Callable[..., Any]) -> Any:
-    """Compile a function as `inlined` does, and have LLVM put its body into every kernel that calls it.
+    """Compile a function as `inlined` does, and have LLVM put its body into every kernel that calls
+    it.
 
-    For functions that kernels hand records to while they visit an instance: a call hands over seven numbers for each array of a
-    record, and counts references to them. `merged` has Numba do it, before it infers types; which of the two makes the faster
-    code, or compiles sooner, depends on the kernel.
+    For functions that kernels hand records to while they visit an instance: a call hands over seven
+    numbers for each array of a record, and counts references to them. `merged` has Numba do it,
+    before it infers types; which of the two makes the faster code, or compiles sooner, depends on
+    the kernel.
     """
     return _compiled(function, _nrt=True, forceinline=True)
 
 
 def merged(function: Callable[..., Any]) -> Any:
-    """Put the body of a function into every kernel that calls it: a call takes a reference count of each array, a body none.
+    """Put the body of a function into every kernel that calls it: a call takes a reference count of
+    each array, a body none.
 
-    That costs time to compile, and pays where records of many arrays are handed over in inner loops.
+    That costs time to compile, and pays where records of many arrays are handed over in inner
+    loops.
     """
     return numba.njit(inline="always", nogil=True, error_model="numpy")(function)
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from math import nan
 
-from structopt.kernels.waist.signatures import CONDITIONALS, ENTROPY, K_BEST, PREFETCH, ROUND, SLOPE, kernel
+from structopt.kernels.waist.signatures import (
+    CONDITIONALS,
+    ENTROPY,
+    K_BEST,
+    PREFETCH,
+    ROUND,
+    SLOPE,
+    kernel,
+)
 
 
 @kernel(PREFETCH)

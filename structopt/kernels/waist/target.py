@@ -1,6 +1,8 @@
-"""Targets and costs as sparse vectors over the parts of an instance: added, multiplied, restricted to.
+"""Targets and costs as sparse vectors over the parts of an instance: added, multiplied, restricted
+to.
 
-The target of an instance is a point, its gold output, or a set of allowed outputs: those with the allowed parts.
+The target of an instance is a point, its gold output, or a set of allowed outputs: those with the
+allowed parts.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ class Target(NamedTuple):
 
     Attributes
     ----------
-    gold_offsets, gold_parts, gold_values : gold indicators z, a sparse vector an instance; empty where the target is a set
-    cost_offsets, cost_parts, cost_values : costs p, likewise
-    sets : (m,) whether the target of an instance is a set
-    variables : (m + 1,) where the restricted variables of each instance begin; only sets have any
-    starts, ends : the parts start <= r < end are the configurations of a restricted variable
-    allowed_offsets, allowed : which of them it may have; where those of each variable begin, with one more entry at the end
+    gold_offsets, gold_parts, gold_values : gold indicators z, a sparse vector an instance; empty
+    where the target is a set cost_offsets, cost_parts, cost_values : costs p, likewise sets : (m,)
+    whether the target of an instance is a set variables : (m + 1,) where the restricted variables
+    of each instance begin; only sets have any starts, ends : the parts start <= r < end are the
+    configurations of a restricted variable allowed_offsets, allowed : which of them it may have;
+    where those of each variable begin, with one more entry at the end
     """
 
     gold_offsets: Longs
@@ -64,12 +66,22 @@ def restrict(t, i, s, out):
 
 @driven
 def complete(k, data, space, t, i, s, z):
-    """Let z be a point target of instance i: its gold output, or at the scores s the best of its allowed outputs."""
+    """Let z be a point target of instance i: its gold output, or at the scores s the best of its
+    allowed outputs.
+    """
     z[:] = 0.0
     if is_set(t, i):
         other = part(space.second_scores, 0, len(s))
         restrict(t, i, s, other)
-        k.solve(data.structure, i, other, 0.0, z, part(data.messages, data.memory[i], data.memory[i + 1]), space.work)
+        k.solve(
+            data.structure,
+            i,
+            other,
+            0.0,
+            z,
+            part(data.messages, data.memory[i], data.memory[i + 1]),
+            space.work,
+        )
     else:
         add_gold(t, i, 1.0, z)
 
@@ -110,7 +122,9 @@ def cost_of(t, i, x):
 
 @inlined
 def list_parts(z, first, parts, values):
-    """Write the parts where z is not 0, and its values, from index `first` on; return the index after the last."""
+    """Write the parts where z is not 0, and its values, from index `first` on; return the index
+    after the last.
+    """
     for r in range(len(z)):
         if z[r] != 0.0:
             parts[first], values[first] = r, z[r]

@@ -1,8 +1,10 @@
-"""Views that own nothing, for kernels: taking one counts no reference, and neither does handing one to a function.
+"""Views that own nothing, for kernels: taking one counts no reference, and neither does handing one
+to a function.
 
-Numba counts references to arrays by atomic additions, two a view and two a call; and it reshapes by a call that looks at all
-strides. The views here are pointers. They are for arrays that the *caller* of a kernel keeps: buffers of records, weights,
-scratch. A view of an array that the kernel itself has made would outlive it.
+Numba counts references to arrays by atomic additions, two a view and two a call; and it reshapes by
+a call that looks at all strides. The views here are pointers. They are for arrays that the *caller*
+of a kernel keeps: buffers of records, weights, scratch. A view of an array that the kernel itself
+has made would outlive it.
 
 Un-compiled they are slices, whose bounds Python checks; compiled ones are not checked.
 """
@@ -33,23 +35,34 @@ def table(array, begin, rows, columns):
 
 
 def prefetch(array, index):
-    """Ask for the cache line of an entry of a contiguous vector, which will soon be read and written; un-compiled, do nothing."""
+    """Ask for the cache line of an entry of a contiguous vector, which will soon be read and
+    written; un-compiled, do nothing.
+    """
 
 
 def prefetch_run(array, begin, end):
-    """Ask for the cache lines of the entries begin <= j < end of a contiguous vector, as `prefetch` does."""
+    """Ask for the cache lines of the entries begin <= j < end of a contiguous vector, as `prefetch`
+    does.
+    """
 
 
-def _view(context: Any, builder: Any, signature: Any, array: Any, begin: Any, shape: list[Any]) -> Any:
+def _view(
+    context: Any, builder: Any, signature: Any, array: Any, begin: Any, shape: list[Any]
+) -> Any:
     """Build the view of the given shape that begins at an entry of a contiguous vector."""
     kind = signature.args[0]
-    source, view = make_array(kind)(context, builder, array), make_array(signature.return_type)(context, builder)
+    source, view = (
+        make_array(kind)(context, builder, array),
+        make_array(signature.return_type)(context, builder),
+    )
     size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     strides = [cgutils.intp_t(size)]
     for count in shape[:0:-1]:
         strides.insert(0, builder.mul(strides[0], count))
     data = builder.gep(source.data, [begin])
-    populate_array(view, data=data, shape=shape, strides=strides, itemsize=cgutils.intp_t(size), meminfo=None)
+    populate_array(
+        view, data=data, shape=shape, strides=strides, itemsize=cgutils.intp_t(size), meminfo=None
+    )
     return view._getvalue()
 
 
@@ -91,10 +104,14 @@ def _longs(context: Any, builder: Any, signature: Any, arguments: Any) -> list[A
 def _prefetch(typingctx, array, index):  # type: ignore[no-untyped-def]
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        address = builder.bitcast(builder.gep(make_array(array)(context, builder, arguments[0]).data, [arguments[1]]), byte)
+        address = builder.bitcast(
+            builder.gep(make_array(array)(context, builder, arguments[0]).data, [arguments[1]]),
+            byte,
+        )
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         call = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        builder.call(call, [address, number(1), number(3), number(1)])  # to be written; into all caches; data
+        # to be written; into all caches; data
+        builder.call(call, [address, number(1), number(3), number(1)])
         return context.get_dummy_value()
 
     return types.void(array, types.intp), codegen

@@ -15,10 +15,12 @@ PRICES = {"false_anaphor": 0.1, "false_new": 3.0, "wrong_link": 1.0}
 
 
 class Coreference(Cost):
-    """The sum of the prices of wrong choices: of mentions that start an entity, and of those that have an antecedent.
+    """The sum of the prices of wrong choices: of mentions that start an entity, and of those that
+    have an antecedent.
 
-    Its numbers, ``loss.cost_weights``: ``false_anaphor`` for an antecedent of a mention that has none, ``false_new`` for none
-    where there is one, ``wrong_link`` for an antecedent of another entity. By default .1, 3 and 1.
+    Its numbers, ``loss.cost_weights``: ``false_anaphor`` for an antecedent of a mention that has
+    none, ``false_new`` for none where there is one, ``wrong_link`` for an antecedent of another
+    entity. By default .1, 3 and 1.
 
     Notes
     -----
@@ -32,19 +34,25 @@ class Coreference(Cost):
         for name, price in numbers.items():
             if name not in PRICES:
                 raise ConfigError(
-                    f"loss.cost_weights names '{name}', and loss.cost=coreference knows: {', '.join(PRICES)}."
+                    f"loss.cost_weights names '{name}', and loss.cost=coreference knows: "
+                    f"{', '.join(PRICES)}."
                     f"{did_you_mean(name, PRICES)}"
                 )
             ranges.check_at_least(f"loss.cost_weights.{name}", price)
 
-    def of_variables(self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]) -> Array:
+    def of_variables(
+        self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]
+    ) -> Array:
         """Prices of missing a unit.
 
-        A unit ``new`` is missed by any antecedent, ``link`` by an antecedent of another entity and by none at all, ``anaphor`` by
-        none at all; so the last costs what a false new costs more than a wrong link.
+        A unit ``new`` is missed by any antecedent, ``link`` by an antecedent of another entity and
+        by none at all, ``anaphor`` by none at all; so the last costs what a false new costs more
+        than a wrong link.
         """
         prices = PRICES | dict(numbers)
         missed = {
-            "new": prices["false_anaphor"], "link": prices["wrong_link"], "anaphor": prices["false_new"] - prices["wrong_link"],
-        }  # fmt: skip
+            "new": prices["false_anaphor"],
+            "link": prices["wrong_link"],
+            "anaphor": prices["false_new"] - prices["wrong_link"],
+        }
         return np.array([missed[label] for label in labels], np.float64)[gold]

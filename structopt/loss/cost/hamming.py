@@ -18,6 +18,8 @@ class Hamming(Cost):
     Martins et al. (2010), equation (7) and section 5; Taskar et al. (2003).
     """
 
-    def of_variables(self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]) -> Array:
+    def of_variables(
+        self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]
+    ) -> Array:
         """1 for each variable."""
         return np.ones(len(gold))

@@ -11,8 +11,12 @@ from structopt.kernels.waist.record import Array
 
 
 class HammingNormalized(Cost):
-    """The share of wrong variables,  (1/n) sum_t [y'_t != y_t],  so that long instances cost no more than short ones."""
+    """The share of wrong variables,  (1/n) sum_t [y'_t != y_t],  so that long instances cost no
+    more than short ones.
+    """
 
-    def of_variables(self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]) -> Array:
+    def of_variables(
+        self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]
+    ) -> Array:
         """One over the number of the instance's variables."""
         return 1.0 / np.repeat(lengths, lengths)

@@ -6,6 +6,8 @@ from structopt.loss.cost.hamming import Hamming
 
 
 class LabeledArcs(Hamming):
-    """The number of words whose head or relation is wrong, counted in the parts of labelled arcs."""
+    """The number of words whose head or relation is wrong, counted in the parts of labelled
+    arcs.
+    """
 
     role = "labeled_arc"

@@ -6,9 +6,11 @@ from structopt.loss.cost.hamming import Hamming
 
 
 class Rules(Hamming):
-    """The number of uses of binary rules and unary steps, at their places, that the gold tree does not have.
+    """The number of uses of binary rules and unary steps, at their places, that the gold tree does
+    not have.
 
-    Trees over n words have n - 1 rules and 2 n - 1 steps each; a span without a chain of labels above it has a step too.
+    Trees over n words have n - 1 rules and 2 n - 1 steps each; a span without a chain of labels
+    above it has a step too.
 
     Notes
     -----

@@ -15,18 +15,26 @@ from structopt.kernels.waist.record import Array
 class Weighted(Cost):
     """Wrong variables at the price of their gold labels,  sum_t w(y_t) [y'_t != y_t].
 
-    Its numbers, ``loss.cost_weights``, are the prices w by label, from 0 to 1e12; labels that are not listed cost 1.
+    Its numbers, ``loss.cost_weights``, are the prices w by label, from 0 to 1e12; labels that are
+    not listed cost 1.
     """
 
     def check(self, numbers: Mapping[str, float]) -> None:
         """Refuse to go without prices, and prices out of range."""
         if not numbers:
-            raise ConfigError("loss.cost=weighted needs loss.cost_weights, for instance 'loss.cost_weights={O: 0.5}'.")
+            raise ConfigError(
+                "loss.cost=weighted needs loss.cost_weights, for instance 'loss.cost_weights={O: "
+                "0.5}'."
+            )
         for label, price in numbers.items():
             ranges.check_at_least(f"loss.cost_weights.{label}", price)
 
-    def of_variables(self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]) -> Array:
-        """The price of each variable's gold label; refuses prices of labels that the training data do not have."""
+    def of_variables(
+        self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]
+    ) -> Array:
+        """The price of each variable's gold label; refuses prices of labels that the training data
+        do not have.
+        """
         if unknown := set(numbers) - set(labels):
             name = min(unknown)
             raise ConfigError(

@@ -1,4 +1,6 @@
-"""What explanations look at: one instance of an input, and the gold parts of a corpus, whose features have names."""
+"""What explanations look at: one instance of an input, and the gold parts of a corpus, whose
+features have names.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,11 @@ from structopt.model.predictor import Inputs, Predictor
 from structopt.objective.examples import Examples
 
 
-def one_instance(model: Predictor, instances: Inputs, number: int, against: Against, executor: Executor) -> Examples:
-    """Instance `number`, from 1, of a file or of some in memory, as a corpus of its own; with gold where that is to be compared.
+def one_instance(
+    model: Predictor, instances: Inputs, number: int, against: Against, executor: Executor
+) -> Examples:
+    """Instance `number`, from 1, of a file or of some in memory, as a corpus of its own; with gold
+    where that is to be compared.
 
     Raises
     ------
@@ -35,13 +40,17 @@ def one_instance(model: Predictor, instances: Inputs, number: int, against: Agai
         corpus = model.task.corpus(instances)
     examples = model.examples(corpus, executor=executor)
     if not 1 <= number <= len(examples):
-        raise ConfigError(f"sentence={number}: {what} has {len(examples)} {model.task.instance}s, counted from 1.")
+        raise ConfigError(
+            f"sentence={number}: {what} has {len(examples)} {model.task.instance}s, counted from 1."
+        )
     one = examples.encoded.subset(number - 1, number)
     return Examples.build(one, model.graph, model.scorer, model.inference)
 
 
 def _labelled(model: Predictor, path: Any, against: Against) -> Any:
-    """Read a file; with its labels where gold is asked for, or may have to stand against a prediction."""
+    """Read a file; with its labels where gold is asked for, or may have to stand against a
+    prediction.
+    """
     if against == "gold":
         return model.task.read(path)
     if against == "auto":
@@ -50,8 +59,11 @@ def _labelled(model: Predictor, path: Any, against: Against) -> Any:
     return model.task.read(path, labelled=False)
 
 
-def occurring(model: Predictor, path: str | Path, executor: Executor | None = None) -> list[Occurring]:
-    """The gold parts of a labelled file, of all instances whose gold outputs the model can express, in runs of these.
+def occurring(
+    model: Predictor, path: str | Path, executor: Executor | None = None
+) -> list[Occurring]:
+    """The gold parts of a labelled file, of all instances whose gold outputs the model can express,
+    in runs of these.
 
     Of sets of gold outputs they are the parts that one of them has.
     """
@@ -60,21 +72,33 @@ def occurring(model: Predictor, path: str | Path, executor: Executor | None = No
         corpus = model.annotator.annotated(model.task, corpus, executor)
     encoded, _ = model.graph.admit(model.task.encode(corpus))
     if model.pruner is not None:
-        encoded = model.pruner.prune(encoded, keep_gold=True, executor=executor or registry.serial()).encoded
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], _expressible(model, encoded), [False]]).astype(int)))
+        encoded = model.pruner.prune(
+            encoded, keep_gold=True, executor=executor or registry.serial()
+        ).encoded
+    edges = np.flatnonzero(
+        np.diff(np.concatenate([[False], _expressible(model, encoded), [False]]).astype(int))
+    )
     return [_gold_parts(model, encoded.subset(int(a), int(b))) for a, b in edges.reshape(-1, 2)]
 
 
 def _expressible(model: Predictor, encoded: Encoded) -> Array:
-    """Whether training has shown all that the gold output of an instance is made of: bool, shape (instances,)."""
+    """Whether training has shown all that the gold output of an instance is made of: bool, shape
+    (instances,).
+    """
     nearest = model.graph.nearest(encoded, model.graph.build(encoded))
     allowed = np.ones(len(encoded), bool) if nearest is None else nearest.allowed.copy()
     if encoded.gold is not None:
-        allowed[np.repeat(np.arange(len(encoded)), np.diff(encoded.offsets))[encoded.gold < 0]] = False
+        allowed[np.repeat(np.arange(len(encoded)), np.diff(encoded.offsets))[encoded.gold < 0]] = (
+            False
+        )
     return allowed
 
 
 def _gold_parts(model: Predictor, encoded: Encoded) -> Occurring:
     structure = model.graph.build(encoded)
     targets = model.graph.targets(encoded, structure)
-    return Occurring(encoded, structure, targets.possible(structure.parts) if targets.sets.any() else targets.points)
+    return Occurring(
+        encoded,
+        structure,
+        targets.possible(structure.parts) if targets.sets.any() else targets.points,
+    )

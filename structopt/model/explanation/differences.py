@@ -1,7 +1,8 @@
 """What decided a prediction: the score difference of two outputs as a sum over attributes, exactly.
 
-With r = chi(y) - chi(y') over the parts of the instance, s(y) - s(y') = theta^T F r: every weight theta_f has the share
-theta_f (F r)_f. Part by part, that is theta_f (F e_p)_f r_p, so that shares add up by attribute, by place and by configuration.
+With r = chi(y) - chi(y') over the parts of the instance, s(y) - s(y') = theta^T F r: every weight
+theta_f has the share theta_f (F r)_f. Part by part, that is theta_f (F e_p)_f r_p, so that shares
+add up by attribute, by place and by configuration.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ class Share(NamedTuple):
     configuration : str
         What the part says: a label, a pair of labels; empty where it says that it is there.
     feature : Coordinate
-        The feature of the weight; where several share it, the one that the part has, else their names together.
+        The feature of the weight; where several share it, the one that the part has, else their
+        names together.
     times : float
-        How much more of the feature the prediction has at this part: its value, negative where the other output has it.
+        How much more of the feature the prediction has at this part: its value, negative where the
+        other output has it.
     weight : float
     """
 
@@ -118,7 +121,9 @@ class Difference(Explanation):
     @property
     def by_configuration(self) -> list[tuple[str, float]]:
         """Sums by configuration."""
-        return self.by(lambda share: share.configuration or share.feature.configuration or share.feature.group)
+        return self.by(
+            lambda share: share.configuration or share.feature.configuration or share.feature.group
+        )
 
     def text(self) -> str:
         """See `structopt.model.explanation.difference_pages`."""
@@ -133,8 +138,16 @@ class Difference(Explanation):
         return difference_pages.body(self)
 
 
-def explained(model: Predictor, examples: Examples, number: int, against: Against, top: int, executor: Executor) -> Difference:
-    """Explain the prediction for a corpus of one instance, which is the one of this number in its file.
+def explained(
+    model: Predictor,
+    examples: Examples,
+    number: int,
+    against: Against,
+    top: int,
+    executor: Executor,
+) -> Difference:
+    """Explain the prediction for a corpus of one instance, which is the one of this number in its
+    file.
 
     Raises
     ------
@@ -145,17 +158,27 @@ def explained(model: Predictor, examples: Examples, number: int, against: Agains
     pair = rivals(model, examples, against, executor)
     scores = examples.scores(model.weights, np.arange(1))
     outputs = [
-        model.task.written(decoded(model.task, model.graph, examples, output))[0] for output in (pair.chosen, pair.other)
-    ]  # fmt: skip
+        model.task.written(decoded(model.task, model.graph, examples, output))[0]
+        for output in (pair.chosen, pair.other)
+    ]
     shares = sorted(_shares(model, scorer, examples, pair), key=lambda share: -abs(share.amount))
     one = Difference(
-        f"{model.task.instance} {number}", list(examples.encoded.words), outputs[0], outputs[1], pair.which,
-        (score_of(pair.chosen, scores), score_of(pair.other, scores)), shares, [], top,
-    )  # fmt: skip
+        f"{model.task.instance} {number}",
+        list(examples.encoded.words),
+        outputs[0],
+        outputs[1],
+        pair.which,
+        (score_of(pair.chosen, scores), score_of(pair.other, scores)),
+        shares,
+        [],
+        top,
+    )
     return replace(one, remarks=list(_remarks(one)))
 
 
-def _shares(model: Predictor, scorer: SparseFeatures, examples: Examples, pair: Rivals) -> Iterator[Share]:
+def _shares(
+    model: Predictor, scorer: SparseFeatures, examples: Examples, pair: Rivals
+) -> Iterator[Share]:
     """The shares of all weights at all parts that the outputs do not have in common."""
     names, space = ModelNames(model.task, model.graph), examples.space()
     parts, counts = difference(pair.chosen, pair.other)
@@ -163,14 +186,24 @@ def _shares(model: Predictor, scorer: SparseFeatures, examples: Examples, pair: 
         residual = np.zeros(int(examples.structure.parts[-1]))
         residual[part] = count
         scorer.kernels.pullback(examples.features, 0, residual, space.gradient)
-        size = int(scorer.kernels.flatten(examples.features, space.gradient, space.indices, space.values))
+        size = int(
+            scorer.kernels.flatten(examples.features, space.gradient, space.indices, space.values)
+        )
         indices, times = space.indices[:size].copy(), space.values[:size].copy()
         kept = model.weights[indices] != 0.0
         indices, times = indices[kept], times[kept]
         place, configuration = _placed(model, examples, names, part)
-        features = scorer.named(np.unique(indices), names, Occurring(examples.encoded, examples.structure, _only(part)))
+        features = scorer.named(
+            np.unique(indices), names, Occurring(examples.encoded, examples.structure, _only(part))
+        )
         for index, number in zip(indices.tolist(), times.tolist(), strict=True):
-            yield Share(place, configuration, _joined(features[index], index), number, float(model.weights[index]))
+            yield Share(
+                place,
+                configuration,
+                _joined(features[index], index),
+                number,
+                float(model.weights[index]),
+            )
 
 
 def _only(part: int) -> SparseVectors:
@@ -205,7 +238,10 @@ def part_of(examples: Examples, part: int) -> tuple[PartGroup, int, int]:
 def _remarks(one: Difference) -> Iterator[str]:
     """What a reader may not expect of these outputs and weights."""
     if one.which == "runner_up" and one.difference < 0:
-        yield "The other output has the higher score: this model predicts by marginals, or by an inference that is not exact."
+        yield (
+            "The other output has the higher score: this model predicts by marginals, or by an "
+            "inference that is not exact."
+        )
     if one.difference == 0.0 and not one.shares:
         yield "Both outputs have the same features."
     if nameless := sum(not share.feature.group for share in one.shares):

@@ -50,18 +50,22 @@ class Explanation(ABC):
 
     def html(self) -> str:
         """A page that needs no other file."""
-        return html_pages.page(self.title, [*self.body(), *(f"<p>{escape(remark)}</p>" for remark in self.remarks)])
+        return html_pages.page(
+            self.title, [*self.body(), *(f"<p>{escape(remark)}</p>" for remark in self.remarks)]
+        )
 
     def __str__(self) -> str:
         """The tables, and the remarks below them."""
-        return "\n".join([self.title, "", self.text(), *(["", *self.remarks] if self.remarks else [])])
+        return "\n".join(
+            [self.title, "", self.text(), *(["", *self.remarks] if self.remarks else [])]
+        )
 
     def _repr_html_(self) -> str:
         """As a notebook shows it, in a frame of its own, so that styles do not mix."""
         return (
             f'<iframe srcdoc="{escape(self.html())}" style="width: 100%; height: 32rem; border: 0" '
             f'title="{escape(self.title)}"></iframe>'
-        )  # fmt: skip
+        )
 
 
 def signed(number: float) -> str:

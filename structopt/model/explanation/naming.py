@@ -1,4 +1,6 @@
-"""Names of weights: the task's and the graph's, and for hashed features those that occur in a corpus."""
+"""Names of weights: the task's and the graph's, and for hashed features those that occur in a
+corpus.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ CONSTANT = "always"
 
 
 class ModelNames:
-    """What task and graph call attributes, configurations and values: see `structopt.core.weights.coordinates.Names`."""
+    """What task and graph call attributes, configurations and values: see
+    `structopt.core.weights.coordinates.Names`.
+    """
 
     def __init__(self, task: Task, graph: FactorGraph) -> None:
         self.task, self.graph = task, graph
@@ -34,17 +38,25 @@ class ModelNames:
         return [*known, *(f"number {k}" for k in range(1, rest + 1))]
 
     def _configurations(self, group: str, width: int) -> Sequence[str]:
-        names = [text_of(name) for name in configuration_names(self.task, self.graph, group, width)][:width]
+        names = [
+            text_of(name) for name in configuration_names(self.task, self.graph, group, width)
+        ][:width]
         return names if width > 1 or group == "label" else [""]
 
     def _values(self, column: str) -> Mapping[int, str]:
         prefix = f"{column}="
-        values = [name.removeprefix(prefix) for name in self.task.vocabulary().get("values", ()) if name.startswith(prefix)]
+        values = [
+            name.removeprefix(prefix)
+            for name in self.task.vocabulary().get("values", ())
+            if name.startswith(prefix)
+        ]
         return dict(enumerate(values, FIRST))
 
 
 def text_of(name: Any) -> str:
-    """The name of a configuration as text: labels of neighbours with an arrow between them, states of variables as equations."""
+    """The name of a configuration as text: labels of neighbours with an arrow between them, states
+    of variables as equations.
+    """
     if not isinstance(name, (tuple, list)):
         return str(name)
     if all(isinstance(one, (tuple, list)) for one in name):
@@ -63,6 +75,8 @@ def linear(scorer: Scorer) -> SparseFeatures:
     if isinstance(scorer, SparseFeatures):
         return scorer
     raise ConfigError(
-        f"explain: scores of features={registry.name_of('features', scorer)} are no sums of weights of attributes, so that no "
-        "attribute has a share of them. Models with features=attribute_rows or templates can be explained."
+        f"explain: scores of features={registry.name_of('features', scorer)} are no sums of "
+        "weights of attributes, so that no "
+        "attribute has a share of them. Models with features=attribute_rows or templates can be "
+        "explained."
     )

@@ -1,4 +1,6 @@
-"""The two outputs that an explanation compares: the one that was chosen, and what stands against it."""
+"""The two outputs that an explanation compares: the one that was chosen, and what stands against
+it.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,9 @@ class Rivals(NamedTuple):
 def rivals(model: Predictor, examples: Examples, against: Against, executor: Executor) -> Rivals:
     """The prediction of a corpus of one instance, and what is to stand against it.
 
-    With ``auto`` that is the second best output where the inference lists it; else the gold one, where the input has it and it
-    is another; else the best one that differs in the label of one variable.
+    With ``auto`` that is the second best output where the inference lists it; else the gold one,
+    where the input has it and it is another; else the best one that differs in the label of one
+    variable.
 
     Raises
     ------
@@ -51,14 +54,21 @@ def rivals(model: Predictor, examples: Examples, against: Against, executor: Exe
         if other is not None:
             return Rivals(chosen, other, which)
     advice = (
-        "This inference lists no second output, and there is no gold one that differs and is a candidate. Give an input with "
-        "gold, or in Python take model.with_inference(...) with exact, or enumeration, which lists the k best of few outputs."
-        if against == "auto" else f"Type against={' or '.join(choice for choice in CHOICES if choice != against)}."
-    )  # fmt: skip
-    raise ConfigError(f"against={against}: there is no such output to hold the prediction against. {advice}")
+        "This inference lists no second output, and there is no gold one that differs and is a "
+        "candidate. Give an input with "
+        "gold, or in Python take model.with_inference(...) with exact, or enumeration, which "
+        "lists the k best of few outputs."
+        if against == "auto"
+        else f"Type against={' or '.join(choice for choice in CHOICES if choice != against)}."
+    )
+    raise ConfigError(
+        f"against={against}: there is no such output to hold the prediction against. {advice}"
+    )
 
 
-def _runner_up(model: Predictor, examples: Examples, chosen: SparseVectors, executor: Executor) -> SparseVectors | None:
+def _runner_up(
+    model: Predictor, examples: Examples, chosen: SparseVectors, executor: Executor
+) -> SparseVectors | None:
     """The best of the two best outputs that is not the chosen one."""
     if Ability.K_BEST not in model.inference.provides(model.graph.kind):
         return None
@@ -67,8 +77,12 @@ def _runner_up(model: Predictor, examples: Examples, chosen: SparseVectors, exec
     return next((output for output in outputs if not same(output, chosen)), None)
 
 
-def _gold(model: Predictor, examples: Examples, chosen: SparseVectors, executor: Executor) -> SparseVectors | None:
-    """The gold output, where the input has it in full, the model can express it, and it is not the chosen one."""
+def _gold(
+    model: Predictor, examples: Examples, chosen: SparseVectors, executor: Executor
+) -> SparseVectors | None:
+    """The gold output, where the input has it in full, the model can express it, and it is not the
+    chosen one.
+    """
     encoded, structure = examples.encoded, examples.structure
     if encoded.gold is None or (encoded.gold < 0).any():
         return None
@@ -80,15 +94,21 @@ def _gold(model: Predictor, examples: Examples, chosen: SparseVectors, executor:
 
 
 def _pruned_away(model: Predictor, examples: Examples, executor: Executor) -> bool:
-    """Whether the gold output has parts that the pruner leaves out: with all that it has there would be more candidates."""
+    """Whether the gold output has parts that the pruner leaves out: with all that it has there
+    would be more candidates.
+    """
     if model.pruner is None:
         return False
     kept = model.pruner.prune(examples.encoded, keep_gold=True, executor=executor).encoded
     return bool(model.graph.build(kept).parts[-1] != examples.structure.parts[-1])
 
 
-def _change(model: Predictor, examples: Examples, chosen: SparseVectors, executor: Executor) -> SparseVectors | None:
-    """The best output that differs in the label of one variable, where outputs are labels of variables."""
+def _change(
+    model: Predictor, examples: Examples, chosen: SparseVectors, executor: Executor
+) -> SparseVectors | None:
+    """The best output that differs in the label of one variable, where outputs are labels of
+    variables.
+    """
     encoded, graph = examples.encoded, model.graph
     if model.task.view != "labels" or not encoded.labels or "labels" not in graph.views:
         return None
@@ -96,7 +116,9 @@ def _change(model: Predictor, examples: Examples, chosen: SparseVectors, executo
     scores, best, score = examples.scores(model.weights, np.arange(1)), None, -np.inf
     for variable in range(len(labels)):
         for label in range(len(encoded.labels)):
-            if label == labels[variable] or (encoded.allowed is not None and not encoded.allowed[variable, label]):
+            if label == labels[variable] or (
+                encoded.allowed is not None and not encoded.allowed[variable, label]
+            ):
                 continue
             changed = labels.copy()
             changed[variable] = label
@@ -115,7 +137,9 @@ def same(one: SparseVectors, other: SparseVectors) -> bool:
 
 
 def difference(one: SparseVectors, other: SparseVectors) -> tuple[Array, Array]:
-    """The parts of which two outputs of an instance have unlike numbers: int64, ascending; and the differences."""
+    """The parts of which two outputs of an instance have unlike numbers: int64, ascending; and the
+    differences.
+    """
     parts, index = np.unique(np.concatenate([one.parts, other.parts]), return_inverse=True)
     counts = np.bincount(index.ravel(), np.concatenate([one.values, -other.values]), len(parts))
     return parts[counts != 0].astype(np.int64), counts[counts != 0]

@@ -1,4 +1,6 @@
-"""The weights that say most: by label, by pair of labels, or by part group, the highest and the lowest."""
+"""The weights that say most: by label, by pair of labels, or by part group, the highest and the
+lowest.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ MOST_TABLES = 100
 WIDE = 120
 """Letters of two names beside each other, at most."""
 ASKED = 20
-"""How many times the weights that are asked for are looked up, since the largest of a model may all be of one part group."""
+"""How many times the weights that are asked for are looked up, since the largest of a model may all
+be of one part group.
+"""
 
 
 class Weight(NamedTuple):
@@ -37,7 +41,9 @@ class Weight(NamedTuple):
     def name(self, apart: bool) -> str:
         """All features that have it; without their configuration, where the table is of one."""
         features = (self.feature, *self.others)
-        return " or ".join(dict.fromkeys(one.attribute or "always" if apart else str(one) for one in features))
+        return " or ".join(
+            dict.fromkeys(one.attribute or "always" if apart else str(one) for one in features)
+        )
 
 
 @dataclass(frozen=True)
@@ -73,24 +79,43 @@ class TopWeights(Explanation):
 
     def text(self) -> str:
         """Each table with its highest weights beside its lowest."""
-        return "\n\n".join(_text(table) for table in self.tables if table.positive or table.negative) or "All weights are 0."
+        return (
+            "\n\n".join(_text(table) for table in self.tables if table.positive or table.negative)
+            or "All weights are 0."
+        )
 
     def data(self) -> dict[str, Any]:
         """Titles, counts and rows of all tables."""
         tables = [
-            {"title": table.title, "count": table.count, "positive": _rows(table.positive), "negative": _rows(table.negative)}
+            {
+                "title": table.title,
+                "count": table.count,
+                "positive": _rows(table.positive),
+                "negative": _rows(table.negative),
+            }
             for table in self.tables
         ]
         return {"kind": "weights", "tables": tables, "remarks": self.remarks}
 
     def body(self) -> Iterator[str]:
         """A heading, and two tables with bars, for each table."""
-        largest = max((abs(row.weight) for table in self.tables for row in (*table.positive, *table.negative)), default=0.0)
+        largest = max(
+            (
+                abs(row.weight)
+                for table in self.tables
+                for row in (*table.positive, *table.negative)
+            ),
+            default=0.0,
+        )
         for table in self.tables:
             if table.positive or table.negative:
                 yield f"<h2>{escape(_heading(table))}</h2>"
                 yield '<div class="pair">'
-                yield from (_html(rows, largest, table.apart) for rows in (table.positive, table.negative) if rows)
+                yield from (
+                    _html(rows, largest, table.apart)
+                    for rows in (table.positive, table.negative)
+                    if rows
+                )
                 yield "</div>"
 
 
@@ -102,27 +127,40 @@ def _text(table: Table) -> str:
     """Highest weights on the left, lowest on the right; below each other, where names are long."""
     sides = [
         [["weight", "feature"], *([signed(row.weight), row.name(table.apart)] for row in rows)]
-        for rows in (table.positive, table.negative) if rows
-    ]  # fmt: skip
+        for rows in (table.positive, table.negative)
+        if rows
+    ]
     if sum(max(len(name) for _, name in side) for side in sides) > WIDE:
         return "\n".join([_heading(table), *(tables.columns(side, sides="><") for side in sides)])
-    beside = [[cell for k, cells in enumerate(pair) for cell in ([""] * (k > 0) + cells)] for pair in
-              zip_longest(*sides, fillvalue=["", ""])]  # fmt: skip
+    beside = [
+        [cell for k, cells in enumerate(pair) for cell in ([""] * (k > 0) + cells)]
+        for pair in zip_longest(*sides, fillvalue=["", ""])
+    ]
     return f"{_heading(table)}\n{tables.columns(beside, sides='><<><')}"
 
 
 def _rows(weights: list[Weight]) -> list[dict[str, Any]]:
     return [
-        {"weight": row.weight, **row.feature._asdict(), "others": [other._asdict() for other in row.others]} for row in weights
-    ]  # fmt: skip
+        {
+            "weight": row.weight,
+            **row.feature._asdict(),
+            "others": [other._asdict() for other in row.others],
+        }
+        for row in weights
+    ]
 
 
 def _html(weights: list[Weight], largest: float, apart: bool) -> str:
-    rows = [[signed(row.weight), html_pages.bar(row.weight, largest, 80), escape(row.name(apart))] for row in weights]
+    rows = [
+        [signed(row.weight), html_pages.bar(row.weight, largest, 80), escape(row.name(apart))]
+        for row in weights
+    ]
     return html_pages.table(["weight", "", "feature"], rows, numbers=[0])
 
 
-def top_weights(model: Predictor, top: int, occurring: Sequence[Occurring] = (), source: str = "") -> TopWeights:
+def top_weights(
+    model: Predictor, top: int, occurring: Sequence[Occurring] = (), source: str = ""
+) -> TopWeights:
     """The `top` highest and lowest weights of a model.
 
     Parameters
@@ -143,40 +181,66 @@ def top_weights(model: Predictor, top: int, occurring: Sequence[Occurring] = (),
     scorer, names = linear(model.scorer), ModelNames(model.task, model.graph)
     title = f"The {top} highest and lowest weights"
     if (numbers := scorer.tables_of(np.arange(scorer.dimension), absent=-1)) is not None:
-        groups = (_of_group(scorer, model.weights, names, group, own, top) for group, own in numbers.items())
+        groups = (
+            _of_group(scorer, model.weights, names, group, own, top)
+            for group, own in numbers.items()
+        )
         return TopWeights(title, [table for group in groups for table in group], [])
     return TopWeights(title, *_of_shared(scorer, model.weights, names, top, occurring, source))
 
 
-def _of_group(scorer: SparseFeatures, weights: Array, names: ModelNames, group: str, numbers: Array, top: int) -> Iterator[Table]:
-    """Of a group with attributes a table for each configuration; else, or where these are many, one for all."""
+def _of_group(
+    scorer: SparseFeatures, weights: Array, names: ModelNames, group: str, numbers: Array, top: int
+) -> Iterator[Table]:
+    """Of a group with attributes a table for each configuration; else, or where these are many, one
+    for all.
+    """
     attributes, width = numbers.shape
     configurations = names.configurations(group, width)
     apart = attributes > 1 and width <= MOST_TABLES
     for column in range(width) if apart else [slice(None)]:
-        title = f"{group} {configurations[column]}" if isinstance(column, int) and configurations[column] else group
+        title = (
+            f"{group} {configurations[column]}"
+            if isinstance(column, int) and configurations[column]
+            else group
+        )
         indices = numbers[:, column].ravel()
         indices = indices[indices >= 0]
         high, low = _extremes(weights, indices, top)
         named = scorer.named(np.unique(np.concatenate([high, low])), names)
-        positive, negative = ([_weight(weights, k, named[k]) for k in own.tolist()] for own in (high, low))
+        positive, negative = (
+            [_weight(weights, k, named[k]) for k in own.tolist()] for own in (high, low)
+        )
         yield Table(title, positive, negative, int(np.count_nonzero(weights[indices])), apart)
 
 
 def _of_shared(
-    scorer: SparseFeatures, weights: Array, names: ModelNames, top: int, occurring: Sequence[Occurring], source: str
+    scorer: SparseFeatures,
+    weights: Array,
+    names: ModelNames,
+    top: int,
+    occurring: Sequence[Occurring],
+    source: str,
 ) -> tuple[list[Table], list[str]]:
-    """Tables by part group of the features that have names; those without are a table of their own."""
+    """Tables by part group of the features that have names; those without are a table of their
+    own.
+    """
     high, low = _extremes(weights, np.arange(len(weights)), ASKED * top)
     indices = np.unique(np.concatenate([high, low]))
-    named = _joined([scorer.named(indices, names), *(scorer.named(indices, names, one) for one in occurring)])
+    named = _joined(
+        [scorer.named(indices, names), *(scorer.named(indices, names, one) for one in occurring)]
+    )
     groups = list(dict.fromkeys(names[0].group for names in named.values() if names))
     found = []
     for group in [*groups, ""]:
         rows = [
-            [_weight(weights, k, named[k]) for k in own.tolist() if (named[k][0].group if named[k] else "") == group]
+            [
+                _weight(weights, k, named[k])
+                for k in own.tolist()
+                if (named[k][0].group if named[k] else "") == group
+            ]
             for own in (high, low)
-        ]  # fmt: skip
+        ]
         if any(rows):
             found.append(Table(group or "weights without a name", rows[0][:top], rows[1][:top]))
     return found, list(_remarks(named, source))
@@ -184,25 +248,38 @@ def _of_shared(
 
 def _joined(several: Sequence[Named]) -> Named:
     """The names of the same weights that several corpora give, each once."""
-    return {k: list(dict.fromkeys(name for named in several for name in named[k])) for k in several[0]}
+    return {
+        k: list(dict.fromkeys(name for named in several for name in named[k])) for k in several[0]
+    }
 
 
 def _remarks(named: dict[int, list[Coordinate]], source: str) -> Iterator[str]:
     """Where names come from, and how many are missing or shared."""
     counts = Counter(min(len(names), 2) for names in named.values())
     if not source:
-        yield "Weights are hashed, and have no names of their own: give a file whose features are to name them."
+        yield (
+            "Weights are hashed, and have no names of their own: give a file whose features are "
+            "to name them."
+        )
         return
-    yield f"Hashed weights are named by the features of {source}: of the {len(named)} largest {counts[0]} have none there."
+    yield (
+        f"Hashed weights are named by the features of {source}: of the {len(named)} largest "
+        f"{counts[0]} have none there."
+    )
     if counts[2]:
         yield f"{counts[2]} of them are shared by several features, all of which are named."
 
 
 def _extremes(weights: Array, indices: Array, top: int) -> tuple[Array, Array]:
-    """Those indices whose weights are the highest above 0, and the lowest below 0; the first of equal ones come first."""
+    """Those indices whose weights are the highest above 0, and the lowest below 0; the first of
+    equal ones come first.
+    """
     values = weights[indices]
     order = np.argsort(-values, kind="stable")
-    positive, negative = order[: np.count_nonzero(values > 0)], order[::-1][: np.count_nonzero(values < 0)]
+    positive, negative = (
+        order[: np.count_nonzero(values > 0)],
+        order[::-1][: np.count_nonzero(values < 0)],
+    )
     return indices[positive[:top]], indices[negative[:top]]
 
 

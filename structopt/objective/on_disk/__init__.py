@@ -1,1 +1,3 @@
-"""Training data in folders of arrays: written whole or in stretches, opened by the process that trains and by workers."""
+"""Training data in folders of arrays: written whole or in stretches, opened by the process that
+trains and by workers.
+"""

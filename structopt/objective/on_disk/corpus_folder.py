@@ -1,4 +1,6 @@
-"""Featurised corpora in folders of arrays: written block by block, opened as memory maps, whole or some instances of them."""
+"""Featurised corpora in folders of arrays: written block by block, opened as memory maps, whole or
+some instances of them.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,19 @@ CONSTANT = ("labels", "forbidden_starts", "forbidden_ends", "forbidden_transitio
 
 
 def write_corpus(
-    folder: Path, key: Mapping[str, Any], blocks: Iterable[Encoded], state: tuple[Mapping[str, Any], Mapping[str, Array]]
+    folder: Path,
+    key: Mapping[str, Any],
+    blocks: Iterable[Encoded],
+    state: tuple[Mapping[str, Any], Mapping[str, Array]],
 ) -> None:
-    """Write a corpus that comes in blocks, of which one at a time is in memory, and the state of the task that encoded it.
+    """Write a corpus that comes in blocks, of which one at a time is in memory, and the state of
+    the task that encoded it.
 
     Raises
     ------
     ConfigError
-        If a block has data that such folders do not keep, values in some blocks only, or the disk is full.
+        If a block has data that such folders do not keep, values in some blocks only, or the disk
+        is full.
     """
     writer = ArrayFolderWriter(folder, key)
     try:
@@ -52,7 +59,8 @@ def write_corpus(
 def open_corpus(
     folder: Path, key: Mapping[str, Any] | None = None, checked: bool = True
 ) -> tuple[Encoded, tuple[dict[str, Any], dict[str, Array]]]:
-    """Map a corpus, and read the state of the task; what is made of the corpus goes to nameless files beside the folder.
+    """Map a corpus, and read the state of the task; what is made of the corpus goes to nameless
+    files beside the folder.
 
     Raises
     ------
@@ -61,7 +69,10 @@ def open_corpus(
     """
     arrays, notes = opened(folder, key, checked)
     encoded = replace(_encoded(arrays, notes, InFiles(folder.parent)), folder=folder.absolute())
-    return encoded, (notes["state"], {name: np.array(arrays[STATE + name]) for name in notes["arrays"]})
+    return encoded, (
+        notes["state"],
+        {name: np.array(arrays[STATE + name]) for name in notes["arrays"]},
+    )
 
 
 def open_shard(folder: Path, first: int, last: int | None) -> Encoded:
@@ -69,7 +80,8 @@ def open_shard(folder: Path, first: int, last: int | None) -> Encoded:
 
     The checksums are those of who made the folder, and are not compared again.
 
-    A worker that is given the folder's path has its instances in this way, without anybody sending them.
+    A worker that is given the folder's path has its instances in this way, without anybody sending
+    them.
     """
     arrays, notes = opened(folder, checked=False)
     return _encoded(arrays, notes, IN_MEMORY, first, last)
@@ -79,13 +91,16 @@ def _check(block: Encoded) -> None:
     partial = block.gold is None or block.gold_sets is not None or block.allowed is not None
     if type(block) is not Encoded or block.dense or partial:
         raise ConfigError(
-            "storage=disk keeps sparse attributes and labels that are known in full; this task and its settings make other data. "
+            "storage=disk keeps sparse attributes and labels that are known in full; this task "
+            "and its settings make other data. "
             "Type storage=memory."
         )
 
 
 def _add(writer: ArrayFolderWriter, block: Encoded) -> None:
-    """Append a block: offsets as lengths, values from the first block on that has any, before which all are 1."""
+    """Append a block: offsets as lengths, values from the first block on that has any, before which
+    all are 1.
+    """
     assert block.gold is not None
     writer.add("lengths", np.diff(block.offsets))
     writer.add("gold", block.gold)
@@ -99,23 +114,33 @@ def _add(writer: ArrayFolderWriter, block: Encoded) -> None:
 
 
 def _encoded(
-    arrays: Mapping[str, Array], notes: Mapping[str, Any], storage: Storage, first: int = 0, last: int | None = None
+    arrays: Mapping[str, Array],
+    notes: Mapping[str, Any],
+    storage: Storage,
+    first: int = 0,
+    last: int | None = None,
 ) -> Encoded:
     """The instances first <= i < last; None: to the end."""
     last = len(arrays["lengths"]) if last is None else last
     begin, end = (int(arrays["lengths"][:bound].sum()) for bound in (first, last))
     tables = {}
     for name, size in notes["tables"].items():
-        rows = slice(begin, end) if name == "label" else slice(begin - first, end - last)  # pairs of neighbours
+        # pairs of neighbours
+        rows = slice(begin, end) if name == "label" else slice(begin - first, end - last)
         lengths, values = arrays[f"{name}.lengths"], arrays.get(f"{name}.values")
         entries = slice(*(int(lengths[:bound].sum()) for bound in (rows.start, rows.stop)))
         ids, values = arrays[f"{name}.ids"][entries], None if values is None else values[entries]
         tables[name] = AttributeTable(_offsets(lengths[rows], storage), ids, values, size)
     return Encoded(
-        _offsets(arrays["lengths"][first:last], storage), tables, tuple(notes["labels"]), arrays["gold"][begin:end],
-        forbidden_starts=tuple(notes["forbidden_starts"]), forbidden_ends=tuple(notes["forbidden_ends"]),
-        forbidden_transitions=tuple((int(u), int(v)) for u, v in notes["forbidden_transitions"]), storage=storage,
-    )  # fmt: skip
+        _offsets(arrays["lengths"][first:last], storage),
+        tables,
+        tuple(notes["labels"]),
+        arrays["gold"][begin:end],
+        forbidden_starts=tuple(notes["forbidden_starts"]),
+        forbidden_ends=tuple(notes["forbidden_ends"]),
+        forbidden_transitions=tuple((int(u), int(v)) for u, v in notes["forbidden_transitions"]),
+        storage=storage,
+    )
 
 
 def _offsets(lengths: Array, storage: Storage) -> Array:

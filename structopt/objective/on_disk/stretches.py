@@ -1,4 +1,6 @@
-"""Training data read in blocks, or in stretches by the workers of an executor, which learn of them and featurise them."""
+"""Training data read in blocks, or in stretches by the workers of an executor, which learn of them
+and featurise them.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ class Stretches:
     stretches : sequence
         As of `structopt.core.task.Task.stretches`.
     folder : Path
-        Beside this one workers write what they featurise: all machines must see it under the same path.
+        Beside this one workers write what they featurise: all machines must see it under the same
+        path.
     """
 
     def __init__(self, executor: Executor, stretches: Sequence[Any], folder: Path) -> None:
@@ -62,7 +65,8 @@ class Stretches:
         return self.placement.call("gather", learner, number)
 
     def encoded(self, task: Task) -> Iterator[Encoded]:
-        """Have all stretches featurised, and map them one after the other; what workers wrote is removed at the end.
+        """Have all stretches featurised, and map them one after the other; what workers wrote is
+        removed at the end.
 
         Raises
         ------
@@ -94,7 +98,9 @@ class StretchReader:
         return learner.gather(number, learner.task.blocks(self.stretch))
 
     def encode(self, task: Task, beside: str) -> str | None:
-        """Featurise it into a folder of its own, whose path is returned; None where it has no instance."""
+        """Featurise it into a folder of its own, whose path is returned; None where it has no
+        instance.
+        """
         blocks = task.blocks(self.stretch)
         first = next(blocks, None)
         if first is None:
@@ -109,6 +115,7 @@ def _opened(folder: Path) -> Encoded:
         return open_shard(folder, 0, None)
     except UnusableFolder as error:
         raise ConfigError(
-            f"storage.folder: a worker wrote {folder}, which cannot be opened here: {error}. Name a folder that all machines "
+            f"storage.folder: a worker wrote {folder}, which cannot be opened here: {error}. "
+            "Name a folder that all machines "
             "see, or run with executor=serial first."
         ) from error

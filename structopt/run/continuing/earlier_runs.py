@@ -1,4 +1,6 @@
-"""A run that goes on from the state of an earlier one: found, compared with the config, and made ready for the optimizer."""
+"""A run that goes on from the state of an earlier one: found, compared with the config, and made
+ready for the optimizer.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ class EarlierRun:
     address : str
         What the user calls it.
     which : str
-        ``new``: the training data are none that it has seen; ``all``: they are all that it has seen, and perhaps more.
+        ``new``: the training data are none that it has seen; ``all``: they are all that it has
+        seen, and perhaps more.
     """
 
     def __init__(self, model: Model, address: str, which: str) -> None:
@@ -64,35 +67,51 @@ class EarlierRun:
         Raises
         ------
         ConfigError
-            If a component is another one than the state is of, or has another parameter that matters; if the optimizer cannot
-            go on with other data; if the vocabulary is not to be kept.
+            If a component is another one than the state is of, or has another parameter that
+            matters; if the optimizer cannot go on with other data; if the vocabulary is not to be
+            kept.
         ModelError
             If the state is not one that this optimizer makes.
         """
         if optimizer.plan.bound:
             raise ConfigError(
-                f"{self._key}: optimizer={config['optimizer']['name']} cannot go on with other data: {optimizer.plan.bound}. "
-                f"Type warm_start.state=none to start from the weights alone, or take an optimizer that can: {_that_can()}."
+                f"{self._key}: optimizer={config['optimizer']['name']} cannot go on with other "
+                f"data: {optimizer.plan.bound}. "
+                "Type warm_start.state=none to start from the weights alone, or take an "
+                f"optimizer that can: {_that_can()}."
             )
         if config["warm_start"]["vocabulary"] != "union":
-            raise ConfigError(f"{self._key} keeps all that the earlier model knows. Leave warm_start.vocabulary=union.")
+            raise ConfigError(
+                f"{self._key} keeps all that the earlier model knows. Leave "
+                "warm_start.vocabulary=union."
+            )
         self._compare(config)
         self._check_entries(optimizer)
 
     def check_size(self, m: int) -> None:
-        """Refuse training data that are fewer than all instances seen, where they are to be all of them."""
+        """Refuse training data that are fewer than all instances seen, where they are to be all of
+        them.
+        """
         if self.which == "all" and m < self.trained.seen:
             raise ConfigError(
-                f"{self._key}: {self.address} has seen {self.trained.seen} instances, and the training data have {m}. Give all "
-                "that it has seen, and new ones after them; or the new ones alone, with warm_start.state=new."
+                f"{self._key}: {self.address} has seen {self.trained.seen} instances, and the "
+                f"training data have {m}. Give all "
+                "that it has seen, and new ones after them; or the new ones alone, with "
+                "warm_start.state=new."
             )
         seen = m + self.before
         log.warning(
-            "going on from the state of %s: %d instances seen before, %d now; lambda = 1/(C m) with m = %d",
-            self.address, self.trained.seen, m, seen,
-        )  # fmt: skip
+            "going on from the state of %s: %d instances seen before, %d now; lambda = 1/(C m) "
+            "with m = %d",
+            self.address,
+            self.trained.seen,
+            m,
+            seen,
+        )
 
-    def state(self, problem: Problem, optimizer: Optimizer, start: WarmStart, positional: bool) -> Earlier:
+    def state(
+        self, problem: Problem, optimizer: Optimizer, start: WarmStart, positional: bool
+    ) -> Earlier:
         """What the optimizer goes on from: the state, over the weights of the new problem.
 
         Raises
@@ -115,8 +134,10 @@ class EarlierRun:
         lost = int(np.count_nonzero(array)) - int(np.count_nonzero(carried))
         if lost:
             raise ConfigError(
-                f"{self._key}: {lost} weights of {self.address} have no place among those of this run, so that its state "
-                "cannot go on: the features, or what the factor graph learnt of these data, have none of their names. Give "
+                f"{self._key}: {lost} weights of {self.address} have no place among those of "
+                "this run, so that its state "
+                "cannot go on: the features, or what the factor graph learnt of these data, have "
+                "none of their names. Give "
                 f"the earlier training data too; {WEIGHTS_ONLY} alone."
             )
         return carried
@@ -133,7 +154,9 @@ class EarlierRun:
         if structure.parts[kept] == self.trained.parts:
             return np.arange(self.trained.parts)
         first = problem.examples.encoded.subset(0, kept)
-        indices = part_matches(model.graph, first, structure, tuple(model.task.labels), start.matches, positional)
+        indices = part_matches(
+            model.graph, first, structure, tuple(model.task.labels), start.matches, positional
+        )
         if len(indices) != self.trained.parts:
             raise ConfigError(OTHER_PARTS)
         return indices
@@ -147,26 +170,32 @@ class EarlierRun:
                     shown = kind if key == "name" else f"{kind}.{key}"
                     was, this = (as_typed(one.get(key)) for one in (before, now))
                     raise ConfigError(
-                        f"{self._key}: the state of {self.address} is of {shown}={was}, and this run has {shown}={this}. Type "
+                        f"{self._key}: the state of {self.address} is of {shown}={was}, and this "
+                        f"run has {shown}={this}. Type "
                         f"{shown}={was}, or warm_start.state=none to start from its weights alone."
                     )
 
     def _check_entries(self, optimizer: Optimizer) -> None:
-        """Refuse a state without the entries that the optimizer goes on from, or of a convex loss that training began with."""
+        """Refuse a state without the entries that the optimizer goes on from, or of a convex loss
+        that training began with.
+        """
         state, plan, dimension = self.trained.state, optimizer.plan, self.model.scorer.dimension
         for name in (*plan.weights, *plan.numbers):
             value = state.get(name)
             shapes = ((0,), (dimension,)) if name in plan.weights else ((),)
             if value is None or np.shape(value) not in shapes:
                 raise ModelError(
-                    f"{self._key}: the state of {self.address} is of another version of the optimizer: its entry '{name}' is not "
+                    f"{self._key}: the state of {self.address} is of another version of the "
+                    f"optimizer: its entry '{name}' is not "
                     f"as this one makes it. Train that run again; {WEIGHTS_ONLY} alone."
                 )
         beginning = registry.create("loss", self.trained.config["loss"]).begins_with(False)
         if beginning and DONE in state and state[DONE] <= beginning.passes:
             raise ConfigError(
-                f"{self._key}: {self.address} had not finished the passes with the convex loss that training begins with. Go on "
-                f"with it first: resume={self.address}; or start from its weights alone: warm_start.state=none."
+                f"{self._key}: {self.address} had not finished the passes with the convex loss "
+                "that training begins with. Go on "
+                f"with it first: resume={self.address}; or start from its weights alone: "
+                "warm_start.state=none."
             )
 
     @property
@@ -175,7 +204,8 @@ class EarlierRun:
 
 
 def earlier_run(node: Mapping[str, Any] | None, model: Model | None = None) -> EarlierRun | None:
-    """The run that the config's node ``warm_start`` asks to go on from; None where it asks for none.
+    """The run that the config's node ``warm_start`` asks to go on from; None where it asks for
+    none.
 
     Parameters
     ----------
@@ -195,7 +225,8 @@ def earlier_run(node: Mapping[str, Any] | None, model: Model | None = None) -> E
         model = _loaded(Path(address), which)
     if model.trained is None:
         raise ConfigError(
-            f"warm_start.state={which}: this model has weights only. Give the folder of the run that trained it, or the model "
+            f"warm_start.state={which}: this model has weights only. Give the folder of the run "
+            "that trained it, or the model "
             f"that structopt.train returned; {WEIGHTS_ONLY} alone."
         )
     return EarlierRun(model, address, which)
@@ -208,14 +239,17 @@ def _loaded(folder: Path, which: str) -> Model:
         alone = (folder / MANIFEST).is_file() or str(folder).startswith(("runs:", "models:"))
         what = "a model, which has weights only" if alone else "no folder of a run that was trained"
         raise ConfigError(
-            f"warm_start.state={which}: {folder} is {what}. Give a run folder, with model/ and checkpoint/; a model starts "
+            f"warm_start.state={which}: {folder} is {what}. Give a run folder, with model/ and "
+            "checkpoint/; a model starts "
             "others by its weights: warm_start.state=none."
         )
     model, config = Model.load(folder / "model"), saved_config(folder, f"warm_start={folder}")
     if _optimizer(config).plan.penalty.sparse:
         raise ConfigError(
-            f"warm_start.state={which}: the model of {folder} was saved without the weights that its penalty has set to 0, and "
-            "the state beside it has no names without them. Go on from the model that structopt.train returned; "
+            f"warm_start.state={which}: the model of {folder} was saved without the weights that "
+            "its penalty has set to 0, and "
+            "the state beside it has no names without them. Go on from the model that "
+            "structopt.train returned; "
             f"{WEIGHTS_ONLY} alone."
         )
     checkpoint = Checkpoint(file, model.scorer)
@@ -224,8 +258,12 @@ def _loaded(folder: Path, which: str) -> Model:
         layout = notes["data"]["layout"]
         instances, parts = int(layout["instances"]), int(layout["parts"])
         messages = arrays.pop("inference.messages", np.zeros(0))
-        state = {name: array for name, array in arrays.items() if "." not in name} | notes["scalars"]
-        model.trained = Trained(config, folder, state, instances, parts, int(notes.get(SEEN, instances)), messages)
+        state = {name: array for name, array in arrays.items() if "." not in name} | notes[
+            "scalars"
+        ]
+        model.trained = Trained(
+            config, folder, state, instances, parts, int(notes.get(SEEN, instances)), messages
+        )
         _check_weights(model, checkpoint)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise checkpoint.refusal("it is of another version") from error
@@ -234,15 +272,20 @@ def _loaded(folder: Path, which: str) -> Model:
 
 def _optimizer(config: Mapping[str, Any]) -> Optimizer:
     """The optimizer of a run's config."""
-    optimizer: Optimizer = registry.create("optimizer", config["optimizer"], seed=config["seed"], threads=config["threads"])
+    optimizer: Optimizer = registry.create(
+        "optimizer", config["optimizer"], seed=config["seed"], threads=config["threads"]
+    )
     return optimizer
 
 
 def _check_weights(model: Model, checkpoint: Checkpoint) -> None:
-    """Refuse a state that is not that of the model beside it; with patience, the model may be of an earlier pass."""
+    """Refuse a state that is not that of the model beside it; with patience, the model may be of an
+    earlier pass.
+    """
     assert model.trained is not None
     config, state = model.trained.config, model.trained.state
-    weights = state[MEAN] if MEAN in state else _optimizer(config).weights(state)  # of passes over shards
+    # of passes over shards
+    weights = state[MEAN] if MEAN in state else _optimizer(config).weights(state)
     if config.get("patience") is None and not np.array_equal(weights, model.weights):
         raise checkpoint.refusal("its weights are not those of the model beside it")
 
@@ -257,4 +300,6 @@ def _that_matter(config: Mapping[str, Any], kind: str) -> dict[str, Any]:
 def _that_can() -> str:
     """The names of the optimizers that can go on with other data."""
     names = registry.installed("optimizer")
-    return ", ".join(name for name in names if not registry.create("optimizer", {"name": name}).plan.bound)
+    return ", ".join(
+        name for name in names if not registry.create("optimizer", {"name": name}).plan.bound
+    )

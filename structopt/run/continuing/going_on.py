@@ -1,4 +1,6 @@
-"""A run that goes on from the state of an earlier one, as Python asks for it: with the config of that run."""
+"""A run that goes on from the state of an earlier one, as Python asks for it: with the config of
+that run.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from structopt.run import stages
 from structopt.run.continuing.earlier_runs import earlier_run
 
 
-def go_on(earlier: Model | str | Path, overrides: Sequence[str] = (), folder: str | Path | None = None) -> Model:
+def go_on(
+    earlier: Model | str | Path, overrides: Sequence[str] = (), folder: str | Path | None = None
+) -> Model:
     """Train on with more data: see `structopt.partial_fit`."""
     in_memory = earlier if isinstance(earlier, Model) else None
     address = str(in_memory.trained.folder if in_memory and in_memory.trained else earlier)

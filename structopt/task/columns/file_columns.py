@@ -1,4 +1,6 @@
-"""The columns of a task's files: as they are typed, or by the layout that has as many columns as the training file."""
+"""The columns of a task's files: as they are typed, or by the layout that has as many columns as
+the training file.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from structopt.core.data.saved_state import SavedState
-from structopt.formats.conll_layouts import TAG, Layouts, checked_columns, counted, other_width_error, shown
+from structopt.formats.conll_layouts import (
+    TAG,
+    Layouts,
+    checked_columns,
+    counted,
+    other_width_error,
+    shown,
+)
 from structopt.formats.conll_reader import Columns
 from structopt.formats.in_memory.instances import MEMORY
 
@@ -40,7 +49,8 @@ class FileColumns:
     first : tuple of int
         The number of its first token line, and the width; 0 where they are not known.
     by_layout : bool
-        Whether a layout has chosen the columns: labelled files then must be as wide as the training file.
+        Whether a layout has chosen the columns: labelled files then must be as wide as the training
+        file.
 
     Raises
     ------
@@ -51,7 +61,11 @@ class FileColumns:
     def __init__(self, typed: Mapping[str, int] | None, layouts: Sequence[str]) -> None:
         self.layouts = Layouts(layouts)
         self.by_layout = typed is None and bool(self.layouts)
-        self.numbers = {} if self.by_layout else checked_columns({"word": 0, TAG: -1} if typed is None else typed)
+        self.numbers = (
+            {}
+            if self.by_layout
+            else checked_columns({"word": 0, TAG: -1} if typed is None else typed)
+        )
         self.width, self.first = 0, (0, 0)
 
     def of_file(self, path: str | Path, labelled: bool, line: int, width: int) -> Mapping[str, int]:
@@ -60,7 +74,8 @@ class FileColumns:
         Raises
         ------
         DataError
-            There is no layout of this width; a labelled file whose width is not that of the training file.
+            There is no layout of this width; a labelled file whose width is not that of the
+            training file.
         """
         if not self.numbers:
             return self.layouts.columns(path, line, width)
@@ -71,7 +86,8 @@ class FileColumns:
     def of_sentences(self, sentences: Sequence[Any]) -> tuple[str, ...]:
         """Return the names of the input columns of training sentences in memory, the word first.
 
-        Where no columns are typed, they are those that mappings name, or those of the layout that has one column more.
+        Where no columns are typed, they are those that mappings name, or those of the layout that
+        has one column more.
 
         Raises
         ------
@@ -80,12 +96,21 @@ class FileColumns:
         """
         numbers = self.numbers
         if not numbers:
-            first: Any = next((sentence for sentence in sentences if isinstance(sentence, Sized) and len(sentence)), [])
+            first: Any = next(
+                (
+                    sentence
+                    for sentence in sentences
+                    if isinstance(sentence, Sized) and len(sentence)
+                ),
+                [],
+            )
             if isinstance(first, Mapping):
                 named = [name for name in self.layouts.names if name in first and name != TAG]
                 return tuple(named) or self.layouts.names[:1]
             token = next(iter(first), "")
-            numbers = self.layouts.columns(MEMORY, 1, 1 + (len(token) if isinstance(token, (tuple, list)) else 1))
+            numbers = self.layouts.columns(
+                MEMORY, 1, 1 + (len(token) if isinstance(token, (tuple, list)) else 1)
+            )
         return tuple(name for name in numbers if name != TAG)
 
     def fit(self, corpus: Columns) -> None:
@@ -96,7 +121,9 @@ class FileColumns:
             fields = ", ".join(f"{name}: {field}" for name, field in corpus.fields.items())
             log.warning("%s: read as {%s}.", corpus.path, fields)
         elif self.by_layout and corpus.path != MEMORY:
-            log.warning("%s: %d columns, read as %s.", corpus.path, corpus.width, shown(self.numbers))
+            log.warning(
+                "%s: %d columns, read as %s.", corpus.path, corpus.width, shown(self.numbers)
+            )
 
     @property
     def missing(self) -> list[str]:
@@ -104,7 +131,9 @@ class FileColumns:
         return [name for name in self.layouts.optional if name not in self.numbers]
 
     def warn_of_width(self, corpus: Columns) -> None:
-        """Log how the columns of a file to predict were read, if it is not as wide as the training file."""
+        """Log how the columns of a file to predict were read, if it is not as wide as the training
+        file.
+        """
         if not self.width or corpus.width == self.width:
             return
         numbers = {name: number for name, number in corpus.numbers.items() if name in corpus.cells}
@@ -117,7 +146,9 @@ class FileColumns:
         return {"columns": self.numbers, "width": self.width, "found": self.by_layout}
 
     def restore(self, state: SavedState) -> None:
-        """Restore what `state` returned; models of version 0.1.0 lack how wide the training file is."""
+        """Restore what `state` returned; models of version 0.1.0 lack how wide the training file
+        is.
+        """
         self.numbers = checked_columns(state.numbered("columns", -MOST_COLUMNS, MOST_COLUMNS))
         self.width = state.whole("width", 0, MOST_COLUMNS) if "width" in state.values else 0
         self.by_layout = "found" in state.values and state.flag("found")

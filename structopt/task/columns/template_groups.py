@@ -1,4 +1,6 @@
-"""The feature templates of a task on columns, by part group: on tokens, and perhaps on pairs of neighbours."""
+"""The feature templates of a task on columns, by part group: on tokens, and perhaps on pairs of
+neighbours.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ class TemplateGroups:
         return list(dict.fromkeys(column for templates in self for column in templates.columns))
 
     def drop(self, missing: Sequence[str], columns: Sequence[str]) -> None:
-        """Leave out the templates that look at a `missing` column, and log them; none on transitions need be left.
+        """Leave out the templates that look at a `missing` column, and log them; none on
+        transitions need be left.
 
         Raises
         ------
@@ -65,33 +68,56 @@ class TemplateGroups:
             kept, dropped = templates.without(missing)
             if not dropped:
                 continue
-            key, listed, absent = KEYS[group], ", ".join(f"'{source}'" for source in dropped), " or ".join(missing)
+            key, listed, absent = (
+                KEYS[group],
+                ", ".join(f"'{source}'" for source in dropped),
+                " or ".join(missing),
+            )
             if kept.templates:
                 self._groups[group] = kept
             elif group == PAIRS:
                 del self._groups[group]
             else:
                 raise ConfigError(
-                    f"{key}: no template is left, since there is no column {absent}: {listed}. Columns: {', '.join(columns)}; "
+                    f"{key}: no template is left, since there is no column {absent}: {listed}. "
+                    f"Columns: {', '.join(columns)}; "
                     f"type templates on these, such as '{key}=[{columns[0]}]', or task.columns."
                 )
             rest = "" if kept.templates else "; none is left, so that transitions have no features"
-            log.warning("%s: there is no column %s, so these templates are left out: %s%s.", key, absent, listed, rest)
+            log.warning(
+                "%s: there is no column %s, so these templates are left out: %s%s.",
+                key,
+                absent,
+                listed,
+                rest,
+            )
 
-    def fit(self, cells: Mapping[str, list[str]], offsets: Array, earlier: TemplateGroups | None) -> dict[str, AttributeTable]:
+    def fit(
+        self, cells: Mapping[str, list[str]], offsets: Array, earlier: TemplateGroups | None
+    ) -> dict[str, AttributeTable]:
         """Learn the attributes of tokens beside those of `earlier` ones, and return the tables."""
         known = {} if earlier is None else earlier._groups
-        return _of_pairs({group: one.fit(cells, offsets, known.get(group)) for group, one in self._groups.items()}, offsets)
+        return _of_pairs(
+            {
+                group: one.fit(cells, offsets, known.get(group))
+                for group, one in self._groups.items()
+            },
+            offsets,
+        )
 
     def learners(self, earlier: TemplateGroups | None) -> list[TemplateLearner]:
         """Return what learns the same in blocks."""
         known = {} if earlier is None else earlier._groups
         return [TemplateLearner(one, known.get(group)) for group, one in self._groups.items()]
 
-    def transform(self, cells: Mapping[str, list[str]], offsets: Array) -> dict[str, AttributeTable]:
+    def transform(
+        self, cells: Mapping[str, list[str]], offsets: Array
+    ) -> dict[str, AttributeTable]:
         """Return the tables of the attributes that are known; columns may be missing."""
         tables = {
-            group: one.transform(cells, offsets, [column for column in one.columns if column not in cells])
+            group: one.transform(
+                cells, offsets, [column for column in one.columns if column not in cells]
+            )
             for group, one in self._groups.items()
         }
         return _of_pairs(tables, offsets)
@@ -102,11 +128,15 @@ class TemplateGroups:
         return [] if templates is None else templates.describe(range(templates.size))
 
     def values(self, column: str) -> Iterator[Any]:
-        """The values of a column that each group has seen; None where none of its templates looks at it."""
+        """The values of a column that each group has seen; None where none of its templates looks
+        at it.
+        """
         return (templates.values(column) for templates in self)
 
     def pruned(self, kept: Mapping[str, Array]) -> tuple[TemplateGroups, dict[str, Array]]:
-        """Return the same without attributes that are not `kept`, and which rows are left; rows behind their attributes stay."""
+        """Return the same without attributes that are not `kept`, and which rows are left; rows
+        behind their attributes stay.
+        """
         masks, groups = dict[str, Array](), dict(self._groups)
         for group, mask in kept.items():
             if group in groups:
@@ -129,12 +159,22 @@ class TemplateGroups:
         """Undo `state`."""
         groups = state.within("templates")
         if TOKENS not in groups.values or not groups.values.keys() <= KEYS.keys():
-            state.refuse("templates", f"a mapping with the key label, and perhaps {' and '.join(list(KEYS)[1:])}")
-        return cls({group: FeatureTemplates.restore(groups.within(group, f"{group}.")) for group in groups.values})
+            state.refuse(
+                "templates",
+                f"a mapping with the key label, and perhaps {' and '.join(list(KEYS)[1:])}",
+            )
+        return cls(
+            {
+                group: FeatureTemplates.restore(groups.within(group, f"{group}."))
+                for group in groups.values
+            }
+        )
 
 
 def _of_pairs(tables: dict[str, AttributeTable], offsets: Array) -> dict[str, AttributeTable]:
-    """The tables, that of transitions without the first token of every sentence: its rows are pairs of neighbours."""
+    """The tables, that of transitions without the first token of every sentence: its rows are pairs
+    of neighbours.
+    """
     if PAIRS not in tables:
         return tables
     keep = np.ones(len(tables[PAIRS].offsets) - 1, bool)

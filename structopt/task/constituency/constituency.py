@@ -51,14 +51,14 @@ class Reading(DenseReading, total=False):
 class Constituency(Task):
     """A tree of labelled phrases over the words of every sentence.
 
-    Empty elements, phrases without words, function tags and phrases over nothing but a phrase of their own label are left out of
-    what is learnt; scores are EVALB's, on the trees of the files.
+    Empty elements, phrases without words, function tags and phrases over nothing but a phrase of
+    their own label are left out of what is learnt; scores are EVALB's, on the trees of the files.
 
     Parameters
     ----------
     train, dev, test : str or None
-        Files of Penn brackets: a file, a folder, a glob, or ``ARCHIVE.tar.gz:GLOB``. Without `train`, the small corpus shipped
-        with the package is used for all three.
+        Files of Penn brackets: a file, a folder, a glob, or ``ARCHIVE.tar.gz:GLOB``. Without
+        `train`, the small corpus shipped with the package is used for all three.
     limit : int or None
         Number of training sentences to read.
     max_length : int or None
@@ -66,21 +66,24 @@ class Constituency(Task):
     encoding : str
         Encoding of the files.
     tags : str
-        Where the tags of the words come from. ``gold``: the trees; where an input has no tag, the model chooses one. ``column``:
-        the input, which must have them. ``model``: the model `tagger`; of the training split, its trees. ``free``: the model
-        chooses all tags, in training too.
+        Where the tags of the words come from. ``gold``: the trees; where an input has no tag, the
+        model chooses one. ``column``: the input, which must have them. ``model``: the model
+        `tagger`; of the training split, its trees. ``free``: the model chooses all tags, in
+        training too.
     tagger : str or None
         A run or model folder of a task that labels words; for ``tags=model``.
     decoding : str
-        ``viterbi``: the best tree. ``max_rule``: the tree that maximises the product of the marginals of its rules.
+        ``viterbi``: the best tree. ``max_rule``: the tree that maximises the product of the
+        marginals of its rules.
     default_C : float
         C for optimizers that are not given one.
     default_C_by : mapping or None
         The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``.
     features : mapping
-        ``min_count``: words that fewer words of the training data are count as their class, such as ``<cap-ed>``. ``spans``,
-        ``splits`` and ``words``: templates, of which the task reads the columns, ``word`` and ``tag`` and functions of them
-        (`structopt.templates.expressions`). The other keys are the scorer's.
+        ``min_count``: words that fewer words of the training data are count as their class, such as
+        ``<cap-ed>``. ``spans``, ``splits`` and ``words``: templates, of which the task reads the
+        columns, ``word`` and ``tag`` and functions of them (`structopt.templates.expressions`). The
+        other keys are the scorer's.
     """
 
     reading = Reading
@@ -111,9 +114,14 @@ class Constituency(Task):
         features = features or {}
         check_keys("features", features, Reading.__annotations__)
         if tagger is not None and tags != "model":
-            raise ConfigError(f"task.tagger is a model that gives words their tags, and task.tags={tags}. Type task.tags=model.")
+            raise ConfigError(
+                f"task.tagger is a model that gives words their tags, and task.tags={tags}. Type "
+                "task.tags=model."
+            )
         if max_length is not None and max_length < 1:
-            raise ConfigError(f"task.max_length={max_length} must be at least 1, or null for all sentences.")
+            raise ConfigError(
+                f"task.max_length={max_length} must be at least 1, or null for all sentences."
+            )
         self._paths, self.max_length = checked_paths(train, dev, test, limit), max_length
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.default_C_by = dict(default_C_by or {})
@@ -125,11 +133,15 @@ class Constituency(Task):
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
-        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is
+        typed.
+        """
         return files_of(self._paths, "ptb")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Treebank:
-        """Read trees in brackets; also words, with tags or without, where they need not be `labelled`."""
+        """Read trees in brackets; also words, with tags or without, where they need not be
+        `labelled`.
+        """
         return treebank.read(path, limit, labelled, self.encoding)
 
     def subset(self, corpus: Treebank, first: int, last: int) -> Treebank:
@@ -137,11 +149,15 @@ class Constituency(Task):
         return corpus.subset(first, last)
 
     def corpus(self, instances: Sequence[Any]) -> Treebank:
-        """Make an unlabelled corpus of sentences: sequences of words or of pairs (word, tag), mappings, trees."""
+        """Make an unlabelled corpus of sentences: sequences of words or of pairs (word, tag),
+        mappings, trees.
+        """
         return treebank.in_memory(instances)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Treebank:
-        """Make a corpus of sentences, as `corpus` takes them, and trees: `Node`s, or text in brackets."""
+        """Make a corpus of sentences, as `corpus` takes them, and trees: `Node`s, or text in
+        brackets.
+        """
         corpus = self.corpus(instances)
         entries = GOLD.listed(outputs, len(corpus), "['(S (NP (NNP Ann)) (VP (VBD slept)))']")
         return treebank.with_trees(corpus, entries)
@@ -149,7 +165,12 @@ class Constituency(Task):
     @property
     def input_schema(self) -> Schema:
         """The words of a sentence and, where there are any, their tags."""
-        return Schema((Column("tokens", "string", 1), Column("tags", "string", 1, required=False, like="tokens", filler="")))
+        return Schema(
+            (
+                Column("tokens", "string", 1),
+                Column("tags", "string", 1, required=False, like="tokens", filler=""),
+            )
+        )
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
         """Return the sentences of a table: mappings from column name to cells."""
@@ -164,7 +185,10 @@ class Constituency(Task):
     def annotator(self) -> str | None:
         """The tagger, where tags are a model's."""
         if self.tags == "model" and self.tagger is None:
-            raise ConfigError("task.tags=model takes tags from a model: type task.tagger=FOLDER too, a model of task=tagging.")
+            raise ConfigError(
+                "task.tags=model takes tags from a model: type task.tagger=FOLDER too, a model "
+                "of task=tagging."
+            )
         return self.tagger
 
     @property
@@ -179,26 +203,49 @@ class Constituency(Task):
     def annotated(self, corpus: Treebank, outputs: Sequence[Any]) -> Treebank:
         """The corpus with the tagger's tags; scores still compare with the tags of the trees."""
         for words, tags in zip(corpus.words, outputs, strict=True):
-            if not isinstance(tags, list) or len(tags) != len(words) or not all(isinstance(tag, str) for tag in tags):
-                raise ConfigError("task.tagger: that model gives no tag for every word. Take a model of task=tagging.")
+            if (
+                not isinstance(tags, list)
+                or len(tags) != len(words)
+                or not all(isinstance(tag, str) for tag in tags)
+            ):
+                raise ConfigError(
+                    "task.tagger: that model gives no tag for every word. Take a model of "
+                    "task=tagging."
+                )
         given, known = sorted({tag for tags in outputs for tag in tags}), self._lexicon.tags
         if given and known and not set(given) & set(known):
             raise ConfigError(
-                f"task.tagger={self.tagger}: none of the labels that this model gives ({first_few(given)}) is a tag of the "
-                f"training trees ({first_few(known)}). Give a model that was trained on the tags of this treebank."
+                f"task.tagger={self.tagger}: none of the labels that this model gives "
+                f"({first_few(given)}) is a tag of the "
+                f"training trees ({first_few(known)}). Give a model that was trained on the tags "
+                "of this treebank."
             )
         return replace(corpus, tags=[list(tags) for tags in outputs], tagged=True)
 
     def fit(self, corpus: Treebank, earlier: Constituency | None = None) -> EncodedConstituents:
-        """Learn labels, tags and words from the training trees, beside those of an `earlier` task; encode them."""
+        """Learn labels, tags and words from the training trees, beside those of an `earlier` task;
+        encode them.
+        """
         if corpus.trees is None:
-            raise DataError(corpus.path, None, "training needs trees in brackets, and this has words only.")
+            raise DataError(
+                corpus.path, None, "training needs trees in brackets, and this has words only."
+            )
         corpus = corpus if self.max_length is None else corpus.up_to(self.max_length)
         parsed = [phrases_of(tree, corpus.path) for tree in _trees(corpus)]
         self._phrases.fit(parsed, _trees(corpus), None if earlier is None else earlier._phrases)
-        self._lexicon.fit(corpus.words, [one.tags for one in parsed], None if earlier is None else earlier._lexicon)
-        self._columns.fit(*self._cells(corpus), earlier=None if earlier is None else earlier._columns)
-        self._numbers.fit(self._tokens(corpus), self.limit is not None, None if earlier is None else earlier._numbers)
+        self._lexicon.fit(
+            corpus.words,
+            [one.tags for one in parsed],
+            None if earlier is None else earlier._lexicon,
+        )
+        self._columns.fit(
+            *self._cells(corpus), earlier=None if earlier is None else earlier._columns
+        )
+        self._numbers.fit(
+            self._tokens(corpus),
+            self.limit is not None,
+            None if earlier is None else earlier._numbers,
+        )
         self.labels = self._phrases.categories
         return self._encoded(corpus, corpus.tags)
 
@@ -224,12 +271,18 @@ class Constituency(Task):
         """Return each tree in brackets, on one line."""
         return {"tree": [str(tree) for tree in outputs]}
 
-    def marginal_columns(self, encoded: Any, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
-        """Return the columns ``label``, ``begin`` and ``end`` (first and last word, from 1) and ``probability``."""
+    def marginal_columns(
+        self, encoded: Any, index: int, choices: Mapping[str, Array]
+    ) -> dict[str, Any]:
+        """Return the columns ``label``, ``begin`` and ``end`` (first and last word, from 1) and
+        ``probability``.
+        """
         return {**choices, "label": [self.labels[label] for label in choices["label"].tolist()]}
 
     def boundary(self, probabilities: bool = False) -> Boundary | None:
-        """A sentence a line, or a tree, which ends where its brackets do; whether words have tags, each says for itself."""
+        """A sentence a line, or a tree, which ends where its brackets do; whether words have tags,
+        each says for itself.
+        """
         return replace(JSON_LINE, brackets=rf"{BRACKETS.pattern}|\s*\(\s*$", alone=True)
 
     def write_outputs(
@@ -253,7 +306,8 @@ class Constituency(Task):
         outputs: Sequence[Node],
         probabilities: Sequence[Array] | None = None,
     ) -> None:
-        """Draw the tree of a sentence (from 1) as SVG; phrases that are not in gold are marked where the file has trees.
+        """Draw the tree of a sentence (from 1) as SVG; phrases that are not in gold are marked
+        where the file has trees.
 
         Raises
         ------
@@ -266,8 +320,14 @@ class Constituency(Task):
         write_text(target, constituent_picture.draw(outputs[index], named, gold))
 
     def vocabulary(self) -> dict[str, list[str]]:
-        """Return the labels of phrases, the tags, and the values of all columns, whose numbers features are hashed from."""
-        return {"labels": list(self.labels), "tags": list(self._lexicon.tags), "values": self._columns.value_names()}
+        """Return the labels of phrases, the tags, and the values of all columns, whose numbers
+        features are hashed from.
+        """
+        return {
+            "labels": list(self.labels),
+            "tags": list(self._lexicon.tags),
+            "values": self._columns.value_names(),
+        }
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """Return the words and classes of words."""
@@ -298,7 +358,10 @@ class Constituency(Task):
 
     def _named(self, table: Array) -> dict[tuple[str, int, int], float]:
         """Probabilities by label, first word, and the word after the last."""
-        return {(self._phrases.written(self.labels[int(c)]), int(b), int(e)): float(p) for c, b, e, p in table.tolist()}
+        return {
+            (self._phrases.written(self.labels[int(c)]), int(b), int(e)): float(p)
+            for c, b, e, p in table.tolist()
+        }
 
     def _encoded(self, corpus: Treebank, tags: Sequence[Sequence[str]]) -> EncodedConstituents:
         offsets = np.cumsum([0, *map(len, corpus.words)]).astype(np.int64)
@@ -311,13 +374,23 @@ class Constituency(Task):
             constituents = self._phrases.encode(parsed)
         tokens = self._tokens(corpus)
         return EncodedConstituents(
-            offsets, {"label": table}, self._lexicon.tags, gold, allowed, dense=self._numbers.of_words(tokens),
-            words=tokens.words, categories=self.labels, constituents=constituents, columns=self._columns.names,
+            offsets,
+            {"label": table},
+            self._lexicon.tags,
+            gold,
+            allowed,
+            dense=self._numbers.of_words(tokens),
+            words=tokens.words,
+            categories=self.labels,
+            constituents=constituents,
+            columns=self._columns.names,
             codes=self._columns.encode(*self._cells(corpus)),
-        )  # fmt: skip
+        )
 
     def read_features_from(self, sources: Mapping[str, Any]) -> None:
-        """Take files of word vectors, or matrices: see `structopt.task.dense.dense_columns.DenseColumns.read_from`."""
+        """Take files of word vectors, or matrices: see
+        `structopt.task.dense.dense_columns.DenseColumns.read_from`.
+        """
         self._numbers.read_from(sources)
 
     def _tokens(self, corpus: Treebank) -> Tokens:
@@ -327,16 +400,22 @@ class Constituency(Task):
         return Tokens(corpus.path, offsets, np.repeat(corpus.lines, lengths), words, {})
 
     def _cells(self, corpus: Treebank) -> tuple[dict[str, list[str]], int]:
-        """The columns that templates look at, and the number of words; tags are empty where the model chooses them."""
+        """The columns that templates look at, and the number of words; tags are empty where the
+        model chooses them.
+        """
         words = [word for sentence in corpus.words for word in sentence]
         if self.tags == "free":
             return {"word": words}, len(words)
-        return {"word": words, "tag": [tag or EMPTY for tags in corpus.tags for tag in tags]}, len(words)
+        return {"word": words, "tag": [tag or EMPTY for tags in corpus.tags for tag in tags]}, len(
+            words
+        )
 
 
 def _trees(corpus: Treebank) -> tuple[Node, ...]:
     if corpus.trees is None:
-        raise DataError(corpus.path, None, "there are no trees to compare with: this has words only.")
+        raise DataError(
+            corpus.path, None, "there are no trees to compare with: this has words only."
+        )
     return corpus.trees
 
 
@@ -345,5 +424,8 @@ def _check_tagged(corpus: Treebank) -> None:
     for line, words, tags in zip(corpus.lines, corpus.words, corpus.tags, strict=True):
         for word, tag in zip(words, tags, strict=True):
             if not tag:
-                message = f"the word {word!r} has no tag, which this model needs (task.tags=column). Write word_TAG."
+                message = (
+                    f"the word {word!r} has no tag, which this model needs (task.tags=column). "
+                    "Write word_TAG."
+                )
                 raise DataError(corpus.path, line, message)

@@ -1,4 +1,6 @@
-"""The lexicon of a treebank: its tags, its words, classes of rare ones, and which tags each has been seen with."""
+"""The lexicon of a treebank: its tags, its words, classes of rare ones, and which tags each has
+been seen with.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +49,18 @@ class Lexicon:
         """Learn from tagged sentences, and keep what an `earlier` lexicon knows."""
         counts = Counter(word for sentence in words for word in sentence)
         kept = {*earlier.names} if earlier else set()
-        common = sorted({word for word, count in counts.items() if count >= self.min_count} | {w for w in kept if w[:1] != "<"})
+        common = sorted(
+            {word for word, count in counts.items() if count >= self.min_count}
+            | {w for w in kept if w[:1] != "<"}
+        )
         places = ((word, t) for sentence in words for t, word in enumerate(sentence))
         classes = {word_class(word, t == 0) for word, t in places if counts[word] < self.min_count}
-        self.tags = tuple(sorted({tag for sentence in tags for tag in sentence} | {*(earlier.tags if earlier else ())}))
+        self.tags = tuple(
+            sorted(
+                {tag for sentence in tags for tag in sentence}
+                | {*(earlier.tags if earlier else ())}
+            )
+        )
         self._name([*common, *sorted((classes | {w for w in kept if w[:1] == "<"}) - {*common})])
         self.seen = np.zeros((len(self.names), len(self.tags)), bool)
         if earlier:
@@ -60,10 +70,11 @@ class Lexicon:
         self.seen[self._attributes(words), self.tag_numbers(flat)] = True
 
     def encode(self, words: Sentences, tags: Sentences) -> tuple[AttributeTable, Array]:
-        """The word or class of every word as its only attribute; and the tags that it may have, shape (words, tags).
+        """The word or class of every word as its only attribute; and the tags that it may have,
+        shape (words, tags).
 
-        One, where a tag is given that the lexicon knows. Else those that the word, or the class, has been seen with; where that
-        was not seen either, those of all classes, or all tags.
+        One, where a tag is given that the lexicon knows. Else those that the word, or the class,
+        has been seen with; where that was not seen either, those of all classes, or all tags.
         """
         names = self._attributes(words)
         rare = [row for name, row in zip(self.names, self.seen, strict=True) if name[:1] == "<"]
@@ -74,7 +85,9 @@ class Lexicon:
         allowed[known] = np.arange(len(self.tags)) == given[known, None]
         attributes = names >= 0
         offsets = np.concatenate([[0], np.cumsum(attributes)]).astype(np.int64)
-        return AttributeTable(offsets, names[attributes].astype(np.int32), None, len(self.names)), allowed
+        return AttributeTable(
+            offsets, names[attributes].astype(np.int32), None, len(self.names)
+        ), allowed
 
     def tag_numbers(self, tags: Sequence[str]) -> Array:
         """Numbers of tags, int32; -1 for those that are not known, or empty."""
@@ -85,7 +98,9 @@ class Lexicon:
         """Some words, and a tag that each has been seen with."""
         words = [name for name in self.names if name[:1] != "<"][:count] or ["word"]
         rows = [self._number.get(word, -1) for word in words]
-        return words, [self.tags[int(self.seen[row].argmax())] if row >= 0 else self.tags[0] for row in rows]
+        return words, [
+            self.tags[int(self.seen[row].argmax())] if row >= 0 else self.tags[0] for row in rows
+        ]
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """As JSON values and arrays."""
@@ -114,7 +129,8 @@ class Lexicon:
         return np.array(
             [
                 number.get(word, -1) if word in number else number.get(word_class(word, t == 0), -1)
-                for sentence in words for t, word in enumerate(sentence)
+                for sentence in words
+                for t, word in enumerate(sentence)
             ],
             np.int64,
-        )  # fmt: skip
+        )

@@ -1,4 +1,6 @@
-"""Coreference: entities, as clusters of mentions, of documents in CoNLL-2012's columns or CoNLL-U."""
+"""Coreference: entities, as clusters of mentions, of documents in CoNLL-2012's columns or
+CoNLL-U.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ log = logging.getLogger(__name__)
 
 Span = tuple[int, int]
 Clusters = list[list[Span]]
-"""The entities of a document: of each its mentions, by first word and the one after the last, from 0 within the document."""
+"""The entities of a document: of each its mentions, by first word and the one after the last, from
+0 within the document.
+"""
 
 
 class Reading(TypedDict, total=False):
@@ -54,13 +58,14 @@ class Reading(TypedDict, total=False):
 
 
 class Coreference(Task):
-    """The entities of a document's mentions: each mention has an antecedent, an earlier mention of its entity, or none.
+    """The entities of a document's mentions: each mention has an antecedent, an earlier mention of
+    its entity, or none.
 
     Parameters
     ----------
     train, dev, test : str or None
-        Files of documents: a file, a folder, a glob, or ``ARCHIVE.tar.gz:GLOB``. Without `train`, the small corpus shipped
-        with the package is used for all three.
+        Files of documents: a file, a folder, a glob, or ``ARCHIVE.tar.gz:GLOB``. Without `train`,
+        the small corpus shipped with the package is used for all three.
     limit : int or None
         Number of training documents to read.
     encoding : str
@@ -68,8 +73,9 @@ class Coreference(Task):
     format : str
         Format of the files: conll, conllu, or auto (detected for each file).
     mentions : str
-        The mentions of files to predict. ``given``: those that the file marks. ``phrases``: all noun phrases and pronouns, which
-        trees or dependencies tell. ``auto``: those that it marks; noun phrases, where it marks none.
+        The mentions of files to predict. ``given``: those that the file marks. ``phrases``: all
+        noun phrases and pronouns, which trees or dependencies tell. ``auto``: those that it marks;
+        noun phrases, where it marks none.
     singletons : bool
         Whether the main score counts entities with one mention.
     default_C : float
@@ -78,8 +84,8 @@ class Coreference(Task):
         The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``.
     features : mapping
         ``new``, ``links`` and ``joined``: templates, of which the task reads the columns
-        (`structopt.task.coreference.mention_columns`); ``min_count``: values of columns that fewer mentions of the training data
-        have count as unseen. The other keys are the scorer's.
+        (`structopt.task.coreference.mention_columns`); ``min_count``: values of columns that fewer
+        mentions of the training data have count as unseen. The other keys are the scorer's.
     """
 
     reading = Reading
@@ -114,13 +120,25 @@ class Coreference(Task):
             raise ConfigError(f"features.min_count={min_count} must be at least 1.")
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.format, self.mentions = limit, encoding, format, mentions
-        self.singletons, self.default_C, self.default_C_by = singletons, default_C, dict(default_C_by or {})
+        self.singletons, self.default_C, self.default_C_by = (
+            singletons,
+            default_C,
+            dict(default_C_by or {}),
+        )
         column_names(features, LINKS, COLUMNS)  # refuses what is no column
         lists = parsed({which: features.get(which) or () for which in LINKS.roles})
-        atoms = [atom for templates in lists.values() for one in templates for atom in one.atoms if atom.column]
+        atoms = [
+            atom
+            for templates in lists.values()
+            for one in templates
+            for atom in one.atoms
+            if atom.column
+        ]
         coded = dict.fromkeys(atom.column for atom in atoms if atom.role != SAME)
         self._columns = CodedColumns(tuple(coded), COLUMNS, min_count)
-        self._compared = _expressions(dict.fromkeys(atom.column for atom in atoms if atom.role == SAME))
+        self._compared = _expressions(
+            dict.fromkeys(atom.column for atom in atoms if atom.role == SAME)
+        )
 
     @property
     def main_metric(self) -> str:
@@ -129,7 +147,9 @@ class Coreference(Task):
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
-        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is
+        typed.
+        """
         return files_of(self._paths, "coref")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Documents:
@@ -138,12 +158,21 @@ class Coreference(Task):
         if documents.crossing:
             pairs, (first, other) = len(documents.crossing), documents.crossing[0]
             second = line_name(documents.path, other, first)
-            message = f"the mentions that begin here and in line {second} cross ({pairs} such pairs here): both are kept."
+            message = (
+                f"the mentions that begin here and in line {second} cross ({pairs} such pairs "
+                "here): both are kept."
+            )
             log.warning("%s", DataError(documents.path, first, message))
-        if labelled or self.mentions == "given" or (self.mentions == "auto" and len(documents.mentions)):
+        if (
+            labelled
+            or self.mentions == "given"
+            or (self.mentions == "auto" and len(documents.mentions))
+        ):
             return documents
         found = with_noun_phrases(documents)
-        log.warning("%s: %d noun phrases and pronouns are taken for mentions.", path, len(found.mentions))
+        log.warning(
+            "%s: %d noun phrases and pronouns are taken for mentions.", path, len(found.mentions)
+        )
         return found
 
     def subset(self, corpus: Documents, first: int, last: int) -> Documents:
@@ -151,11 +180,15 @@ class Coreference(Task):
         return corpus.subset(first, last)
 
     def corpus(self, instances: Sequence[Any]) -> Documents:
-        """Make an unlabelled corpus of documents: mappings with ``sentences``, lists of words, and ``mentions``, pairs."""
+        """Make an unlabelled corpus of documents: mappings with ``sentences``, lists of words, and
+        ``mentions``, pairs.
+        """
         return in_memory(instances)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Documents:
-        """Make a corpus of documents, as `corpus` takes them, and entities, which stand for ``mentions`` where there are none."""
+        """Make a corpus of documents, as `corpus` takes them, and entities, which stand for
+        ``mentions`` where there are none.
+        """
         documents = FORM.listed(instances)
         entities = gold_entities(outputs, len(documents))
         corpus = in_memory(with_mentions(documents, entities))
@@ -163,11 +196,16 @@ class Coreference(Task):
 
     @property
     def input_schema(self) -> Schema:
-        """The words of every sentence, the mentions (first word and the one after the last, from 0 within the document), tags."""
-        return Schema((
-            Column("sentences", "string", 2), Column("mentions", "long", 2),
-            Column("xpos", "string", 2, required=False, like="sentences", filler=""),
-        ))  # fmt: skip
+        """The words of every sentence, the mentions (first word and the one after the last, from 0
+        within the document), tags.
+        """
+        return Schema(
+            (
+                Column("sentences", "string", 2),
+                Column("mentions", "long", 2),
+                Column("xpos", "string", 2, required=False, like="sentences", filler=""),
+            )
+        )
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
         """Return the documents of a table: mappings from column name to lists."""
@@ -179,9 +217,13 @@ class Coreference(Task):
         return {"sentences": [sentences], "mentions": [[[0, 1], [2, 3], [4, 5], [6, 7]]]}
 
     def fit(self, corpus: Documents, earlier: Coreference | None = None) -> EncodedMentions:
-        """Learn the values of columns from the training documents, beside those of an `earlier` task; encode them."""
+        """Learn the values of columns from the training documents, beside those of an `earlier`
+        task; encode them.
+        """
         cells = mention_cells(corpus)
-        codes = self._columns.fit(cells, len(corpus.mentions), None if earlier is None else earlier._columns)
+        codes = self._columns.fit(
+            cells, len(corpus.mentions), None if earlier is None else earlier._columns
+        )
         return self._encoded(corpus, cells, codes)
 
     def encode(self, corpus: Documents, given: Sequence[Any] | None = None) -> EncodedMentions:
@@ -190,12 +232,16 @@ class Coreference(Task):
         return self._encoded(corpus, cells, self._columns.encode(cells, len(corpus.mentions)))
 
     def decode(self, encoded: EncodedMentions, view: Array) -> list[Clusters]:
-        """Return the entities of every document, from the antecedent of every mention (-1: it starts an entity)."""
+        """Return the entities of every document, from the antecedent of every mention (-1: it
+        starts an entity).
+        """
         outputs = []
         for a, b in pairwise(encoded.offsets.tolist()):
             clusters: Clusters = []
             own: list[int] = []
-            for antecedent, (first, end) in zip(view[a:b].tolist(), encoded.spans[a:b].tolist(), strict=True):
+            for antecedent, (first, end) in zip(
+                view[a:b].tolist(), encoded.spans[a:b].tolist(), strict=True
+            ):
                 if antecedent < 0:
                     own.append(len(clusters))
                     clusters.append([])
@@ -214,11 +260,21 @@ class Coreference(Task):
         return coreference.table(corpus.names, _gold(corpus), predicted)
 
     def output_table(self, outputs: Sequence[Clusters]) -> dict[str, list[Any]]:
-        """Return the entities of each document: lists of mentions, each its first word and the one after the last, from 0."""
-        return {"clusters": [[[list(span) for span in cluster] for cluster in clusters] for clusters in outputs]}
+        """Return the entities of each document: lists of mentions, each its first word and the one
+        after the last, from 0.
+        """
+        return {
+            "clusters": [
+                [[list(span) for span in cluster] for cluster in clusters] for clusters in outputs
+            ]
+        }
 
-    def marginal_columns(self, encoded: Any, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
-        """Return the columns ``mention`` and ``antecedent``, from 1 (0: it starts an entity), and ``probability``."""
+    def marginal_columns(
+        self, encoded: Any, index: int, choices: Mapping[str, Array]
+    ) -> dict[str, Any]:
+        """Return the columns ``mention`` and ``antecedent``, from 1 (0: it starts an entity), and
+        ``probability``.
+        """
         return dict(choices)
 
     def boundary(self, probabilities: bool = False) -> Boundary | None:
@@ -234,7 +290,8 @@ class Coreference(Task):
         ranked: Sequence[Ranked] | None = None,
         k_best: int = 1,
     ) -> None:
-        """Write the file of a corpus again with the entities filled in; the probabilities of links beside it, as a table.
+        """Write the file of a corpus again with the entities filled in; the probabilities of links
+        beside it, as a table.
 
         Raises
         ------
@@ -243,7 +300,8 @@ class Coreference(Task):
         """
         if ranked is not None:
             raise ConfigError(
-                f"k_best={k_best}: a file of documents has one column of entities. Leave k_best out, or ask from Python: "
+                f"k_best={k_best}: a file of documents has one column of entities. Leave k_best "
+                "out, or ask from Python: "
                 "model.predict_k_best(documents, k)."
             )
         coreference_files.write(corpus, target, _entity_numbers(corpus, outputs), self.encoding)
@@ -258,7 +316,8 @@ class Coreference(Task):
         outputs: Sequence[Clusters],
         probabilities: Sequence[Array] | None = None,
     ) -> None:
-        """Draw a document (from 1) as HTML, its entities in colours; links that are wrong are marked where the file has entities.
+        """Draw a document (from 1) as HTML, its entities in colours; links that are wrong are
+        marked where the file has entities.
 
         Raises
         ------
@@ -266,7 +325,15 @@ class Coreference(Task):
             The corpus has no such document, or the file cannot be written.
         """
         index = self.drawn(corpus, number)
-        write_text(target, draw(corpus, index, outputs[index], None if probabilities is None else probabilities[index]))
+        write_text(
+            target,
+            draw(
+                corpus,
+                index,
+                outputs[index],
+                None if probabilities is None else probabilities[index],
+            ),
+        )
 
     def vocabulary(self) -> dict[str, list[str]]:
         """Return the values of all columns, whose numbers features are hashed from."""
@@ -291,18 +358,32 @@ class Coreference(Task):
         self._columns = CodedColumns.restore(state, COLUMNS, least=0)
         self._compared = _expressions(state.strings("compared"))
 
-    def _encoded(self, corpus: Documents, cells: Mapping[str, Sequence[str]], codes: Array) -> EncodedMentions:
-        compared = [numbered([one.candidates(cell)[0] for cell in cells[one.base]]) for one in self._compared]
+    def _encoded(
+        self, corpus: Documents, cells: Mapping[str, Sequence[str]], codes: Array
+    ) -> EncodedMentions:
+        compared = [
+            numbered([one.candidates(cell)[0] for cell in cells[one.base]])
+            for one in self._compared
+        ]
         sentence = np.searchsorted(corpus.sentences, corpus.mentions[:, 0], side="right") - 1
         counts = np.diff(corpus.offsets)
         document = np.searchsorted(corpus.sentences, corpus.documents[:-1], side="left")
         return EncodedMentions(
-            corpus.offsets, {}, self.labels, corpus.clusters, columns=self._columns.names, codes=codes,
+            corpus.offsets,
+            {},
+            self.labels,
+            corpus.clusters,
+            columns=self._columns.names,
+            codes=codes,
             compared_columns=tuple(one.text for one in self._compared),
-            compared=np.stack(compared, axis=1) if compared else np.zeros((len(corpus.mentions), 0), np.int32),
+            compared=np.stack(compared, axis=1)
+            if compared
+            else np.zeros((len(corpus.mentions), 0), np.int32),
             sentences=(sentence - np.repeat(document, counts)).astype(np.int32),
-            spans=(corpus.mentions - np.repeat(corpus.documents[:-1], counts)[:, None]).astype(np.int32),
-        )  # fmt: skip
+            spans=(corpus.mentions - np.repeat(corpus.documents[:-1], counts)[:, None]).astype(
+                np.int32
+            ),
+        )
 
 
 def _expressions(names: Sequence[str] | Mapping[str, Any]) -> list[Expression]:
@@ -317,9 +398,13 @@ def _gold(corpus: Documents) -> list[Clusters]:
 def _entity_numbers(corpus: Documents, outputs: Sequence[Clusters]) -> Array:
     """The number of every mention's entity within its document, in the order of first mentions."""
     numbers = np.zeros(len(corpus.mentions), np.int64)
-    begins = zip(corpus.documents[:-1].tolist(), pairwise(corpus.offsets.tolist()), outputs, strict=True)
+    begins = zip(
+        corpus.documents[:-1].tolist(), pairwise(corpus.offsets.tolist()), outputs, strict=True
+    )
     for begin, (a, b), clusters in begins:
-        entity = {span: number for number, cluster in enumerate(clusters) for span in map(tuple, cluster)}
+        entity = {
+            span: number for number, cluster in enumerate(clusters) for span in map(tuple, cluster)
+        }
         spans = (corpus.mentions[a:b] - begin).tolist()
         numbers[a:b] = [entity[first, end] for first, end in spans]
     return numbers

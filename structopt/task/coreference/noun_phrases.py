@@ -1,4 +1,6 @@
-"""Noun phrases and pronouns, as trees and dependencies tell: the mentions of documents whose files name none."""
+"""Noun phrases and pronouns, as trees and dependencies tell: the mentions of documents whose files
+name none.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,28 @@ from structopt.formats.coreference.documents import Documents
 PHRASES = ("NP", "NML", "NX")
 PRONOUN_TAGS = ("PRP", "PRP$", "WP", "WP$")
 NOMINAL = ("NOUN", "PROPN", "PRON")
-EDGES = ("case", "punct", "cc", "cop", "aux", "mark", "advmod", "discourse", "parataxis", "nsubj", "nsubj:pass", "conj", "expl")
+EDGES = (
+    "case",
+    "punct",
+    "cc",
+    "cop",
+    "aux",
+    "mark",
+    "advmod",
+    "discourse",
+    "parataxis",
+    "nsubj",
+    "nsubj:pass",
+    "conj",
+    "expl",
+)
 """Relations whose words are no part of the phrase of their head."""
 _OPENED = re.compile(r"\(([^()*\s]+)")
 
 
 def with_noun_phrases(documents: Documents) -> Documents:
-    """Return the documents with all noun phrases and pronouns as mentions, in place of those they had.
+    """Return the documents with all noun phrases and pronouns as mentions, in place of those they
+    had.
 
     Raises
     ------
@@ -32,14 +49,20 @@ def with_noun_phrases(documents: Documents) -> Documents:
         spans = _of_dependencies(documents)
     else:
         message = (
-            "names no mentions, and has neither trees (the sixth column of CoNLL-2012) nor dependencies (CoNLL-U), in which noun "
-            "phrases could be found: mark the mentions in the last column, each by a number of its own, such as (1) or (1 ... 1)."
+            "names no mentions, and has neither trees (the sixth column of CoNLL-2012) nor "
+            "dependencies (CoNLL-U), in which noun "
+            "phrases could be found: mark the mentions in the last column, each by a number of "
+            "its own, such as (1) or (1 ... 1)."
         )
         raise DataError(documents.path, None, message)
     document = np.searchsorted(documents.documents, [first for first, _ in spans], side="right") - 1
     order = sorted(range(len(spans)), key=lambda k: (spans[k][0], -spans[k][1]))
     mentions = np.array([spans[k] for k in order], np.int32).reshape(-1, 2)
-    counts = np.bincount(document, minlength=len(documents)) if len(spans) else np.zeros(len(documents), np.int64)
+    counts = (
+        np.bincount(document, minlength=len(documents))
+        if len(spans)
+        else np.zeros(len(documents), np.int64)
+    )
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return replace(documents, mentions=mentions, offsets=offsets, clusters=None)
 
@@ -47,7 +70,9 @@ def with_noun_phrases(documents: Documents) -> Documents:
 def _of_trees(documents: Documents) -> list[tuple[int, int]]:
     """The phrases of a column such as ``(TOP(S(NP*``, and single pronouns."""
     tags, found = documents.cells.get("xpos", []), set[tuple[int, int]]()
-    for begin, end in zip(documents.sentences[:-1].tolist(), documents.sentences[1:].tolist(), strict=True):
+    for begin, end in zip(
+        documents.sentences[:-1].tolist(), documents.sentences[1:].tolist(), strict=True
+    ):
         opened: list[tuple[str, int]] = []
         for place in range(begin, end):
             cell = documents.cells["parse"][place]
@@ -65,9 +90,14 @@ def _of_trees(documents: Documents) -> list[tuple[int, int]]:
 def _of_dependencies(documents: Documents) -> list[tuple[int, int]]:
     """The words below each noun, name and pronoun, without what leads into its phrase."""
     assert documents.heads is not None
-    tags, relations = documents.cells["upos"], documents.cells.get("deprel", [""] * len(documents.cells["form"]))
+    tags, relations = (
+        documents.cells["upos"],
+        documents.cells.get("deprel", [""] * len(documents.cells["form"])),
+    )
     found = set[tuple[int, int]]()
-    for begin, end in zip(documents.sentences[:-1].tolist(), documents.sentences[1:].tolist(), strict=True):
+    for begin, end in zip(
+        documents.sentences[:-1].tolist(), documents.sentences[1:].tolist(), strict=True
+    ):
         below: dict[int, list[int]] = {}
         for place in range(begin, end):
             if documents.heads[place] > 0 and relations[place] not in EDGES:

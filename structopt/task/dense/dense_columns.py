@@ -1,4 +1,6 @@
-"""Numbers of every token beside its attributes: word vectors, numeric columns, and matrices with a row a token."""
+"""Numbers of every token beside its attributes: word vectors, numeric columns, and matrices with a
+row a token.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ FARTHEST = 100
 """The largest offset of a window."""
 LARGEST = float(np.finfo(np.float32).max)
 
-_BLOCK = re.compile(r"(?P<name>.*?)\s*(?:\[\s*(?P<first>[+-]?\d+)\s*(?:\.\.\s*(?P<last>[+-]?\d+)\s*)?\])?")
+_BLOCK = re.compile(
+    r"(?P<name>.*?)\s*(?:\[\s*(?P<first>[+-]?\d+)\s*(?:\.\.\s*(?P<last>[+-]?\d+)\s*)?\])?"
+)
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +47,9 @@ class DenseReading(TypedDict, total=False):
 
 
 class Tokens(NamedTuple):
-    """What numbers of tokens are read from: the words and columns of a corpus, where its sentences begin, lines of its file."""
+    """What numbers of tokens are read from: the words and columns of a corpus, where its sentences
+    begin, lines of its file.
+    """
 
     path: str
     offsets: Array
@@ -59,7 +65,8 @@ class Block:
     Attributes
     ----------
     name : str
-        ``vectors``, the name of a column, or a file that ends in .npy, in whose name * stands for that of the data.
+        ``vectors``, the name of a column, or a file that ends in .npy, in whose name * stands for
+        that of the data.
     window : tuple of int
     means, deviations : float64, shape (dimensions,)
         By which the numbers are standardised; without a number where they are not.
@@ -76,22 +83,36 @@ class Block:
         """Read ``NAME``, ``NAME[offset]`` or ``NAME[first..last]``, or raise `ConfigError`."""
         match = _BLOCK.fullmatch(text.strip())
         if not match or not match["name"]:
-            raise ConfigError(f"features.dense: '{text}' is no source of numbers. Write NAME, NAME[1] or NAME[-1..1].")
+            raise ConfigError(
+                f"features.dense: '{text}' is no source of numbers. Write NAME, NAME[1] or "
+                "NAME[-1..1]."
+            )
         first = int(match["first"] or 0)
         last = int(match["last"]) if match["last"] else first
         if not -FARTHEST <= first <= last <= FARTHEST:
-            message = f"features.dense: the offsets of '{text}' must ascend, from -{FARTHEST} to {FARTHEST}."
+            message = (
+                f"features.dense: the offsets of '{text}' must ascend, from -{FARTHEST} to "
+                f"{FARTHEST}."
+            )
             raise ConfigError(message)
         return cls(match["name"], tuple(range(first, last + 1)))
 
     @property
     def names(self) -> list[str]:
-        """Readable names of the numbers of a token: source, offset unless it is 0, and dimension where there are several."""
+        """Readable names of the numbers of a token: source, offset unless it is 0, and dimension
+        where there are several.
+        """
         stems = [self.name + (f"[{offset}]" if offset else "") for offset in self.window]
-        return stems if self.dimensions == 1 else [f"{stem}.{d}" for stem in stems for d in range(self.dimensions)]
+        return (
+            stems
+            if self.dimensions == 1
+            else [f"{stem}.{d}" for stem in stems for d in range(self.dimensions)]
+        )
 
     def measure(self, numbers: Array, matrix: Array) -> None:
-        """Compute the means and deviations of the tokens that have a row; a dimension that is constant is not divided."""
+        """Compute the means and deviations of the tokens that have a row; a dimension that is
+        constant is not divided.
+        """
         counts = np.bincount(numbers[numbers >= 0], minlength=len(matrix)).astype(np.float64)
         total, values = max(counts.sum(), 1.0), matrix.astype(np.float64)
         self.means = counts @ values / total
@@ -100,11 +121,15 @@ class Block:
         self.deviations[self.deviations == 0.0] = 1.0
 
     def table(self, numbers: Array, matrix: Array, offsets: Array) -> DenseTable:
-        """The rows of every token and of its neighbours; zeros beyond the sentence, and where a token has no row."""
+        """The rows of every token and of its neighbours; zeros beyond the sentence, and where a
+        token has no row.
+        """
         if len(self.means):
             matrix = ((matrix - self.means) / self.deviations).astype(np.float32)
         tokens = np.arange(len(numbers))
-        begins, ends = (np.repeat(bounds, np.diff(offsets)) for bounds in (offsets[:-1], offsets[1:]))
+        begins, ends = (
+            np.repeat(bounds, np.diff(offsets)) for bounds in (offsets[:-1], offsets[1:])
+        )
         rows = np.full((len(numbers), len(self.window)), -1, np.int32)
         for k, offset in enumerate(self.window):
             inside = (tokens + offset >= begins) & (tokens + offset < ends)
@@ -124,10 +149,12 @@ class DenseColumns:
     vectors_unknown : str or None
         A word of the file whose vector the others get; None: zeros.
     dense : sequence of str
-        Sources: ``vectors``, columns, or FILE.npy with a row a token (* in its name stands for that of the data file, without
-        its suffix); each perhaps with offsets, such as ``vectors[-1..1]``. Without any, ``vectors`` where a file has them.
+        Sources: ``vectors``, columns, or FILE.npy with a row a token (* in its name stands for that
+        of the data file, without its suffix); each perhaps with offsets, such as
+        ``vectors[-1..1]``. Without any, ``vectors`` where a file has them.
     standardize : {"none", "columns"}
-        ``columns``: less their means, divided by their deviations, over the tokens of the training data.
+        ``columns``: less their means, divided by their deviations, over the tokens of the training
+        data.
     """
 
     def __init__(
@@ -139,25 +166,39 @@ class DenseColumns:
         standardize: Literal["none", "columns"] = "none",
     ) -> None:
         if standardize not in STANDARDS:
-            raise ConfigError(f"features.standardize={standardize} is none of: {', '.join(STANDARDS)}.")
+            raise ConfigError(
+                f"features.standardize={standardize} is none of: {', '.join(STANDARDS)}."
+            )
         self.blocks = [Block.of(text) for text in dense or ([VECTORS] if vectors else [])]
         asked = any(block.name == VECTORS for block in self.blocks)
         if asked and vectors is None:
-            raise ConfigError("features.dense names vectors, and there is no file of them. Type features.vectors=FILE.")
+            raise ConfigError(
+                "features.dense names vectors, and there is no file of them. Type "
+                "features.vectors=FILE."
+            )
         if vectors is not None and not asked:
-            raise ConfigError("features.vectors names a file that features.dense does not use. Add vectors to features.dense.")
+            raise ConfigError(
+                "features.vectors names a file that features.dense does not use. Add vectors to "
+                "features.dense."
+            )
         self.standardize = standardize
         self.words = WordRows(vectors, vectors_lower, vectors_unknown)
 
     @classmethod
     def of(cls, features: Mapping[str, Any]) -> DenseColumns:
         """Make them of the keys that they take of a config's node ``features``."""
-        return cls(**{key: features[key] for key in DenseReading.__annotations__ if key in features})
+        return cls(
+            **{key: features[key] for key in DenseReading.__annotations__ if key in features}
+        )
 
     @property
     def columns(self) -> list[str]:
         """The columns that it reads."""
-        return [block.name for block in self.blocks if block.name != VECTORS and not block.name.endswith(MATRIX)]
+        return [
+            block.name
+            for block in self.blocks
+            if block.name != VECTORS and not block.name.endswith(MATRIX)
+        ]
 
     @property
     def names(self) -> list[str]:
@@ -165,19 +206,24 @@ class DenseColumns:
         return [name for block in self.blocks for name in block.names]
 
     def fit(self, tokens: Tokens, partial: bool, earlier: DenseColumns | None = None) -> None:
-        """Learn which words have vectors, and how numbers are standardised; those of `earlier` columns are kept.
+        """Learn which words have vectors, and how numbers are standardised; those of `earlier`
+        columns are kept.
 
         Raises
         ------
         DataError
-            None of the words has a vector; a cell that is no number; a matrix that has not a row a token.
+            None of the words has a vector; a cell that is no number; a matrix that has not a row a
+            token.
         ConfigError
             There is no such column, or the numbers of an earlier model had other dimensions.
         """
         for name in self.columns:
             if name not in tokens.cells:
                 hint = did_you_mean(name, tokens.cells)
-                raise ConfigError(f"features.dense: there is no column '{name}'.{hint} Columns: {', '.join(tokens.cells)}.")
+                raise ConfigError(
+                    f"features.dense: there is no column '{name}'.{hint} Columns: "
+                    f"{', '.join(tokens.cells)}."
+                )
         if earlier is not None:
             self.words.keep(earlier.words)
         known = {} if earlier is None else {block.name: block for block in earlier.blocks}
@@ -188,19 +234,30 @@ class DenseColumns:
             block.dimensions = matrix.shape[1]
             if block.name in known and known[block.name].dimensions != block.dimensions:
                 one, other = block.dimensions, known[block.name].dimensions
-                raise ConfigError(f"warm_start: {block.name} has {one} dimensions, and {other} in that model. Take the same.")
+                raise ConfigError(
+                    f"warm_start: {block.name} has {one} dimensions, and {other} in that model. "
+                    "Take the same."
+                )
             if block.name in known and len(known[block.name].means):
-                block.means, block.deviations = known[block.name].means, known[block.name].deviations
+                block.means, block.deviations = (
+                    known[block.name].means,
+                    known[block.name].deviations,
+                )
             elif self.standardize == "columns":
                 block.measure(numbers, matrix)
 
     def tables(self, tokens: Tokens, partial: bool = False) -> tuple[DenseTable, ...]:
-        """The numbers of all tokens of a corpus, a table a source; `partial`: it has the first tokens of its file alone."""
+        """The numbers of all tokens of a corpus, a table a source; `partial`: it has the first
+        tokens of its file alone.
+        """
         found = []
         for block in self.blocks:
             numbers, matrix = self._source(block, tokens, partial)
             if matrix.shape[1] != block.dimensions:
-                message = f"{block.name} has {matrix.shape[1]} dimensions, and {block.dimensions} in training."
+                message = (
+                    f"{block.name} has {matrix.shape[1]} dimensions, and {block.dimensions} in "
+                    "training."
+                )
                 raise DataError(tokens.path, None, f"{message} Give vectors of the same kind.")
             found.append(block.table(numbers, matrix, tokens.offsets))
         return tuple(found)
@@ -210,36 +267,56 @@ class DenseColumns:
         return {"word": self.tables(tokens, partial)} if self.blocks else {}
 
     def read_from(self, sources: Mapping[str, Any]) -> None:
-        """Take files for a model that is applied: vectors of words that training has not shown, matrices of the new data."""
+        """Take files for a model that is applied: vectors of words that training has not shown,
+        matrices of the new data.
+        """
         check_keys("features", sources, ("vectors", "dense"))
         if "vectors" in sources:
             if not any(block.name == VECTORS for block in self.blocks):
-                raise ConfigError("features.vectors: the model reads no word vectors. Leave it out.")
+                raise ConfigError(
+                    "features.vectors: the model reads no word vectors. Leave it out."
+                )
             self.words.path = str(sources["vectors"])
         own = [block for block in self.blocks if block.name.endswith(MATRIX)]
-        names = [name.strip() for name in str(sources.get("dense") or "").strip("[]").split(",") if name.strip()]
+        names = [
+            name.strip()
+            for name in str(sources.get("dense") or "").strip("[]").split(",")
+            if name.strip()
+        ]
         if names and (len(names) != len(own) or not all(name.endswith(MATRIX) for name in names)):
-            message = f"the model reads {len(own)} matrices. Name as many files that end in {MATRIX}, with commas between."
+            message = (
+                f"the model reads {len(own)} matrices. Name as many files that end in {MATRIX}, "
+                "with commas between."
+            )
             raise ConfigError(f"features.dense={sources['dense']}: {message}")
         for block, name in zip(own, names, strict=False):
             block.name = name
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return the sources, and the vectors of the words that training and later splits have shown; no path."""
+        """Return the sources, and the vectors of the words that training and later splits have
+        shown; no path.
+        """
         values, arrays = self.words.state()
         values["blocks"] = []
         for number, block in enumerate(self.blocks):
             name = MATRIX if block.name.endswith(MATRIX) else block.name
             scaled = bool(len(block.means))
             values["blocks"].append(
-                {"name": name, "window": list(block.window), "dimensions": block.dimensions, "scaled": scaled}
+                {
+                    "name": name,
+                    "window": list(block.window),
+                    "dimensions": block.dimensions,
+                    "scaled": scaled,
+                }
             )
             if scaled:
                 arrays |= {f"{number}.means": block.means, f"{number}.deviations": block.deviations}
         return values, arrays
 
     def stored(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """The state under the name ``numbers`` in that of a task; nothing where there are no sources."""
+        """The state under the name ``numbers`` in that of a task; nothing where there are no
+        sources.
+        """
         if not self.blocks:
             return {}, {}
         values, arrays = self.state()
@@ -248,7 +325,9 @@ class DenseColumns:
     @classmethod
     def restored(cls, state: SavedState) -> DenseColumns:
         """Undo `stored`."""
-        return cls.restore(state.within("numbers", "numbers.")) if "numbers" in state.values else cls()
+        return (
+            cls.restore(state.within("numbers", "numbers.")) if "numbers" in state.values else cls()
+        )
 
     @classmethod
     def restore(cls, state: SavedState) -> DenseColumns:
@@ -266,7 +345,10 @@ class DenseColumns:
                 if (block.deviations <= 0).any():
                     saved.refuse_array(f"{stem}deviations", "above 0")
             columns.blocks.append(block)
-        if any(b.name == VECTORS and b.dimensions != columns.words.matrix.shape[1] for b in columns.blocks):
+        if any(
+            b.name == VECTORS and b.dimensions != columns.words.matrix.shape[1]
+            for b in columns.blocks
+        ):
             state.refuse_array("matrix", "as wide as the source vectors has dimensions")
         return columns
 
@@ -277,7 +359,9 @@ class DenseColumns:
             numbers = self.words.rows(tokens.words)
             return numbers, self.words.matrix
         if block.name.endswith(MATRIX):
-            return np.arange(count, dtype=np.int32), read_matrix(_named(block.name, tokens.path), count, partial)
+            return np.arange(count, dtype=np.int32), read_matrix(
+                _named(block.name, tokens.path), count, partial
+            )
         if block.name not in tokens.cells:  # of a file to predict, which may lack columns
             return np.full(count, -1, np.int32), np.zeros((0, 1), np.float32)
         return _parsed(block.name, tokens)
@@ -285,30 +369,46 @@ class DenseColumns:
     def _report(self, tokens: Tokens, numbers: Array) -> None:
         """Say how many words have vectors; refuse a file that has those of none."""
         if not (numbers >= 0).any():
-            message = f"features.vectors: {self.words.path} has a vector of none of its words. Give vectors of the same language"
+            message = (
+                f"features.vectors: {self.words.path} has a vector of none of its words. Give "
+                "vectors of the same language"
+            )
             raise DataError(tokens.path, None, f"{message}, with words written and cased alike.")
-        distinct = {word: number >= 0 for word, number in zip(tokens.words, numbers.tolist(), strict=True)}
+        distinct = {
+            word: number >= 0 for word, number in zip(tokens.words, numbers.tolist(), strict=True)
+        }
         log.info(
-            "%s: %.1f%% of the words, and %.1f%% of the distinct ones, have vectors.", tokens.path, 100 * np.mean(numbers >= 0),
+            "%s: %.1f%% of the words, and %.1f%% of the distinct ones, have vectors.",
+            tokens.path,
+            100 * np.mean(numbers >= 0),
             100 * sum(distinct.values()) / len(distinct),
-        )  # fmt: skip
+        )
 
 
 def _named(name: str, path: str) -> str:
     """The name of the matrix of a data file: * stands for the file's name without suffixes."""
     if "*" not in Path(name).name:
         if name == MATRIX:
-            message = "the model reads a matrix with a row a token. Type features.dense=[FILE.npy], the matrix of these data."
+            message = (
+                "the model reads a matrix with a row a token. Type features.dense=[FILE.npy], "
+                "the matrix of these data."
+            )
             raise DataError(path, None, message)
         return name
     if path == MEMORY:
-        raise DataError(path, None, f"features.dense: {name} is the matrix of a file, and this is data in memory.")
+        raise DataError(
+            path,
+            None,
+            f"features.dense: {name} is the matrix of a file, and this is data in memory.",
+        )
     stem = Path(path).name.removesuffix(".gz")
     return str(Path(name).with_name(Path(name).name.replace("*", Path(stem).stem)))
 
 
 def _parsed(name: str, tokens: Tokens) -> tuple[Array, Array]:
-    """The row of every token, none where its cell is empty, and the numbers of a column, float32, shape (tokens, 1)."""
+    """The row of every token, none where its cell is empty, and the numbers of a column, float32,
+    shape (tokens, 1).
+    """
     cells = tokens.cells[name]
     values, rows = np.zeros((len(cells), 1), np.float32), np.arange(len(cells), dtype=np.int32)
     for token, cell in enumerate(cells):
@@ -320,7 +420,9 @@ def _parsed(name: str, tokens: Tokens) -> tuple[Array, Array]:
         except ValueError:
             number = float("nan")
         if not isfinite(number) or abs(number) > LARGEST:
-            message = f"column {name}: '{cell}' is no finite number, which features.dense needs there."
+            message = (
+                f"column {name}: '{cell}' is no finite number, which features.dense needs there."
+            )
             raise DataError(tokens.path, int(tokens.lines[token]), message)
         values[token] = number
     return rows, values

@@ -1,4 +1,6 @@
-"""Rows of word vectors: those of words that some data have shown, read from a file when they are first needed."""
+"""Rows of word vectors: those of words that some data have shown, read from a file when they are
+first needed.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,18 @@ class WordRows:
     matrix : float32, shape (words, dimensions)
     """
 
-    def __init__(self, path: str | None = None, lower: bool = True, unknown: str | None = None) -> None:
+    def __init__(
+        self, path: str | None = None, lower: bool = True, unknown: str | None = None
+    ) -> None:
         self.path, self.lower, self.unknown = path, lower, unknown
         self.numbers: dict[str, int] = {}
         self.matrix = np.zeros((0, 0), np.float32)
         self._absent: set[str] = set()
 
     def rows(self, words: Sequence[str]) -> Array:
-        """The row of every word, int32; -1 where it has none. Reads the file once for all words that are new."""
+        """The row of every word, int32; -1 where it has none. Reads the file once for all words
+        that are new.
+        """
         distinct = set(words)
         self._read({word for word in distinct if word not in self.numbers})
         found = {word: self._row(word) for word in distinct}
@@ -60,7 +66,9 @@ class WordRows:
         """Undo `state`."""
         unknown = state.strings("unknown")
         rows = cls(None, state.flag("lower"), unknown[0] if unknown else None)
-        rows.numbers = {word: number for number, word in enumerate(restored_strings(state, "word_"))}
+        rows.numbers = {
+            word: number for number, word in enumerate(restored_strings(state, "word_"))
+        }
         rows.matrix = state.array("matrix", np.float32, (len(rows.numbers), None))
         return rows
 
@@ -72,11 +80,19 @@ class WordRows:
 
     def _forms(self, word: str) -> list[str]:
         """What a word is looked up as, in this order."""
-        return [word, *([word.lower()] if self.lower else []), *([] if self.unknown is None else [self.unknown])]
+        return [
+            word,
+            *([word.lower()] if self.lower else []),
+            *([] if self.unknown is None else [self.unknown]),
+        ]
 
     def _read(self, words: Collection[str]) -> None:
         """Read the vectors of new words; of each the first of its forms that the file has."""
-        wanted = {form for word in words for form in self._forms(word)} - self.numbers.keys() - self._absent
+        wanted = (
+            {form for word in words for form in self._forms(word)}
+            - self.numbers.keys()
+            - self._absent
+        )
         if self.path is None or not wanted:
             return
         found = read_word_vectors(self.path, wanted)
@@ -85,10 +101,18 @@ class WordRows:
             raise ConfigError(f"features.vectors_unknown={self.unknown} is no word of {self.path}.")
         if len(self.numbers) and found.matrix.shape[1] != self.matrix.shape[1]:
             one, other = found.matrix.shape[1], self.matrix.shape[1]
-            raise ConfigError(f"features.vectors: {self.path} has vectors of {one} numbers, and the model knows {other}.")
+            raise ConfigError(
+                f"features.vectors: {self.path} has vectors of {one} numbers, and the model "
+                f"knows {other}."
+            )
         known = self.numbers.keys() | found.numbers.keys()
-        first = (next((form for form in self._forms(word) if form in known), None) for word in sorted(words))
+        first = (
+            next((form for form in self._forms(word) if form in known), None)
+            for word in sorted(words)
+        )
         used = sorted({form for form in first if form is not None and form not in self.numbers})
-        rows = np.ascontiguousarray(found.matrix[[found.numbers[form] for form in used]], np.float32)
+        rows = np.ascontiguousarray(
+            found.matrix[[found.numbers[form] for form in used]], np.float32
+        )
         self.matrix = rows if not len(self.numbers) else np.concatenate([self.matrix, rows])
         self.numbers |= {form: len(self.numbers) + k for k, form in enumerate(used)}

@@ -20,7 +20,8 @@ def gold_arcs(corpus: Trees, outputs: Any) -> tuple[list[str], list[str]]:
     ----------
     corpus : Trees
     outputs : sequence
-        One a sentence: a list with a head (from 1; 0 is the root) or a pair (head, relation) for every word; None is open.
+        One a sentence: a list with a head (from 1; 0 is the root) or a pair (head, relation) for
+        every word; None is open.
 
     Raises
     ------
@@ -30,9 +31,14 @@ def gold_arcs(corpus: Trees, outputs: Any) -> tuple[list[str], list[str]]:
     heads, relations, lengths = [], [], np.diff(corpus.offsets).tolist()
     for number, output in enumerate(GOLD.listed(outputs, len(lengths), FORM), 1):
         for cell in GOLD.cells(output, lengths[number - 1], number, "words"):
-            head, relation = cell if isinstance(cell, (tuple, list)) and len(cell) == 2 else (cell, None)
+            head, relation = (
+                cell if isinstance(cell, (tuple, list)) and len(cell) == 2 else (cell, None)
+            )
             if isinstance(head, bool) or not isinstance(head, (int, np.integer, type(None))):
-                raise GOLD.refused(number, f"{shown(cell)} is neither a head nor a pair (head, relation). Write {FORM}.")
+                raise GOLD.refused(
+                    number,
+                    f"{shown(cell)} is neither a head nor a pair (head, relation). Write {FORM}.",
+                )
             heads.append(EMPTY if head is None else str(int(head)))
             relations.append(EMPTY if relation is None else str(relation))
     return heads, relations

@@ -9,7 +9,8 @@ from structopt.task.outputs_in_memory import GOLD, is_list
 
 
 def gold_elements(output: Any, number: int, what: str, advice: str) -> list[Any]:
-    """Return the elements of the output of instance `number`, from 1, or of a part of it: any number of them.
+    """Return the elements of the output of instance `number`, from 1, or of a part of it: any
+    number of them.
 
     Raises
     ------
@@ -33,6 +34,8 @@ def gold_sets(outputs: Any, count: int) -> list[tuple[Any, ...]]:
     for number, output in enumerate(GOLD.listed(outputs, count, "[['a', 'b'], []]"), 1):
         labels = tuple(gold_elements(output, number, "labels", "Write [['a', 'b'], []]."))
         if len(set(labels)) < len(labels):
-            raise GOLD.refused(number, f"a label stands twice in {shown(list(labels))}. Keep one of them.")
+            raise GOLD.refused(
+                number, f"a label stands twice in {shown(list(labels))}. Keep one of them."
+            )
         sets.append(labels)
     return sets

@@ -1,1 +1,3 @@
-"""The task summarization: texts, their bigrams, and the best extract that their references allow."""
+"""The task summarization: texts, their bigrams, and the best extract that their references
+allow.
+"""

@@ -14,12 +14,16 @@ from structopt.errors import ConfigError, did_you_mean
 from structopt.task.summarization.bigrams import Bigrams, is_stopword
 
 FREQUENCY = "frequency"
-"""The attribute whose value is a number: in how many sentences a bigram is, divided by `UNIT`; 0 if it is in one only.
+"""The attribute whose value is a number: in how many sentences a bigram is, divided by `UNIT`; 0 if
+it is in one only.
 
-With a positive weight on it alone, the best summary is that of the program that learns nothing (Gillick and Favre, 2009).
+With a positive weight on it alone, the best summary is that of the program that learns nothing
+(Gillick and Favre, 2009).
 """
 UNIT = 25.0
-"""So large that values are of the size of those of the other attributes, which are 0 or 1: else learners follow it alone."""
+"""So large that values are of the size of those of the other attributes, which are 0 or 1: else
+learners follow it alone.
+"""
 COUNTS = (1, 2, 3, 4, 5, 7, 10, 15, 25)
 PLACES = (0, 1, 2, 3, 5, 10, 20, 40)
 LENGTHS = (1, 3, 6, 10, 15, 20, 30, 50)
@@ -27,7 +31,9 @@ LENGTHS = (1, 3, 6, 10, 15, 20, 30, 50)
 
 
 class Document(NamedTuple):
-    """What attributes are read from: the bigrams of a document, and what each of its sentences takes of the budget."""
+    """What attributes are read from: the bigrams of a document, and what each of its sentences
+    takes of the budget.
+    """
 
     bigrams: Bigrams
     lengths: list[int]
@@ -55,7 +61,9 @@ OF_BIGRAMS: dict[str, Callable[[Document, int], str]] = {
     "first": lambda document, number: bin_of(document.bigrams.holders[number][0], PLACES),
     "stopwords": _stopwords,
 }
-"""Of a bigram: in how many sentences it is, the first of them, and which of its words carry content."""
+"""Of a bigram: in how many sentences it is, the first of them, and which of its words carry
+content.
+"""
 OF_SENTENCES: dict[str, Callable[[Document, int], str]] = {
     "bias": lambda document, number: "",
     "position": lambda document, number: bin_of(number, PLACES),
@@ -81,7 +89,9 @@ class Templates:
         For a column that there is not, and for ``frequency`` joined to others.
     """
 
-    def __init__(self, key: str, templates: Sequence[str], columns: dict[str, Callable[[Document, int], str]]) -> None:
+    def __init__(
+        self, key: str, templates: Sequence[str], columns: dict[str, Callable[[Document, int], str]]
+    ) -> None:
         self.key, self.texts, self.columns = key, tuple(templates), columns
         known = [*columns, *([FREQUENCY] if columns is OF_BIGRAMS else [])]
         self.parts = [tuple(part.strip() for part in template.split("&")) for template in templates]
@@ -89,9 +99,15 @@ class Templates:
             for part in parts:
                 if part not in known:
                     hint = did_you_mean(part, known)
-                    raise ConfigError(f"{key}: '{template}' has no column '{part}'.{hint} Columns: {', '.join(known)}.")
+                    raise ConfigError(
+                        f"{key}: '{template}' has no column '{part}'.{hint} Columns: "
+                        f"{', '.join(known)}."
+                    )
             if FREQUENCY in parts and len(parts) > 1:
-                raise ConfigError(f"{key}: '{template}' joins frequency, which is a number, to others: give it alone.")
+                raise ConfigError(
+                    f"{key}: '{template}' joins frequency, which is a number, to others: give it "
+                    "alone."
+                )
 
     def entries(self, document: Document, number: int) -> Iterable[tuple[str, float]]:
         """The attributes of a bigram or a sentence, and their values."""
@@ -104,12 +120,21 @@ class Templates:
                 yield " & ".join(self._named(part, document, number) for part in parts), 1.0
 
     def names(self, documents: Iterable[tuple[Document, int]]) -> list[str]:
-        """All attributes of documents with so many bigrams or sentences each, in the order in which they are first met."""
+        """All attributes of documents with so many bigrams or sentences each, in the order in which
+        they are first met.
+        """
         first = [FREQUENCY] if (FREQUENCY,) in self.parts else []
-        listed = (name for document, size in documents for number in range(size) for name, _ in self.entries(document, number))
+        listed = (
+            name
+            for document, size in documents
+            for number in range(size)
+            for name, _ in self.entries(document, number)
+        )
         return list(dict.fromkeys(chain(first, listed)))
 
-    def table(self, documents: Iterable[tuple[Document, int]], numbers: dict[str, int]) -> AttributeTable:
+    def table(
+        self, documents: Iterable[tuple[Document, int]], numbers: dict[str, int]
+    ) -> AttributeTable:
         """The attributes that have a number, of the bigrams or sentences of all documents."""
         ids, values, counts = list[int](), list[float](), list[int]()
         for document, size in documents:
@@ -121,7 +146,9 @@ class Templates:
                         values.append(value)
                 counts.append(len(ids) - before)
         ends = np.cumsum([0, *counts], dtype=np.int64)
-        return AttributeTable(ends, np.array(ids, np.int32), np.array(values, np.float64), len(numbers))
+        return AttributeTable(
+            ends, np.array(ids, np.int32), np.array(values, np.float64), len(numbers)
+        )
 
     def _named(self, part: str, document: Document, number: int) -> str:
         value = self.columns[part](document, number)

@@ -25,7 +25,8 @@ STOPWORDS = frozenset(CLOSED_CLASSES.split())
 
 
 class Bigrams(NamedTuple):
-    """The bigrams of one document, each once, by the sentences that have them, so that those of the same stand together.
+    """The bigrams of one document, each once, by the sentences that have them, so that those of the
+    same stand together.
 
     Attributes
     ----------
@@ -39,13 +40,19 @@ class Bigrams(NamedTuple):
 
 
 def bigrams_of(sentence: str) -> list[Bigram]:
-    """The stemmed pairs of neighbouring words, as often as they are there, but those of two stopwords.
+    """The stemmed pairs of neighbouring words, as often as they are there, but those of two
+    stopwords.
 
-    Words are those of ROUGE: signs between two are passed over. Gillick and Favre (2009), section 3.
+    Words are those of ROUGE: signs between two are passed over. Gillick and Favre (2009), section
+    3.
     """
     words = words_of(sentence, stem=False)
     pairs = zip(words, words[1:], strict=False)
-    return [(_stem(one), _stem(other)) for one, other in pairs if not (one in STOPWORDS and other in STOPWORDS)]
+    return [
+        (_stem(one), _stem(other))
+        for one, other in pairs
+        if not (one in STOPWORDS and other in STOPWORDS)
+    ]
 
 
 def document_bigrams(sentences: Sequence[str]) -> Bigrams:
@@ -54,18 +61,24 @@ def document_bigrams(sentences: Sequence[str]) -> Bigrams:
     for number, sentence in enumerate(sentences):
         for bigram in dict.fromkeys(bigrams_of(sentence)):
             holders.setdefault(bigram, []).append(number)
-    names = sorted(holders, key=lambda bigram: holders[bigram])  # stable: else in the order in which they are read
+    # stable: else in the order in which they are read
+    names = sorted(holders, key=lambda bigram: holders[bigram])
     return Bigrams(names, [holders[name] for name in names])
 
 
 def worth(names: Sequence[Bigram], references: Sequence[Iterable[str]]) -> Array:
-    r"""The share of the references' bigrams that each bigram covers, shape (bigrams,); a summary's recall is a sum of these.
+    r"""The share of the references' bigrams that each bigram covers, shape (bigrams,); a summary's
+    recall is a sum of these.
 
         worth_b = sum_r [b is in r] / sum_r |bigrams of r|
 
-    A bigram counts once a reference, however often it is there; 0 where no reference has it. Kummerfeld et al. (2015), section 2.
+    A bigram counts once a reference, however often it is there; 0 where no reference has it.
+    Kummerfeld et al. (2015), section 2.
     """
-    sets = [{bigram for sentence in reference for bigram in bigrams_of(sentence)} for reference in references]
+    sets = [
+        {bigram for sentence in reference for bigram in bigrams_of(sentence)}
+        for reference in references
+    ]
     total = sum(map(len, sets))
     counts = Counter(bigram for own in sets for bigram in own)
     return np.array([counts[name] / total if total else 0.0 for name in names])
@@ -77,7 +90,9 @@ def is_stopword(stem: str) -> bool:
 
 
 def packed_holders(documents: Sequence[Bigrams]) -> tuple[Array, Array]:
-    """The sentences of every bigram of all documents, and where those of each begin: see `EncodedTexts`."""
+    """The sentences of every bigram of all documents, and where those of each begin: see
+    `EncodedTexts`.
+    """
     holders = [own for one in documents for own in one.holders]
     flat = np.array([number for own in holders for number in own], np.int32)
     return np.cumsum([0, *map(len, holders)], dtype=np.int64), flat

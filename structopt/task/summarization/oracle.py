@@ -1,4 +1,6 @@
-"""The best extract: the sentences within a budget that cover most of the references, which learning takes for gold."""
+"""The best extract: the sentences within a budget that cover most of the references, which learning
+takes for gold.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ SECONDS = 60.0
 
 
 def best_extract(lengths: Array, budget: int, holders: tuple[Array, Array], worth: Array) -> Array:
-    r"""Return the sentences, bool of shape (sentences,), that cover the most, by an integer program.
+    r"""Return the sentences, bool of shape (sentences,), that cover the most, by an integer
+    program.
 
-        max  sum_b worth_b c_b    with  c_b <= sum_{j has b} y_j,   sum_j len_j y_j <= budget,   y_j in {0, 1}
+        max  sum_b worth_b c_b    with  c_b <= sum_{j has b} y_j,   sum_j len_j y_j <= budget,   y_j
+        in {0, 1}
 
     Of several, one that takes least of the budget: sentences that cover nothing more are out.
 
@@ -41,11 +45,14 @@ def best_extract(lengths: Array, budget: int, holders: tuple[Array, Array], wort
     starts, sentences = holders
     counts = np.diff(starts)[useful]
     row = np.repeat(np.arange(len(useful)), counts)
-    entry = np.arange(int(counts.sum())) + np.repeat(starts[useful] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+    entry = np.arange(int(counts.sum())) + np.repeat(
+        starts[useful] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts
+    )
     k = len(useful)
     own = coo_array((np.ones(k), (np.arange(k), n + np.arange(k))), shape=(k, n + k))
     held = coo_array((np.ones(len(row)), (row, sentences[entry])), shape=(k, n + k))
-    tie = worth[useful].min() / (2.0 * (1.0 + lengths.sum()))  # all lengths together count less than any bigram
+    # all lengths together count less than any bigram
+    tie = worth[useful].min() / (2.0 * (1.0 + lengths.sum()))
     answer = milp(
         np.concatenate([tie * lengths, -worth[useful]]),
         integrality=np.concatenate([np.ones(n), np.zeros(k)]),
@@ -57,5 +64,7 @@ def best_extract(lengths: Array, budget: int, holders: tuple[Array, Array], wort
         options={"time_limit": SECONDS, "mip_rel_gap": 0.0},
     )
     if answer.status != 0:
-        raise NumericalError(f"The best extract of a document with {n} sentences was not found within {SECONDS:g} s.")
+        raise NumericalError(
+            f"The best extract of a document with {n} sentences was not found within {SECONDS:g} s."
+        )
     return np.asarray(answer.x[:n] > 0.5)

@@ -31,7 +31,14 @@ from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.gold.extracts import gold_references
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
-from structopt.task.summarization.attributes import FREQUENCY, OF_BIGRAMS, OF_SENTENCES, UNIT, Document, Templates
+from structopt.task.summarization.attributes import (
+    FREQUENCY,
+    OF_BIGRAMS,
+    OF_SENTENCES,
+    UNIT,
+    Document,
+    Templates,
+)
 from structopt.task.summarization.bigrams import document_bigrams, packed_holders, worth
 from structopt.task.summarization.oracle import best_extract
 
@@ -52,14 +59,15 @@ class Reading(TypedDict, total=False):
 class Summarization(Task):
     r"""The sentences of a text that make its summary, within a budget.
 
-    Learning takes for gold the *best extract*: the sentences within the budget that cover most bigrams of the references
-    (`structopt.task.summarization.oracle`). Scores are those of ROUGE against the references.
+    Learning takes for gold the *best extract*: the sentences within the budget that cover most
+    bigrams of the references (`structopt.task.summarization.oracle`). Scores are those of ROUGE
+    against the references.
 
     Parameters
     ----------
     train, dev, test : str or None
-        Files of texts: a file, a folder, a glob, or ``ARCHIVE.tar.gz:GLOB``. Without `train`, the small corpus shipped with the
-        package is used for all three.
+        Files of texts: a file, a folder, a glob, or ``ARCHIVE.tar.gz:GLOB``. Without `train`, the
+        small corpus shipped with the package is used for all three.
     references : str or None
         Where the reference summaries are, of all splits, if not beside the sentences in JSON lines.
     limit : int or None
@@ -67,11 +75,13 @@ class Summarization(Task):
     encoding : str
         Encoding of the files; ``auto``: utf8 or cp1252, whichever each file is.
     format : str
-        Format of the files: jsonl, conllu, text (a sentence a line, a document a file), or auto (as each file is named).
+        Format of the files: jsonl, conllu, text (a sentence a line, a document a file), or auto (as
+        each file is named).
     budget : int
         What a summary may take.
     lengths : str
-        What the budget counts: ``words``, which are those of ROUGE (runs of a-z and 0-9), or ``characters``.
+        What the budget counts: ``words``, which are those of ROUGE (runs of a-z and 0-9), or
+        ``characters``.
     stem : bool
         Whether ROUGE stems words.
     over : str
@@ -81,7 +91,8 @@ class Summarization(Task):
     default_C_by : mapping or None
         The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``.
     features : mapping
-        ``bigrams`` and ``sentences``: templates (`structopt.task.summarization.attributes`). The other keys are the scorer's.
+        ``bigrams`` and ``sentences``: templates (`structopt.task.summarization.attributes`). The
+        other keys are the scorer's.
 
     Notes
     -----
@@ -119,7 +130,10 @@ class Summarization(Task):
         features = features or {}
         check_keys("features", features, Reading.__annotations__)
         if budget < 1:
-            raise ConfigError(f"task.budget={budget} leaves room for no sentence. Give a number of {lengths} from 1 on.")
+            raise ConfigError(
+                f"task.budget={budget} leaves room for no sentence. Give a number of {lengths} "
+                "from 1 on."
+            )
         self._paths = checked_paths(train, dev, test, limit)
         self._references = references
         self.limit, self.encoding, self.format = limit, encoding, format
@@ -127,25 +141,37 @@ class Summarization(Task):
         self.default_C, self.default_C_by = default_C, dict(default_C_by or {})
         self._templates = {
             BIGRAM: Templates("features.bigrams", features.get("bigrams") or (), OF_BIGRAMS),
-            SENTENCE: Templates("features.sentences", features.get("sentences") or (), OF_SENTENCES),
+            SENTENCE: Templates(
+                "features.sentences", features.get("sentences") or (), OF_SENTENCES
+            ),
         }
         self._names: dict[str, list[str]] = {BIGRAM: [], SENTENCE: []}
 
     @property
     def unlearned(self) -> Mapping[str, Mapping[str, float]]:
-        """Bigrams by the number of sentences that have them, if there are several: Gillick and Favre (2009)."""
+        """Bigrams by the number of sentences that have them, if there are several: Gillick and
+        Favre (2009).
+        """
         return {BIGRAM: {FREQUENCY: UNIT}}
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
-        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is
+        typed.
+        """
         return files_of(self._paths, "jsonl")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Texts:
         """Read documents; those that are `labelled` need references."""
-        corpus = text_documents.read(path, self.format, limit, self._references if labelled else None, self.encoding)
+        corpus = text_documents.read(
+            path, self.format, limit, self._references if labelled else None, self.encoding
+        )
         if labelled and corpus.references is None:
-            raise corpus.error(0, "it has no reference summary: set task.references, or give references in JSON lines.")
+            raise corpus.error(
+                0,
+                "it has no reference summary: set task.references, or give references in JSON "
+                "lines.",
+            )
         return self._fitting(corpus) if labelled else corpus
 
     def subset(self, corpus: Texts, first: int, last: int) -> Texts:
@@ -153,13 +179,19 @@ class Summarization(Task):
         return corpus.subset(first, last)
 
     def corpus(self, instances: Sequence[Any]) -> Texts:
-        """Make an unlabelled corpus of documents: lists of sentences, or mappings with ``sentences``."""
+        """Make an unlabelled corpus of documents: lists of sentences, or mappings with
+        ``sentences``.
+        """
         return in_memory(instances)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Texts:
-        """Make a corpus of documents, as `corpus` takes them, and of each its references, or an extract that stands for one."""
+        """Make a corpus of documents, as `corpus` takes them, and of each its references, or an
+        extract that stands for one.
+        """
         corpus = self.corpus(instances)
-        return self._fitting(replace(corpus, references=gold_references(corpus.documents(), outputs)))
+        return self._fitting(
+            replace(corpus, references=gold_references(corpus.documents(), outputs))
+        )
 
     @property
     def input_schema(self) -> Schema:
@@ -172,10 +204,14 @@ class Summarization(Task):
 
     def input_example(self) -> dict[str, list[Any]]:
         """Return a document of two sentences."""
-        return {"sentences": [["The rooms are clean.", "The beds are large and the rooms are clean."]]}
+        return {
+            "sentences": [["The rooms are clean.", "The beds are large and the rooms are clean."]]
+        }
 
     def fit(self, corpus: Texts, earlier: Summarization | None = None) -> EncodedTexts:
-        """Number the attributes of the training documents, after those of an `earlier` task; encode them."""
+        """Number the attributes of the training documents, after those of an `earlier` task; encode
+        them.
+        """
         documents = self._documents(corpus)
         for group, templates in self._templates.items():
             known = [] if earlier is None else earlier._names[group]
@@ -189,16 +225,34 @@ class Summarization(Task):
 
     def decode(self, encoded: EncodedTexts, view: Array) -> list[Extract]:
         """Return the numbers of the sentences that are in, from 1."""
-        return [(np.flatnonzero(view[a:b]) + 1).tolist() for a, b in pairwise(encoded.offsets.tolist())]
+        return [
+            (np.flatnonzero(view[a:b]) + 1).tolist() for a, b in pairwise(encoded.offsets.tolist())
+        ]
 
     def outcomes(self, gold: Texts, predicted: Sequence[Extract]) -> InstanceCounts:
-        """Return the scores of every summary, whose means are the corpus's; and as ``oracle_`` those of the best extracts."""
+        """Return the scores of every summary, whose means are the corpus's; and as ``oracle_``
+        those of the best extracts.
+        """
         return rouge.outcomes(self._scored(gold, predicted), self._scores_of_best(gold))
 
     def report(self, corpus: Texts, predicted: Sequence[Extract]) -> str:
-        """Return the scores as a table of text, and those of the best extracts, above which no summary is likely to come."""
-        rows = [["", *(f"{name[:5].upper()}-{name[5:]} {part}" for name in rouge.METRICS for part in ("R", "P", "F1"))]]
-        for title, table in (("summaries", self._scored(corpus, predicted)), ("best extracts", self._scores_of_best(corpus))):
+        """Return the scores as a table of text, and those of the best extracts, above which no
+        summary is likely to come.
+        """
+        rows = [
+            [
+                "",
+                *(
+                    f"{name[:5].upper()}-{name[5:]} {part}"
+                    for name in rouge.METRICS
+                    for part in ("R", "P", "F1")
+                ),
+            ]
+        ]
+        for title, table in (
+            ("summaries", self._scored(corpus, predicted)),
+            ("best extracts", self._scores_of_best(corpus)),
+        ):
             rows.append([title, *(f"{100 * score:.2f}" for score in table.mean(axis=0).tolist())])
         return aligned(rows)
 
@@ -219,9 +273,11 @@ class Summarization(Task):
         ranked: Sequence[Ranked] | None = None,
         k_best: int = 1,
     ) -> None:
-        """Write the summaries: a sentence a line and an empty line between two, or JSON lines where the target is named so.
+        """Write the summaries: a sentence a line and an empty line between two, or JSON lines where
+        the target is named so.
 
-        JSON has the document's name, the numbers of the sentences (from 1), the sentences, and what they take of the budget.
+        JSON has the document's name, the numbers of the sentences (from 1), the sentences, and what
+        they take of the budget.
 
         Raises
         ------
@@ -229,7 +285,10 @@ class Summarization(Task):
             For ranked outputs and probabilities, which such files have no place for.
         """
         if ranked is not None or probabilities is not None:
-            raise ConfigError("A file of summaries has one summary a document. Leave k_best and probabilities out.")
+            raise ConfigError(
+                "A file of summaries has one summary a document. Leave k_best and probabilities "
+                "out."
+            )
         chosen = summaries(corpus, outputs)
         if text_documents.JSONL_NAME.fullmatch(str(target)):
             rows = [
@@ -244,11 +303,18 @@ class Summarization(Task):
             ]
             write_text(target, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         else:
-            write_text(target, "\n".join("".join(f"{sentence}\n" for sentence in summary) for summary in chosen))
+            write_text(
+                target,
+                "\n".join("".join(f"{sentence}\n" for sentence in summary) for summary in chosen),
+            )
 
     def vocabulary(self) -> dict[str, list[str]]:
         """Return the attributes."""
-        return {"labels": list(self.labels), "bigrams": self._names[BIGRAM], "sentences": self._names[SENTENCE]}
+        return {
+            "labels": list(self.labels),
+            "bigrams": self._names[BIGRAM],
+            "sentences": self._names[SENTENCE],
+        }
 
     def attribute_names(self, group: str = SENTENCE) -> list[str]:
         """Return the names of the attributes of bigrams or of sentences."""
@@ -259,7 +325,9 @@ class Summarization(Task):
         arrays = {}
         for group, names in self._names.items():
             arrays[f"{group}_bytes"], arrays[f"{group}_offsets"] = pack_strings(names)
-        return {group: list(templates.texts) for group, templates in self._templates.items()}, arrays
+        return {
+            group: list(templates.texts) for group, templates in self._templates.items()
+        }, arrays
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
@@ -267,15 +335,24 @@ class Summarization(Task):
         self._names = {group: restored_strings(state, f"{group}_") for group in self._names}
         for group, templates in self._templates.items():
             try:
-                self._templates[group] = Templates(templates.key, state.strings(group), templates.columns)
+                self._templates[group] = Templates(
+                    templates.key, state.strings(group), templates.columns
+                )
             except ConfigError as error:
                 state.refuse(group, f"templates of {group}s ({error})")
 
     def _fitting(self, corpus: Texts) -> Texts:
         """The corpus; a warning tells of documents whose references are all beyond the budget."""
-        long = [i for i, own in enumerate(corpus.references or ()) if min(map(self._length_of, own)) > self.budget]
+        long = [
+            i
+            for i, own in enumerate(corpus.references or ())
+            if min(map(self._length_of, own)) > self.budget
+        ]
         if long:
-            message = f"its references are all longer than task.budget={self.budget} {self.lengths} ({len(long)} such documents)."
+            message = (
+                f"its references are all longer than task.budget={self.budget} {self.lengths} "
+                f"({len(long)} such documents)."
+            )
             log.warning("%s", corpus.error(long[0], message))
         return corpus
 
@@ -288,18 +365,24 @@ class Summarization(Task):
     def _scored(self, corpus: Texts, extracts: Sequence[Extract]) -> Array:
         """ROUGE of extracts, document by document."""
         assert corpus.references is not None
-        return rouge.table_of(summaries(corpus, extracts), corpus.references, stem=self.stem, over=self.over)
+        return rouge.table_of(
+            summaries(corpus, extracts), corpus.references, stem=self.stem, over=self.over
+        )
 
     def _scores_of_best(self, corpus: Texts) -> Array:
         """ROUGE of the best extracts; found once."""
         key = "scores of the best extracts", self.stem, self.over, self.budget, self.lengths
         if key not in corpus.found:
             inside = np.split(self._best_extracts(corpus), corpus.offsets[1:-1])
-            corpus.found[key] = self._scored(corpus, [(np.flatnonzero(one) + 1).tolist() for one in inside])
+            corpus.found[key] = self._scored(
+                corpus, [(np.flatnonzero(one) + 1).tolist() for one in inside]
+            )
         return np.asarray(corpus.found[key])
 
     def _best_extracts(self, corpus: Texts, documents: Sequence[Document] | None = None) -> Array:
-        """Whether each sentence is in the best extract of its document, shape (sentences,); found once."""
+        """Whether each sentence is in the best extract of its document, shape (sentences,); found
+        once.
+        """
         assert corpus.references is not None
         key = "best extracts", self.budget, self.lengths
         if key not in corpus.found:
@@ -324,7 +407,10 @@ class Summarization(Task):
         for number, sentences in enumerate(corpus.documents()):
             lengths = [self._length_of([sentence]) for sentence in sentences]
             if min(lengths) > self.budget:
-                message = f"its shortest sentence has {min(lengths)} {self.lengths}, and task.budget={self.budget}: give more."
+                message = (
+                    f"its shortest sentence has {min(lengths)} {self.lengths}, and "
+                    f"task.budget={self.budget}: give more."
+                )
                 raise corpus.error(number, message)
             documents.append(Document(document_bigrams(sentences), lengths))
         return documents
@@ -332,7 +418,8 @@ class Summarization(Task):
     def _encoded(self, corpus: Texts, documents: Sequence[Document]) -> EncodedTexts:
         tables = {
             group: templates.table(
-                [(one, _size(one, group)) for one in documents], {name: j for j, name in enumerate(self._names[group])}
+                [(one, _size(one, group)) for one in documents],
+                {name: j for j, name in enumerate(self._names[group])},
             )
             for group, templates in self._templates.items()
         }
@@ -340,13 +427,21 @@ class Summarization(Task):
         lengths = np.array([length for one in documents for length in one.lengths], np.int32)
         shares = None
         if corpus.references is not None:
-            shares = [worth(one.names, own) for one, own in zip(bigrams, corpus.references, strict=True)]
+            shares = [
+                worth(one.names, own) for one, own in zip(bigrams, corpus.references, strict=True)
+            ]
         gold = None if shares is None else self._best_extracts(corpus, documents).astype(np.int32)
         return EncodedTexts(
-            corpus.offsets, tables, self.labels, gold, lengths=lengths, budgets=np.full(len(corpus), self.budget, np.int32),
-            bigrams=np.cumsum([0, *(len(one.names) for one in bigrams)]), holders=packed_holders(bigrams),
+            corpus.offsets,
+            tables,
+            self.labels,
+            gold,
+            lengths=lengths,
+            budgets=np.full(len(corpus), self.budget, np.int32),
+            bigrams=np.cumsum([0, *(len(one.names) for one in bigrams)]),
+            holders=packed_holders(bigrams),
             worth=None if shares is None else np.concatenate(shares),
-        )  # fmt: skip
+        )
 
 
 def summaries(corpus: Texts, extracts: Sequence[Extract]) -> list[list[str]]:

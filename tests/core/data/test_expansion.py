@@ -11,7 +11,11 @@ LINES = b"Oslo LOC\n" * 1000
 
 
 def test_members_and_padding():
-    packed = gzip.compress(LINES, mtime=0) + gzip.compress(b"", mtime=0) + gzip.compress(b"end\n", mtime=0)
+    packed = (
+        gzip.compress(LINES, mtime=0)
+        + gzip.compress(b"", mtime=0)
+        + gzip.compress(b"end\n", mtime=0)
+    )
     assert expansion.expanded("a", packed) == LINES + b"end\n"
     assert expansion.expanded("a", packed + bytes(100)) == LINES + b"end\n"
     assert expansion.expanded("a", LINES) == LINES
@@ -22,8 +26,14 @@ def test_members_and_padding():
     [
         (gzip.compress(LINES, mtime=0)[:-9], "the gzip file is truncated"),
         (gzip.compress(LINES, mtime=0)[:5], "the gzip file is truncated"),
-        (gzip.compress(LINES, mtime=0) + b"trailing", "the gzip file is damaged (Not a gzipped file"),
-        (gzip.compress(LINES, mtime=0)[:-8] + bytes(8), "the gzip file is damaged (CRC check failed"),
+        (
+            gzip.compress(LINES, mtime=0) + b"trailing",
+            "the gzip file is damaged (Not a gzipped file",
+        ),
+        (
+            gzip.compress(LINES, mtime=0)[:-8] + bytes(8),
+            "the gzip file is damaged (CRC check failed",
+        ),
         (gzip.compress(LINES, mtime=0)[:10] + b"\xff" * 20, "the gzip file is damaged (Error -3"),
     ],
 )
@@ -36,7 +46,9 @@ def test_damaged(data, text):
 def test_a_bound_that_is_raised(monkeypatch):
     monkeypatch.setattr(expansion, "ALWAYS", 1000)
     bomb = gzip.compress(bytes(1_000_000), mtime=0)
-    with pytest.raises(DataError, match=r"bomb.gz: it expands to over 100 times its size .*type max_expansion=1000"):
+    with pytest.raises(
+        DataError, match=r"bomb.gz: it expands to over 100 times its size .*type max_expansion=1000"
+    ):
         expansion.expanded("bomb.gz", bomb)
     with expansion.expanding({"max_expansion": 2000.0}):
         assert len(expansion.expanded("bomb.gz", bomb)) == 1_000_000

@@ -1,4 +1,6 @@
-"""Corpora of several files: folders, globs, ranges and archives, in one order; damaged archives, and what does not exist."""
+"""Corpora of several files: folders, globs, ranges and archives, in one order; damaged archives,
+and what does not exist.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from structopt.core.data.expansion import expanding
 from structopt.core.data.file_sets import FileSet, check_exists, check_one_file, data_path, digest
 from structopt.errors import ConfigError, DataError
 
-FILES = {"b/wsj_02.txt": b"two", "b/wsj_01.txt": b"one", "a/wsj_03.txt": b"three", "a/.hidden": b"no", ".git/x": b"no"}
+FILES = {
+    "b/wsj_02.txt": b"two",
+    "b/wsj_01.txt": b"one",
+    "a/wsj_03.txt": b"three",
+    "a/.hidden": b"no",
+    ".git/x": b"no",
+}
 
 
 @pytest.fixture
@@ -45,20 +53,32 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("tb.tar.gz:wsj_{02..99}.txt", ["tb.tar.gz:tb/b/wsj_02.txt", "tb.tar.gz:tb/a/wsj_03.txt"]),
         ("tb.tgz:tb/b/*", ["tb.tgz:tb/b/wsj_01.txt", "tb.tgz:tb/b/wsj_02.txt"]),
         ("tb.tar:b/wsj_01.txt", ["tb.tar:b/wsj_01.txt"]),
-        ("tb.zip:*.txt", ["tb.zip:tb/a/wsj_03.txt", "tb.zip:tb/b/wsj_01.txt", "tb.zip:tb/b/wsj_02.txt"]),
+        (
+            "tb.zip:*.txt",
+            ["tb.zip:tb/a/wsj_03.txt", "tb.zip:tb/b/wsj_01.txt", "tb.zip:tb/b/wsj_02.txt"],
+        ),
         ("tb.zip", ["tb.zip:tb/a/wsj_03.txt", "tb.zip:tb/b/wsj_01.txt", "tb.zip:tb/b/wsj_02.txt"]),
     ],
 )
 def test_contents(folder: Path, pattern: str, names: list[str]) -> None:
     files = data_path(pattern)
-    assert isinstance(files, FileSet) and files.is_file() and str(files) == os.fspath(files) == pattern
+    assert (
+        isinstance(files, FileSet) and files.is_file() and str(files) == os.fspath(files) == pattern
+    )
     contents = dict(files.contents())
     assert list(contents) == names
-    assert all(data == FILES[next(name for name in FILES if path.endswith(name))] for path, data in contents.items())
+    assert all(
+        data == FILES[next(name for name in FILES if path.endswith(name))]
+        for path, data in contents.items()
+    )
 
 
 def test_names_for_messages(folder: Path) -> None:
-    assert [data_path(path).name for path in ("x/tb.tar.gz:a/*.txt", "x/*.txt", "./tb")] == ["tb.tar.gz:a/*.txt", "*.txt", "tb"]
+    assert [data_path(path).name for path in ("x/tb.tar.gz:a/*.txt", "x/*.txt", "./tb")] == [
+        "tb.tar.gz:a/*.txt",
+        "*.txt",
+        "tb",
+    ]
 
 
 def test_a_file_is_a_file(folder: Path) -> None:
@@ -68,20 +88,38 @@ def test_a_file_is_a_file(folder: Path) -> None:
 
 
 def test_digests_are_of_the_content(folder: Path) -> None:
-    whole = {digest(FileSet(pattern)) for pattern in ("tb", "tb.tar.gz:*.txt", "tb.zip:*.txt", "tb/**/*.txt")}
+    whole = {
+        digest(FileSet(pattern))
+        for pattern in ("tb", "tb.tar.gz:*.txt", "tb.zip:*.txt", "tb/**/*.txt")
+    }
     assert len(whole) == 1
-    assert digest(FileSet("tb.tar.gz:wsj_01.txt")) == digest(Path("tb/b/wsj_01.txt")) != digest(FileSet("tb/b"))
+    assert (
+        digest(FileSet("tb.tar.gz:wsj_01.txt"))
+        == digest(Path("tb/b/wsj_01.txt"))
+        != digest(FileSet("tb/b"))
+    )
 
 
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("tb/b/wsj_9.txt*", "tb/b/wsj_9.txt*: no file fits tb/b/wsj_9.txt*. The nearest of 2: tb/b/wsj_02.txt, tb/b/wsj_01.txt."),
-        ("tb.tar.gz:wsj_04.txt", "tb.tar.gz:wsj_04.txt: no file fits wsj_04.txt. The nearest of 3: "),
+        (
+            "tb/b/wsj_9.txt*",
+            "tb/b/wsj_9.txt*: no file fits tb/b/wsj_9.txt*. The nearest of 2: tb/b/wsj_02.txt, "
+            "tb/b/wsj_01.txt.",
+        ),
+        (
+            "tb.tar.gz:wsj_04.txt",
+            "tb.tar.gz:wsj_04.txt: no file fits wsj_04.txt. The nearest of 3: ",
+        ),
         ("no.tar.gz:*.txt", "no.tar.gz: there is no such file: check the path."),
         ("empty", "empty: there is no file in this folder: check the path."),
         ("gone/*.txt", "gone/*.txt: no file fits gone/*.txt: there are no files."),
-        ("text.zip:*", "text.zip: the archive cannot be read (File is not a zip file): copy or download it again, or unpack it "),
+        (
+            "text.zip:*",
+            "text.zip: the archive cannot be read (File is not a zip file): copy or download it "
+            "again, or unpack it ",
+        ),
         ("text.tar:*", "text.tar: the archive cannot be read ("),
         ("cut.tar.gz:*", "cut.tar.gz: the gzip file is truncated: copy or download it again."),
     ],
@@ -98,7 +136,10 @@ def test_what_cannot_be_read(folder: Path, path: str, message: str) -> None:
 
 
 def test_a_file_that_is_missing(folder: Path) -> None:
-    with pytest.raises(ConfigError, match="nowhere: there is no such file. Check task.train, task.dev and task.test."):
+    with pytest.raises(
+        ConfigError,
+        match="nowhere: there is no such file. Check task.train, task.dev and task.test.",
+    ):
         check_exists(data_path("nowhere"))
     check_exists(data_path("tb/b/wsj_01.txt"))
 
@@ -129,5 +170,8 @@ def test_links_in_archives_are_left_out(folder: Path) -> None:
 
 def test_forms_that_are_one_file(folder: Path) -> None:
     check_one_file("tb/b/wsj_01.txt", "an npz")
-    with pytest.raises(DataError, match="^tb/b: this names several files, and an npz is read from one: give its path.$"):
+    with pytest.raises(
+        DataError,
+        match="^tb/b: this names several files, and an npz is read from one: give its path.$",
+    ):
         check_one_file("tb/b", "an npz")

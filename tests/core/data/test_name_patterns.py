@@ -1,4 +1,6 @@
-"""Patterns of file names: what braces stand for, which names fit, and what is said where none does."""
+"""Patterns of file names: what braces stand for, which names fit, and what is said where none
+does.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ import pytest
 from structopt.core.data.name_patterns import Names, alternatives, chosen
 from structopt.errors import DataError
 
-NAMES = ["tb/combined/wsj_0001.mrg", "tb/combined/wsj_0002.mrg", "tb/combined/wsj_0010.mrg", "tb/README", "tb/raw/wsj_0001.txt"]
+NAMES = [
+    "tb/combined/wsj_0001.mrg",
+    "tb/combined/wsj_0002.mrg",
+    "tb/combined/wsj_0010.mrg",
+    "tb/README",
+    "tb/raw/wsj_0001.txt",
+]
 
 
 @pytest.mark.parametrize(
@@ -63,15 +71,25 @@ def test_names(pattern: str, fitting: list[int]) -> None:
 
 def test_the_order_is_that_of_braces_and_names_come_once() -> None:
     names = Names(NAMES)
-    assert chosen("{wsj_0010,wsj_0001,wsj_*}.mrg", names.fitting, lambda: NAMES) == [NAMES[2], NAMES[0], NAMES[1]]
+    assert chosen("{wsj_0010,wsj_0001,wsj_*}.mrg", names.fitting, lambda: NAMES) == [
+        NAMES[2],
+        NAMES[0],
+        NAMES[1],
+    ]
     assert chosen("wsj_{0000..0005}.mrg", names.fitting, lambda: NAMES) == NAMES[:2]
 
 
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("wsj_0003.mrg", "wsj_0003.mrg: no file fits wsj_0003.mrg. The nearest of 5: tb/combined/wsj_00"),
-        ("wsj_{0003..0005}.mrg", "wsj_{0003..0005}.mrg: no file fits wsj_{0003..0005}.mrg. The nearest of 5: "),
+        (
+            "wsj_0003.mrg",
+            "wsj_0003.mrg: no file fits wsj_0003.mrg. The nearest of 5: tb/combined/wsj_00",
+        ),
+        (
+            "wsj_{0003..0005}.mrg",
+            "wsj_{0003..0005}.mrg: no file fits wsj_{0003..0005}.mrg. The nearest of 5: ",
+        ),
         ("{README,LICENCE}", "{README,LICENCE}: no file fits LICENCE. The nearest of 5: "),
     ],
 )

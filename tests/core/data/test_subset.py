@@ -34,16 +34,25 @@ from structopt.testing.problems import (
 )
 
 LENGTHS = (3, 1, 4, 2, 5, 1, 3)
-HASHED = {"templates": ["h.form & m.form", "h.upos & m.upos"], "hash_bits": 10, "label_bits": 4, "distances": [1, 2]}
+HASHED = {
+    "templates": ["h.form & m.form", "h.upos & m.upos"],
+    "hash_bits": 10,
+    "label_bits": 4,
+    "distances": [1, 2],
+}
 JOINED = {"siblings": ["h.upos & m.upos & s.upos"], "grandparents": ["g.upos & h.upos & m.upos"]}
 
 
 def images():
     """Graphs of grids, and pixels to know them by."""
     graphs = random_graphs(5, (4, 6, 4, 6), 2, "grid", edge_attributes=3)
-    fields = {name: getattr(graphs, name) for name in ("offsets", "tables", "labels", "gold", "edges")}
+    fields = {
+        name: getattr(graphs, name) for name in ("offsets", "tables", "labels", "gold", "edges")
+    }
     shapes, cells = np.array([[2, 2], [2, 3], [2, 2], [2, 3]]), np.arange(20)
-    return EncodedImages(**fields, images=Images("", shapes, cells[:, None], cells.astype(np.int32)))
+    return EncodedImages(
+        **fields, images=Images("", shapes, cells[:, None], cells.astype(np.int32))
+    )
 
 
 def corpora():
@@ -57,14 +66,56 @@ def corpora():
         "second order": (random_encoded(3, LENGTHS), LinearChain(2), exact, 1.0, {}),
         "classes": (random_encoded(4, (1,) * 9), Single(), exact, 1.0, {}),
         "trees": (random_trees(1, LENGTHS), ArcFactored(), exact, 1.0, HASHED),
-        "pruned trees": (random_trees(1, LENGTHS, candidates=True), ArcFactored(), exact, 1.0, HASHED),
-        "second-order trees": (random_trees(1, LENGTHS, candidates=True), SecondOrder(), LoopyBP(), 1.0, HASHED | JOINED),
-        "graphs": (random_graphs(2, (2, 3, 1, 4), 3, edge_attributes=4), Pairwise("task"), LoopyBP(), 1.0, {}),
-        "complete graphs": (random_graphs(2, (2, 3, 1, 4), 3), Pairwise("complete"), LoopyBP(), 1.0, {}),
+        "pruned trees": (
+            random_trees(1, LENGTHS, candidates=True),
+            ArcFactored(),
+            exact,
+            1.0,
+            HASHED,
+        ),
+        "second-order trees": (
+            random_trees(1, LENGTHS, candidates=True),
+            SecondOrder(),
+            LoopyBP(),
+            1.0,
+            HASHED | JOINED,
+        ),
+        "graphs": (
+            random_graphs(2, (2, 3, 1, 4), 3, edge_attributes=4),
+            Pairwise("task"),
+            LoopyBP(),
+            1.0,
+            {},
+        ),
+        "complete graphs": (
+            random_graphs(2, (2, 3, 1, 4), 3),
+            Pairwise("complete"),
+            LoopyBP(),
+            1.0,
+            {},
+        ),
         "bounds": (random_graphs(2, (2, 3, 1, 4), 3, "chain"), Pairwise("task"), MPLP(), inf, {}),
-        "convex bounds": (random_graphs(2, (2, 3, 1, 4), 3), Pairwise("complete"), TreeReweightedBP(), 1.0, {}),
-        "wide": (random_graphs(3, (3,) * 5, 2, wide=True, edge_attributes=4), Pairwise("task"), LoopyBP(), 1.0, {}),
-        "one variable": (random_graphs(3, (1,) * 5, 2, wide=True), Pairwise("none"), LoopyBP(), 1.0, {}),
+        "convex bounds": (
+            random_graphs(2, (2, 3, 1, 4), 3),
+            Pairwise("complete"),
+            TreeReweightedBP(),
+            1.0,
+            {},
+        ),
+        "wide": (
+            random_graphs(3, (3,) * 5, 2, wide=True, edge_attributes=4),
+            Pairwise("task"),
+            LoopyBP(),
+            1.0,
+            {},
+        ),
+        "one variable": (
+            random_graphs(3, (1,) * 5, 2, wide=True),
+            Pairwise("none"),
+            LoopyBP(),
+            1.0,
+            {},
+        ),
         "images": (images(), Pairwise("task"), LoopyBP(), 1.0, {}),
     }
 
@@ -74,7 +125,9 @@ CORPORA = corpora()
 
 def problem_of(name):
     encoded, graph, inference, beta, options = CORPORA[name]
-    return make_problem(encoded, graph, LossFamily(beta, 1.0), inference, support="seen", options=options)
+    return make_problem(
+        encoded, graph, LossFamily(beta, 1.0), inference, support="seen", options=options
+    )
 
 
 def flat(value):
@@ -92,7 +145,9 @@ def flat(value):
 
 @pytest.mark.parametrize("name", CORPORA)
 def test_losses_and_gradient_are_the_sums_over_instances(name):
-    """Over two shards, over more, and over one: the losses and gradients of the instances, one after the other."""
+    """Over two shards, over more, and over one: the losses and gradients of the instances, one
+    after the other.
+    """
     problem = problem_of(name)
     weights = random_weights(problem, 1)
     single = [loss_and_gradient(problem, weights, i) for i in range(problem.m)]
@@ -141,8 +196,15 @@ def test_messages_come_back():
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_messages_that_are_kept_are_of_steps_alone(shards):
-    """P and its gradient are those of an inference that starts from nothing: neither read what steps left, nor change it."""
-    problem = make_problem(CORPORA["bounds"][0], Pairwise("task"), LossFamily(inf, 1.0), MPLP(passes=3, warm_start=True))
+    """P and its gradient are those of an inference that starts from nothing: neither read what
+    steps left, nor change it.
+    """
+    problem = make_problem(
+        CORPORA["bounds"][0],
+        Pairwise("task"),
+        LossFamily(inf, 1.0),
+        MPLP(passes=3, warm_start=True),
+    )
     problem.executor = Serial(shards=shards)
     weights = random_weights(problem, 1)
     losses, gradient = problem.gradient(weights)
@@ -162,10 +224,14 @@ class Coloured(Encoded):
 def test_corpora_that_do_not_tell_how_to_divide_them():
     encoded = random_encoded(1, LENGTHS)
     fields = {name: getattr(encoded, name) for name in ("offsets", "tables", "labels", "gold")}
-    with pytest.raises(ConfigError, match=r"Coloured has data beyond those of Encoded .* give it a method subset"):
+    with pytest.raises(
+        ConfigError, match=r"Coloured has data beyond those of Encoded .* give it a method subset"
+    ):
         Coloured(**fields, colours=np.zeros(7)).subset(0, 2)
     other = replace(encoded, tables={"triple": encoded.tables["label"]})
-    with pytest.raises(ConfigError, match="which rows of its table triple belong to which instance"):
+    with pytest.raises(
+        ConfigError, match="which rows of its table triple belong to which instance"
+    ):
         other.subset(0, 2)
 
 
@@ -185,4 +251,6 @@ def test_graphs_of_one_variable_have_tables_of_either_kind():
     """Rows a variable and rows an instance are the same then."""
     encoded = CORPORA["one variable"][0]
     assert isinstance(encoded, EncodedGraphs)
-    np.testing.assert_array_equal(encoded.subset(1, 3).tables["label"].ids, encoded.tables["label"].subset(1, 3).ids)
+    np.testing.assert_array_equal(
+        encoded.subset(1, 3).tables["label"].ids, encoded.tables["label"].subset(1, 3).ids
+    )

@@ -20,7 +20,11 @@ def random_tree(generator, begin, end, above, rows):
         rows.append((label, begin, end))
     if end - begin == 1:
         return
-    cuts = generator.choice(np.arange(begin + 1, end), size=int(generator.integers(1, min(3, end - begin))), replace=False)
+    cuts = generator.choice(
+        np.arange(begin + 1, end),
+        size=int(generator.integers(1, min(3, end - begin))),
+        replace=False,
+    )
     for b, e in zip([begin, *sorted(cuts.tolist())], [*sorted(cuts.tolist()), end], strict=True):
         if e - b > 1 or generator.random() < 0.4:
             random_tree(generator, b, e, label, rows)
@@ -40,16 +44,31 @@ def random_treebank(seed, lengths, allowed=1):
     masks = np.argsort(generator.random((words, len(TAGS))), axis=1) < allowed - 1
     masks[np.arange(words), gold] = True
     constituents = np.array([row for rows in trees for row in rows], np.int32)
-    table = AttributeTable(np.arange(words + 1, dtype=np.int64), generator.integers(0, 4, words).astype(np.int32), None, 4)
+    table = AttributeTable(
+        np.arange(words + 1, dtype=np.int64),
+        generator.integers(0, 4, words).astype(np.int32),
+        None,
+        4,
+    )
     return EncodedConstituents(
-        offsets, {"label": table}, TAGS, gold, masks, categories=CATEGORIES, words=["w"] * words,
+        offsets,
+        {"label": table},
+        TAGS,
+        gold,
+        masks,
+        categories=CATEGORIES,
+        words=["w"] * words,
         constituents=(np.cumsum([0, *map(len, trees)]).astype(np.int64), constituents),
-    )  # fmt: skip
+    )
 
 
 def thinned(encoded, grammar: Grammar, seed, kept):
     """The corpus with a random share of the symbols of every span, and those of its gold trees."""
-    generator, cells, rules = np.random.default_rng(seed), cells_of(encoded, grammar.rules), grammar.rules
+    generator, cells, rules = (
+        np.random.default_rng(seed),
+        cells_of(encoded, grammar.rules),
+        grammar.rules,
+    )
     structure = grammar.build(encoded)
     gold, _ = structure.active_in("node", grammar.gold(encoded, structure))
     sizes = cells.sizes
@@ -60,6 +79,10 @@ def thinned(encoded, grammar: Grammar, seed, kept):
     lists = cells.lists[span]
     symbols, below = cells.symbols[cells.starts[lists] + within], within < cells.bottoms[lists]
     bottoms = np.bincount(span[keep & below], minlength=len(sizes)).astype(np.int32)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(span[keep], minlength=len(sizes)))]).astype(np.int64)
-    candidates = Candidates(rules.symbols, cells.spans, offsets, bottoms, symbols[keep].astype(np.int32))
+    offsets = np.concatenate(
+        [[0], np.cumsum(np.bincount(span[keep], minlength=len(sizes)))]
+    ).astype(np.int64)
+    candidates = Candidates(
+        rules.symbols, cells.spans, offsets, bottoms, symbols[keep].astype(np.int32)
+    )
     return replace(encoded, candidates=candidates)

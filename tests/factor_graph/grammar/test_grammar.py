@@ -56,7 +56,9 @@ class TestContractOfPrunedCharts(TestContract):
 
 
 def flat(*labels):
-    return Tree("X", tuple(Tree(label, (), k, k + 1) for k, label in enumerate(labels)), 0, len(labels))
+    return Tree(
+        "X", tuple(Tree(label, (), k, k + 1) for k, label in enumerate(labels)), 0, len(labels)
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,9 @@ def flat(*labels):
     ],
 )
 def test_symbols_between(direction, horizontal, symbols):
-    binarization = Binarization(direction, horizontal, 1, lambda label, children: children.index("c"))
+    binarization = Binarization(
+        direction, horizontal, 1, lambda label, children: children.index("c")
+    )
     tree = flat("a", "b", "c", "d")
     spans = [span for span in binarization.binary(tree).spans() if span.bottom.startswith("@")]
     assert [span.bottom for span in spans] == symbols
@@ -103,10 +107,14 @@ def test_heads(label, children, head):
     assert head_of(label, children.split()) == head
 
 
-@pytest.mark.parametrize("options", [
-    {"binarization": "right"}, {"binarization": "left", "horizontal": 1},
-    {"binarization": "head", "horizontal": 2, "vertical": 2},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"binarization": "right"},
+        {"binarization": "left", "horizontal": 1},
+        {"binarization": "head", "horizontal": 2, "vertical": 2},
+    ],
+)
 def test_outputs_are_read_back_from_their_parts(treebank, options):
     task, encoded = treebank
     encoded = encoded.subset(0, 400)
@@ -117,7 +125,9 @@ def test_outputs_are_read_back_from_their_parts(treebank, options):
     np.testing.assert_array_equal(view.constituents, encoded.constituents[1])
     np.testing.assert_array_equal(view.tags, encoded.gold)
     trees = task.read(datasets.path("train", "ptb"), 400).trees
-    scores = task.evaluate(task.read(datasets.path("train", "ptb"), 400), task.decode(encoded, view))
+    scores = task.evaluate(
+        task.read(datasets.path("train", "ptb"), 400), task.decode(encoded, view)
+    )
     assert len(trees) == 400 and scores["bracket_f1"] == scores["complete_match"] == 1.0
 
 
@@ -126,7 +136,10 @@ def test_binary_trees_undo(treebank, direction):
     _, encoded = treebank
     for horizontal, vertical in ((0, 1), (2, 3)):
         binarization = Binarization(direction, horizontal, vertical, head_of)
-        assert all(unbinarized(binarization.binary(tree)) == tree for tree in trees_of(encoded.subset(0, 300)))
+        assert all(
+            unbinarized(binarization.binary(tree)) == tree
+            for tree in trees_of(encoded.subset(0, 300))
+        )
 
 
 def test_costs_count_what_gold_does_not_have():
@@ -136,7 +149,10 @@ def test_costs_count_what_gold_does_not_have():
     gold = graph.gold(encoded, structure)
     for role, constant in (("rule", lambda n: 3 * n - 2), ("bracket", lambda n: 2 * (2 * n - 1))):
         units = graph.counted(role, encoded)
-        assert units.lengths.tolist() == [constant(3), constant(4)] and len(units.gold) == units.lengths.sum()
+        assert (
+            units.lengths.tolist() == [constant(3), constant(4)]
+            and len(units.gold) == units.lengths.sum()
+        )
         cost = graph.cost(encoded, structure, np.ones(len(units.gold)), role)
         for i, n in enumerate((3, 4)):
             size = int(np.diff(structure.parts)[i])
@@ -156,7 +172,10 @@ def test_positional_charts_have_the_same_scores_and_costs():
     graph, encoded = fitted(whole), whole.subset(0, 4)
     tied, positional = graph.build(encoded), graph.build(encoded, positional=True)
     gold, own = graph.gold(encoded, tied), graph.gold(encoded, positional)
-    features, others = AttributeRows().fit(encoded, tied, gold), AttributeRows().fit(encoded, positional, own)
+    features, others = (
+        AttributeRows().fit(encoded, tied, gold),
+        AttributeRows().fit(encoded, positional, own),
+    )
     assert features.groups == others.groups
     np.testing.assert_array_equal(features.support, others.support)
     theta = np.random.default_rng(0).normal(size=features.dimension)
@@ -168,7 +187,9 @@ def test_positional_charts_have_the_same_scores_and_costs():
             s = scorer.scores(theta, scorer.prepare(encoded, structure), np.array([i]))
             vertices = structure.kind.vertices(structure.record, i, len(s), 10**5)
             priced = zip(("rule", "bracket"), prices, strict=True)
-            costs = [dense(graph.cost(encoded, structure, w, role), i, len(s)) for role, w in priced]
+            costs = [
+                dense(graph.cost(encoded, structure, w, role), i, len(s)) for role, w in priced
+            ]
             table = np.stack([vertices @ s, *(vertices @ p for p in costs)], axis=1)
             rows.append(table[np.lexsort(np.round(table, 9).T)])
             z = dense(gold if structure is tied else own, i, len(s))
@@ -205,9 +226,14 @@ def test_states_are_restored_and_forged_ones_refused():
     assert again.rules.symbols == graph.rules.symbols and again.rules.chains == graph.rules.chains
     np.testing.assert_array_equal(again.rules.binary, graph.rules.binary)
     for forged in (
-        {"symbols": values["symbols"][1:]}, {"symbols": values["symbols"][:-1]}, {"chains": [["nowhere"]]}, {"chains": [[]]},
-        {"chains": 3}, {"categories": []}, {"tags": None},
-    ):  # fmt: skip
+        {"symbols": values["symbols"][1:]},
+        {"symbols": values["symbols"][:-1]},
+        {"chains": [["nowhere"]]},
+        {"chains": [[]]},
+        {"chains": 3},
+        {"categories": []},
+        {"tags": None},
+    ):
         with pytest.raises(ModelError):
             Grammar().restore(SavedState(values | forged, arrays))
     with pytest.raises(ModelError, match="numbers of symbols"):
@@ -254,7 +280,10 @@ def test_coarsened_marginals_leave_out_what_is_improbable(treebank):
     _, encoded = treebank
     few = encoded.subset(0, 12)
     graph, rng = fitted(few), np.random.default_rng(0)
-    exact, partial = graph.build(few), {floor: graph.coarsened(floor).build(few) for floor in (1e-9, 1e-3, 0.02, 0.9)}
+    exact, partial = (
+        graph.build(few),
+        {floor: graph.coarsened(floor).build(few) for floor in (1e-9, 1e-3, 0.02, 0.9)},
+    )
     for i in range(len(few)):
         s = rng.normal(size=int(exact.parts[i + 1] - exact.parts[i]))
         value, z = run(exact.kind.exact().solve, exact, i, s, 1.0)
@@ -271,7 +300,12 @@ def test_best_trees_are_kept_where_nothing_else_is_left(treebank):
     task, encoded = treebank
     few = encoded.subset(0, 60)
     words = task.encode(
-        task.corpus([["the", "dog", "saw", "a", "cat", "."], ["a", "cat", "saw", "the", "dog", "in", "the", "park", "."]])
+        task.corpus(
+            [
+                ["the", "dog", "saw", "a", "cat", "."],
+                ["a", "cat", "saw", "the", "dog", "in", "the", "park", "."],
+            ]
+        )
     )
     spans = []
     for threshold in (1e-3, 0.999):
@@ -279,12 +313,19 @@ def test_best_trees_are_kept_where_nothing_else_is_left(treebank):
         pruned = Pruner.train(few, graph.pruning, AttributeRows()).prune(words)
         kept = graph.build(pruned.encoded)
         for i in range(2):
-            value, _ = run(kept.kind.exact().solve, kept, i, np.zeros(int(kept.parts[i + 1] - kept.parts[i])), 0.0)
+            value, _ = run(
+                kept.kind.exact().solve,
+                kept,
+                i,
+                np.zeros(int(kept.parts[i + 1] - kept.parts[i])),
+                0.0,
+            )
             assert value == 0.0  # there is a tree
         spans.append(pruned.metrics["pruner_symbols"])
     n = np.array([6, 9])
     assert spans[1] < spans[0]
-    assert spans[1] * (n * (n + 1) // 2).sum() == (4 * n - 2).sum()  # nodes of one tree each, below and above steps
+    # nodes of one tree each, below and above steps
+    assert spans[1] * (n * (n + 1) // 2).sum() == (4 * n - 2).sum()
 
 
 def test_pruners_that_remember_are_refused(treebank):
@@ -293,11 +334,18 @@ def test_pruners_that_remember_are_refused(treebank):
     graph = fitted(few, prune_threshold=0.01)
     pruner = Pruner.train(few, graph.pruning, AttributeRows())
     pruner.graph = fitted(few, vertical=2)
-    with pytest.raises(ConfigError, match="remember labels around them. Give a model of factor_graph.horizontal=0"):
+    with pytest.raises(
+        ConfigError, match="remember labels around them. Give a model of factor_graph.horizontal=0"
+    ):
         pruner.prune(few)
 
 
 def test_options_out_of_range_are_refused():
-    for options in ({"horizontal": -1}, {"vertical": 0}, {"prune_threshold": 1.0}, {"prune_threshold": -0.1}):
+    for options in (
+        {"horizontal": -1},
+        {"vertical": 0},
+        {"prune_threshold": 1.0},
+        {"prune_threshold": -0.1},
+    ):
         with pytest.raises(ConfigError, match=r"must be at least|and factor_graph.vertical"):
             Grammar(**options)

@@ -44,7 +44,9 @@ def listed(structure, i):
     return structure.kind.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 10**5)
 
 
-@pytest.mark.parametrize(("seed", "kept", "allowed"), [(0, 1.0, 2), (1, 0.6, 2), (2, 0.4, 1), (5, 0.3, 3)])
+@pytest.mark.parametrize(
+    ("seed", "kept", "allowed"), [(0, 1.0, 2), (1, 0.6, 2), (2, 0.4, 1), (5, 0.3, 3)]
+)
 def test_forests_have_the_trees_of_charts(seed, kept, allowed):
     """Counts of rules, steps and tags, and nodes, tree by tree."""
     whole = random_treebank(seed, (1, 2, 3, 4, *[5] * 8), allowed)
@@ -59,12 +61,19 @@ def test_forests_have_the_trees_of_charts(seed, kept, allowed):
         tag = edges.split == forests.TAG
         part = np.where(edges.split == forests.STEP, R + edges.number, edges.number)
         part[tag] = R + U + nodes.begin[edges.head[tag]] * T + edges.number[tag] - rules.first_tag
-        place = cells.node(np.full(len(nodes.begin), i), span_number(n, nodes.begin, nodes.end), nodes.symbol, nodes.above)
+        place = cells.node(
+            np.full(len(nodes.begin), i),
+            span_number(n, nodes.begin, nodes.end),
+            nodes.symbol,
+            nodes.above,
+        )
         parts = np.concatenate([part, R + U + n * T + place])
         first_anchor = R + U + n * T + int(np.diff(cells.nodes)[i])
         mine, theirs = listed(packed, i), listed(charts, i)
         trees = [tuple(np.bincount(parts, vertex, first_anchor).astype(int)) for vertex in mine]
-        assert sorted(trees) == sorted(tuple(vertex[:first_anchor].astype(int)) for vertex in theirs)
+        assert sorted(trees) == sorted(
+            tuple(vertex[:first_anchor].astype(int)) for vertex in theirs
+        )
         assert mine.any(axis=0).all()  # nothing is listed that no tree has
         assert (np.diff(edges.head) >= 0).all()
 
@@ -97,7 +106,9 @@ def test_gold_constituents_are_read_back():
     assert seen.offsets.tolist() == offsets.tolist()
     for i in range(len(whole)):
         own = slice(*offsets[i : i + 2])
-        assert sorted(map(tuple, seen.constituents[own].tolist())) == sorted(map(tuple, rows[own].tolist()))
+        assert sorted(map(tuple, seen.constituents[own].tolist())) == sorted(
+            map(tuple, rows[own].tolist())
+        )
     assert (seen.tags == whole.gold).all()
 
 
@@ -108,9 +119,15 @@ def test_symbols_that_no_tree_has_leave_nothing():
 
     empty = replace(thinned(encoded, fitted(Grammar, whole), 0, 1.0))
     bottoms = np.zeros_like(empty.candidates.bottoms)
-    lost = replace(empty, candidates=replace(
-        empty.candidates, offsets=np.zeros_like(empty.candidates.offsets), bottoms=bottoms, numbers=np.zeros(0, np.int32)
-    ))  # fmt: skip
+    lost = replace(
+        empty,
+        candidates=replace(
+            empty.candidates,
+            offsets=np.zeros_like(empty.candidates.offsets),
+            bottoms=bottoms,
+            numbers=np.zeros(0, np.int32),
+        ),
+    )
     structure = graph.build(lost)
     assert structure.parts.tolist() == [0, 0]
     near = graph.nearest(lost, structure)

@@ -20,25 +20,37 @@ from structopt.inference.loopy_bp import LoopyBP
 from structopt.kernels.features.attributes.record import GRADIENT
 from structopt.kernels.waist.record import EMPTY
 from structopt.loss.family import LossFamily
-from structopt.testing.problems import loss_and_gradient, make_problem, random_encoded, random_graphs, random_weights
+from structopt.testing.problems import (
+    loss_and_gradient,
+    make_problem,
+    random_encoded,
+    random_graphs,
+    random_weights,
+)
 
 SIZES = (4, 4, 4, 4, 4, 4)
 VARIED = (4, 1, 5, 2, 2, 3)
 
 
 def dense_tables(positions, seed=0):
-    """Two tables: three rows of seven numbers a position, some rows shared and some missing; and a row of two numbers each."""
+    """Two tables: three rows of seven numbers a position, some rows shared and some missing; and a
+    row of two numbers each.
+    """
     generator = np.random.default_rng(seed)
     shared = generator.integers(-1, 9, size=(positions, 3)).astype(np.int32)
     own = np.arange(3, positions + 3, dtype=np.int32)[:, np.newaxis]
-    matrices = [generator.normal(size=shape).astype(np.float32) for shape in ((20, 7), (positions + 5, 2))]
+    matrices = [
+        generator.normal(size=shape).astype(np.float32) for shape in ((20, 7), (positions + 5, 2))
+    ]
     return DenseTable(shared, matrices[0]), DenseTable(own, matrices[1])
 
 
 def with_dense(encoded, *names):
     """The corpus with dense tables for the groups that are named."""
     counts = {name: len(encoded.tables[name].offsets) - 1 for name in names}
-    return replace(encoded, dense={name: dense_tables(count, len(name)) for name, count in counts.items()})
+    return replace(
+        encoded, dense={name: dense_tables(count, len(name)) for name, count in counts.items()}
+    )
 
 
 def explicit(encoded):
@@ -53,7 +65,9 @@ def explicit(encoded):
         given = np.ones(len(table.ids)) if table.values is None else table.values
         values = [[*given[entries], *row] for entries, row in zip(old, numbers, strict=True)]
         offsets = np.cumsum([0, *map(len, ids)])
-        tables[name] = AttributeTable(offsets, np.concatenate(ids).astype(np.int32), np.concatenate(values), size)
+        tables[name] = AttributeTable(
+            offsets, np.concatenate(ids).astype(np.int32), np.concatenate(values), size
+        )
     return replace(encoded, tables=tables, dense={})
 
 
@@ -65,13 +79,19 @@ def corpora():
         "wide, no edges": (with_dense(wide, "label"), Pairwise("none"), LoopyBP()),
         "shared": (with_dense(loose, "label"), Pairwise(), LoopyBP()),
         "edges": (with_dense(loose, "edge"), Pairwise(), LoopyBP()),
-        "chain": (with_dense(random_encoded(3, VARIED, values=True), "label"), LinearChain(), Exact()),
+        "chain": (
+            with_dense(random_encoded(3, VARIED, values=True), "label"),
+            LinearChain(),
+            Exact(),
+        ),
         "chain of ones": (with_dense(random_encoded(3, VARIED), "label"), LinearChain(), Exact()),
         "second order": (with_dense(random_encoded(3, VARIED), "label"), LinearChain(2), Exact()),
         "anchored chain": (
-            with_dense(random_encoded(3, VARIED, values=True, anchored=True), "label"), LinearChain(), Exact(),
+            with_dense(random_encoded(3, VARIED, values=True, anchored=True), "label"),
+            LinearChain(),
+            Exact(),
         ),
-    }  # fmt: skip
+    }
 
 
 CORPORA = corpora()
@@ -81,12 +101,23 @@ def problem_of(name, support="all", beta=1.0, encoded=None):
     corpus, graph, inference = CORPORA[name]
     if beta == inf:
         inference = AD3() if isinstance(inference, LoopyBP) else inference
-    return make_problem(corpus if encoded is None else encoded, graph, LossFamily(beta, 1.0), inference, support=support)
+    return make_problem(
+        corpus if encoded is None else encoded,
+        graph,
+        LossFamily(beta, 1.0),
+        inference,
+        support=support,
+    )
 
 
 def order_of(problem, other):
-    """Weights of the second problem in the order of the first: the constant attribute of edges stands behind its others."""
-    numbers = {name: table.copy() for name, table in problem.scorer.tables_of(np.arange(problem.dimension)).items()}
+    """Weights of the second problem in the order of the first: the constant attribute of edges
+    stands behind its others.
+    """
+    numbers = {
+        name: table.copy()
+        for name, table in problem.scorer.tables_of(np.arange(problem.dimension)).items()
+    }
     for name, own in numbers.items():
         if name == "edge" and "edge" in problem.examples.encoded.dense:
             sparse = problem.examples.encoded.tables["edge"].size
@@ -96,12 +127,23 @@ def order_of(problem, other):
 
 @pytest.mark.parametrize("name", CORPORA)
 def test_kernels(name):
-    """Scores, gradients of an instance and their products, as with attributes that have the same values."""
+    """Scores, gradients of an instance and their products, as with attributes that have the same
+    values.
+    """
     problem = problem_of(name)
-    other, generator = problem_of(name, encoded=explicit(CORPORA[name][0])), np.random.default_rng(3)
+    other, generator = (
+        problem_of(name, encoded=explicit(CORPORA[name][0])),
+        np.random.default_rng(3),
+    )
     order, weights = order_of(problem, other), random_weights(problem, 2)
-    k, records, parts = problem.scorer.kernels, (problem.data.features, other.data.features), problem.structure.parts
-    gradients = [one.scorer.scratch(one.examples.encoded, one.structure).gradient for one in (problem, other)]
+    k, records, parts = (
+        problem.scorer.kernels,
+        (problem.data.features, other.data.features),
+        problem.structure.parts,
+    )
+    gradients = [
+        one.scorer.scratch(one.examples.encoded, one.structure).gradient for one in (problem, other)
+    ]
     assert problem.dimension == other.dimension
     for i in range(problem.m):
         length = int(parts[i + 1] - parts[i])
@@ -126,10 +168,15 @@ def test_kernels(name):
 
 @pytest.mark.parametrize("name", CORPORA)
 def test_coordinates_and_runs(name):
-    """What is flattened is the gradient; the runs of weights that an instance reads hold all of its coordinates."""
+    """What is flattened is the gradient; the runs of weights that an instance reads hold all of its
+    coordinates.
+    """
     problem = problem_of(name, "seen")
     k, features, parts = problem.scorer.kernels, problem.data.features, problem.structure.parts
-    scratch, generator = problem.scorer.scratch(problem.examples.encoded, problem.structure), np.random.default_rng(4)
+    scratch, generator = (
+        problem.scorer.scratch(problem.examples.encoded, problem.structure),
+        np.random.default_rng(4),
+    )
     indices, values = np.zeros(scratch.coordinates, np.int64), np.zeros(scratch.coordinates)
     starts, widths = np.zeros(scratch.runs, np.int64), np.zeros(scratch.runs, np.int64)
     for i in range(problem.m):
@@ -200,12 +247,18 @@ def test_all_weights_of_dense_attributes_may_move(name):
 
 
 def test_numbers_of_positions():
-    table = DenseTable(np.array([[2, -1], [0, 2]], np.int32), np.array([[1, 2], [3, 4], [5, 6]], np.float32))
+    table = DenseTable(
+        np.array([[2, -1], [0, 2]], np.int32), np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+    )
     np.testing.assert_array_equal(table.values(np.array([0, 1])), [[5, 6, 0, 0], [1, 2, 5, 6]])
     np.testing.assert_array_equal(table.compact().matrix, [[1, 2], [5, 6]])
-    np.testing.assert_array_equal(table.compact().values(np.array([0, 1])), [[5, 6, 0, 0], [1, 2, 5, 6]])
+    np.testing.assert_array_equal(
+        table.compact().values(np.array([0, 1])), [[5, 6, 0, 0], [1, 2, 5, 6]]
+    )
     assert np.shares_memory(table.subset(1, 2).compact().matrix, table.matrix) is False
-    assert np.shares_memory(DenseTable(np.array([[1], [2]], np.int32), table.matrix).compact().matrix, table.matrix)
+    assert np.shares_memory(
+        DenseTable(np.array([[1], [2]], np.int32), table.matrix).compact().matrix, table.matrix
+    )
     none = DenseTable(np.full((3, 1), -1, np.int32), np.zeros((0, 4), np.float32))
     np.testing.assert_array_equal(none.compact().values(np.arange(3)), np.zeros((3, 4)))
 
@@ -214,6 +267,9 @@ def test_other_numbers_than_those_that_have_weights():
     encoded = CORPORA["chain"][0]
     problem = problem_of("chain")
     fewer = replace(encoded, dense={"label": encoded.dense["label"][:1]})
-    with pytest.raises(Exception, match=r"features: there are weights for label \(29 attributes x 3\).* but this corpus"):
+    with pytest.raises(
+        Exception,
+        match=r"features: there are weights for label \(29 attributes x 3\).* but this corpus",
+    ):
         problem.scorer.record(fewer, problem.structure)
     assert isinstance(problem.scorer, AttributeRows)

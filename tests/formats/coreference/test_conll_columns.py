@@ -54,7 +54,11 @@ def spans(path, **options) -> list[list[int]]:
 
 def test_documents_sentences_and_mentions(make) -> None:
     read = coreference_files.read(make(TEXT))
-    assert (read.format, len(read), read.names) == ("conll", 2, ["nw/a; part 000", "nw/a; part 001"])
+    assert (read.format, len(read), read.names) == (
+        "conll",
+        2,
+        ["nw/a; part 000", "nw/a; part 001"],
+    )
     assert (read.documents.tolist(), read.sentences.tolist()) == ([0, 6, 7], [0, 4, 6, 7])
     assert read.lines.tolist() == [2, 3, 4, 5, 7, 8, 11]
     assert read.cells == {
@@ -65,8 +69,12 @@ def test_documents_sentences_and_mentions(make) -> None:
     assert read.mentions.tolist() == [[0, 4], [0, 2], [3, 4], [4, 5], [6, 7]]
     assert (read.offsets.tolist(), read.gold_clusters().tolist()) == ([0, 4, 5], [0, 1, 2, 0, 0])
     assert (read.mentions.dtype, read.gold_clusters().dtype) == (np.int32, np.int32)
-    assert {getattr(read, name).dtype for name in ("documents", "sentences", "lines", "offsets")} == {np.dtype(np.int64)}
-    assert read.entities(0) == [[(0, 4), (4, 5)], [(0, 2)], [(3, 4)]] and read.entities(1) == [[(0, 1)]]
+    assert {
+        getattr(read, name).dtype for name in ("documents", "sentences", "lines", "offsets")
+    } == {np.dtype(np.int64)}
+    assert read.entities(0) == [[(0, 4), (4, 5)], [(0, 2)], [(3, 4)]] and read.entities(1) == [
+        [(0, 1)]
+    ]
     assert (read.heads, read.crossing, read.text) == (None, (), TEXT)
 
 
@@ -84,13 +92,20 @@ def test_all_columns_of_conll_2012(make) -> None:
 
 @pytest.mark.parametrize("cell", ["-", "_"])
 def test_columns_without_values_are_missing(make, cell: str) -> None:
-    text = f"#begin document (a); part 0\na\t0\t0\tNew York{9 * f'{chr(9)}{cell}'}\t(0)\na\t0\t1\tx{9 * f'{chr(9)}{cell}'}\t\n"
+    text = (
+        f"#begin document (a); part 0\na\t0\t0\tNew York{9 * f'{chr(9)}{cell}'}\t(0)\n"
+        f"a\t0\t1\tx{9 * f'{chr(9)}{cell}'}\t\n"
+    )
     read = coreference_files.read(make(text))
-    assert read.cells == {"form": ["New York", "x"]}  # and columns that tabs separate may hold spaces
+    # and columns that tabs separate may hold spaces
+    assert read.cells == {"form": ["New York", "x"]}
 
 
 def test_only_ascii_white_space_parts_cells(make) -> None:
-    assert coreference_files.read(make("a 0 0 10\xa0000 (0)\na 0 1 \u3000 -\n")).cells["form"] == ["10\xa0000", "\u3000"]
+    assert coreference_files.read(make("a 0 0 10\xa0000 (0)\na 0 1 \u3000 -\n")).cells["form"] == [
+        "10\xa0000",
+        "\u3000",
+    ]
 
 
 def test_nested_mentions_of_one_entity(make) -> None:
@@ -107,22 +122,38 @@ def test_crossing_mentions_are_listed(make) -> None:
 
 def test_without_headings_a_file_is_one_document(make) -> None:
     read = coreference_files.read(make("a 0 0 x (0)\n\nb 0 0 y (0)\n"))
-    assert (read.names, read.documents.tolist(), read.entities(0)) == ([FILE], [0, 2], [[(0, 1), (1, 2)]])
+    assert (read.names, read.documents.tolist(), read.entities(0)) == (
+        [FILE],
+        [0, 2],
+        [[(0, 1), (1, 2)]],
+    )
 
 
 def test_several_files(make, tmp_path) -> None:
     headed = TEXT.removesuffix("#end document\n")  # the end of a file may end a document
-    for name, text in [("1.coref", headed), ("2.coref", "b 0 0 y NN (0)\n\nb 0 0 y NN (0)\n"), ("3.coref", TEXT)]:
+    for name, text in [
+        ("1.coref", headed),
+        ("2.coref", "b 0 0 y NN (0)\n\nb 0 0 y NN (0)\n"),
+        ("3.coref", TEXT),
+    ]:
         make(text, name)
     read = coreference_files.read(FileSet(f"{tmp_path}/*.coref"))
     parts = ["nw/a; part 000", "nw/a; part 001"]
-    assert (read.names, read.documents.tolist()) == ([*parts, "2.coref", *parts], [0, 6, 7, 9, 15, 16])
+    assert (read.names, read.documents.tolist()) == (
+        [*parts, "2.coref", *parts],
+        [0, 6, 7, 9, 15, 16],
+    )
     make("b 0 0 y NN (0\n", "2.coref")
-    with pytest.raises(DataError, match=re.escape("2.coref:1: the mention of the entity 0 that begins here is not closed")):
+    with pytest.raises(
+        DataError,
+        match=re.escape("2.coref:1: the mention of the entity 0 that begins here is not closed"),
+    ):
         coreference_files.read(f"{tmp_path}/*.coref")
 
 
-@pytest.mark.parametrize("heading", ["#begin document (a b)", "#begin document (a b);", "#begin document (a b); part 1"])
+@pytest.mark.parametrize(
+    "heading", ["#begin document (a b)", "#begin document (a b);", "#begin document (a b); part 1"]
+)
 def test_names_of_documents(make, heading: str) -> None:
     read = coreference_files.read(make(f"{heading}\na 0 0 x (0)\n#end document (a b)\n"))
     assert read.names == ["a b; part 1" if "part" in heading else "a b"]
@@ -139,23 +170,34 @@ def test_limit_takes_the_first_documents_and_looks_no_further(make, tmp_path) ->
     make("b 0 0 y NN (0)\n", "2.coref")
     make(TEXT, "3.coref")
     assert coreference_files.read(f"{tmp_path}/[123].coref", limit=2).names == ["a", "2.coref"]
-    with pytest.raises(DataError, match=r"\[123\].coref: the documents read have no sentences: check the path, or make the file"):
+    with pytest.raises(
+        DataError,
+        match=r"\[123\].coref: the documents read have no sentences: check the path, or make the "
+        r"file",
+    ):
         coreference_files.read(f"{tmp_path}/[123].coref", limit=1)
-    with pytest.raises(ConfigError, match="limit=0 reads no document: give a number of documents from 1 on"):
+    with pytest.raises(
+        ConfigError, match="limit=0 reads no document: give a number of documents from 1 on"
+    ):
         coreference_files.read(path, limit=0)
 
 
 def test_unlabelled_documents(make) -> None:
     read = coreference_files.read(make(TEXT), labelled=False)
     assert (read.clusters, len(read.mentions)) == (None, 5)
-    with pytest.raises(DataError, match="a.coref: has no entities to compare with; give a file with the entity of every"):
+    with pytest.raises(
+        DataError,
+        match="a.coref: has no entities to compare with; give a file with the entity of every",
+    ):
         read.entities(0)
     read = coreference_files.read(make(rows("-", "-")), labelled=False)
     assert (read.mentions.shape, read.offsets.tolist()) == ((0, 2), [0, 0])
 
 
 def test_documents_without_words_or_mentions(make) -> None:
-    read = coreference_files.read(make("#begin document (empty)\n#end document\n" + rows("-") + rows("(4)")))
+    read = coreference_files.read(
+        make("#begin document (empty)\n#end document\n" + rows("-") + rows("(4)"))
+    )
     assert (read.documents.tolist(), read.offsets.tolist()) == ([0, 0, 1, 2], [0, 0, 0, 1])
     assert [read.entities(i) for i in range(3)] == [[], [], [[(0, 1)]]]
 
@@ -165,43 +207,146 @@ def test_documents_without_words_or_mentions(make) -> None:
     [
         ("", None, "the file is empty: check the path"),
         ("#begin document (a)\n#end document\n", None, "the file has no sentences: check the path"),
-        (rows("-", "-"), None, "the document read has no mention: the last column has no brackets. Give documents"),
-        (rows("-") * 2, None, "the 2 documents read have no mention: the last column has no brackets."),
-        (rows("(1", "2)"), 3, "2) closes a mention of the entity 2, of which none is open in this document: add the opening"),
-        (rows("(1)", "1)"), 3, "1) closes a mention of the entity 1, of which none is open in this document"),
-        (rows("(1") + rows("1)"), 2, "the mention of the entity 1 that begins here is not closed by the end of its document"),
-        (rows("-", "(1", "(2", "(1|1)", "2)"), 3, "the mention of the entity 1 that begins here is not closed"),
-        (rows("(1", "-\n\nd 0 0 x 1)"), 2, "the mention of the entity 1 that begins here ends in another sentence, in line 5:"),
-        (rows("(1", "1)", "(2|(2", "2)|2)"), 4, "the words of lines 4 to 5 are a mention twice, of the entity 2: remove one of"),
-        (rows("-", "(12)|(3)"), 3, "the word of line 3 is a mention twice, of the entities 12 and 3: remove one of the two."),
-        (rows("(a"), 2, "'(a' in the last column does not read as coreference: write brackets with the numbers of entities"),
+        (
+            rows("-", "-"),
+            None,
+            "the document read has no mention: the last column has no brackets. Give documents",
+        ),
+        (
+            rows("-") * 2,
+            None,
+            "the 2 documents read have no mention: the last column has no brackets.",
+        ),
+        (
+            rows("(1", "2)"),
+            3,
+            "2) closes a mention of the entity 2, of which none is open in this document: add "
+            "the opening",
+        ),
+        (
+            rows("(1)", "1)"),
+            3,
+            "1) closes a mention of the entity 1, of which none is open in this document",
+        ),
+        (
+            rows("(1") + rows("1)"),
+            2,
+            "the mention of the entity 1 that begins here is not closed by the end of its document",
+        ),
+        (
+            rows("-", "(1", "(2", "(1|1)", "2)"),
+            3,
+            "the mention of the entity 1 that begins here is not closed",
+        ),
+        (
+            rows("(1", "-\n\nd 0 0 x 1)"),
+            2,
+            "the mention of the entity 1 that begins here ends in another sentence, in line 5:",
+        ),
+        (
+            rows("(1", "1)", "(2|(2", "2)|2)"),
+            4,
+            "the words of lines 4 to 5 are a mention twice, of the entity 2: remove one of",
+        ),
+        (
+            rows("-", "(12)|(3)"),
+            3,
+            "the word of line 3 is a mention twice, of the entities 12 and 3: remove one of the "
+            "two.",
+        ),
+        (
+            rows("(a"),
+            2,
+            "'(a' in the last column does not read as coreference: write brackets with the "
+            "numbers of entities",
+        ),
         (rows("12"), 2, "'12' in the last column does not read as coreference"),
-        (rows("((3)"), 2, "'((3)' in the last column does not read as coreference: .* such as (3|(12) or 3), or - for none"),
+        (
+            rows("((3)"),
+            2,
+            "'((3)' in the last column does not read as coreference: .* such as (3|(12) or 3), "
+            "or - for none",
+        ),
         (rows("(3)(4)"), 2, "'(3)(4)' in the last column does not read"),
         (rows("(3)||(4)"), 2, "'(3)||(4)' in the last column does not read"),
-        (rows("(1)", "x -"), 3, "this row has 6 columns, but the first row (line 2) has 5: give all rows the same columns"),
-        ("a 0 0 -\n", 1, "this row has 4 columns, but documents have at least 5: document, part, number, word, ..., corefer"),
-        (ONTONOTES.replace("(V*)      -", "-"), 5, "this row has 13 columns, but the first row (line 2) has 14"),
-        (ONTONOTES.replace("(0)", "*    (0)"), 3, "this row has 14 columns, but the first row (line 2) has 15"),
-        (ONTONOTES.replace(" Bob ", " "), 7, "this row has 11 columns, but the first row (line 2) has 14"),
         (
-            ONTONOTES.replace("#end", ONTONOTES.split("\n")[6] + " -\n#end"), 8,
-            "this row has 13 columns, but the first row of its sentence (line 7) has 12: give all rows of a sentence the same",
+            rows("(1)", "x -"),
+            3,
+            "this row has 6 columns, but the first row (line 2) has 5: give all rows the same "
+            "columns",
         ),
         (
-            "#begin document (a)\na 0 0 x (0)\n" + rows("-"), 3,
-            "a document begins here, but the one that begins in line 1 has no end: write #end document before this line.",
+            "a 0 0 -\n",
+            1,
+            "this row has 4 columns, but documents have at least 5: document, part, number, "
+            "word, ..., corefer",
         ),
-        (rows("(1)") + "#end document\n", 4, "a document ends here that was not begun: write #begin document (NAME); part 000"),
-        ("a 0 0 x (0)\n" + rows("(1)"), 1, "this row stands outside of the file's documents: write #begin document (NAME)"),
+        (
+            ONTONOTES.replace("(V*)      -", "-"),
+            5,
+            "this row has 13 columns, but the first row (line 2) has 14",
+        ),
+        (
+            ONTONOTES.replace("(0)", "*    (0)"),
+            3,
+            "this row has 14 columns, but the first row (line 2) has 15",
+        ),
+        (
+            ONTONOTES.replace(" Bob ", " "),
+            7,
+            "this row has 11 columns, but the first row (line 2) has 14",
+        ),
+        (
+            ONTONOTES.replace("#end", ONTONOTES.split("\n")[6] + " -\n#end"),
+            8,
+            "this row has 13 columns, but the first row of its sentence (line 7) has 12: give "
+            "all rows of a sentence the same",
+        ),
+        (
+            "#begin document (a)\na 0 0 x (0)\n" + rows("-"),
+            3,
+            "a document begins here, but the one that begins in line 1 has no end: write #end "
+            "document before this line.",
+        ),
+        (
+            rows("(1)") + "#end document\n",
+            4,
+            "a document ends here that was not begun: write #begin document (NAME); part 000",
+        ),
+        (
+            "a 0 0 x (0)\n" + rows("(1)"),
+            1,
+            "this row stands outside of the file's documents: write #begin document (NAME)",
+        ),
         (rows("(1)") + "\na 0 0 x (0)\n", 5, "this row stands outside of the file's documents"),
-        (rows("(1)") + "a 0 0 x (0)\n" + rows("(1)"), 4, "this row stands outside of the file's documents"),
-        ("# begin document a\n", 1, "'# begin document a' does not read as the beginning of a document: write #begin document"),
-        ("#begin document a; part 0\n", 1, "'#begin document a; part 0' does not read as the beginning of a document"),
-        ("#begin document (a); 1\n", 1, "'#begin document (a); 1' does not read as the beginning of a document"),
-        (rows("(1)").replace("#end document", "#end"), 3, "'#end' does not read as the end of a document: write #end document."),
+        (
+            rows("(1)") + "a 0 0 x (0)\n" + rows("(1)"),
+            4,
+            "this row stands outside of the file's documents",
+        ),
+        (
+            "# begin document a\n",
+            1,
+            "'# begin document a' does not read as the beginning of a document: write #begin "
+            "document",
+        ),
+        (
+            "#begin document a; part 0\n",
+            1,
+            "'#begin document a; part 0' does not read as the beginning of a document",
+        ),
+        (
+            "#begin document (a); 1\n",
+            1,
+            "'#begin document (a); 1' does not read as the beginning of a document",
+        ),
+        (
+            rows("(1)").replace("#end document", "#end"),
+            3,
+            "'#end' does not read as the end of a document: write #end document.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(make, text: str, line: int | None, message: str) -> None:
     path = make(text)
     pattern = re.escape(message).replace(r"\.\*", ".*")
@@ -214,7 +359,13 @@ def test_what_is_refused(make, text: str, line: int | None, message: str) -> Non
 def test_written_brackets(make, tmp_path) -> None:
     read = coreference_files.read(make(TEXT))
     coreference_files.write(read, tmp_path / "out", np.array([4, 0, 15, 0, 2]))
-    brackets = {"(3|(12": "(4|(0", "12)": "0)", "(7)|3)": "(15)|4)", "PRP (3)": "PRP (0)", "NNP (3)": "NNP (2)"}
+    brackets = {
+        "(3|(12": "(4|(0",
+        "12)": "0)",
+        "(7)|3)": "(15)|4)",
+        "PRP (3)": "PRP (0)",
+        "NNP (3)": "NNP (2)",
+    }
     expected = TEXT
     for old, new in brackets.items():
         expected = expected.replace(old, new)
@@ -224,29 +375,44 @@ def test_written_brackets(make, tmp_path) -> None:
 @pytest.mark.parametrize("nothing", ["-", "_", ""])
 def test_words_without_brackets_are_written_as_in_the_file(make, tmp_path, nothing: str) -> None:
     cells = ["(1)", nothing, "(2", "2)"]
-    read = coreference_files.read(make("".join(f"d\t0\t{number}\tx\t{cell}\n" for number, cell in enumerate(cells))))
+    read = coreference_files.read(
+        make("".join(f"d\t0\t{number}\tx\t{cell}\n" for number, cell in enumerate(cells)))
+    )
     fewer = replace(read, mentions=read.mentions[:1], offsets=np.array([0, 1]))
     coreference_files.write(fewer, tmp_path / "out", np.array([0]))
-    assert [line.split("\t")[-1] for line in (tmp_path / "out").read_text().split("\n")[:4]] == ["(0)", *[nothing] * 3]
+    assert [line.split("\t")[-1] for line in (tmp_path / "out").read_text().split("\n")[:4]] == [
+        "(0)",
+        *[nothing] * 3,
+    ]
     assert spans(tmp_path / "out") == [[0, 1]]
 
 
 def test_a_file_of_brackets_alone_gets_dashes(make, tmp_path) -> None:
     read = coreference_files.read(make(rows("(1)", "(2)")))
-    coreference_files.write(replace(read, mentions=read.mentions[1:], offsets=np.array([0, 1])), tmp_path / "out", np.array([3]))
+    coreference_files.write(
+        replace(read, mentions=read.mentions[1:], offsets=np.array([0, 1])),
+        tmp_path / "out",
+        np.array([3]),
+    )
     assert (tmp_path / "out").read_text() == rows("-", "(3)")
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        TEXT, TEXT.rstrip("\n"), "\n\n" + TEXT + "\n\n", "\ufeff" + TEXT, TEXT.replace("\n", "\r\n"), ONTONOTES,
+        TEXT,
+        TEXT.rstrip("\n"),
+        "\n\n" + TEXT + "\n\n",
+        "\ufeff" + TEXT,
+        TEXT.replace("\n", "\r\n"),
+        ONTONOTES,
         ONTONOTES.replace("\n", " \n"),
     ],
     ids=["one end", "no end", "more blanks", "mark", "crlf", "aligned", "spaces at ends"],
-)  # fmt: skip
+)
 def test_all_else_is_copied(make, tmp_path, text: str) -> None:
-    text = text.replace("12", "1").replace("(3", "(0").replace("3)", "0)").replace("(7)", "(2)")  # numbered by first mentions
+    # numbered by first mentions
+    text = text.replace("12", "1").replace("(3", "(0").replace("3)", "0)").replace("(7)", "(2)")
     read = coreference_files.read(make(text))
     coreference_files.write(read, tmp_path / "out.gz", read.gold_clusters())
     assert gzip.decompress((tmp_path / "out.gz").read_bytes()).decode() == text
@@ -254,7 +420,9 @@ def test_all_else_is_copied(make, tmp_path, text: str) -> None:
 
 def test_encoding(make, tmp_path) -> None:
     path = make("a 0 0 café (0)\n".encode("latin-1"))
-    with pytest.raises(DataError, match="a.coref:1: the bytes e9 are not utf8 .*: set task.encoding"):
+    with pytest.raises(
+        DataError, match="a.coref:1: the bytes e9 are not utf8 .*: set task.encoding"
+    ):
         coreference_files.read(path)
     read = coreference_files.read(path, encoding="latin-1")
     assert read.cells["form"] == ["café"]
@@ -266,10 +434,15 @@ def test_what_cannot_be_written(make, tmp_path) -> None:
     read = coreference_files.read(make(rows("(1", "(2", "1)", "2)")))
     target = tmp_path / "out"
     coreference_files.write(read, target, np.array([0, 1]))
-    message = "a.coref:2: the mentions that begin here and in line 3 cross, and were predicted to be of one entity, which"
+    message = (
+        "a.coref:2: the mentions that begin here and in line 3 cross, and were predicted to be "
+        "of one entity, which"
+    )
     with pytest.raises(DataError, match=message):
         coreference_files.write(read, target, np.array([0, 0]))
-    with pytest.raises(DataError, match="a.coref: 1 predicted entity numbers for 2 mentions: predict this file."):
+    with pytest.raises(
+        DataError, match="a.coref: 1 predicted entity numbers for 2 mentions: predict this file."
+    ):
         coreference_files.write(read, target, np.array([0]))
 
 

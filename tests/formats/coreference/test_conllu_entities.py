@@ -35,7 +35,9 @@ TEXT = f"""\
 
 
 def row(number: object, entity: str = "", head: object = 0, misc: str = "_") -> str:
-    return f"{number}\tw{number}\t_\t_\t_\t_\t{head}\t_\t_\t{f'Entity={entity}' if entity else misc}\n"
+    return (
+        f"{number}\tw{number}\t_\t_\t_\t_\t{head}\t_\t_\t{f'Entity={entity}' if entity else misc}\n"
+    )
 
 
 def sentence(*entities: str) -> str:
@@ -53,8 +55,14 @@ def test_documents_words_and_mentions(make) -> None:
     assert (read.sentences.tolist(), read.lines.tolist()) == ([0, 4, 5, 6], [5, 6, 7, 8, 12, 16])
     assert read.mentions.tolist() == [[0, 3], [0, 1], [1, 2], [4, 5], [5, 6]]
     assert (read.offsets.tolist(), read.gold_clusters().tolist()) == ([0, 4, 5], [0, 1, 2, 1, 0])
-    assert read.heads is not None and (read.heads.tolist(), read.heads.dtype) == ([0, 1, 4, 1, 0, 0], np.int32)
-    assert read.cells["form"] == ["vamos", "nos", "al", "mar", "Yo", "Yo"] and read.cells["upos"][1] == "PRON"
+    assert read.heads is not None and (read.heads.tolist(), read.heads.dtype) == (
+        [0, 1, 4, 1, 0, 0],
+        np.int32,
+    )
+    assert (
+        read.cells["form"] == ["vamos", "nos", "al", "mar", "Yo", "Yo"]
+        and read.cells["upos"][1] == "PRON"
+    )
     assert read.cells.keys() == {"form", "lemma", "upos", "xpos", "feats", "deprel"}
 
 
@@ -62,7 +70,9 @@ def test_documents_words_and_mentions(make) -> None:
 def test_ten_columns_with_tabs_are_conllu(make, form: str) -> None:
     assert coreference_files.read(make(TEXT, "a.txt"), form).format == "conllu"
     columns = "a\t0\t0\tw\t-\t-\t-\t-\t-\t(0)\n"
-    assert coreference_files.read(make(f"#begin document (a)\n{columns}", "a.txt")).format == "conll"
+    assert (
+        coreference_files.read(make(f"#begin document (a)\n{columns}", "a.txt")).format == "conll"
+    )
     assert coreference_files.read(make(columns, "a.txt"), "conll").format == "conll"
 
 
@@ -87,32 +97,53 @@ def test_the_field_of_the_entity(make, fields: str, cell: str) -> None:
 
 
 def test_fields_hold_until_others_are_declared(make) -> None:
-    text = f"# global.Entity = etype-eid\n{sentence('(x-e1)')}# newdoc\n# global.Entity = eid\n{sentence('(e1-x)')}"
+    text = (
+        f"# global.Entity = etype-eid\n{sentence('(x-e1)')}# newdoc\n# global.Entity = eid\n"
+        f"{sentence('(e1-x)')}"
+    )
     read = coreference_files.read(make("# newdoc id = a\n" + text))
     assert (read.names, read.entities(0), read.entities(1)) == (["a", FILE], [[(0, 1)]], [[(0, 1)]])
 
 
 def test_empty_nodes_are_no_words(make) -> None:
-    text = row("0.1", "(e1)") + row(1, "(e2(e3") + row("1.1", "e2)(e4") + row(2, "e3)") + row("2.1", "e4)")
+    text = (
+        row("0.1", "(e1)")
+        + row(1, "(e2(e3")
+        + row("1.1", "e2)(e4")
+        + row(2, "e3)")
+        + row("2.1", "e4)")
+    )
     read = coreference_files.read(make(text))
-    assert (read.mentions.tolist(), read.gold_clusters().tolist()) == ([[0, 2], [0, 1], [1, 2]], [0, 1, 2])
+    assert (read.mentions.tolist(), read.gold_clusters().tolist()) == (
+        [[0, 2], [0, 1], [1, 2]],
+        [0, 1, 2],
+    )
     message = "a.conllu:2: the word of line 2 is a mention twice, of the entities e1 and e2"
     with pytest.raises(DataError, match=message):
         coreference_files.read(make(row("0.1", "(e1") + row(1, "e1)(e2)")))
 
 
 def test_several_files(make, tmp_path) -> None:
-    for name, text in [("1.conllu", TEXT), ("2.conllu", sentence("(1)") + sentence("(2)")), ("3.conllu", TEXT)]:
+    for name, text in [
+        ("1.conllu", TEXT),
+        ("2.conllu", sentence("(1)") + sentence("(2)")),
+        ("3.conllu", TEXT),
+    ]:
         make(text, name)
     read = coreference_files.read(f"{tmp_path}/*.conllu")
-    assert (read.names, read.documents.tolist()) == (["a", "b", "2.conllu", "a", "b"], [0, 5, 6, 8, 13, 14])
+    assert (read.names, read.documents.tolist()) == (
+        ["a", "b", "2.conllu", "a", "b"],
+        [0, 5, 6, 8, 13, 14],
+    )
     assert len(coreference_files.read(f"{tmp_path}/*.conllu", limit=3).lines) == 8
 
 
 def test_limit_takes_the_first_documents_and_looks_no_further(make, tmp_path) -> None:
     rest = "# newdoc id = c\n# global.Entity = eid-x\nragged\n"
     read = coreference_files.read(make(TEXT + "\n" + rest), limit=2)
-    assert len(read) == 2 and written(read, tmp_path / "out", read.gold_clusters()).endswith("\n" + rest)
+    assert len(read) == 2 and written(read, tmp_path / "out", read.gold_clusters()).endswith(
+        "\n" + rest
+    )
     assert len(coreference_files.read(make(TEXT), limit=1).lines) == 5
     with pytest.raises(DataError, match="a.conllu: the file has no sentences: check the path"):
         coreference_files.read(make("# newdoc\n" + TEXT), limit=1)
@@ -122,32 +153,84 @@ def test_limit_takes_the_first_documents_and_looks_no_further(make, tmp_path) ->
     ("text", "line", "message"),
     [
         ("# only comments\n", None, "the file has no sentences: check the path"),
-        (sentence("", ""), None, "the document read has no mention: Entity= of MISC has no brackets. Give documents with"),
-        (sentence("(1", "2)"), 2, "2) closes a mention of the entity 2, of which none is open in this document"),
-        (f"# newdoc\n{sentence('(1-x')}# newdoc\n{sentence('1)')}", 2, "the mention of the entity 1 that begins here is not"),
-        (sentence("(1") + sentence("1)"), 1, "the mention of the entity 1 that begins here ends in another sentence, in line 3"),
-        (sentence("(1-a)(2-b)"), 1, "the word of line 1 is a mention twice, of the entities 1 and 2: remove one of the two."),
-        (sentence("(1)x"), 1, "Entity=(1)x does not read as brackets of mentions: write brackets run together, such as (7-"),
+        (
+            sentence("", ""),
+            None,
+            "the document read has no mention: Entity= of MISC has no brackets. Give documents "
+            "with",
+        ),
+        (
+            sentence("(1", "2)"),
+            2,
+            "2) closes a mention of the entity 2, of which none is open in this document",
+        ),
+        (
+            f"# newdoc\n{sentence('(1-x')}# newdoc\n{sentence('1)')}",
+            2,
+            "the mention of the entity 1 that begins here is not",
+        ),
+        (
+            sentence("(1") + sentence("1)"),
+            1,
+            "the mention of the entity 1 that begins here ends in another sentence, in line 3",
+        ),
+        (
+            sentence("(1-a)(2-b)"),
+            1,
+            "the word of line 1 is a mention twice, of the entities 1 and 2: remove one of the "
+            "two.",
+        ),
+        (
+            sentence("(1)x"),
+            1,
+            "Entity=(1)x does not read as brackets of mentions: write brackets run together, "
+            "such as (7-",
+        ),
         (sentence("((1)"), 1, "Entity=((1) does not read as brackets of mentions"),
         (sentence("()"), 1, "Entity=() does not read as brackets of mentions"),
         (row(1, misc="A=b|Entity="), 1, "Entity= does not read as brackets of mentions"),
         (
-            "# global.Entity = a-eid\n" + sentence("(e1)"), 2,
-            "Entity=(e1) does not read as brackets of mentions: .*, each opening one with the entity as its field 2.",
+            "# global.Entity = a-eid\n" + sentence("(e1)"),
+            2,
+            "Entity=(e1) does not read as brackets of mentions: .*, each opening one with the "
+            "entity as its field 2.",
         ),
         (
-            sentence("(e1[1/2]-person", "e1[1/2])", "(e1[2/2])"), 1,
-            "e1[1/2] is a discontinuous mention; these are not supported: make one mention of it, from its first word to its",
+            sentence("(e1[1/2]-person", "e1[1/2])", "(e1[2/2])"),
+            1,
+            "e1[1/2] is a discontinuous mention; these are not supported: make one mention of "
+            "it, from its first word to its",
         ),
-        (row(1, misc="Entity=(1)|Entity=(2)"), 1, "MISC has Entity= more than once: write all brackets of the word as one"),
-        (row("1-2", "(1)") + sentence("", ""), 1, "the multi-word token 1-2 has Entity=, which is for words: write it at"),
-        (sentence("(1)") + "# newdoc\n" + sentence("(1)"), 1, "this row stands outside of the file's documents: write # newdoc"),
-        (row(1, "(1)") + "# newdoc\n" + row(2), 2, "a document begins within a sentence: leave a blank line before this one."),
-        (row(1, "(1)", head=2), 1, "the head '2' is no word of its sentence, which has 1: write 1 to 1, 0 for the root, or _"),
+        (
+            row(1, misc="Entity=(1)|Entity=(2)"),
+            1,
+            "MISC has Entity= more than once: write all brackets of the word as one",
+        ),
+        (
+            row("1-2", "(1)") + sentence("", ""),
+            1,
+            "the multi-word token 1-2 has Entity=, which is for words: write it at",
+        ),
+        (
+            sentence("(1)") + "# newdoc\n" + sentence("(1)"),
+            1,
+            "this row stands outside of the file's documents: write # newdoc",
+        ),
+        (
+            row(1, "(1)") + "# newdoc\n" + row(2),
+            2,
+            "a document begins within a sentence: leave a blank line before this one.",
+        ),
+        (
+            row(1, "(1)", head=2),
+            1,
+            "the head '2' is no word of its sentence, which has 1: write 1 to 1, 0 for the root, "
+            "or _",
+        ),
         (row(1, "(1)") + row(3), 2, "the word is numbered '3' where 2 is due"),
         ("1\tx\t(1)\n", 1, "this line has 3 columns, but CoNLL-U has 10"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(make, text: str, line: int | None, message: str) -> None:
     path = make(text)
     pattern = re.escape(message).replace(r"\.\*", ".*")
@@ -185,22 +268,36 @@ def test_fields_are_declared_where_they_were_not(make, tmp_path) -> None:
     text = written(read, tmp_path / "out", read.gold_clusters())
     assert text == EXPECTED.replace("\n", "\r\n")
     read = coreference_files.read(make(sentence("(1)")))
-    assert written(read, tmp_path / "out", read.gold_clusters()) == "# global.Entity = eid\n" + sentence("(e1)")
+    assert written(
+        read, tmp_path / "out", read.gold_clusters()
+    ) == "# global.Entity = eid\n" + sentence("(e1)")
 
 
 def test_what_is_said_of_entities_is_dropped(make, tmp_path) -> None:
-    items = row("1.1", misc="A=1|Bridge=1<2") + row(2, misc="SplitAnte=1<2") + row(3, misc="XEntity=1")
+    items = (
+        row("1.1", misc="A=1|Bridge=1<2") + row(2, misc="SplitAnte=1<2") + row(3, misc="XEntity=1")
+    )
     read = coreference_files.read(make(row("0.1", "(e9)") + row(1, "(1)") + items))
     fewer = replace(read, mentions=read.mentions[:0], offsets=np.array([0, 0]))
-    cells = [line.split("\t")[-1] for line in written(fewer, tmp_path / "out", np.zeros(0, int)).split("\n")[1:-1]]
+    cells = [
+        line.split("\t")[-1]
+        for line in written(fewer, tmp_path / "out", np.zeros(0, int)).split("\n")[1:-1]
+    ]
     assert cells == ["_", "_", "A=1", "_", "XEntity=1"]
 
 
 def test_brackets_that_would_read_as_one_word(make, tmp_path) -> None:
     read = coreference_files.read(make(sentence("(1", "1)(2", "2)(3(4)", "3)")))
     text = written(read, tmp_path / "out.conllu", read.gold_clusters())
-    assert [line.split("Entity=")[1] for line in text.split("\n")[1:5]] == ["(e1", "e1)(e2", "(e3(e4)e2)", "e3)"]
-    assert coreference_files.read(tmp_path / "out.conllu").mentions.tolist() == read.mentions.tolist()
+    assert [line.split("Entity=")[1] for line in text.split("\n")[1:5]] == [
+        "(e1",
+        "e1)(e2",
+        "(e3(e4)e2)",
+        "e3)",
+    ]
+    assert (
+        coreference_files.read(tmp_path / "out.conllu").mentions.tolist() == read.mentions.tolist()
+    )
 
 
 def test_items_stay_in_order() -> None:

@@ -1,4 +1,6 @@
-"""Texts to summarize: JSON lines, plain text, CoNLL-U, references beside them and apart; malformed ones by their messages."""
+"""Texts to summarize: JSON lines, plain text, CoNLL-U, references beside them and apart; malformed
+ones by their messages.
+"""
 
 import gzip
 import json
@@ -28,7 +30,10 @@ CONLLU = """# newdoc id = one
 
 
 def write(path, *rows):
-    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows) + "\n", encoding="utf8")
+    path.write_text(
+        "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows) + "\n",
+        encoding="utf8",
+    )
     return path
 
 
@@ -37,7 +42,11 @@ def test_json_lines(tmp_path):
         tmp_path / "a.jsonl",
         {"name": "x", "sentences": [" A  b. ", "", "C."], "references": ["One.\nTwo.", ["Three."]]},
         "",
-        {"doc": "y", "sentences": ["D."], "summaries": [{"by": "human2", "text": "Four."}, {"by": "model", "text": "Five."}]},
+        {
+            "doc": "y",
+            "sentences": ["D."],
+            "summaries": [{"by": "human2", "text": "Four."}, {"by": "model", "text": "Five."}],
+        },
     )
     corpus = read(file)
     assert corpus.names == ["x", "y"] and corpus.places == [(str(file), 1), (str(file), 3)]
@@ -93,26 +102,49 @@ def test_any_bytes_are_a_text(tmp_path):
 ROWS = {
     "sentence": ("this line is not JSON (Expecting value): write one object a line.", 1),
     "[1]": ('this line is a list: write an object, {"sentences": ["..."]}.', 1),
-    '{"text": "a"}': ('this object has no "sentences", but "text": write {"sentences": ["..."]}.', 1),
+    '{"text": "a"}': (
+        'this object has no "sentences", but "text": write {"sentences": ["..."]}.',
+        1,
+    ),
     "{}": ('this object has no "sentences", but no keys: write {"sentences": ["..."]}.', 1),
     '{"sentences": "a"}': ('"sentences" is a text: give a list of sentences.', 1),
     '{"sentences": [1]}': ('"sentences" has a number in it: give sentences, which are texts.', 1),
-    '{"sentences": ["a"], "references": "b"}': ('"references" is a text: give a list of summaries.', 1),
-    '{"sentences": ["a"], "references": [{}]}': ('"references" is an object: give a list of sentences.', 1),
+    '{"sentences": ["a"], "references": "b"}': (
+        '"references" is a text: give a list of summaries.',
+        1,
+    ),
+    '{"sentences": ["a"], "references": [{}]}': (
+        '"references" is an object: give a list of sentences.',
+        1,
+    ),
     '{"sentences": ["a"], "references": []}': (
-        "there is no reference summary: give one by a person, or leave the document out.", 1),
+        "there is no reference summary: give one by a person, or leave the document out.",
+        1,
+    ),
     '{"sentences": ["a"], "references": [" "]}': ("a reference summary is empty: remove it.", 1),
     '{"sentences": ["a"], "summaries": ["b"]}': (
-        '"summaries" is no list of objects with "text": write [{"by": "human", "text": "..."}].', 1),
-    '{"sentences": ["a"], "name": 3}': ('"name" is a number: give the document\'s name, a text.', 1),
+        '"summaries" is no list of objects with "text": write [{"by": "human", "text": "..."}].',
+        1,
+    ),
+    '{"sentences": ["a"], "name": 3}': (
+        '"name" is a number: give the document\'s name, a text.',
+        1,
+    ),
     '{"name": "n", "sentences": [" "]}': (
-        "document n: it has no sentence, so that there is nothing to summarize: remove it, or give its text.", 1),
+        "document n: it has no sentence, so that there is nothing to summarize: remove it, or "
+        "give its text.",
+        1,
+    ),
     '{"name": "n", "sentences": ["a"]}\n{"name": "n", "sentences": ["a"]}': (
-        "has a document of this name already: rename one of them.", 2),
+        "has a document of this name already: rename one of them.",
+        2,
+    ),
     '{"sentences": ["a"], "references": ["b"]}\n{"name": "m", "sentences": ["a"]}': (
-        "document m: it has no references, and others have: give them to all, or to none.", 2),
+        "document m: it has no references, and others have: give them to all, or to none.",
+        2,
+    ),
     "[" * 100_000: ("nested too deep", 1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", ROWS, ids=range(len(ROWS)))
@@ -120,7 +152,9 @@ def test_malformed_json_lines(tmp_path, text):
     message, line = ROWS[text]
     with pytest.raises(DataError) as caught:
         read(write(tmp_path / "a.jsonl", text))
-    assert str(caught.value).startswith(f"{tmp_path / 'a.jsonl'}:{line}: ") and message in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path / 'a.jsonl'}:{line}: ") and message in str(
+        caught.value
+    )
 
 
 def test_other_malformed_files(tmp_path):
@@ -128,17 +162,26 @@ def test_other_malformed_files(tmp_path):
     with pytest.raises(DataError, match=r"empty.txt:1: document empty: it has no sentence"):
         read(empty)
     with pytest.raises(
-        DataError, match=r"a.txt:1: document a: .*r.jsonl has no reference summary of this name. Did you mean 'aa'?"
+        DataError,
+        match=r"a.txt:1: document a: .*r.jsonl has no reference summary of this name. Did you mean "
+        r"'aa'?",
     ):
         read(text, references=str(write(tmp_path / "r.jsonl", {"id": "aa", "references": ["x"]})))
     with pytest.raises(
-        DataError, match=r's.jsonl:1: this object has neither "references" nor "summaries": give the document\'s.'
+        DataError,
+        match=r's.jsonl:1: this object has neither "references" nor "summaries": give the '
+        r"document\'s.",
     ):
         read(text, references=str(write(tmp_path / "s.jsonl", {"id": "a"})))
     (tmp_path / "a.1.txt").write_text("", encoding="utf8")
-    with pytest.raises(DataError, match=r"a.1.txt: this reference summary is empty: remove the file, or write it."):
+    with pytest.raises(
+        DataError, match=r"a.1.txt: this reference summary is empty: remove the file, or write it."
+    ):
         read(text, references=str(tmp_path / "a.1.txt"))
-    with pytest.raises(DataError, match=r"c.conllu:1: this row has 1 columns, and CoNLL-U has 10, separated by tabs: mend it"):
+    with pytest.raises(
+        DataError,
+        match=r"c.conllu:1: this row has 1 columns, and CoNLL-U has 10, separated by tabs: mend it",
+    ):
         read(write(tmp_path / "c.conllu", "word"))
     with pytest.raises(DataError, match=r"d.conllu: there is no document: check the path"):
         read(write(tmp_path / "d.conllu", "", ""))
@@ -148,7 +191,9 @@ def test_other_malformed_files(tmp_path):
         read(text, encoding="utf9")
 
 
-@pytest.mark.skipif("STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set: no topics to read")
+@pytest.mark.skipif(
+    "STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set: no topics to read"
+)
 def test_real_files():
     data = os.environ["STRUCTOPT_DATA"]
     archive = f"{data}/opinosis/opinosis.tar.gz"

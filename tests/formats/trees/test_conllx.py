@@ -24,7 +24,9 @@ CONLLX = """\
 2	Sí	sí	r	rg	_	0	ROOT	_	_
 """
 PENN = "#\t#\t2\n5\tCD\t0\n\nIt\tPRP\t2\nfell\tVBD\t0\n.\t.\t2\n"
-REAL = pytest.mark.skipif("STRUCTOPT_DATA" not in os.environ, reason="needs real data: set STRUCTOPT_DATA")
+REAL = pytest.mark.skipif(
+    "STRUCTOPT_DATA" not in os.environ, reason="needs real data: set STRUCTOPT_DATA"
+)
 
 
 def saved(folder: Path, text: str, name: str = "a.txt", encoding: str = "utf8") -> Path:
@@ -43,23 +45,37 @@ def rewritten(read: Trees, target: Path, encoding: str = "utf8") -> bytes:
 def test_conllx(tmp_path: Path) -> None:
     path = saved(tmp_path, CONLLX, encoding="latin-1")
     read = tree_files.read(path, encoding="latin-1")
-    assert (read.format, read.offsets.tolist(), read.lines.tolist()) == ("conllx", [0, 3, 5], [1, 2, 3, 5, 6])
+    assert (read.format, read.offsets.tolist(), read.lines.tolist()) == (
+        "conllx",
+        [0, 3, 5],
+        [1, 2, 3, 5, 6],
+    )
     assert read.gold_heads().tolist() == [2, 3, 0, 0, 0]
     assert read.relations == ["_", "SUJ", "ROOT", "PUNC", "ROOT"]
-    assert (read.cells["form"][1], read.cells["upos"][:2], read.cells["xpos"][:2]) == ("índice", ["d", "n"], ["da", "nc"])
+    assert (read.cells["form"][1], read.cells["upos"][:2], read.cells["xpos"][:2]) == (
+        "índice",
+        ["d", "n"],
+        ["da", "nc"],
+    )
     assert rewritten(read, tmp_path / "out", "latin-1") == path.read_bytes()
 
 
 def test_penn(tmp_path: Path) -> None:
     read = tree_files.read(saved(tmp_path, PENN))
-    assert (read.format, read.offsets.tolist(), read.gold_heads().tolist()) == ("penn", [0, 2, 5], [2, 0, 2, 0, 2])
+    assert (read.format, read.offsets.tolist(), read.gold_heads().tolist()) == (
+        "penn",
+        [0, 2, 5],
+        [2, 0, 2, 0, 2],
+    )
     assert read.cells["form"] == ["#", "5", "It", "fell", "."]
     assert read.cells["upos"] == read.cells["xpos"] == ["#", "CD", "PRP", "VBD", "."]
     assert "lemma" not in read.cells and read.relations == ["_"] * 5
     assert rewritten(read, tmp_path / "out").decode() == PENN
 
 
-@pytest.mark.parametrize("text", [PENN.replace("\t", " "), PENN.replace("\n", "\r\n"), PENN.replace("\t", " ").rstrip()])
+@pytest.mark.parametrize(
+    "text", [PENN.replace("\t", " "), PENN.replace("\n", "\r\n"), PENN.replace("\t", " ").rstrip()]
+)
 def test_penn_variants(tmp_path: Path, text: str) -> None:
     read = tree_files.read(saved(tmp_path, text))
     assert (read.format, read.gold_heads().tolist()) == ("penn", [2, 0, 2, 0, 2])
@@ -89,17 +105,41 @@ def test_formats_are_told_apart(name: str, text: str, format: str) -> None:
     [
         (CONLLX.replace("2\tí", "3\tí"), "conllx", 2, "the word is numbered '3' where 2 is due"),
         ("1-2" + CONLLX[1:], "conllx", 1, "the word is numbered '1-2' where 1 is due"),
-        (CONLLX.replace("\t3\tSUJ", "\t7\tSUJ"), "auto", 2, "the head 7 of word 2 is beyond the sentence, which has 3 words"),
-        (CONLLX, "penn", 1, "this line has 10 columns, but Penn's format has 3, parted by tabs or single spaces: word "),
-        (PENN, "conllx", 2, "this line has 3 columns, but CoNLL-X has 10, .* ID FORM LEMMA CPOSTAG POSTAG FEATS HEAD DEPREL "),
+        (
+            CONLLX.replace("\t3\tSUJ", "\t7\tSUJ"),
+            "auto",
+            2,
+            "the head 7 of word 2 is beyond the sentence, which has 3 words",
+        ),
+        (
+            CONLLX,
+            "penn",
+            1,
+            "this line has 10 columns, but Penn's format has 3, parted by tabs or single spaces: "
+            "word ",
+        ),
+        (
+            PENN,
+            "conllx",
+            2,
+            "this line has 3 columns, but CoNLL-X has 10, .* ID FORM LEMMA CPOSTAG POSTAG FEATS "
+            "HEAD DEPREL ",
+        ),
         (PENN.replace("PRP\t2", "PRP\t1"), "auto", 4, "word 1 is its own head"),
         (PENN.replace("PRP\t2", "PRP\t_"), "auto", 4, "the head of word 1 is missing"),
         (PENN.replace("PRP\t", "\t"), "auto", 4, "the column POS is empty"),
-        (PENN.replace("VBD\t0", "VBD\t1"), "auto", 4, "the heads go round in a circle, 1 -> 2 -> 1"),
+        (
+            PENN.replace("VBD\t0", "VBD\t1"),
+            "auto",
+            4,
+            "the heads go round in a circle, 1 -> 2 -> 1",
+        ),
         ("a b c d\n", "auto", 1, "this line has 1 column, but CoNLL-X has 10"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, text: str, format: tree_files.Format, line: int, message: str) -> None:
+def test_what_is_refused(
+    tmp_path: Path, text: str, format: tree_files.Format, line: int, message: str
+) -> None:
     path = saved(tmp_path, text)
     with pytest.raises(DataError, match=message) as error:
         tree_files.read(path, format)
@@ -109,8 +149,14 @@ def test_what_is_refused(tmp_path: Path, text: str, format: tree_files.Format, l
 @pytest.mark.parametrize(("text", "title"), [(CONLLX, "CoNLL-X"), (PENN, "Penn's format")])
 def test_no_place_for_probabilities_and_lists(tmp_path: Path, text: str, title: str) -> None:
     read = tree_files.read(saved(tmp_path, text), labelled=False)
-    for rest, option in (([[np.zeros((3, 4))] * 2], "probabilities=true"), ([None, [[], []]], "k_best")):
-        with pytest.raises(ConfigError, match=f"{title} has no place for what {option} writes. Give input in CoNLL-U"):
+    for rest, option in (
+        ([[np.zeros((3, 4))] * 2], "probabilities=true"),
+        ([None, [[], []]], "k_best"),
+    ):
+        with pytest.raises(
+            ConfigError,
+            match=f"{title} has no place for what {option} writes. Give input in CoNLL-U",
+        ):
             tree_files.write(read, tmp_path / "out", [], *rest)
     assert not (tmp_path / "out").exists()
 
@@ -121,7 +167,12 @@ def test_no_place_for_probabilities_and_lists(tmp_path: Path, text: str, title: 
     [("eus", "latin-1", 2595, 1007, 669), ("esp", "utf8", 2949, None, None)],
 )
 def test_conll2007(
-    tmp_path: Path, name: str, encoding: str, sentences: int, several: int | None, crossing: int | None
+    tmp_path: Path,
+    name: str,
+    encoding: str,
+    sentences: int,
+    several: int | None,
+    crossing: int | None,
 ) -> None:
     path = Path(os.environ["STRUCTOPT_DATA"]) / "conll2007" / f"{name}.train.gz"
     read = tree_files.read(path, encoding=encoding)
@@ -135,8 +186,12 @@ def test_conll2007(
 
 @REAL
 def test_penn_sample(tmp_path: Path) -> None:
-    with tarfile.open(Path(os.environ["STRUCTOPT_DATA"]) / "ptb_sample" / "dependency_treebank.tar.gz") as archive:
-        parts = [archive.extractfile(member).read() for member in archive if member.name.endswith(".dp")]
+    with tarfile.open(
+        Path(os.environ["STRUCTOPT_DATA"]) / "ptb_sample" / "dependency_treebank.tar.gz"
+    ) as archive:
+        parts = [
+            archive.extractfile(member).read() for member in archive if member.name.endswith(".dp")
+        ]
     path = tmp_path / "all.dp"
     path.write_bytes(b"\n".join(parts))
     read = tree_files.read(path)

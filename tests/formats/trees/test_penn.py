@@ -1,4 +1,6 @@
-"""Trees in brackets: every form that treebanks have is read, written again, or refused with its line."""
+"""Trees in brackets: every form that treebanks have is read, written again, or refused with its
+line.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +30,30 @@ def test_a_tree_over_many_lines() -> None:
     (tree,) = parse(TRACE, "wsj.mrg")
     assert tree.label == "" and [child.label for child in tree.children] == ["S"]
     assert [(leaf.label, leaf.word, leaf.line) for leaf in tree.leaves()] == [
-        ("DT", "The", 2), ("NN", "rain", 2), ("VBD", "seemed", 3), ("-NONE-", "*-1", 5), ("TO", "to", 6), ("VB", "stop", 7),
+        ("DT", "The", 2),
+        ("NN", "rain", 2),
+        ("VBD", "seemed", 3),
+        ("-NONE-", "*-1", 5),
+        ("TO", "to", 6),
+        ("VB", "stop", 7),
         (".", ".", 8),
-    ]  # fmt: skip
+    ]
     assert [leaf.word for leaf in words_of(tree)] == ["The", "rain", "seemed", "to", "stop", "."]
     assert tree.children[0].children[0].label == "NP-SBJ-1"
 
 
 def test_several_trees_a_line_and_their_lines() -> None:
     trees = parse("(A (B c)) (D (E f))\n\n(G (H i))", "t")
-    assert [(str(tree), tree.line) for tree in trees] == [("(A (B c))", 1), ("(D (E f))", 1), ("(G (H i))", 3)]
-    assert list(map(str, parse("(A (B c)) (D (E f)) (", "t", limit=2))) == ["(A (B c))", "(D (E f))"]  # the rest is not read
+    assert [(str(tree), tree.line) for tree in trees] == [
+        ("(A (B c))", 1),
+        ("(D (E f))", 1),
+        ("(G (H i))", 3),
+    ]
+    # the rest is not read
+    assert list(map(str, parse("(A (B c)) (D (E f)) (", "t", limit=2))) == [
+        "(A (B c))",
+        "(D (E f))",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -48,9 +63,13 @@ def test_several_trees_a_line_and_their_lines() -> None:
         ("(ROOT(S(X y)))", "(ROOT (S (X y)))"),
         ("(X y)", "(X y)"),  # a tree that is one word
         ("(X\n   y\n)", "(X y)"),  # a leaf broken over lines
-        ("(PRN (-LRB- -LRB-) (CD 1\\/2) (-RRB- -RRB-))", "(PRN (-LRB- -LRB-) (CD 1\\/2) (-RRB- -RRB-))"),
+        (
+            "(PRN (-LRB- -LRB-) (CD 1\\/2) (-RRB- -RRB-))",
+            "(PRN (-LRB- -LRB-) (CD 1\\/2) (-RRB- -RRB-))",
+        ),
         ("(NP (SYM [) (X (IN @)))", "(NP (SYM [) (X (IN @)))"),
-        ("(NP=2 (NN-x a\u00a0b))", "(NP=2 (NN-x a\u00a0b))"),  # a blank that is no white space of brackets
+        # a blank that is no white space of brackets
+        ("(NP=2 (NN-x a\u00a0b))", "(NP=2 (NN-x a\u00a0b))"),
         ("(S\r\n\t(X y)\r\n)", "(S (X y))"),
     ],
 )
@@ -63,19 +82,35 @@ def test_forms(text: str, written: str) -> None:
     [
         ("(S (X y)", 1, "the tree that begins here lacks a closing bracket."),
         ("\n(S\n(X (Y z", 2, "the tree that begins here lacks 3 closing brackets."),
-        ("(S (X y))\n)", 2, "this ) closes no bracket. Remove it, or add the ( that is missing before it."),
-        ("(S (X y))\nword", 2, "'word' stands outside of all brackets. Write a tree as (S (NP (NN rain)) (VP (VBZ falls)))."),
+        (
+            "(S (X y))\n)",
+            2,
+            "this ) closes no bracket. Remove it, or add the ( that is missing before it.",
+        ),
+        (
+            "(S (X y))\nword",
+            2,
+            "'word' stands outside of all brackets. Write a tree as (S (NP (NN rain)) (VP (VBZ "
+            "falls))).",
+        ),
         ("(S\n(X y z))", 2, "(X y z) has 2 words. A tag has one: (TAG word)."),
         ("(X a b c d e)", 1, "(X a b c ...) has 5 words. A tag has one: (TAG word)."),
         ("(S\n()\n)", 2, "() is empty. Write (TAG word), or (LABEL ...) around constituents."),
         ("(S (X))", 1, "(X) has no word. Write (TAG word), or (LABEL ...) around constituents."),
-        ("(S word (X y))", 1, "the constituent S has the word 'word' beside constituents. Give the word a tag: (TAG word)."),
         (
-            "( (S (X y))\n( (S (X y)))\n)", 2,
-            "a constituent within a tree has no label. Write (LABEL ...), or close the tree that begins in line 1 before it.",
+            "(S word (X y))",
+            1,
+            "the constituent S has the word 'word' beside constituents. Give the word a tag: "
+            "(TAG word).",
+        ),
+        (
+            "( (S (X y))\n( (S (X y)))\n)",
+            2,
+            "a constituent within a tree has no label. Write (LABEL ...), or close the tree that "
+            "begins in line 1 before it.",
         ),
     ],
-)  # fmt: skip
+)
 def test_malformed(text: str, line: int, message: str) -> None:
     with pytest.raises(DataError) as caught:
         parse(text, "bad.mrg")
@@ -87,13 +122,19 @@ def test_deep_trees_need_no_stack() -> None:
     text = "(S " * depth + "(X y)" + ")" * depth
     (tree,) = parse(text, "deep")
     assert str(tree) == text
-    assert str(relabelled(tree, lambda label, begin, end: f"{label}{begin}{end}")).startswith("(S01 (S01 ")
+    assert str(relabelled(tree, lambda label, begin, end: f"{label}{begin}{end}")).startswith(
+        "(S01 (S01 "
+    )
 
 
 NAMES = st.text("abcXYZ-=|@$.\\/*'é", min_size=1, max_size=4)
 TREES = st.recursive(
     st.builds(lambda tag, word: Node(tag, (), word), NAMES, NAMES),
-    lambda nodes: st.builds(lambda label, children: Node(label, tuple(children)), NAMES, st.lists(nodes, min_size=1, max_size=4)),
+    lambda nodes: st.builds(
+        lambda label, children: Node(label, tuple(children)),
+        NAMES,
+        st.lists(nodes, min_size=1, max_size=4),
+    ),
     max_leaves=12,
 )
 
@@ -122,7 +163,17 @@ def test_bare_labels(label: str, bare: str) -> None:
 
 def test_words_that_are_brackets_are_escaped() -> None:
     words = ["(", ")", "[", "}", "f(x)", "[a]", "1\\/2", "-LRB-", "rain"]
-    assert list(map(escaped, words)) == ["-LRB-", "-RRB-", "-LSB-", "-RCB-", "f-LRB-x-RRB-", "[a]", "1\\/2", "-LRB-", "rain"]
+    assert list(map(escaped, words)) == [
+        "-LRB-",
+        "-RRB-",
+        "-LSB-",
+        "-RCB-",
+        "f-LRB-x-RRB-",
+        "[a]",
+        "1\\/2",
+        "-LRB-",
+        "rain",
+    ]
 
 
 def test_labels_of_spans() -> None:
@@ -139,4 +190,6 @@ def test_the_trees_of_gum() -> None:
     text = gzip.decompress((Path(folder) / "gum" / "const.train.ptb.gz").read_bytes()).decode()
     trees = parse(text, "gum")
     assert len(trees) == 10_224 and sum(len(words_of(tree)) for tree in trees) == 177_410
-    assert {tree.label for tree in trees} == {"ROOT"} and {len(tree.children) for tree in trees} == {1}
+    assert {tree.label for tree in trees} == {"ROOT"} and {
+        len(tree.children) for tree in trees
+    } == {1}

@@ -33,7 +33,9 @@ def top(path: str) -> float:
 def test_words_are_escaped() -> None:
     words = ["<b>&\"'", "a\x00b", "日本", "é"]
     found = texts(draw(words, ["X"] * 4, [0, 1, 1, 1], relations=["root", "a<b", "", ""]))
-    assert found[-8::2] == ["<b>&\"'", "a\ufffdb", "日本", "é"] and "a<b" in found and "root" in found
+    assert (
+        found[-8::2] == ["<b>&\"'", "a\ufffdb", "日本", "é"] and "a<b" in found and "root" in found
+    )
 
 
 def test_one_arc_a_word() -> None:
@@ -61,7 +63,10 @@ def test_marginals_and_gold() -> None:
 
 def test_arrows_end_at_the_modifier() -> None:
     text = draw(["first", "second"], ["X", "X"], [0, 1])
-    positions = {element.text: float(element.get("x")) for element in ElementTree.fromstring(text).iter(f"{SVG}text")}
+    positions = {
+        element.text: float(element.get("x"))
+        for element in ElementTree.fromstring(text).iter(f"{SVG}text")
+    }
     (root, arc) = sorted((path for *_, path in arcs(text)), key=lambda path: "H" in path)
     assert root.startswith(f"M{positions['first']:.1f},")
     assert f" {positions['second']:.1f}," in arc

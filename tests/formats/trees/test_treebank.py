@@ -19,7 +19,10 @@ TREE = "( (S (NP-SBJ (NNP Ann)) (VP (VBD slept) (NP (-NONE- *T*-1)))))"
 
 def test_trees(make) -> None:
     corpus = treebank.read(make(f"{TREE}\n\n(S\n(-LRB- -LRB-))"))
-    assert corpus.words == [["Ann", "slept"], ["-LRB-"]] and corpus.tags == [["NNP", "VBD"], ["-LRB-"]]
+    assert corpus.words == [["Ann", "slept"], ["-LRB-"]] and corpus.tags == [
+        ["NNP", "VBD"],
+        ["-LRB-"],
+    ]
     assert corpus.trees is not None and str(corpus.trees[0]) == TREE
     assert corpus.lines == [1, 3] and corpus.tagged and len(corpus) == 2
     assert len(treebank.read(make(TREE * 3), limit=2)) == 2
@@ -28,7 +31,10 @@ def test_trees(make) -> None:
 
 def test_plain_words(make) -> None:
     corpus = treebank.read(make("( Ann slept\tf(x) )\n\n   \n[ snake_case 1\\/2\n"), labelled=False)
-    assert corpus.words == [["-LRB-", "Ann", "slept", "f-LRB-x-RRB-", "-RRB-"], ["-LSB-", "snake_case", "1\\/2"]]
+    assert corpus.words == [
+        ["-LRB-", "Ann", "slept", "f-LRB-x-RRB-", "-RRB-"],
+        ["-LSB-", "snake_case", "1\\/2"],
+    ]
     assert corpus.tags == [[""] * 5, [""] * 3]
     assert corpus.trees is None and not corpus.tagged and corpus.lines == [1, 4]
 
@@ -39,7 +45,9 @@ def test_words_with_tags(make) -> None:
     assert corpus.tags == [["-LRB-", "NN", "."], ["-LRB-", "PRP$"]] and corpus.tagged
 
 
-@pytest.mark.parametrize("text", ["Ann_NNP slept", "Ann_NNP\nslept _", "snake_case", "a_B c_", "_NN rain_NN"])
+@pytest.mark.parametrize(
+    "text", ["Ann_NNP slept", "Ann_NNP\nslept _", "snake_case", "a_B c_", "_NN rain_NN"]
+)
 def test_words_are_not_cut_where_one_has_no_tag(make, text: str) -> None:
     corpus = treebank.read(make(text), labelled=False)
     assert sum(corpus.words, []) == text.split() and not corpus.tagged
@@ -54,7 +62,9 @@ def test_words_are_refused_where_trees_are_needed(make) -> None:
     path = make("\nAnn slept\n")
     with pytest.raises(DataError) as caught:
         treebank.read(path)
-    message = "'Ann' begins no tree in brackets. Write a tree as (S (NP (NN rain)) (VP (VBZ falls)))."
+    message = (
+        "'Ann' begins no tree in brackets. Write a tree as (S (NP (NN rain)) (VP (VBZ falls)))."
+    )
     assert str(caught.value) == f"{path}:2: {message}"
 
 
@@ -66,9 +76,23 @@ def test_malformed_trees_are_no_words(make) -> None:
 def test_sentences_in_memory() -> None:
     (tree,) = parse(TREE, "t")
     corpus = treebank.in_memory(
-        [["Ann", "("], [("Ann", "NNP"), ("slept", "VBD")], {"tokens": ["Ann"], "tags": [""]}, {"tokens": ("Ann",)}, tree, TREE]
+        [
+            ["Ann", "("],
+            [("Ann", "NNP"), ("slept", "VBD")],
+            {"tokens": ["Ann"], "tags": [""]},
+            {"tokens": ("Ann",)},
+            tree,
+            TREE,
+        ]
     )
-    assert corpus.words == [["Ann", "-LRB-"], ["Ann", "slept"], ["Ann"], ["Ann"], ["Ann", "slept"], ["Ann", "slept"]]
+    assert corpus.words == [
+        ["Ann", "-LRB-"],
+        ["Ann", "slept"],
+        ["Ann"],
+        ["Ann"],
+        ["Ann", "slept"],
+        ["Ann", "slept"],
+    ]
     assert corpus.tags == [["", ""], ["NNP", "VBD"], [""], [""], ["NNP", "VBD"], ["NNP", "VBD"]]
     assert corpus.trees is None and not corpus.tagged and corpus.lines == [1, 2, 3, 4, 5, 6]
     assert treebank.in_memory([tree, TREE]).trees is not None
@@ -82,10 +106,20 @@ def test_sentences_in_memory() -> None:
         ([["Ann"], []], "<memory>:2: the sentence has no words. Give"),
         (["(S (X y)"], "<memory>:1: the tree that begins here lacks a closing bracket. Give"),
         (["(X y) (X y)"], "<memory>:1: a sentence is 2 trees. Give"),
-        ([["New York"]], "<memory>:1: 'New York' is no word: brackets cannot hold an empty one, nor white space. Give"),
+        (
+            [["New York"]],
+            "<memory>:1: 'New York' is no word: brackets cannot hold an empty one, nor white "
+            "space. Give",
+        ),
         ([["Ann", ""]], "<memory>:1: '' is no word: brackets cannot hold"),
-        ([{"tokens": ["Ann"], "tags": []}], "<memory>:1: the column 'tags' has 0 cells for 1 words. Give"),
-        ([{"words": ["Ann"]}], "<memory>:1: there is no column 'words'; the columns are tokens, tags. Give"),
+        (
+            [{"tokens": ["Ann"], "tags": []}],
+            "<memory>:1: the column 'tags' has 0 cells for 1 words. Give",
+        ),
+        (
+            [{"words": ["Ann"]}],
+            "<memory>:1: there is no column 'words'; the columns are tokens, tags. Give",
+        ),
         ([[1]], "<memory>:1: 1 in 'tokens' is not a string. Give"),
         ("(X y)", "<memory>: the instances are one string, '(X y)'. Give"),
         ([["Ann", ("slept", "VBD")]], "<memory>:1: ('slept', 'VBD') in 'tokens' is not a string"),
@@ -97,7 +131,9 @@ def test_malformed_sentences_in_memory(instances: object, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-def written(tmp_path: Path, corpus: treebank.Treebank, outputs: list[Node], **options: object) -> str:
+def written(
+    tmp_path: Path, corpus: treebank.Treebank, outputs: list[Node], **options: object
+) -> str:
     target = tmp_path / "out.mrg"
     treebank.write(corpus, target, outputs, **options)
     return target.read_text()
@@ -126,13 +162,15 @@ def test_ranked_trees_are_a_block_a_sentence(tmp_path: Path) -> None:
     text = written(tmp_path, corpus, [first, third], ranked=ranked)
     assert text == "2.500000\t(S (X a))\n-1.000000\t(NP (X a))\n\n0.250000\t(S (Y b))\n\n"
     table = {("S", 0, 1): 0.5}
-    assert written(tmp_path, corpus, [first, third], ranked=ranked, probabilities=[table, {}]).startswith(
-        "2.500000\t(S:0.5000 (X a))\n"
-    )
+    assert written(
+        tmp_path, corpus, [first, third], ranked=ranked, probabilities=[table, {}]
+    ).startswith("2.500000\t(S:0.5000 (X a))\n")
 
 
 def test_outputs_of_other_sentences_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="<memory>: 0 predicted trees for 1 sentences: predict this file."):
+    with pytest.raises(
+        DataError, match="<memory>: 0 predicted trees for 1 sentences: predict this file."
+    ):
         written(tmp_path, treebank.in_memory([["a"]]), [])
 
 
@@ -142,14 +180,23 @@ def test_the_sample_of_the_penn_treebank() -> None:
     if not folder:
         pytest.skip("STRUCTOPT_DATA is not set")
     archive = f"{folder}/ptb_sample/treebank_combined.tar.gz"
-    splits = [treebank.read(f"{archive}:wsj_{{{numbers}}}.mrg") for numbers in ("0001..0160", "0161..0180", "0181..0199")]
+    splits = [
+        treebank.read(f"{archive}:wsj_{{{numbers}}}.mrg")
+        for numbers in ("0001..0160", "0161..0180", "0181..0199")
+    ]
     assert list(map(len, splits)) == [3401, 276, 237]
     assert sum(len(words) for split in splits for words in split.words) == 94_084
     trees = splits[1].trees or ()
     begin = time.perf_counter()
     scores = brackets.outcomes(trees, trees).scores()
     assert time.perf_counter() - begin < 1
-    assert scores["bracket_f1"] == scores["complete_match_40"] == scores["tag_accuracy"] == 1 and scores["crossing"] == 0
-    pairs = [list(zip(*columns, strict=True)) for columns in zip(splits[1].words, splits[1].tags, strict=True)]
+    assert (
+        scores["bracket_f1"] == scores["complete_match_40"] == scores["tag_accuracy"] == 1
+        and scores["crossing"] == 0
+    )
+    pairs = [
+        list(zip(*columns, strict=True))
+        for columns in zip(splits[1].words, splits[1].tags, strict=True)
+    ]
     again = treebank.in_memory(pairs)
     assert (again.words, again.tags) == (splits[1].words, splits[1].tags)

@@ -10,7 +10,10 @@ from structopt.errors import ConfigError, DataError
 from structopt.formats.vectors.arff_header import header, quoted, split, unquoted, without_comment
 from structopt.formats.vectors.arff_reader import read
 
-HEAD = "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {red, 'dark blue', \"it's\"}\n@data\n"
+HEAD = (
+    "@relation r\n@attribute a numeric\n@attribute b {0,1}\n"
+    "@attribute c {red, 'dark blue', \"it's\"}\n@data\n"
+)
 
 
 FILE = "data.arff"
@@ -24,23 +27,40 @@ def dense(table):
 
 @pytest.mark.parametrize("name", ["data.arff", "data.arff.gz"])
 def test_reads_both_kinds_of_rows(make, name):
-    path = make(HEAD + "0.5,1,red\n% no row\n\n -2e1 , 0 , 'dark blue' \r\n{0 3, 2 \"it's\"}\n{ }\n{1 1,0 0}\n", name)
+    path = make(
+        HEAD
+        + "0.5,1,red\n% no row\n\n -2e1 , 0 , 'dark blue' \r\n{0 3, 2 \"it's\"}\n{ }\n{1 1,0 0}\n",
+        name,
+    )
     table = read(path)
     assert (table.path, table.lines.tolist()) == (str(path), [6, 9, 10, 11, 12])
     assert dense(table) == [[0.5, 1, 0], [-20, 0, 1], [3, 0, 2], [0, 0, 0], [0, 1, 0]]
     assert table.attributes[2] == ("c", ("red", "dark blue", "it's"), 4)
     assert (table.values != 0).all()
-    assert (table.offsets.dtype, table.columns.dtype, table.values.dtype) == (np.int64, np.int32, np.float64)
+    assert (table.offsets.dtype, table.columns.dtype, table.values.dtype) == (
+        np.int64,
+        np.int32,
+        np.float64,
+    )
 
 
 def test_keywords_names_and_comments(make):
     text = (
-        "% first\n@RELATION 'a % b'\n\n@Attribute 'two words' REAL % why not\n@attribute\t{\tInteger\n"
-        "@ATTRIBUTE \"q\\\"q\" {0,1}\n"
-        "@attribute don't {0,1}\n@attribute 'it\\'s' numeric\n@attribute 's {0,1}\n@DATA\n1,2,1,0,3,1 % a comment\n"
+        "% first\n@RELATION 'a % b'\n\n@Attribute 'two words' REAL % why not\n"
+        "@attribute\t{\tInteger\n"
+        '@ATTRIBUTE "q\\"q" {0,1}\n'
+        "@attribute don't {0,1}\n@attribute 'it\\'s' numeric\n@attribute 's {0,1}\n@DATA\n"
+        "1,2,1,0,3,1 % a comment\n"
     )
     table = read(make(text))
-    assert [one.name for one in table.attributes] == ["two words", "{", 'q"q', "don't", "it's", "'s"]
+    assert [one.name for one in table.attributes] == [
+        "two words",
+        "{",
+        'q"q',
+        "don't",
+        "it's",
+        "'s",
+    ]
     assert dense(table) == [[1, 2, 1, 0, 3, 1]]
 
 
@@ -70,7 +90,10 @@ def test_agrees_with_scipy(make):
     arff = pytest.importorskip("scipy.io.arff")
     generator = np.random.default_rng(2)
     text = "@relation r\n@attribute a numeric\n@attribute c {x,y,z}\n@data\n"
-    text += "".join(f"{v!r},{'xyz'[k]}\n" for v, k in zip(generator.normal(size=20).tolist(), [0, 1, 2, 1] * 5, strict=True))
+    text += "".join(
+        f"{v!r},{'xyz'[k]}\n"
+        for v, k in zip(generator.normal(size=20).tolist(), [0, 1, 2, 1] * 5, strict=True)
+    )
     path = make(text)
     rows, _ = arff.loadarff(path)
     assert dense(read(path)) == [[float(a), "xyz".index(c.decode())] for a, c in rows]
@@ -97,7 +120,10 @@ MALFORMED = [
     ("1e400,1,red", "'1e400' is not a finite number"),
     ("1_0,1,red", "'1_0' is not a finite number"),
     ("{0 1,2 green}", "'green' is not a value of 'c'"),
-    ("{0 1, 1 1", "the row begins with { and does not end with }: write {column value, column value, ...}."),
+    (
+        "{0 1, 1 1",
+        "the row begins with { and does not end with }: write {column value, column value, ...}.",
+    ),
     ("{0 1} 2", "the row begins with { and does not end with }"),
     ("{0 1, 1}", "'1' is not a column and its value: write {column value, column value, ...}."),
     ("{0 1,}", "'' is not a column and its value"),
@@ -120,10 +146,15 @@ def test_malformed_rows(make, row, message):
         read(path)
 
 
-@pytest.mark.parametrize(("row", "message"), [pair for pair in MALFORMED if not re.search("red|green|'", pair[0])])
+@pytest.mark.parametrize(
+    ("row", "message"), [pair for pair in MALFORMED if not re.search("red|green|'", pair[0])]
+)
 def test_malformed_rows_of_numbers(make, row, message):
     """Files without words are read in another way; where a row is odd, they say the same."""
-    path = make(f"@relation r\n@attribute a numeric\n@attribute b {{0,1}}\n@attribute c numeric\n@data\n1,1,1\n{row}\n1\n")
+    path = make(
+        f"@relation r\n@attribute a numeric\n@attribute b {{0,1}}\n@attribute c numeric\n@data\n"
+        f"1,1,1\n{row}\n1\n"
+    )
     with pytest.raises(DataError, match=f"^{re.escape(f'{path}:7: {message}')}"):
         read(path)
 
@@ -132,18 +163,49 @@ def test_malformed_rows_of_numbers(make, row, message):
     ("content", "message"),
     [
         (b"", ": the file is empty: check the path"),
-        (b"@relation r\n@attribute a numeric\n", ": there is no line @data: the file is truncated, or is not ARFF."),
-        (b"@relation r\n@data\n1\n", ":2: no @attribute stands before @data: declare every column."),
-        (b"@attribute a numeric\n@data\n% nothing\n\n", ": there are no rows after @data: check the path"),
-        (b"1,2 3:4\n", ":1: '1,2 3:4' is neither @relation, @attribute, @data nor a comment: is this ARFF, and is @data there?"),
-        (b"@attribute a numeric\n1\n", ":2: '1' is neither @relation, @attribute, @data nor a comment"),
-        (b"@attribute a\n@data\n1\n", ":1: '@attribute a' cannot be read: write @attribute NAME numeric, or"),
+        (
+            b"@relation r\n@attribute a numeric\n",
+            ": there is no line @data: the file is truncated, or is not ARFF.",
+        ),
+        (
+            b"@relation r\n@data\n1\n",
+            ":2: no @attribute stands before @data: declare every column.",
+        ),
+        (
+            b"@attribute a numeric\n@data\n% nothing\n\n",
+            ": there are no rows after @data: check the path",
+        ),
+        (
+            b"1,2 3:4\n",
+            ":1: '1,2 3:4' is neither @relation, @attribute, @data nor a comment: is this ARFF, "
+            "and is @data there?",
+        ),
+        (
+            b"@attribute a numeric\n1\n",
+            ":2: '1' is neither @relation, @attribute, @data nor a comment",
+        ),
+        (
+            b"@attribute a\n@data\n1\n",
+            ":1: '@attribute a' cannot be read: write @attribute NAME numeric, or",
+        ),
         (b"@attribute a {0,1\n@data\n1\n", ":1: '@attribute a {0,1' cannot be read"),
         (b"@attribute a b numeric\n@data\n1\n", ":1: '@attribute a b numeric' cannot be read"),
-        (b"@attribute a {0,,1}\n@data\n1\n", ":1: the values of 'a' are not all different words: write {a,b,c}."),
-        (b"@attribute a {0,1,'0'}\n@data\n1\n", ":1: the values of 'a' are not all different words"),
-        (b"@attribute a STRING\n@data\n1\n", ":1: the attribute 'a' is of type STRING, neither numeric nor nominal: remove it"),
-        (b"@attribute a numeric\n\n@attribute 'a' real\n@data\n1\n", ":3: the attribute 'a' is declared in line 1 too: rename"),
+        (
+            b"@attribute a {0,,1}\n@data\n1\n",
+            ":1: the values of 'a' are not all different words: write {a,b,c}.",
+        ),
+        (
+            b"@attribute a {0,1,'0'}\n@data\n1\n",
+            ":1: the values of 'a' are not all different words",
+        ),
+        (
+            b"@attribute a STRING\n@data\n1\n",
+            ":1: the attribute 'a' is of type STRING, neither numeric nor nominal: remove it",
+        ),
+        (
+            b"@attribute a numeric\n\n@attribute 'a' real\n@data\n1\n",
+            ":3: the attribute 'a' is declared in line 1 too: rename",
+        ),
         (b"@attribute \xe9 numeric\n@data\n1\n", ":1: the bytes e9 are not utf8"),
     ],
 )
@@ -159,11 +221,27 @@ def test_missing_file(tmp_path):
 
 
 def test_other_encodings(make):
-    table = read(make("@attribute \xe9t\xe9 numeric\n@data\n1\n".encode("latin-1")), encoding="latin-1")
+    table = read(
+        make("@attribute \xe9t\xe9 numeric\n@data\n1\n".encode("latin-1")), encoding="latin-1"
+    )
     assert table.attributes[0].name == "\xe9t\xe9"
 
 
-@pytest.mark.parametrize("name", ["plain", "two words", "it's", 'say "x"', "a,b", "50%", "{x}", "back\\slash", "?", "Class-0_70"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plain",
+        "two words",
+        "it's",
+        'say "x"',
+        "a,b",
+        "50%",
+        "{x}",
+        "back\\slash",
+        "?",
+        "Class-0_70",
+    ],
+)
 def test_quoting_can_be_undone(name):
     assert unquoted(quoted(name)) == name
     table = header("x", [f"@attribute {quoted(name)} numeric", "@data"])
@@ -179,8 +257,24 @@ def test_comments_in_quotes_are_none():
 
 @pytest.mark.parametrize(
     "text",
-    ["'\\" * 200_000, "'{" * 200_000, "{" * 400_000, "x " * 200_000, "'" * 400_000, "a" + " " * 400_000 + "b c", "a {" + "},"],
-    ids=["backslashes", "braces in quotes", "braces", "words", "quotes", "blanks", "closing braces"],
+    [
+        "'\\" * 200_000,
+        "'{" * 200_000,
+        "{" * 400_000,
+        "x " * 200_000,
+        "'" * 400_000,
+        "a" + " " * 400_000 + "b c",
+        "a {" + "},",
+    ],
+    ids=[
+        "backslashes",
+        "braces in quotes",
+        "braces",
+        "words",
+        "quotes",
+        "blanks",
+        "closing braces",
+    ],
 )
 def test_declarations_take_no_longer_than_they_are_long(make, text):
     started = time.perf_counter()

@@ -38,23 +38,36 @@ def path(tmp_path):
 def test_labels_take_the_place_of_labels(path, tmp_path):
     write(path, tmp_path / "out.arff", OUTPUTS, NAMES)
     head = TEXT[: TEXT.index("0.50")]
-    assert (tmp_path / "out.arff").read_text() == head + "0.50,0,'dark,blue',1,1\n-1,0,red,1,0\n{0 2,1 1,3 1,4 1}\n\n{1 1}\n"
+    assert (
+        tmp_path / "out.arff"
+    ).read_text() == head + "0.50,0,'dark,blue',1,1\n-1,0,red,1,0\n{0 2,1 1,3 1,4 1}\n\n{1 1}\n"
     write(path, tmp_path / "out.arff.gz", OUTPUTS, NAMES)
-    assert gzip.decompress((tmp_path / "out.arff.gz").read_bytes()) == (tmp_path / "out.arff").read_bytes()
+    assert (
+        gzip.decompress((tmp_path / "out.arff.gz").read_bytes())
+        == (tmp_path / "out.arff").read_bytes()
+    )
 
 
 def test_labels_without_a_column_get_one(path, tmp_path):
     path.write_text("@attribute x numeric\n@data\n1\n{}\n{0 3}\n2\n")
     write(path, tmp_path / "out.arff", OUTPUTS, NAMES)
     assert (tmp_path / "out.arff").read_text() == (
-        "@attribute x numeric\n@attribute Beach {0,1}\n@attribute 'Two Words' {0,1}\n@data\n1,1,0\n{}\n{0 3,1 1,2 1}\n2,0,1\n"
+        "@attribute x numeric\n@attribute Beach {0,1}\n@attribute 'Two Words' {0,1}\n@data\n"
+        "1,1,0\n{}\n{0 3,1 1,2 1}\n2,0,1\n"
     )
 
 
 def test_probabilities_and_ranks(path, tmp_path):
     p = np.array([[0.25, 1.0], [0.125, 0.0], [0.0, 0.5], [0.75, 0.00001]])
     ranked = [[(2.0, ["Beach"]), (1.5, ["Two Words", "Beach"])], *[[(1.0, [])]] * 3]
-    write(path, tmp_path / "out.arff", OUTPUTS, NAMES, [np.stack([1 - row, row], axis=1) for row in p], ranked)
+    write(
+        path,
+        tmp_path / "out.arff",
+        OUTPUTS,
+        NAMES,
+        [np.stack([1 - row, row], axis=1) for row in p],
+        ranked,
+    )
     lines = (tmp_path / "out.arff").read_text().splitlines()
     assert lines[3] == "@attribute 'Two Words' numeric" and lines[6] == "@attribute Beach numeric"
     assert lines[5] == "@attribute Other {0,1}"

@@ -20,12 +20,18 @@ def rows(vectors):
 
 @pytest.mark.parametrize("name", ["data.svm", "data.gz"])
 def test_reads(make, name):
-    path = make("# a comment\n1 3:0.5 7:-2e1\n\n+1 0:1\t3:4  # 5:6\r\n   \nspam\n-1 7:.5 3:1.", name)
+    path = make(
+        "# a comment\n1 3:0.5 7:-2e1\n\n+1 0:1\t3:4  # 5:6\r\n   \nspam\n-1 7:.5 3:1.", name
+    )
     vectors = read(path)
     assert (vectors.path, len(vectors), vectors.labels) == (str(path), 4, ["1", "1", "spam", "-1"])
     assert rows(vectors) == [{"3": 0.5, "7": -20.0}, {"0": 1.0, "3": 4.0}, {}, {"7": 0.5, "3": 1.0}]
     assert vectors.indices == ["3", "7", "0"]
-    assert (vectors.offsets.dtype, vectors.ids.dtype, vectors.values.dtype) == (np.int64, np.int32, np.float64)
+    assert (vectors.offsets.dtype, vectors.ids.dtype, vectors.values.dtype) == (
+        np.int64,
+        np.int32,
+        np.float64,
+    )
 
 
 def test_whole_numbers_are_one_label_however_they_are_written(make):
@@ -63,20 +69,30 @@ def test_labels_may_be_missing_where_they_are_not_asked_for(make):
         ("a :2", "':2' is not a pair"),
         ("a 1:2:3", "'1:2:3' is not a pair"),
         ("a 1:2:3 4", "'1:2:3' is not a pair"),
-        ("a word:2", "the index 'word' is not an integer from 0 on in plain digits: number the attributes"),
+        (
+            "a word:2",
+            "the index 'word' is not an integer from 0 on in plain digits: number the attributes",
+        ),
         ("a -1:2", "the index '-1' is not an integer"),
         ("a 01:2", "the index '01' is not an integer"),
         ("a 1.0:2", "the index '1.0' is not an integer"),
         ("a 1_0:2", "the index '1_0' is not an integer"),
         ("a \u0661:2", "the index '\u0661' is not an integer"),
-        ("a 1:x", "the value 'x' of index 1 is not a finite number: write a number, or leave the pair out"),
+        (
+            "a 1:x",
+            "the value 'x' of index 1 is not a finite number: write a number, or leave the pair "
+            "out",
+        ),
         ("a 1:2,", "the value '2,' of index 1 is not a finite number"),
         ("a 1:1_0", "the value '1_0' of index 1 is not a finite number"),
         ("a 1:nan", "the value 'nan' of index 1 is not a finite number"),
         ("a 2:1 1:-inf", "the value '-inf' of index 1 is not a finite number"),
         ("a 1:1e400", "the value '1e400' of index 1 is not a finite number"),
         ("a 1:2 3:4 1:2", "the index 1 stands twice in this line: keep one of them, or their sum"),
-        ("a qid:3 1:1", "'qid:3' is for ranking, which is not done here: remove the qid: of every line"),
+        (
+            "a qid:3 1:1",
+            "'qid:3' is for ranking, which is not done here: remove the qid: of every line",
+        ),
     ],
 )
 def test_malformed_lines(make, line, message):
@@ -90,8 +106,14 @@ def test_malformed_lines(make, line, message):
     [
         (b"", ": the file is empty: check the path"),
         (b" \n\n", ": the file is empty: check the path"),
-        (b"# nothing\n\n#\n", ": the file has no instances: check the path, or make the file again"),
-        (b"a 1:1\n\xe9t\xe9 1:1\n", ":2: the bytes e9 are not utf8 (invalid continuation byte): set task.encoding"),
+        (
+            b"# nothing\n\n#\n",
+            ": the file has no instances: check the path, or make the file again",
+        ),
+        (
+            b"a 1:1\n\xe9t\xe9 1:1\n",
+            ":2: the bytes e9 are not utf8 (invalid continuation byte): set task.encoding",
+        ),
     ],
 )
 def test_malformed_files(make, content, message):
@@ -106,13 +128,18 @@ def test_missing_file(tmp_path):
 
 
 def test_other_encodings(make):
-    assert read(make("\xe9t\xe9 1:1\n".encode("latin-1")), encoding="latin-1").labels == ["\xe9t\xe9"]
+    assert read(make("\xe9t\xe9 1:1\n".encode("latin-1")), encoding="latin-1").labels == [
+        "\xe9t\xe9"
+    ]
 
 
 def test_agrees_with_scikit_learn(make):
     datasets = pytest.importorskip("sklearn.datasets")
     generator = np.random.default_rng(3)
-    x, y = np.where(generator.random((30, 8)) < 0.4, generator.normal(size=(30, 8)), 0.0), generator.integers(-1, 3, 30)
+    x, y = (
+        np.where(generator.random((30, 8)) < 0.4, generator.normal(size=(30, 8)), 0.0),
+        generator.integers(-1, 3, 30),
+    )
     path = make("")
     datasets.dump_svmlight_file(x, y, str(path), comment="made for a test", zero_based=False)
     vectors = read(path)

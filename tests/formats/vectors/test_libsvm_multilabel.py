@@ -31,11 +31,18 @@ def test_reads(path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("1,,2 1:1", "'1,,2' has a comma with no label beside it: write label,label index:value ...."),
+        (
+            "1,,2 1:1",
+            "'1,,2' has a comma with no label beside it: write label,label index:value ....",
+        ),
         ("1, 1:1", "'1,' has a comma with no label beside it"),
         (",1 1:1", "',1' has a comma with no label beside it"),
         ("1,2,01 1:1", "the label '1' stands twice in this line: keep one of them."),
-        ("1, 2 1:1", "'2' is not a pair: write index:value, such as 3:0.5, and no space within a pair or a label."),
+        (
+            "1, 2 1:1",
+            "'2' is not a pair: write index:value, such as 3:0.5, and no space within a pair or "
+            "a label.",
+        ),
         ("1 1:x", "the value 'x' of index 1 is not a finite number"),
         ("1 a:2", "the index 'a' is not an integer from 0 on"),
         ("1 2:2 2:3", "the index 2 stands twice in this line"),
@@ -50,11 +57,16 @@ def test_malformed_lines(path, line, message):
 def test_agrees_with_scikit_learn(path):
     datasets = pytest.importorskip("sklearn.datasets")
     generator = np.random.default_rng(3)
-    x, y = np.where(generator.random((30, 8)) < 0.4, generator.normal(size=(30, 8)), 0.0), generator.random((30, 4)) < 0.4
+    x, y = (
+        np.where(generator.random((30, 8)) < 0.4, generator.normal(size=(30, 8)), 0.0),
+        generator.random((30, 4)) < 0.4,
+    )
     x[:, 0] = 1.0
     datasets.dump_svmlight_file(x, y.astype(int), str(path), multilabel=True, zero_based=False)
     _, expected = datasets.load_svmlight_file(str(path), multilabel=True)
-    assert [tuple(map(int, labels)) for labels in read(path).labels] == [tuple(map(int, labels)) for labels in expected]
+    assert [tuple(map(int, labels)) for labels in read(path).labels] == [
+        tuple(map(int, labels)) for labels in expected
+    ]
 
 
 OUTPUTS = [["a"], ["2", "a"], [], ["10"], []]
@@ -85,6 +97,10 @@ def test_write_probabilities_and_ranks(path, tmp_path):
 
 @pytest.mark.parametrize("name", ["two words", "a,b", "a:b", "#1", ""])
 def test_labels_that_cannot_be_written(path, tmp_path, name):
-    with pytest.raises(DataError, match="out.svm: LIBSVM's text cannot hold the label .*: rename it, or predict on an ARFF file"):
+    with pytest.raises(
+        DataError,
+        match="out.svm: LIBSVM's text cannot hold the label .*: rename it, or predict on an ARFF "
+        "file",
+    ):
         write(path, tmp_path / "out.svm", OUTPUTS, ["2", name])
     assert not (tmp_path / "out.svm").exists()

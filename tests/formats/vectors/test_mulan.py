@@ -42,7 +42,9 @@ def make(tmp_path):
 def rows(vectors):
     names = [vectors.attributes[j] for j in vectors.ids]
     pairs = list(zip(names, vectors.values.tolist(), strict=True))
-    return [dict(pairs[a:b]) for a, b in zip(vectors.offsets[:-1], vectors.offsets[1:], strict=True)]
+    return [
+        dict(pairs[a:b]) for a, b in zip(vectors.offsets[:-1], vectors.offsets[1:], strict=True)
+    ]
 
 
 def test_labels_of_the_xml_beside_the_file(make):
@@ -50,13 +52,27 @@ def test_labels_of_the_xml_beside_the_file(make):
     assert (vectors.names, vectors.declared, len(vectors)) == (("Two Words", "Beach"), True, 4)
     assert vectors.labels == [("Beach",), ("Two Words", "Beach"), ("Two Words",), ()]
     assert vectors.attributes == ["x", "sunny", "colour=green", "colour=blue"]
-    assert rows(vectors) == [{"x": 0.5, "sunny": 1}, {"colour=blue": 1}, {"x": 2, "colour=green": 1}, {"x": 1}]
-    assert (vectors.offsets.dtype, vectors.ids.dtype, vectors.values.dtype) == (np.int64, np.int32, np.float64)
+    assert rows(vectors) == [
+        {"x": 0.5, "sunny": 1},
+        {"colour=blue": 1},
+        {"x": 2, "colour=green": 1},
+        {"x": 1},
+    ]
+    assert (vectors.offsets.dtype, vectors.ids.dtype, vectors.values.dtype) == (
+        np.int64,
+        np.int32,
+        np.float64,
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "beside"),
-    [("a-train.arff", "a.xml"), ("a_TEST.ARFF", "a.xml"), ("a.dev.arff", "a.xml"), ("a-train.arff", "a-train.xml")],
+    [
+        ("a-train.arff", "a.xml"),
+        ("a_TEST.ARFF", "a.xml"),
+        ("a.dev.arff", "a.xml"),
+        ("a-train.arff", "a-train.xml"),
+    ],
 )
 def test_the_xml_may_leave_out_the_part(make, name, beside):
     assert read(make(name=name, beside=beside)).names == ("Two Words", "Beach")
@@ -85,24 +101,41 @@ def test_numeric_label_columns(make):
 
 
 def test_the_xml_has_the_encoding_of_the_file(tmp_path):
-    (tmp_path / "x.arff").write_text("@attribute x numeric\n@attribute été {0,1}\n@data\n1,1\n", encoding="latin-1")
+    (tmp_path / "x.arff").write_text(
+        "@attribute x numeric\n@attribute été {0,1}\n@data\n1,1\n", encoding="latin-1"
+    )
     (tmp_path / "x.xml").write_text("<labels><label name='été'/></labels>", encoding="latin-1")
     assert read(tmp_path / "x.arff", encoding="latin-1").labels == [("été",)]
 
 
 def test_nested_labels(tmp_path):
-    (tmp_path / "x.xml").write_text("<labels><label name='a'><label name='b'/></label>\n<label name='c'/></labels>")
+    (tmp_path / "x.xml").write_text(
+        "<labels><label name='a'><label name='b'/></label>\n<label name='c'/></labels>"
+    )
     assert label_list(tmp_path / "x.xml") == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("0.5,1", "?,1", ":8: the value of 'x' is missing (?): put a number in its place, such as 0 or the column's mean."),
+        (
+            "0.5,1",
+            "?,1",
+            ":8: the value of 'x' is missing (?): put a number in its place, such as 0 or the "
+            "column's mean.",
+        ),
         ("{0 1}", "{0 1,2 ?}", ":11: the value of 'colour' is missing (?)"),
-        ("red,1,0", "red,?,0", ":8: the label 'Beach' is missing (?): write 1 where the instance has it, else 0."),
+        (
+            "red,1,0",
+            "red,?,0",
+            ":8: the label 'Beach' is missing (?): write 1 where the instance has it, else 0.",
+        ),
         ("Beach {0,1}", "Beach numeric", None),
-        ("Beach {0,1}", "Beach {1,0}", ":5: the label 'Beach' must have the values {0,1}, in this order: declare it so."),
+        (
+            "Beach {0,1}",
+            "Beach {1,0}",
+            ":5: the label 'Beach' must have the values {0,1}, in this order: declare it so.",
+        ),
     ],
 )
 def test_malformed_columns(make, old, new, message):
@@ -116,7 +149,10 @@ def test_malformed_columns(make, old, new, message):
 
 def test_labels_that_are_no_switches(make):
     path = make(TEXT.replace("Beach {0,1}", "Beach numeric").replace("blue,1", "blue,0.5"))
-    with pytest.raises(DataError, match=re.escape(f"{path}:9: the label 'Beach' is 0.5: write 1 where the instance has it")):
+    with pytest.raises(
+        DataError,
+        match=re.escape(f"{path}:9: the label 'Beach' is 0.5: write 1 where the instance has it"),
+    ):
         read(path, labelled=False)
 
 
@@ -126,10 +162,20 @@ def test_labels_that_are_no_switches(make):
         ("<labels><label name='a'></labels>", ":1: this is not XML (mismatched tag"),
         ("<labels>\n</labels>", ": no label is named here: write <label"),
         ("<labels><label name='Beach'/><label/></labels>", ": no label is named here"),
-        ("<labels><label name='Beach'/><label name='Beach'/></labels>", ": the label 'Beach' is named twice: remove"),
-        ("<labels><label name='Beech'/></labels>", ": the label 'Beech' has no column in {path}. Did you mean 'Beach'? Is"),
         (
-            "<labels>" + "".join(f"<label name='{n}'/>" for n in ("x", "sunny", "colour", "Beach", "Two Words")) + "</labels>",
+            "<labels><label name='Beach'/><label name='Beach'/></labels>",
+            ": the label 'Beach' is named twice: remove",
+        ),
+        (
+            "<labels><label name='Beech'/></labels>",
+            ": the label 'Beech' has no column in {path}. Did you mean 'Beach'? Is",
+        ),
+        (
+            "<labels>"
+            + "".join(
+                f"<label name='{n}'/>" for n in ("x", "sunny", "colour", "Beach", "Two Words")
+            )
+            + "</labels>",
             ": all columns of {path} are labels: nothing is left to tell them by.",
         ),
     ],
@@ -143,17 +189,26 @@ def test_malformed_xml(make, tmp_path, xml, message):
 
 def test_no_xml(make):
     path = make(name="data-train.arff", beside=None)
-    expected = f"{path}: which columns are labels? There is no data-train.xml or data.xml: set task.labels to the number of last"
+    expected = (
+        f"{path}: which columns are labels? There is no data-train.xml or data.xml: set "
+        "task.labels to the number of last"
+    )
     with pytest.raises(DataError, match=f"^{re.escape(expected)}"):
         read(path)
     for labels in (5, 9):
-        with pytest.raises(ConfigError, match=re.escape(f"task.labels={labels}: {path} has 5 columns; give a number from 1 to")):
+        with pytest.raises(
+            ConfigError,
+            match=re.escape(f"task.labels={labels}: {path} has 5 columns; give a number from 1 to"),
+        ):
             read(path, labels=labels)
 
 
 def test_a_models_labels_that_are_lacking(make):
     path = make()
-    expected = f"{path}: there is no column of the label 'Beech'. Did you mean 'Beach'? Every label needs one."
+    expected = (
+        f"{path}: there is no column of the label 'Beech'. Did you mean 'Beach'? Every label "
+        "needs one."
+    )
     for labelled in (True, False):
         with pytest.raises(DataError, match=f"^{re.escape(expected)}"):
             read(path, known=["Beach", "Beech"], labelled=labelled)

@@ -22,10 +22,23 @@ class TestForms:
     @pytest.mark.parametrize("name", ["a.txt", "a.vec", "a.txt.gz", "a"])
     @pytest.mark.parametrize(
         "content",
-        [text(), text(False), text(True, "\t"), text(False, "\t"), text(True, " ", "\r\n"), text(False, " ", " \n"),
-         text(True, "  "), text(False, " ", "  \r\n"), text().rstrip(), b"\xef\xbb\xbf" + text(), b"\xef\xbb\xbf" + text(False),
-         text() + b"\n \n", text(False).replace(b"\n", b"\n\n"), text().replace(b"5 3", b" 5\t3 \r", 1)],
-    )  # fmt: skip
+        [
+            text(),
+            text(False),
+            text(True, "\t"),
+            text(False, "\t"),
+            text(True, " ", "\r\n"),
+            text(False, " ", " \n"),
+            text(True, "  "),
+            text(False, " ", "  \r\n"),
+            text().rstrip(),
+            b"\xef\xbb\xbf" + text(),
+            b"\xef\xbb\xbf" + text(False),
+            text() + b"\n \n",
+            text(False).replace(b"\n", b"\n\n"),
+            text().replace(b"5 3", b" 5\t3 \r", 1),
+        ],
+    )
     def test_text(self, make, name, content):
         assert vectors_of(make(content, name)) == ALL
 
@@ -40,7 +53,9 @@ class TestForms:
         make("\n".join(WORDS), f"a{suffix}")
         half = MATRIX.astype(np.float16).astype(np.float32)
         np.save(make("", "a.npy"), half.astype(kind))
-        assert vectors_of(make("", "b.npy").with_name("a.npy")) == dict(zip(WORDS, half.tolist(), strict=True))
+        assert vectors_of(make("", "b.npy").with_name("a.npy")) == dict(
+            zip(WORDS, half.tolist(), strict=True)
+        )
 
     def test_a_matrix_is_mapped(self, make):
         np.save(make("", "a.npy"), MATRIX)
@@ -48,14 +63,18 @@ class TestForms:
         assert isinstance(found.matrix, np.memmap) and found.matrix.shape == (5, 3)
         assert found.numbers == {"the": 1, "a": 3}
 
-    @pytest.mark.parametrize("vocabulary", ["\ufeffa b\r\nc\r\n\n", "a b\nc\na b\n", "a\tb\nc\n\n\n\n", "a b\nc\n 1"])
+    @pytest.mark.parametrize(
+        "vocabulary", ["\ufeffa b\r\nc\r\n\n", "a b\nc\na b\n", "a\tb\nc\n\n\n\n", "a b\nc\n 1"]
+    )
     def test_words_of_a_matrix(self, make, vocabulary):
         path = make("", "a.npy")
         np.save(path, MATRIX[:3])
         make(vocabulary, "a.txt")
         assert read_word_vectors(path, ["a b", "c"]).numbers == {"a b": 0, "c": 1}
 
-    @pytest.mark.parametrize("vocabulary", ["a 120\nc 7\n", "a\t120\nc\t7\n", "a 0.5 0.25\nc 1 2\n"])
+    @pytest.mark.parametrize(
+        "vocabulary", ["a 120\nc 7\n", "a\t120\nc\t7\n", "a 0.5 0.25\nc 1 2\n"]
+    )
     def test_counts_after_the_words_of_a_matrix(self, make, vocabulary):
         path = make("", "a.npy")
         np.save(path, MATRIX[:2])
@@ -73,12 +92,21 @@ class TestForms:
     def test_words_with_spaces(self, make, header):
         path = make(header + b". . . 1 2\nat name@domain.com 3 4\nat 5 6\n  7 8\n")
         wanted = [". . .", "at", "at name@domain.com", ".", " ", ""]
-        assert vectors_of(path, wanted) == {". . .": [1, 2], "at": [5, 6], "at name@domain.com": [3, 4]}
+        assert vectors_of(path, wanted) == {
+            ". . .": [1, 2],
+            "at": [5, 6],
+            "at name@domain.com": [3, 4],
+        }
 
     def test_words_that_are_numbers(self, make):
-        assert vectors_of(make("7 1 2\nnan 3 4\n1e5 5 6\ninf 7 8\n"), ["7", "nan", "1e5", "inf", "1"]) == {
-            "7": [1, 2], "nan": [3, 4], "1e5": [5, 6], "inf": [7, 8],
-        }  # fmt: skip
+        assert vectors_of(
+            make("7 1 2\nnan 3 4\n1e5 5 6\ninf 7 8\n"), ["7", "nan", "1e5", "inf", "1"]
+        ) == {
+            "7": [1, 2],
+            "nan": [3, 4],
+            "1e5": [5, 6],
+            "inf": [7, 8],
+        }
 
     def test_no_header_where_vectors_have_one_number(self, make):
         assert vectors_of(make("7 3\na 4\n"), ["7", "a"]) == {"7": [3], "a": [4]}
@@ -92,14 +120,20 @@ class TestForms:
     def test_encodings(self, make):
         assert vectors_of(make(text().decode().encode("latin-1")), encoding="latin-1") == ALL
         wanted = ["caf\xe9", "\u20ac", "\ud800"]  # the last two cannot be written
-        assert vectors_of(make("caf\xe9 1\n".encode("latin-1")), wanted, encoding="latin-1") == {"caf\xe9": [1]}
+        assert vectors_of(make("caf\xe9 1\n".encode("latin-1")), wanted, encoding="latin-1") == {
+            "caf\xe9": [1]
+        }
 
     def test_broken_words_are_passed_over(self, make):
-        assert vectors_of(make(b"\xff\xfe\x80 1 2\na 3 4\n\xe2\x82 5 6\n"), ["a", "\ufffd"]) == {"a": [3, 4]}
+        assert vectors_of(make(b"\xff\xfe\x80 1 2\na 3 4\n\xe2\x82 5 6\n"), ["a", "\ufffd"]) == {
+            "a": [3, 4]
+        }
 
     def test_words_are_divided_at_line_ends_and_blanks_alone(self, make):
         wanted = ["a\xa0b", "c\u2028d", "e\x85f"]
-        assert vectors_of(make("".join(f"{word} 1\n" for word in wanted)), wanted) == dict.fromkeys(wanted, [1])
+        assert vectors_of(make("".join(f"{word} 1\n" for word in wanted)), wanted) == dict.fromkeys(
+            wanted, [1]
+        )
 
 
 class TestStreams:
@@ -132,7 +166,10 @@ class TestStreams:
     def test_expansion(self, make, monkeypatch):
         monkeypatch.setattr(expansion, "ALWAYS", 1000)
         path = make("".join(f"{i} {' '.join(['0.125'] * 50)}\n" for i in range(2000)), "a.gz")
-        with expansion.expanding({"max_expansion": 10.0}), pytest.raises(DataError, match="max_expansion=100"):
+        with (
+            expansion.expanding({"max_expansion": 10.0}),
+            pytest.raises(DataError, match="max_expansion=100"),
+        ):
             read_word_vectors(path, ["1"])
         with expansion.expanding({"max_expansion": 100.0}):
             assert vectors_of(path, ["1"]) == {"1": [0.125] * 50}
@@ -144,12 +181,16 @@ numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 @given(
     vectors=st.integers(1, 4).flatmap(
-        lambda size: st.dictionaries(words, st.lists(numbers, min_size=size, max_size=size), min_size=2, max_size=8)
+        lambda size: st.dictionaries(
+            words, st.lists(numbers, min_size=size, max_size=size), min_size=2, max_size=8
+        )
     ),
     header=st.booleans(),
     tabs=st.booleans(),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_round_trips(make, vectors, header, tabs):
     size = len(next(iter(vectors.values())))
     first = f"{len(vectors)} {size}\n"
@@ -157,5 +198,7 @@ def test_round_trips(make, vectors, header, tabs):
     if header or size == 1:  # a word of digits and one number may be a header
         rows = first + rows
     assert vectors_of(make(rows.replace(" ", "\t") if tabs else rows), vectors) == vectors
-    records = b"".join(word.encode() + b" " + np.array(row, "<f4").tobytes() for word, row in vectors.items())
+    records = b"".join(
+        word.encode() + b" " + np.array(row, "<f4").tobytes() for word, row in vectors.items()
+    )
     assert vectors_of(make(first.encode() + records, "a.bin"), vectors) == vectors

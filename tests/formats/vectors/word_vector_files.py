@@ -11,12 +11,17 @@ MATRIX = np.array([[0, 0.5, -1], [1e-3, 2, 3], [4, 5, 6], [7, 8, 9], [1, 1, -2.5
 
 
 def text(header=True, between=" ", end="\n"):
-    rows = [between.join([word, *(repr(x) for x in row)]) for word, row in zip(WORDS, MATRIX.tolist(), strict=True)]
+    rows = [
+        between.join([word, *(repr(x) for x in row)])
+        for word, row in zip(WORDS, MATRIX.tolist(), strict=True)
+    ]
     return end.join([*(["5 3"] if header else []), *rows, ""]).encode()
 
 
 def binary(end=b"\n", matrix=MATRIX, header=b"5 3\n"):
-    return header + b"".join(word.encode() + b" " + row.tobytes() + end for word, row in zip(WORDS, matrix, strict=True))
+    return header + b"".join(
+        word.encode() + b" " + row.tobytes() + end for word, row in zip(WORDS, matrix, strict=True)
+    )
 
 
 def vectors_of(path, wanted=(*WORDS, "none"), **options):

@@ -1,4 +1,6 @@
-"""The quadratic problems of single factors against cvxpy, over the lists of their configurations."""
+"""The quadratic problems of single factors against cvxpy, over the lists of their
+configurations.
+"""
 
 from itertools import combinations, product
 from math import inf
@@ -39,7 +41,9 @@ def test_excluded_pairs():
     generator = np.random.default_rng(1)
     for _ in range(12):
         a = generator.normal(0.5, 1.0, 2)
-        np.testing.assert_allclose(project_pair(a[0], a[1], -inf), quadratic_step(PAIR[:3], np.zeros(3), a), atol=1e-5)
+        np.testing.assert_allclose(
+            project_pair(a[0], a[1], -inf), quadratic_step(PAIR[:3], np.zeros(3), a), atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("c", [-inf, -1.0, 0.0, 1.0])
@@ -87,13 +91,17 @@ def test_sums_of_ties_extremes_and_forbidden_entries():
 
 def table_vertices(K, width):
     """Configurations of a TABLE factor: the states of both variables side by side."""
-    return np.array([np.concatenate([np.eye(K)[x], np.eye(width)[y]]) for x in range(K) for y in range(width)])
+    return np.array(
+        [np.concatenate([np.eye(K)[x], np.eye(width)[y]]) for x in range(K) for y in range(width)]
+    )
 
 
 def closed_form(a, p, eta):
     """What `project_small_table` gives for a table, written among other numbers."""
     q = np.full(6, 7.0)
-    project_small_table(np.concatenate([[9.0], a, [9.0]]), 1, np.concatenate([[5.0, 5.0], p]), 2, eta, q)
+    project_small_table(
+        np.concatenate([[9.0], a, [9.0]]), 1, np.concatenate([[5.0, 5.0], p]), 2, eta, q
+    )
     assert q[0] == q[5] == 7.0
     return q[1:5]
 
@@ -122,7 +130,9 @@ def test_tables_of_two_states_with_forbidden_pairs(forbidden, by_variable):
             a[generator.integers(4)] = -inf
         allowed = np.flatnonzero((p > -inf) & ~(vertices[:, a == -inf] > 0).any(axis=1))
         if len(allowed):
-            expected = quadratic_step(vertices[allowed], p[allowed] / 0.7, np.where(a == -inf, 0.0, a))
+            expected = quadratic_step(
+                vertices[allowed], p[allowed] / 0.7, np.where(a == -inf, 0.0, a)
+            )
             q = closed_form(a, p, 0.7)
             np.testing.assert_allclose(q, expected, atol=1e-5)
             masses = np.zeros(5)
@@ -145,20 +155,32 @@ def test_tables_of_two_states_with_a_forbidden_state(state):
 @pytest.mark.parametrize(("K", "L"), [(2, 3), (3, 3), (4, 4), (6, 2)])
 @pytest.mark.parametrize("forbidden", [0, 3])
 def test_sets_of_tables(K, L, forbidden):
-    """From scratch, and from the set that the last problem left: the solution, with the weights of a forest."""
+    """From scratch, and from the set that the last problem left: the solution, with the weights of
+    a forest.
+    """
     generator, k, vertices = np.random.default_rng([K, L]), K + L, table_vertices(K, L)
     floats, ints = table_size(k)
-    sets, members, counts, q = np.zeros(3 + floats), np.zeros(2 + ints, np.int64), np.zeros(2, np.int64), np.zeros(k + 1)
+    sets, members, counts, q = (
+        np.zeros(3 + floats),
+        np.zeros(2 + ints, np.int64),
+        np.zeros(2, np.int64),
+        np.zeros(k + 1),
+    )
     x = WORK.open(AD3().prepare(structure_of([complete([K, L])])).work).scratch
     p = np.concatenate([[5.0], generator.normal(size=K * L)])
     p[1 + generator.choice(K * L, forbidden, replace=False)] = -inf
     allowed, most = np.flatnonzero(p[1:] > -inf), 0
     for eta in (0.05, 0.3, 0.3, 0.3, 2.0, 2.0, 50.0, 0.3):
-        a, visits = np.concatenate([[9.0], generator.normal(0.5, 0.2 if eta == 0.3 else 1.0 / eta, k)]), 1
+        a, visits = (
+            np.concatenate([[9.0], generator.normal(0.5, 0.2 if eta == 0.3 else 1.0 / eta, k)]),
+            1,
+        )
         while not solve_table(a, 1, p, 1, K, L, eta, sets, 3, members, 2, counts, 1, x, q):
             visits += 1
         assert visits <= 5
-        np.testing.assert_allclose(q[1:], quadratic_step(vertices[allowed], p[1 + allowed] / eta, a[1:]), atol=3e-5)
+        np.testing.assert_allclose(
+            q[1:], quadratic_step(vertices[allowed], p[1 + allowed] / eta, a[1:]), atol=3e-5
+        )
         count = counts[1]
         weights, pairs = sets[3 : 3 + count], members[2 : 2 + 2 * count].reshape(-1, 2)
         assert weights.sum() == pytest.approx(1.0, abs=1e-9)
@@ -166,7 +188,10 @@ def test_sets_of_tables(K, L, forbidden):
         rows = pairs[:, 0] * L + pairs[:, 1]
         np.testing.assert_allclose(vertices[rows].T @ weights, q[1:], atol=1e-12)
         values = vertices @ (a[1:] - q[1:]) + p[1:] / eta
-        assert values.max() == pytest.approx(weights @ values[rows], abs=1e-7 * max(1.0, abs(a).max()))  # no pair is better
+        # no pair is better
+        assert values.max() == pytest.approx(
+            weights @ values[rows], abs=1e-7 * max(1.0, abs(a).max())
+        )
         assert np.linalg.matrix_rank(vertices[rows]) == count <= k - 1
         most = max(most, count)
     assert counts[0] == 0
@@ -209,8 +234,11 @@ def test_active_sets(name):
         assert weights.sum() == pytest.approx(1.0)
         assert (weights >= 0).all()
         gap = (vertices[:, :k] @ (a - q) + vertices[:, k:] @ p / eta).max()
-        held = sum(mass * value for mass, value in zip(weights, x.values, strict=False)) / eta + q @ (a - q)
-        assert gap == pytest.approx(held, abs=1e-8 * max(1.0, abs(a).max()))  # no configuration is better than those held
+        held = sum(
+            mass * value for mass, value in zip(weights, x.values, strict=False)
+        ) / eta + q @ (a - q)
+        # no configuration is better than those held
+        assert gap == pytest.approx(held, abs=1e-8 * max(1.0, abs(a).max()))
 
 
 def test_private_scores_skip_what_is_off():

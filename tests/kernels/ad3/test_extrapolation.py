@@ -29,7 +29,8 @@ def test_weights_make_the_shortest_combination_of_moves():
     assert lacks[0] == 0.0
     assert weights.sum() == pytest.approx(1.0)
     images = moves @ moves.T @ weights
-    np.testing.assert_allclose(images, images.mean(), rtol=1e-6)  # moving weight between two moves gains nothing
+    # moving weight between two moves gains nothing
+    np.testing.assert_allclose(images, images.mean(), rtol=1e-6)
 
 
 def test_an_affine_map_is_followed_to_its_fixed_point():
@@ -47,7 +48,9 @@ def test_an_affine_map_is_followed_to_its_fixed_point():
     w.mean[:P], w.multipliers[:C] = mean, eta * (point - np.tile(mean, 3))
     assert weigh_moves(C, w)
     go_back(C, P, eta, w)
-    np.testing.assert_allclose(np.tile(w.mean[:P], 3) + w.multipliers[:C] / eta, basis @ goal, atol=1e-3)
+    np.testing.assert_allclose(
+        np.tile(w.mean[:P], 3) + w.multipliers[:C] / eta, basis @ goal, atol=1e-3
+    )
     np.testing.assert_allclose(w.multipliers[:C].reshape(3, P).sum(axis=0), 0.0, atol=1e-9)
 
 

@@ -1,4 +1,6 @@
-"""Arithmetic of rows against expressions of NumPy, for lengths with and without whole vectors of lanes."""
+"""Arithmetic of rows against expressions of NumPy, for lengths with and without whole vectors of
+lanes.
+"""
 
 from __future__ import annotations
 
@@ -66,9 +68,22 @@ def test_rows_change_as_numpy_says(length: int) -> None:
     a, b = before[13], before[14]
     bits = np.array([WORD >> y & 1 for y in range(length)])
     expected = [
-        before[0] + a, 2.0 * before[1], before[2] + 0.3 * a, 0.3 * a, 0.3 * before[4], (a - 0.3) * 3.0, a * b,
-        before[7] * bits, before[8] + 0.3 * a, before[9] + 3.0 * a, 0.3 * (a - b), 0.0 * a, a, a, b,
-    ]  # fmt: skip
+        before[0] + a,
+        2.0 * before[1],
+        before[2] + 0.3 * a,
+        0.3 * a,
+        0.3 * before[4],
+        (a - 0.3) * 3.0,
+        a * b,
+        before[7] * bits,
+        before[8] + 0.3 * a,
+        before[9] + 3.0 * a,
+        0.3 * (a - b),
+        0.0 * a,
+        a,
+        a,
+        b,
+    ]
     assert np.array_equal(after, np.array(expected))  # to the bit: there are no sums
     assert np.array_equal(plain, after)
 
@@ -77,7 +92,11 @@ def test_rows_change_as_numpy_says(length: int) -> None:
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 6, 9])
 def test_tables(length: int, count: int) -> None:
     generator = np.random.default_rng(count)
-    R, M, N, weights = some_rows(length)[:5], *(generator.normal(size=(n, length)) for n in (7, 12)), generator.normal(size=7)
+    R, M, N, weights = (
+        some_rows(length)[:5],
+        *(generator.normal(size=(n, length)) for n in (7, 12)),
+        generator.normal(size=7),
+    )
     listed = np.array([6, 0, 3, 3, 1], np.int32)
     ids = generator.integers(5, size=count).astype(np.int32)
     results = []
@@ -87,7 +106,9 @@ def test_tables(length: int, count: int) -> None:
         results.append((r, n, places))
     sums = weights[:, np.newaxis] + M
     beginning = sum((M.ravel()[j : j + length] for j in ids), np.zeros(length))
-    expected = np.array([weights @ M, sums.max(axis=0), R[2] + M[listed[ids]].sum(axis=0), R[3], R[4] + beginning])
+    expected = np.array(
+        [weights @ M, sums.max(axis=0), R[2] + M[listed[ids]].sum(axis=0), R[3], R[4] + beginning]
+    )
     each = np.array([np.sum(ids == j) for j in range(5)])
     for r, n, places in results:
         np.testing.assert_allclose(r, expected, rtol=1e-12, atol=1e-13)
@@ -100,7 +121,9 @@ def test_the_first_of_equals_and_no_path() -> None:
     weights = np.ones(3)
     for change in (changed_by_tables, changed_by_tables.py_func):
         r, places = np.zeros((5, 3)), np.full(3, 99, np.int32)
-        change(r, M, np.zeros((8, 3)), weights, np.zeros(0, np.int32), np.zeros(0, np.int32), places)
+        change(
+            r, M, np.zeros((8, 3)), weights, np.zeros(0, np.int32), np.zeros(0, np.int32), places
+        )
         assert r[1].tolist() == [3.0, -inf, 1.0]
         assert places.tolist() == [1, 0, 0]
 

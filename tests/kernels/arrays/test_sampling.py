@@ -22,7 +22,9 @@ def frequencies(tree, size, count=200_000):
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 7])
 def test_draws_in_proportion_to_the_weights(size):
     weights = WEIGHTS[:size]
-    np.testing.assert_allclose(frequencies(tree_of(weights), size), weights / weights.sum(), atol=2e-5)
+    np.testing.assert_allclose(
+        frequencies(tree_of(weights), size), weights / weights.sum(), atol=2e-5
+    )
 
 
 def test_changes_are_heeded():
@@ -43,11 +45,21 @@ def test_what_was_taken_away_leaves_no_trace():
 
 @pytest.mark.parametrize("uniform", [0.0, 0.5, 1 - 1e-16])
 def test_never_draws_a_weight_of_zero(uniform):
-    for weights in ([0.0, 1.0, 0.0], [0.0, 0.0, 4.0], [2.0, 0.0, 0.0], [0.1, 0.2, 0.0], [0.0, 0.3, 1e-300]):
+    for weights in (
+        [0.0, 1.0, 0.0],
+        [0.0, 0.0, 4.0],
+        [2.0, 0.0, 0.0],
+        [0.1, 0.2, 0.0],
+        [0.0, 0.3, 1e-300],
+    ):
         assert weights[draw(tree_of(weights), uniform)] > 0
 
 
 def test_a_visit_takes_what_the_order_names_or_draws():
-    tree, order, uniforms = tree_of([0.0, 0.0, 1.0]), np.array([1, -1, 0]), np.array([0.9, 0.9, 0.9])
+    tree, order, uniforms = (
+        tree_of([0.0, 0.0, 1.0]),
+        np.array([1, -1, 0]),
+        np.array([0.9, 0.9, 0.9]),
+    )
     assert [drawn(order, uniforms, tree, t) for t in range(3)] == [1, 2, 0]
     assert drawn(order, uniforms, tree_of([0.0, 0.0, 0.0]), 1) == 2  # without gaps: uniformly

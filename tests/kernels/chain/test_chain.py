@@ -82,7 +82,9 @@ def by_listing(vertices, s, temperature):
 
 def solve(structure, i, s, temperature):
     z = np.full(len(s), 7.0)
-    value = linear_chain.solve(structure.record, i, s.copy(), temperature, z, NO_MEMORY, structure.work)
+    value = linear_chain.solve(
+        structure.record, i, s.copy(), temperature, z, NO_MEMORY, structure.work
+    )
     return value, z
 
 
@@ -98,7 +100,9 @@ def check(encoded, order, seed=0, scale=1.0, temperatures=TEMPERATURES):
             assert value == pytest.approx(expected, rel=1e-10, abs=1e-10)
             np.testing.assert_allclose(z, marginals, rtol=0, atol=1e-9 * max(1.0, scale))
             if temperature > 0 and expected > -inf:
-                assert (value - score(z, s)) / temperature == pytest.approx(entropy, abs=1e-9 * max(1.0, scale))
+                assert (value - score(z, s)) / temperature == pytest.approx(
+                    entropy, abs=1e-9 * max(1.0, scale)
+                )
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -113,13 +117,20 @@ def test_equals_listing(order, labels, constrained):
 @pytest.mark.parametrize("constrained", [False, True])
 @pytest.mark.parametrize("partial", [False, True])
 def test_anchored_equals_listing(labels, constrained, partial):
-    check(random_encoded(1, (1, 2, 3, 5), labels, anchored=True, constrained=constrained, partial=partial), 1)
+    check(
+        random_encoded(
+            1, (1, 2, 3, 5), labels, anchored=True, constrained=constrained, partial=partial
+        ),
+        1,
+    )
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_partially_labelled_equals_listing(order):
     for seed in range(4):
-        check(random_encoded(seed, (1, 3, 5), 3, partial=True, constrained=seed % 2 == 1), order, seed)
+        check(
+            random_encoded(seed, (1, 3, 5), 3, partial=True, constrained=seed % 2 == 1), order, seed
+        )
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -129,7 +140,12 @@ def test_large_scores_equal_listing(order, anchored, scale):
     if anchored and order > 1:
         pytest.skip("anchored chains have order 1")
     for constrained in (False, True):
-        check(random_encoded(3, (1, 2, 4, 5), 3, anchored=anchored, constrained=constrained), order, 5, scale)
+        check(
+            random_encoded(3, (1, 2, 4, 5), 3, anchored=anchored, constrained=constrained),
+            order,
+            5,
+            scale,
+        )
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -140,7 +156,9 @@ def test_extreme_and_infinite_scores(order):
     for i in range(3):
         for _ in range(5):
             size = int(np.diff(structure.parts)[i])
-            s = generator.choice([-1e4, 1e4, 0.0, -inf, 1.5, -2.5], size=size, p=[0.2] * 3 + [0.1] + [0.15] * 2)
+            s = generator.choice(
+                [-1e4, 1e4, 0.0, -inf, 1.5, -2.5], size=size, p=[0.2] * 3 + [0.1] + [0.15] * 2
+            )
             vertices = listing(encoded, i, order)[1]
             for temperature in TEMPERATURES:
                 value, z = solve(structure, i, s, temperature)
@@ -175,19 +193,23 @@ def test_scaled_and_log_space_agree(order, anchored):
             assert done
             if not anchored:
                 sum_ngram_scores.py_func(c, int(n), s, x.table)
-            assert log_forward_backward.py_func(c, int(n), s, 1.0, x, logs) == pytest.approx(value, rel=1e-12)
+            assert log_forward_backward.py_func(c, int(n), s, 1.0, x, logs) == pytest.approx(
+                value, rel=1e-12
+            )
             np.testing.assert_allclose(scaled, logs, atol=1e-10)
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0])
 def test_mass_that_underflows_and_returns(temperature):
-    """Two labels that never follow each other: the one that loses by 1,000 nats at first wins in the end."""
+    """Two labels that never follow each other: the one that loses by 1,000 nats at first wins in
+    the end.
+    """
     n, L = 100, 2
     offsets = np.array([0, n])
     encoded = Encoded(offsets, {}, ("A", "B"), forbidden_transitions=((0, 1), (1, 0)))
     structure = LinearChain().build(encoded)
     s = np.zeros(n * L + L * L)
-    s[1 : n : 2] = -20.0
+    s[1:n:2] = -20.0
     s[n : n * L : 2] = -25.0
     vertices = [vertex([y] * n, n, L, 1, False) for y in range(L)]
     value, z = solve(structure, 0, s, temperature)
@@ -207,12 +229,18 @@ def test_nothing_allowed(order, anchored, temperature, where):
     allowed = np.ones((3, 2), bool)
     allowed[1] = where != "token"
     encoded = Encoded(
-        base.offsets, base.tables, base.labels, None, allowed,
+        base.offsets,
+        base.tables,
+        base.labels,
+        None,
+        allowed,
         forbidden_starts=(0, 1) if where == "starts" else (),
         forbidden_transitions=((0, 0), (0, 1), (1, 0), (1, 1)) if where == "transitions" else (),
-    )  # fmt: skip
+    )
     structure = LinearChain(order).build(encoded)
-    value, z = solve(structure, 0, np.random.default_rng(0).normal(size=int(structure.parts[1])), temperature)
+    value, z = solve(
+        structure, 0, np.random.default_rng(0).normal(size=int(structure.parts[1])), temperature
+    )
     assert value == -inf
     assert not z.any()
 
@@ -222,7 +250,9 @@ def test_nothing_allowed(order, anchored, temperature, where):
 def test_k_best_is_the_sorted_listing(order, anchored):
     if anchored and order > 1:
         pytest.skip("anchored chains have order 1")
-    encoded = random_encoded(order, (1, 2, 3, 5), 3, anchored=anchored, constrained=True, partial=True)
+    encoded = random_encoded(
+        order, (1, 2, 3, 5), 3, anchored=anchored, constrained=True, partial=True
+    )
     structure = LinearChain(order).build(encoded)
     generator = np.random.default_rng(order)
     for i in range(len(encoded)):
@@ -241,7 +271,9 @@ def test_k_best_is_the_sorted_listing(order, anchored):
 def test_the_kind_lists_what_is_permitted(order, anchored):
     if anchored and order > 1:
         pytest.skip("anchored chains have order 1")
-    encoded = random_encoded(order, (1, 2, 3, 5), 3, anchored=anchored, constrained=True, partial=True)
+    encoded = random_encoded(
+        order, (1, 2, 3, 5), 3, anchored=anchored, constrained=True, partial=True
+    )
     structure = LinearChain(order).build(encoded)
     for i, size in enumerate(np.diff(structure.parts)):
         listed = structure.kind.vertices(structure.record, i, int(size), 3**5)
@@ -253,9 +285,14 @@ SCORES = st.one_of(st.floats(-5, 5), st.sampled_from([-1e4, 1e4, 0.0, -300.0, 30
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
-    st.data(), st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.sampled_from(TEMPERATURES),
-    st.booleans(), st.booleans(),
-)  # fmt: skip
+    st.data(),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.sampled_from(TEMPERATURES),
+    st.booleans(),
+    st.booleans(),
+)
 def test_any_shape_and_extreme(data, n, labels, order, temperature, constrained, partial):
     encoded = random_encoded(n, (n,), labels, constrained=constrained, partial=partial)
     structure = LinearChain(order).build(encoded)

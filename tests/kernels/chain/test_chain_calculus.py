@@ -48,7 +48,9 @@ def test_slopes_are_those_of_the_entropy(i):
     z, other, step = interior(structure, i)[0], interior(structure, i)[0], 1e-4
     d, out = other - z, np.zeros(2)
     for t in (0.1, 0.5, 0.9):
-        behind, middle, ahead = (calculus.entropy(structure.record, i, z + x * d) for x in (t - step, t, t + step))
+        behind, middle, ahead = (
+            calculus.entropy(structure.record, i, z + x * d) for x in (t - step, t, t + step)
+        )
         calculus.slope(structure.record, i, z, d, t, out)
         assert out[0] == pytest.approx((ahead - behind) / (2 * step), abs=1e-6)
         assert out[1] == pytest.approx((ahead - 2 * middle + behind) / step**2, rel=1e-4, abs=1e-5)
@@ -83,8 +85,13 @@ def test_positional_chains_have_the_weights_of_tied_ones():
     from structopt.testing.problems import make_problem, random_weights
 
     encoded = random_encoded(0, LENGTHS)
-    tied, anchored = (make_problem(encoded, LinearChain(), LossFamily(), Exact(), positional=p) for p in (False, True))
-    layouts = [[(g.name, g.width, g.size) for g in problem.scorer.groups] for problem in (tied, anchored)]
+    tied, anchored = (
+        make_problem(encoded, LinearChain(), LossFamily(), Exact(), positional=p)
+        for p in (False, True)
+    )
+    layouts = [
+        [(g.name, g.width, g.size) for g in problem.scorer.groups] for problem in (tied, anchored)
+    ]
     assert layouts[0] == layouts[1]
     weights = random_weights(tied, 1)
     assert anchored.objective(weights) == pytest.approx(tied.objective(weights), abs=1e-12)

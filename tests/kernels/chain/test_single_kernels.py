@@ -1,4 +1,6 @@
-"""Inference on single variables keeps the contract; closed forms against listings and finite differences."""
+"""Inference on single variables keeps the contract; closed forms against listings and finite
+differences.
+"""
 
 from math import inf, log
 
@@ -44,7 +46,13 @@ class TestEnumeration(Singles):
 
 
 def solved(scores, temperature):
-    return run(Exact().kernels(SINGLE).solve, structure_of(len(scores)), 0, np.array(scores, float), temperature)
+    return run(
+        Exact().kernels(SINGLE).solve,
+        structure_of(len(scores)),
+        0,
+        np.array(scores, float),
+        temperature,
+    )
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.1, 1.0, 10.0])
@@ -68,10 +76,14 @@ def test_the_first_of_equal_labels_wins():
 
 def test_k_best_is_sorted_and_leaves_out_what_is_forbidden():
     structure = structure_of(5)
-    values, outputs = best_listed(single_variable.k_best, structure, 0, np.array([1.0, -inf, 3.0, 1.0, -2.0]), 5)
+    values, outputs = best_listed(
+        single_variable.k_best, structure, 0, np.array([1.0, -inf, 3.0, 1.0, -2.0]), 5
+    )
     assert values.tolist() == [3.0, 1.0, 1.0, -2.0]
     np.testing.assert_array_equal(outputs, np.eye(5)[[2, 0, 3, 4]])
-    np.testing.assert_array_equal(best_listed(single_variable.k_best, structure, 0, np.arange(5.0), 2)[1], np.eye(5)[[4, 3]])
+    np.testing.assert_array_equal(
+        best_listed(single_variable.k_best, structure, 0, np.arange(5.0), 2)[1], np.eye(5)[[4, 3]]
+    )
 
 
 def interior(labels):
@@ -86,7 +98,9 @@ def test_entropy(labels):
     record = structure_of(labels).record
     z, expected = interior(labels)
     assert single_variable.entropy(record, 0, z) == pytest.approx(expected, abs=1e-12)
-    assert single_variable.entropy(record, 0, np.full(labels, 1 / labels)) == pytest.approx(log(labels), abs=1e-12)
+    assert single_variable.entropy(record, 0, np.full(labels, 1 / labels)) == pytest.approx(
+        log(labels), abs=1e-12
+    )
     assert single_variable.entropy(record, 0, np.eye(labels)[0]) == 0.0
 
 
@@ -96,7 +110,9 @@ def test_slopes_are_those_of_the_entropy(labels):
     z, other = interior(labels)[0], interior(labels)[0]
     d = other - z
     for t in (0.1, 0.5, 0.9):
-        behind, middle, ahead = (single_variable.entropy(record, 0, z + x * d) for x in (t - step, t, t + step))
+        behind, middle, ahead = (
+            single_variable.entropy(record, 0, z + x * d) for x in (t - step, t, t + step)
+        )
         single_variable.slope(record, 0, z, d, t, out)
         assert out[0] == pytest.approx((ahead - behind) / (2 * step), abs=1e-6)
         assert out[1] == pytest.approx((ahead - 2 * middle + behind) / step**2, rel=1e-4, abs=1e-5)

@@ -48,7 +48,9 @@ def test_values_marginals_and_max_rule_whatever_the_range(scale, temperature):
         value = kernels.solve(structure.record, i, s, temperature, z, np.zeros(0), work)
         scores = vertices @ s / temperature
         p = np.exp(scores - scores.max())
-        assert value == pytest.approx(temperature * (scores.max() + log(p.sum())), rel=1e-10, abs=1e-8)
+        assert value == pytest.approx(
+            temperature * (scores.max() + log(p.sum())), rel=1e-10, abs=1e-8
+        )
         np.testing.assert_allclose(z, p @ vertices / p.sum(), atol=1e-9)
         entropy = -(p / p.sum()) @ np.log(np.maximum(p / p.sum(), 1e-300))
         assert kernels.entropy(structure.record, i, z) == pytest.approx(entropy, abs=1e-8)
@@ -64,7 +66,12 @@ def test_values_marginals_and_max_rule_whatever_the_range(scale, temperature):
 def test_conditionals_have_the_marginals_again():
     structure = packed(8, (4,))
     size = int(structure.parts[1])
-    s, z, again, out = np.random.default_rng(1).normal(size=size), np.zeros(size), np.zeros(size), np.zeros(size)
+    s, z, again, out = (
+        np.random.default_rng(1).normal(size=size),
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros(size),
+    )
     kernels.solve(structure.record, 0, s, 1.0, z, np.zeros(0), structure.work)
     kernels.conditionals(structure.record, 0, z, out)
     value = kernels.solve(structure.record, 0, out, 1.0, again, np.zeros(0), structure.work)
@@ -76,5 +83,15 @@ def test_sentences_without_trees():
     structure = packed(0, (2,))
     empty = structure.kind.vertices
     assert empty is not None
-    assert kernels.solve(structure.record, 0, np.full(int(structure.parts[1]), -inf), 1.0, np.zeros(int(structure.parts[1])),
-                         np.zeros(0), structure.work) == -inf
+    assert (
+        kernels.solve(
+            structure.record,
+            0,
+            np.full(int(structure.parts[1]), -inf),
+            1.0,
+            np.zeros(int(structure.parts[1])),
+            np.zeros(0),
+            structure.work,
+        )
+        == -inf
+    )

@@ -1,4 +1,6 @@
-"""Exact inference on charts of grammars against listed trees: values, marginals, lists, decoding, and the range of numbers."""
+"""Exact inference on charts of grammars against listed trees: values, marginals, lists, decoding,
+and the range of numbers.
+"""
 
 from functools import partial
 from math import comb, exp, inf, log
@@ -98,7 +100,9 @@ def test_forbidden_parts():
                 assert value == pytest.approx(right)
                 np.testing.assert_allclose(z, marginals, atol=1e-9)
             else:
-                assert (np.abs(vertices - z).sum(axis=1) == 0).any() and value == pytest.approx(z[z > 0] @ s[z > 0])
+                assert (np.abs(vertices - z).sum(axis=1) == 0).any() and value == pytest.approx(
+                    z[z > 0] @ s[z > 0]
+                )
 
 
 def test_scores_are_left_as_they_are():
@@ -113,7 +117,9 @@ def test_scores_are_left_as_they_are():
 @pytest.mark.parametrize("temperature", [0.3, 1.0])
 @pytest.mark.parametrize("scale", [1.0, 300.0])
 def test_max_rule_by_its_definition(temperature, scale):
-    """The tree that maximises the sum of log mu over its anchored rules and steps; the positional chart has a part for each."""
+    """The tree that maximises the sum of log mu over its anchored rules and steps; the positional
+    chart has a part for each.
+    """
     whole = random_treebank(7, (4, 5, *[5] * 8), 2)
     graph = Grammar()
     graph.fit(whole)
@@ -130,8 +136,18 @@ def test_max_rule_by_its_definition(temperature, scale):
         kernels.solve(structure.record, i, s, temperature, z, np.zeros(0), work)
         kernels.max_rule(structure.record, i, z, work)
         edges, spans = list(forests.sentences(positional))[i]
-        tags = R + U + spans.begin[edges.head] * len(graph.rules.tags) + edges.number - graph.rules.first_tag
-        number = np.select([edges.split == forests.TAG, edges.split == forests.STEP], [tags, R + edges.number], edges.number)
+        tags = (
+            R
+            + U
+            + spans.begin[edges.head] * len(graph.rules.tags)
+            + edges.number
+            - graph.rules.first_tag
+        )
+        number = np.select(
+            [edges.split == forests.TAG, edges.split == forests.STEP],
+            [tags, R + edges.number],
+            edges.number,
+        )
         weight = s[number]
         vertices = listed(positional, i)[:, : len(number)]
         scores = vertices @ weight / temperature
@@ -146,7 +162,9 @@ def test_max_rule_by_its_definition(temperature, scale):
 
 
 def _product(structure, positional, of, i, z, logs):
-    """The sum of log mu over a tree of the chart: the tree of the forest with the same nodes and counts."""
+    """The sum of log mu over a tree of the chart: the tree of the forest with the same nodes and
+    counts.
+    """
     encoded, graph = of
     R, U = len(graph.rules.binary), len(graph.rules.chains)
     edges, spans = list(forests.sentences(positional))[i]
@@ -171,19 +189,29 @@ def _product(structure, positional, of, i, z, logs):
 
 def test_one_label_has_as_many_trees_as_there_are_bracketings():
     n = 7
-    rows = [(0, 0, n), *((1, begin, n) for begin in range(n - 1)), *((1, t, t + 1) for t in range(n))]
+    rows = [
+        (0, 0, n),
+        *((1, begin, n) for begin in range(n - 1)),
+        *((1, t, t + 1) for t in range(n)),
+    ]
     rows = sorted(rows, key=lambda row: (row[1], -row[2], row[0]))
     encoded = EncodedConstituents(
-        np.array([0, n]), {"label": AttributeTable(np.arange(n + 1), np.zeros(n, np.int32), None, 1)}, ("t",),
-        np.zeros(n, np.int32), np.ones((n, 1), bool), categories=("R", "A"), words=["w"] * n,
+        np.array([0, n]),
+        {"label": AttributeTable(np.arange(n + 1), np.zeros(n, np.int32), None, 1)},
+        ("t",),
+        np.zeros(n, np.int32),
+        np.ones((n, 1), bool),
+        categories=("R", "A"),
+        words=["w"] * n,
         constituents=(np.array([0, len(rows)]), np.array(rows, np.int32)),
-    )  # fmt: skip
+    )
     graph = Grammar()
     graph.fit(encoded)
     structure = graph.build(encoded)
     forbidden = np.array([chain == ("/t",) for chain in graph.rules.chains])
     s = np.zeros(int(structure.parts[1]))
-    s[len(graph.rules.binary) :][: len(forbidden)][forbidden] = -inf  # every word has a label above its tag
+    # every word has a label above its tag
+    s[len(graph.rules.binary) :][: len(forbidden)][forbidden] = -inf
     value, _ = run(kernels.solve, structure, 0, s, 1.0)
     assert exp(value) == pytest.approx(comb(2 * (n - 1), n - 1) / n)
 
@@ -193,7 +221,9 @@ def test_two_hundred_words():
     s = np.random.default_rng(4).normal(size=int(structure.parts[1]))
     value, z = run(kernels.solve, structure, 0, s, 1.0)
     best, tree = run(kernels.solve, structure, 0, s, 0.0)
-    assert np.isfinite(value) and value >= best and tree[tree > 0] @ s[tree > 0] == pytest.approx(best)
+    assert (
+        np.isfinite(value) and value >= best and tree[tree > 0] @ s[tree > 0] == pytest.approx(best)
+    )
     assert z[: structure.groups[0].width].sum() == pytest.approx(199.0)
 
 
@@ -203,5 +233,14 @@ def test_words_without_a_tree():
     for temperature in (0.0, 1.0):
         value, z = run(kernels.solve, structure, 0, s, temperature)
         assert value == -inf and not z.any()
-    lists = partial(kernels.k_best, structure.record, 0, s, 3, np.zeros(3), np.zeros(4, np.int64), np.zeros(300, np.int32))
+    lists = partial(
+        kernels.k_best,
+        structure.record,
+        0,
+        s,
+        3,
+        np.zeros(3),
+        np.zeros(4, np.int64),
+        np.zeros(300, np.int32),
+    )
     assert lists(np.zeros(300), structure.work) == 0

@@ -1,4 +1,6 @@
-"""Small random hypergraphs over the spans of sentences: no derivation reaches a vertex in two ways."""
+"""Small random hypergraphs over the spans of sentences: no derivation reaches a vertex in two
+ways.
+"""
 
 import numpy as np
 
@@ -10,16 +12,26 @@ SHAPES = ((1, 1), (1, 3), (2, 2), (3, 2), (4, 2), (5, 1))
 
 
 def ways_of(generator, n, symbols):
-    """Tails of the edges of every vertex of one sentence; vertices are spans with a symbol, by their widths."""
+    """Tails of the edges of every vertex of one sentence; vertices are spans with a symbol, by
+    their widths.
+    """
     number, ways = {}, []
     for width in range(1, n + 1):
         for b in range(n - width + 1):
             for symbol in range(symbols):
-                options = [(number[b, b + width, lower], -1) for lower in range(symbol) if generator.random() < 0.5]
+                options = [
+                    (number[b, b + width, lower], -1)
+                    for lower in range(symbol)
+                    if generator.random() < 0.5
+                ]
                 if width == 1:
                     options += [(-1, -1)] * int(generator.integers(1, 3))
                 for split in range(b + 1, b + width):
-                    tails = [(number[b, split, y], number[split, b + width, z]) for y in range(symbols) for z in range(symbols)]
+                    tails = [
+                        (number[b, split, y], number[split, b + width, z])
+                        for y in range(symbols)
+                        for z in range(symbols)
+                    ]
                     options += [one for one in tails if generator.random() < 0.6]
                 number[b, b + width, symbol] = len(ways)
                 ways.append([options[k] for k in generator.permutation(len(options))])
@@ -27,12 +39,24 @@ def ways_of(generator, n, symbols):
 
 
 def packed(listed):
-    """The structure of instances that are lists of vertices, which are lists of edges, which are pairs of tails."""
+    """The structure of instances that are lists of vertices, which are lists of edges, which are
+    pairs of tails.
+    """
     vertices = np.cumsum([0, *map(len, listed)]).astype(np.int64)
-    edges = np.cumsum([0, *(len(ways) for instance in listed for ways in instance)]).astype(np.int64)
-    tails = np.array([tail for instance in listed for ways in instance for tail in ways], np.int32).reshape(-1, 2)
+    edges = np.cumsum([0, *(len(ways) for instance in listed for ways in instance)]).astype(
+        np.int64
+    )
+    tails = np.array(
+        [tail for instance in listed for ways in instance for tail in ways], np.int32
+    ).reshape(-1, 2)
     groups = PartGroup("edge", 1, edges[vertices]), PartGroup("vertex", 1, vertices)
-    return hypergraph_structure(vertices, edges, np.ascontiguousarray(tails[:, 0]), np.ascontiguousarray(tails[:, 1]), groups)
+    return hypergraph_structure(
+        vertices,
+        edges,
+        np.ascontiguousarray(tails[:, 0]),
+        np.ascontiguousarray(tails[:, 1]),
+        groups,
+    )
 
 
 def random_ways(seed, shapes=SHAPES):

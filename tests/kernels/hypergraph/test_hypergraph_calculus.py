@@ -33,7 +33,9 @@ def test_entropy_of_a_gibbs_distribution(structure, i):
 
 @instances
 def test_entropy_of_an_output_is_zero(structure, i):
-    for vertex in HYPERGRAPH.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 10_000)[::7]:
+    for vertex in HYPERGRAPH.vertices(
+        structure.record, i, int(np.diff(structure.parts)[i]), 10_000
+    )[::7]:
         assert calculus.entropy(structure.record, i, vertex) == 0.0
 
 
@@ -42,7 +44,9 @@ def test_slopes_are_those_of_the_entropy(structure, i):
     z, other, step = interior(structure, i)[0], interior(structure, i)[0], 1e-4
     d, out, short = other - z, np.zeros(3), np.zeros(2)
     for t in (0.1, 0.5, 0.9):
-        behind, middle, ahead = (calculus.entropy(structure.record, i, z + x * d) for x in (t - step, t, t + step))
+        behind, middle, ahead = (
+            calculus.entropy(structure.record, i, z + x * d) for x in (t - step, t, t + step)
+        )
         calculus.slope(structure.record, i, z, d, t, out)
         calculus.slope(structure.record, i, z, d, t, short)
         assert out[0] == pytest.approx((ahead - behind) / (2 * step), abs=1e-6)

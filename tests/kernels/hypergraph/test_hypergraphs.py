@@ -22,7 +22,9 @@ def listed(structure, i):
 
 
 def left_branching(n, symbols):
-    """A sentence whose every span begins with the first word: edges over all pairs of symbols, the right one a word's."""
+    """A sentence whose every span begins with the first word: edges over all pairs of symbols, the
+    right one a word's.
+    """
     words = [[[(-1, -1)] for _ in range(symbols)] for _ in range(n)]
     ways, before = list(words[0]), list(range(symbols))
     for word in words[1:]:
@@ -71,15 +73,21 @@ def test_lists_have_every_derivation(i):
 def test_lists_leave_out_what_is_forbidden(i):
     structure = random_structure(4)
     vertices = listed(structure, i)
-    s = np.where(GENERATOR.random(vertices.shape[1]) < 0.2, -inf, GENERATOR.normal(size=vertices.shape[1]))
+    s = np.where(
+        GENERATOR.random(vertices.shape[1]) < 0.2, -inf, GENERATOR.normal(size=vertices.shape[1])
+    )
     allowed = vertices[~(vertices[:, s == -inf] > 0).any(axis=1)]
     values, _ = best_listed(hypergraph.k_best, structure, i, s, len(vertices))
-    np.testing.assert_allclose(values, np.sort(allowed @ np.where(s == -inf, 0.0, s))[::-1], atol=1e-12)
+    np.testing.assert_allclose(
+        values, np.sort(allowed @ np.where(s == -inf, 0.0, s))[::-1], atol=1e-12
+    )
 
 
 def test_long_lists_of_equal_scores_are_different_derivations():
     structure = left_branching(6, 2)
-    values, outputs = best_listed(hypergraph.k_best, structure, 0, np.zeros(int(structure.parts[1])), 3000)
+    values, outputs = best_listed(
+        hypergraph.k_best, structure, 0, np.zeros(int(structure.parts[1])), 3000
+    )
     assert len(values) == 2**11
     assert len(np.unique(outputs, axis=0)) == len(outputs)
 
@@ -87,7 +95,10 @@ def test_long_lists_of_equal_scores_are_different_derivations():
 @instances
 def test_max_rule_is_the_best_product_of_marginals(i):
     structure = random_structure(5)
-    vertices, edges = listed(structure, i), int(structure.groups[0].offsets[i + 1] - structure.groups[0].offsets[i])
+    vertices, edges = (
+        listed(structure, i),
+        int(structure.groups[0].offsets[i + 1] - structure.groups[0].offsets[i]),
+    )
     _, z = run(hypergraph.solve, structure, i, 2 * GENERATOR.normal(size=vertices.shape[1]), 1.0)
     best = vertices[np.argmax(vertices[:, :edges] @ np.log(np.maximum(z[:edges], 1e-300)))]
     hypergraph.max_rule(structure.record, i, z, structure.work)
@@ -95,7 +106,9 @@ def test_max_rule_is_the_best_product_of_marginals(i):
 
 
 def test_max_rule_may_take_another_derivation_than_the_best():
-    """Of probabilities 0.26 and 0.34, through one vertex, and 0.4: the product of marginals is 0.6 * 0.34 against 0.4 * 0.4."""
+    """Of probabilities 0.26 and 0.34, through one vertex, and 0.4: the product of marginals is 0.6
+    * 0.34 against 0.4 * 0.4.
+    """
     structure = packed([[[(-1, -1), (-1, -1)], [(-1, -1)], [(0, -1), (1, -1)]]])
     s = np.log([0.26, 0.34, 0.4, 1.0, 1.0, 1.0, 1.0, 1.0])
     assert run(hypergraph.solve, structure, 0, s, 0.0)[1].tolist() == [0, 0, 1, 0, 1, 0, 1, 1]
@@ -125,9 +138,14 @@ def test_any_range_of_scores_on_small_hypergraphs(i, scale, temperature):
 @pytest.mark.parametrize("scale", [1.0, 400.0, 1e4])
 @pytest.mark.parametrize("temperature", [0.0, 1e-3, 1.0, 1e3])
 def test_any_range_of_scores(scale, temperature):
-    """A sentence of 200 words, compared with sums in logarithms; the slopes of the value are the marginals."""
+    """A sentence of 200 words, compared with sums in logarithms; the slopes of the value are the
+    marginals.
+    """
     structure = left_branching(200, 3)
-    edges, s = int(structure.groups[0].offsets[1]), scale * GENERATOR.normal(size=int(structure.parts[1]))
+    edges, s = (
+        int(structure.groups[0].offsets[1]),
+        scale * GENERATOR.normal(size=int(structure.parts[1])),
+    )
     value, z = run(hypergraph.solve, structure, 0, s, temperature)
     assert value == pytest.approx(log_value(structure, s, temperature), rel=1e-12)
     assert z.min() >= 0
@@ -136,8 +154,12 @@ def test_any_range_of_scores(scale, temperature):
     assert value >= s @ z - 1e-9 * abs(value)
     step = 1e-2 * max(temperature, scale * 1e-3)
     for part in np.argsort(-z[:edges])[:1000:100]:
-        ahead, behind = (log_value(structure, s + x * (np.arange(len(s)) == part), temperature) for x in (step, -step))
-        assert (behind - value) / -step - 1e-6 <= z[part] <= (ahead - value) / step + 1e-6  # the value is convex
+        ahead, behind = (
+            log_value(structure, s + x * (np.arange(len(s)) == part), temperature)
+            for x in (step, -step)
+        )
+        # the value is convex
+        assert (behind - value) / -step - 1e-6 <= z[part] <= (ahead - value) / step + 1e-6
 
 
 def log_value(structure, s, temperature):
@@ -150,7 +172,11 @@ def log_value(structure, s, temperature):
         run_of = slice(h.edges[v], h.edges[v + 1])
         inside[-1] = 0.0  # the score of no tail
         values = s[run_of] + inside[h.left[run_of]] + inside[h.right[run_of]]
-        total = values.max() if temperature == 0 else temperature * np.logaddexp.reduce(values / temperature)
+        total = (
+            values.max()
+            if temperature == 0
+            else temperature * np.logaddexp.reduce(values / temperature)
+        )
         inside[v] = s[len(h.left) + v] + total
     return inside[len(h.edges) - 2]
 
@@ -159,7 +185,9 @@ def log_value(structure, s, temperature):
 @pytest.mark.parametrize("level", [-1e4, 0.0, 1e4])
 def test_one_vertex(temperature, level):
     structure = packed([[[(-1, -1), (-1, -1), (-1, -1)]]])
-    value, z = run(hypergraph.solve, structure, 0, np.array([-inf, level, level + log(3.0), -1.0]), temperature)
+    value, z = run(
+        hypergraph.solve, structure, 0, np.array([-inf, level, level + log(3.0), -1.0]), temperature
+    )
     assert value == pytest.approx(level - 1 + (log(4.0) if temperature else log(3.0)), rel=1e-12)
     np.testing.assert_allclose(z, [0, 0.25, 0.75, 1] if temperature else [0, 0, 1, 1], rtol=1e-11)
 
@@ -191,7 +219,9 @@ def test_the_first_of_equal_edges_wins():
 
 def test_the_most_parts_of_a_derivation_are_known():
     structure = random_structure(6)
-    assert structure.most_active == max(listed(structure, i).sum(axis=1).max() for i in range(len(structure)))
+    assert structure.most_active == max(
+        listed(structure, i).sum(axis=1).max() for i in range(len(structure))
+    )
 
 
 def test_long_listings_are_refused():

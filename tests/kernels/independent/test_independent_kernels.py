@@ -1,4 +1,6 @@
-"""Inference on variables without factors keeps the contract, and agrees with a listing of all outputs."""
+"""Inference on variables without factors keeps the contract, and agrees with a listing of all
+outputs.
+"""
 
 from itertools import pairwise
 from math import inf
@@ -23,9 +25,13 @@ def structure_of(*instances):
     variables, parts = np.cumsum([0, *map(len, instances)]), np.cumsum([0, *sizes])
     groups = (PartGroup("link", 1, parts[variables].astype(np.int64)),)
     return Structure(
-        record=RECORD.pack(variables=variables, parts=parts), groups=groups, parts=part_offsets(groups), kind=INDEPENDENT,
-        memory=np.zeros(len(instances) + 1, np.int64), active=max(map(len, instances)),
-    )  # fmt: skip
+        record=RECORD.pack(variables=variables, parts=parts),
+        groups=groups,
+        parts=part_offsets(groups),
+        kind=INDEPENDENT,
+        memory=np.zeros(len(instances) + 1, np.int64),
+        active=max(map(len, instances)),
+    )
 
 
 class Variables(InferenceSuite):
@@ -54,7 +60,13 @@ class TestEnumeration(Variables):
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_a_variable_without_any_part_that_may_be_left_has_no_output(temperature):
-    value, z = run(independent.solve, structure_of((2, 3)), 0, np.array([0.0, 1.0, -inf, -inf, -inf]), temperature)
+    value, z = run(
+        independent.solve,
+        structure_of((2, 3)),
+        0,
+        np.array([0.0, 1.0, -inf, -inf, -inf]),
+        temperature,
+    )
     assert (value, z.any()) == (-inf, False)
 
 

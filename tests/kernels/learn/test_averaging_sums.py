@@ -18,12 +18,21 @@ def test_geometric_sum(a, t):
 @pytest.mark.parametrize("t", COUNTS)
 def test_arithmetic_sum(a, t):
     """With a = 0.5 the third term is exactly zero."""
-    assert arithmetic_sum(1.0, a, t) == pytest.approx(sum(max(0.0, 1.0 - a * n) for n in range(t)), rel=1e-11)
+    assert arithmetic_sum(1.0, a, t) == pytest.approx(
+        sum(max(0.0, 1.0 - a * n) for n in range(t)), rel=1e-11
+    )
 
 
 def test_settled_totals_are_sums_of_iterates():
     """Iterates are scale * v; `total` is less b d after every step of v."""
-    generator, v, total, scale, scale_sum, iterates = np.random.default_rng(1), np.ones(3), np.zeros(3), 1.0, 0.0, []
+    generator, v, total, scale, scale_sum, iterates = (
+        np.random.default_rng(1),
+        np.ones(3),
+        np.zeros(3),
+        1.0,
+        0.0,
+        [],
+    )
     for _ in range(5):
         iterates.append(scale * v)
         scale_sum += scale

@@ -15,4 +15,6 @@ def test_missed_steps_are_those_one_after_the_other(a, sparse):
         one = w
         for _ in range(60):
             one = np.sign(one) * max(0.0, abs(one) - a) if sparse else one / (1.0 + a)
-        assert after_missed(w, a, 60, sparse) == pytest.approx(one, rel=1e-13, abs=1e-15 if sparse else 1e-300)
+        assert after_missed(w, a, 60, sparse) == pytest.approx(
+            one, rel=1e-13, abs=1e-15 if sparse else 1e-300
+        )

@@ -1,4 +1,6 @@
-"""Pair steps against a general-purpose solver, and where ascent in single coordinates gets stuck."""
+"""Pair steps against a general-purpose solver, and where ascent in single coordinates gets
+stuck.
+"""
 
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ CAPS = (0.01, 0.1, 1.0, 10.0)
 
 
 def random_list(trial):
-    """Rows and heights as a k-best list has them: small counts, whole costs, rows that depend on one another, ties."""
+    """Rows and heights as a k-best list has them: small counts, whole costs, rows that depend on
+    one another, ties.
+    """
     generator = np.random.default_rng([7, trial])
     k, d = 1 + trial % 10, int(generator.integers(1, 15))
     rows = generator.integers(-2, 3, (k, d)).astype(float)
@@ -56,7 +60,9 @@ def test_solves_the_program_of_forty_lists():
         assert (alpha >= 0).all()
         assert alpha.sum() == pytest.approx(cap, rel=1e-12)
         move = -rows.T @ alpha[1:]
-        np.testing.assert_allclose(values, np.concatenate([[0.0], heights + rows @ move]), atol=1e-10)
+        np.testing.assert_allclose(
+            values, np.concatenate([[0.0], heights + rows @ move]), atol=1e-10
+        )
         assert violation(values, alpha, len(alpha)) <= 1e-12
         expected = k_best_step(np.zeros(rows.shape[1]), rows, heights, cap)
         np.testing.assert_allclose(move, expected, atol=1e-6)
@@ -77,7 +83,12 @@ def test_sticking_by_hand():
 
 def test_the_first_step_is_the_step_of_one_output():
     row = np.array([[2.0, 1.0]])
-    for height, cap, expected in ((1.0, 5.0, 0.2), (30.0, 5.0, 5.0), (-1.0, 5.0, 0.0), (0.0, 5.0, 0.0)):
+    for height, cap, expected in (
+        (1.0, 5.0, 0.2),
+        (30.0, 5.0, 5.0),
+        (-1.0, 5.0, 0.0),
+        (0.0, 5.0, 0.0),
+    ):
         gram, values, alpha = program(row, np.array([height]), cap)
         assert pair_steps(gram, values, alpha, 2, 1e-12, 10) == (expected > 0)
         assert alpha[1] == pytest.approx(expected)
@@ -120,5 +131,7 @@ def test_a_tolerance_bounds_the_distance_to_the_optimum():
         gram, values, alpha = program(rows, heights, cap)
         pair_steps(gram, values, alpha, len(alpha), 0.1, 100_000)
         move, best = -rows.T @ alpha[1:], k_best_step(np.zeros(rows.shape[1]), rows, heights, cap)
-        reached, least = (x @ x / 2 + cap * max(0.0, (rows @ x + heights).max()) for x in (move, best))
+        reached, least = (
+            x @ x / 2 + cap * max(0.0, (rows @ x + heights).max()) for x in (move, best)
+        )
         assert least - 1e-9 <= reached <= least + cap * 0.1 + 1e-9

@@ -1,4 +1,6 @@
-"""The arrays of cached planes against a list of dense ones, through additions, removals, moves and merges at random."""
+"""The arrays of cached planes against a list of dense ones, through additions, removals, moves and
+merges at random.
+"""
 
 import numpy as np
 import pytest
@@ -40,7 +42,9 @@ def add(cache, features, i, r, offset):
         cache.make_room()
     planes = cache.planes
     append(planes, i, r, offset)
-    relate(planes, i, features[i] @ (features[i].T @ r), float((r @ features[i]) @ (r @ features[i])))
+    relate(
+        planes, i, features[i] @ (features[i].T @ r), float((r @ features[i]) @ (r @ features[i]))
+    )
 
 
 def sparse(generator, size):
@@ -57,7 +61,9 @@ def agree(cache, features, expected):
         planes_of_i = cache.rows(i)
         dense = np.array([r for r, _, _ in rows])
         np.testing.assert_allclose([plane.residual for plane in planes_of_i], dense, atol=1e-12)
-        np.testing.assert_allclose([plane[1:] for plane in planes_of_i], [row[1:] for row in rows], atol=1e-12)
+        np.testing.assert_allclose(
+            [plane[1:] for plane in planes_of_i], [row[1:] for row in rows], atol=1e-12
+        )
         pulled = dense @ features[i]
         np.testing.assert_allclose(cache.gram(i), pulled @ pulled.T, atol=1e-11)
         s = features[i] @ np.arange(6.0)
@@ -65,8 +71,12 @@ def agree(cache, features, expected):
         values = dense @ s + [b for _, b, _ in rows]
         np.testing.assert_allclose(scratch[: len(rows)], values, atol=1e-10)
         assert top == pytest.approx(values.max(), abs=1e-10)
-    assert entries_in_use(planes) == sum(int((r != 0).sum()) for rows in expected for r, _, _ in rows)
-    assert offsets_in_use(planes) == pytest.approx(sum(a * b for rows in expected for _, b, a in rows))
+    assert entries_in_use(planes) == sum(
+        int((r != 0).sum()) for rows in expected for r, _, _ in rows
+    )
+    assert offsets_in_use(planes) == pytest.approx(
+        sum(a * b for rows in expected for _, b, a in rows)
+    )
 
 
 def fresh(i):
@@ -91,9 +101,15 @@ def test_follows_a_list_of_dense_planes(seed):
             remove(cache.planes, i, j)
             del expected[i][j]
         elif action == "mass":
-            masses = generator.dirichlet(np.ones(len(expected[i]))) * CAP * (generator.random(len(expected[i])) < 0.7)
+            masses = (
+                generator.dirichlet(np.ones(len(expected[i])))
+                * CAP
+                * (generator.random(len(expected[i])) < 0.7)
+            )
             duals(cache.planes, i)[:] = masses
-            expected[i] = [(r, b, float(a)) for (r, b, _), a in zip(expected[i], masses, strict=True)]
+            expected[i] = [
+                (r, b, float(a)) for (r, b, _), a in zip(expected[i], masses, strict=True)
+            ]
         elif action == "drop":
             drop(cache.planes, i, -1)
             expected[i] = [row for j, row in enumerate(expected[i]) if j == 0 or row[2] > 0]
@@ -164,10 +180,14 @@ def test_grows_within_its_limit_and_says_what_it_needs():
     generator = np.random.default_rng(3)
     cache, features = cache_of(limit=1500), maps(generator)
     sizes = []
-    with pytest.raises(ConfigError, match=r"optimizer\.cache_mb=0\.0015 is too small: the planes .* need 0\.0\d+ MB"):
+    with pytest.raises(
+        ConfigError,
+        match=r"optimizer\.cache_mb=0\.0015 is too small: the planes .* need 0\.0\d+ MB",
+    ):
         for _ in range(20):
             for i in range(len(SIZES)):
-                add(cache, features, i, np.ones(SIZES[i]), 1.0)  # none is ever active or idle: nothing may go
+                # none is ever active or idle: nothing may go
+                add(cache, features, i, np.ones(SIZES[i]), 1.0)
                 sizes.append(cache_bytes(cache))
     assert len(sizes) > len(SIZES)
     assert max(sizes) <= 1500

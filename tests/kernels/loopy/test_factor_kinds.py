@@ -1,4 +1,6 @@
-"""One factor of every kind against a listing of all configurations of a graph that holds it alone."""
+"""One factor of every kind against a listing of all configurations of a graph that holds it
+alone.
+"""
 
 from math import inf
 
@@ -9,7 +11,13 @@ from structopt.factor_graph.kinds import LOOPY
 from structopt.inference.enumeration import Enumeration
 from structopt.kernels.loopy.factor_kinds import local_marginals, local_max, scratch_sizes
 from structopt.kernels.loopy.factors import FACTORS, linked_parts, private_start
-from tests.inference.factor_problems import binary_rows, factor_structure, random_scores, table_rows, tree_rows
+from tests.inference.factor_problems import (
+    binary_rows,
+    factor_structure,
+    random_scores,
+    table_rows,
+    tree_rows,
+)
 
 ALONE = {
     "tree": tree_rows(4, automata=False, pairs=False),
@@ -29,7 +37,9 @@ kinds = pytest.mark.parametrize("kind", ALONE)
 
 
 def local(function, structure, s):
-    """A function of `factor_kinds` on the only factor of instance 0: value, marginals of all parts."""
+    """A function of `factor_kinds` on the only factor of instance 0: value, marginals of all
+    parts.
+    """
     f = FACTORS.open(structure.record)
     linked = f.linked[: f.links[1]]
     parts = np.concatenate([np.arange(f.starts[v], f.starts[v] + f.widths[v]) for v in linked])
@@ -37,7 +47,9 @@ def local(function, structure, s):
     assert linked_parts(f, 0, 0) == len(parts)
     floats, ints = scratch_sizes(structure.record)
     out, private = np.full(len(parts), 7.0), np.full(len(s) - first, 7.0)
-    value = function(f, 0, 0, s[parts], s[first:], out, private, np.full(floats, 3.0), np.full(ints, 3, np.int32))
+    value = function(
+        f, 0, 0, s[parts], s[first:], out, private, np.full(floats, 3.0), np.full(ints, 3, np.int32)
+    )
     z = np.zeros(len(s))
     z[parts], z[first:] = out, private
     return value, z
@@ -46,7 +58,11 @@ def local(function, structure, s):
 def expected(structure, s, temperature):
     z = np.zeros(len(s))
     nothing = np.zeros(0)
-    value = Enumeration().kernels(LOOPY).solve(structure.record, 0, s.copy(), temperature, z, nothing, structure.work)
+    value = (
+        Enumeration()
+        .kernels(LOOPY)
+        .solve(structure.record, 0, s.copy(), temperature, z, nothing, structure.work)
+    )
     return value, z
 
 
@@ -89,7 +105,9 @@ def test_nothing_is_allowed(kind, function):
 
 
 def test_the_pairs_of_a_row_are_independent():
-    """A variable that three pairs share counts three times in the value, whose pairs know nothing of one another."""
+    """A variable that three pairs share counts three times in the value, whose pairs know nothing
+    of one another.
+    """
     structure = factor_structure([binary_rows(3, pairs=[(0, 1), (0, 2), (0, 1)])])
     f = FACTORS.open(structure.record)
     out, private, scratch, ints = np.zeros(6), np.zeros(3), np.zeros(99), np.zeros(99, np.int32)

@@ -72,9 +72,16 @@ def test_a_word_is_written_as_far_as_there_is_room(q):
 
 @pytest.mark.parametrize(
     "text, byte, want",
-    [(b"abc:def:", ":", 3), (b":bcdefgh", ":", 0), (b"abcdefg:", ":", 7), (b"abcdefgh", ":", -1),
-     (b"\x0a\x0b\x09\x09defg", "\t", 2), (b"\xff\x80\x3b\x39\x3a___", ":", 4), (b"\x3b\x3b\x3b\x3b\x3b\x3b\x3b\x3b", ":", -1)],
-)  # fmt: skip
+    [
+        (b"abc:def:", ":", 3),
+        (b":bcdefgh", ":", 0),
+        (b"abcdefg:", ":", 7),
+        (b"abcdefgh", ":", -1),
+        (b"\x0a\x0b\x09\x09defg", "\t", 2),
+        (b"\xff\x80\x3b\x39\x3a___", ":", 4),
+        (b"\x3b\x3b\x3b\x3b\x3b\x3b\x3b\x3b", ":", -1),
+    ],
+)
 def test_the_first_place_of_a_byte(text, byte, want):
     assert first(np.uint64(word_of(text)), np.uint8(ord(byte))) == want
 
@@ -101,6 +108,8 @@ def test_copies_and_hashes(length):
 def test_hashes_tell_strings_apart():
     strings = {b"x" * n + end for n in range(40) for end in (b"", b"\0")}
     strings |= {b"%d=%d" % (a, b) for a in range(90) for b in range(90)}
-    strings |= {b"feature" + bytes([c]) + b"feature" + bytes([d]) for c in range(64) for d in range(64)}
+    strings |= {
+        b"feature" + bytes([c]) + b"feature" + bytes([d]) for c in range(64) for d in range(64)
+    }
     halves = {int(hashed(bytes_of(string), 0, len(string))) >> 32 for string in strings}
     assert len(halves) >= len(strings) - 1  # of 2^32: two that are equal are a rare chance

@@ -1,4 +1,6 @@
-"""Chu-Liu-Edmonds and the matrix-tree theorem against listings of all trees, exact arithmetic, and other people's code."""
+"""Chu-Liu-Edmonds and the matrix-tree theorem against listings of all trees, exact arithmetic, and
+other people's code.
+"""
 
 from itertools import product
 from math import exp, inf, log
@@ -70,7 +72,11 @@ def by_listing(W, trees):
     if top == -inf:
         return -inf, -inf, np.zeros(n * n)
     weights = np.exp(scores - top)
-    return top, top + log(weights.sum()), np.bincount(arcs.ravel(), np.repeat(weights / weights.sum(), n), n * n)
+    return (
+        top,
+        top + log(weights.sum()),
+        np.bincount(arcs.ravel(), np.repeat(weights / weights.sum(), n), n * n),
+    )
 
 
 def score(W, heads):
@@ -85,11 +91,15 @@ def random_scores(generator, n, scale, pruned):
 
 
 def test_number_of_trees():
-    """Nine trees of three tokens with one root, sixteen with several; in general n^(n-1) and (n+1)^(n-1)."""
+    """Nine trees of three tokens with one root, sixteen with several; in general n^(n-1) and
+    (n+1)^(n-1).
+    """
     assert (len(CASES[3, True]), len(CASES[3, False])) == (9, 16)
     for n in (1, 2, 3, 6, 30):
         assert marginals(np.zeros(n * n), single_root=True)[0] == pytest.approx((n - 1) * log(n))
-        assert marginals(np.zeros(n * n), single_root=False)[0] == pytest.approx((n - 1) * log(n + 1))
+        assert marginals(np.zeros(n * n), single_root=False)[0] == pytest.approx(
+            (n - 1) * log(n + 1)
+        )
 
 
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1e3, 1e4])
@@ -134,16 +144,21 @@ def test_ties(single_root, pruned):
 
 @pytest.mark.parametrize("offset", [-1e12, -800.0, 0.0, 800.0, 1e12])
 def test_single_root_is_no_penalty(offset):
-    """Whatever is added to all arcs from the root, the tree with a single one stays the same, to the last bit of the scores."""
+    """Whatever is added to all arcs from the root, the tree with a single one stays the same, to
+    the last bit of the scores.
+    """
     generator = np.random.default_rng(1)
     for _ in range(100):
         n = int(generator.integers(2, 7))
-        W = generator.integers(0, 2**20, n * n) * 2.0**-20  # sums with the offsets are exact but for the last bits
+        # sums with the offsets are exact but for the last bits
+        W = generator.integers(0, 2**20, n * n) * 2.0**-20
         moved = W.copy()
         moved[:: n + 1] = offset  # the root arcs do not decide
         W[:: n + 1] = 0.0
         value, heads = maximize(moved, single_root=True)
-        assert value == pytest.approx(offset + by_listing(W, CASES[n, True])[0], rel=1e-15, abs=1e-12)
+        assert value == pytest.approx(
+            offset + by_listing(W, CASES[n, True])[0], rel=1e-15, abs=1e-12
+        )
         assert score(W, heads) == by_listing(W, CASES[n, True])[0]
 
 
@@ -190,10 +205,16 @@ def exact_total(weights, single_root):
 @pytest.mark.parametrize("bits", [4, 200, 1000, 3000])
 @pytest.mark.parametrize("kind", ["uniform", "cycles", "unlikely roots"])
 def test_against_exact_arithmetic(kind, bits, single_root):
-    """Weights that are powers of two, up to 2^3000 apart. Pairs that point at each other leave only very light trees."""
+    """Weights that are powers of two, up to 2^3000 apart. Pairs that point at each other leave only
+    very light trees.
+    """
     n = 6
     generator = np.random.default_rng(bits)
-    powers = generator.integers(-bits, bits + 1, (n, n)) if kind == "uniform" else generator.integers(-4, 5, (n, n))
+    powers = (
+        generator.integers(-bits, bits + 1, (n, n))
+        if kind == "uniform"
+        else generator.integers(-4, 5, (n, n))
+    )
     if kind == "cycles":
         powers[np.arange(n), np.arange(n) ^ 1] += bits
     if kind == "unlikely roots":
@@ -213,14 +234,18 @@ def test_against_exact_arithmetic(kind, bits, single_root):
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_weights_that_underflow_where_the_others_nearly_do(single_root):
-    """Two tokens point at each other; the arcs that enter their cycle weigh just less and just more than the least number."""
+    """Two tokens point at each other; the arcs that enter their cycle weigh just less and just more
+    than the least number.
+    """
     W = np.full((3, 3), -inf)
     W[0, 0] = W[1, 2] = W[2, 1] = 0.0
     W[1, 0], W[2, 0] = -708.5, -707.0
     log_z, M = marginals(W.ravel(), single_root)
     first = 1 / (1 + exp(1.5))
     assert log_z == pytest.approx(-707 + log(1 + exp(-1.5)), rel=1e-14)
-    np.testing.assert_allclose(M.reshape(3, 3), [[1, 0, 0], [first, 0, 1 - first], [1 - first, first, 0]], atol=1e-12)
+    np.testing.assert_allclose(
+        M.reshape(3, 3), [[1, 0, 0], [first, 0, 1 - first], [1 - first, first, 0]], atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("single_root", [True, False])
@@ -238,7 +263,8 @@ def test_long_sentences(n, scale, single_root):
     assert M.min() >= 0.0
     assert M.max() <= 1.0
     assert np.trace(M.reshape(n, n)) == pytest.approx(1.0, abs=1e-9) or not single_root
-    assert M[np.arange(n) * n + heads].min() >= exp(value - log_z) - 1e-9  # an arc is as likely as any tree that has it
+    # an arc is as likely as any tree that has it
+    assert M[np.arange(n) * n + heads].min() >= exp(value - log_z) - 1e-9
 
 
 @pytest.mark.parametrize("single_root", [True, False])
@@ -252,9 +278,13 @@ def test_entropy_from_log_partition_and_marginals(single_root):
     assert log_z - W @ M == pytest.approx(-(p * np.log(p)).sum(), abs=1e-10)
 
 
-@pytest.mark.parametrize("arcs", [[], [(0, 1), (1, 0), (2, 2)], [(0, 0), (1, 1), (2, 2)], [(0, 0), (2, 1), (1, 2)]])
+@pytest.mark.parametrize(
+    "arcs", [[], [(0, 1), (1, 0), (2, 2)], [(0, 0), (1, 1), (2, 2)], [(0, 0), (2, 1), (1, 2)]]
+)
 def test_disconnected(arcs):
-    """A cycle that nothing enters, tokens without arcs; arcs from the root alone suffice only where several are allowed."""
+    """A cycle that nothing enters, tokens without arcs; arcs from the root alone suffice only where
+    several are allowed.
+    """
     W = np.full(9, -inf)
     for m, h in arcs:
         W[3 * m + h] = 1.0
@@ -269,7 +299,9 @@ def graphs(count, lengths, seed=0):
     """Random scores, some of them with missing arcs."""
     generator = np.random.default_rng(seed)
     for number in range(count):
-        yield random_scores(generator, int(generator.integers(*lengths)), 1.0, pruned=number % 2 == 1)
+        yield random_scores(
+            generator, int(generator.integers(*lengths)), 1.0, pruned=number % 2 == 1
+        )
 
 
 def test_against_ufal():
@@ -299,8 +331,11 @@ def test_against_networkx(single_root):
         graph = networkx.DiGraph()
         graph.add_nodes_from(range(n + 1))  # n is the root
         for m, h in product(range(n), range(n)):
-            if W[m * n + h] > -inf:  # a penalty larger than all scores makes one arc from the root the best
-                graph.add_edge(n if h == m else h, m, weight=W[m * n + h] - 100.0 * (h == m and single_root))
+            # a penalty larger than all scores makes one arc from the root the best
+            if W[m * n + h] > -inf:
+                graph.add_edge(
+                    n if h == m else h, m, weight=W[m * n + h] - 100.0 * (h == m and single_root)
+                )
         value, heads = maximize(W, single_root)
         try:
             best = networkx.maximum_spanning_arborescence(graph)
@@ -315,7 +350,9 @@ def test_against_networkx(single_root):
 
 
 def parts_of(structure, i, tree, labels, L):
-    """Part indicators of a labelled tree, from the definition of the layout; None where its arcs are no candidates."""
+    """Part indicators of a labelled tree, from the definition of the layout; None where its arcs
+    are no candidates.
+    """
     tokens, arcs, heads = structure
     first, n = tokens[i], tokens[i + 1] - tokens[i]
     count = arcs[first + n] - arcs[first]
@@ -335,26 +372,34 @@ def parts_of(structure, i, tree, labels, L):
 @pytest.mark.parametrize("labels", [0, 1, 2, 3])
 @pytest.mark.parametrize("candidates", [False, True])
 def test_solve_against_all_labelled_trees(candidates, labels, single_root):
-    encoded = random_trees(4, (1, 4, 2, 3), max(labels, 1), candidates=candidates, single_root=single_root)
+    encoded = random_trees(
+        4, (1, 4, 2, 3), max(labels, 1), candidates=candidates, single_root=single_root
+    )
     structure = ArcFactored(labeled=labels > 0, single_root=single_root).build(encoded)
     arcs = ARCS.open(structure.record)
     layout = arcs.tokens, arcs.arcs, arcs.heads
     generator, memory = np.random.default_rng(labels), np.zeros(0)
     for sentence, length in enumerate((1, 4, 2, 3)):
-        every = product(CASES[length, single_root].tolist(), product(range(max(labels, 1)), repeat=length))
+        every = product(
+            CASES[length, single_root].tolist(), product(range(max(labels, 1)), repeat=length)
+        )
         indicators = (parts_of(layout, sentence, tree, names, labels) for tree, names in every)
         vertices = np.array([z for z in indicators if z is not None])
         s = generator.normal(size=vertices.shape[1])
         scores = vertices @ s
         for temperature in (0.0, 0.3, 1.0, 4.0):
             z, scratch_scores = np.full(len(s), np.nan), s.copy()
-            value = arborescence.solve(structure.record, sentence, scratch_scores, temperature, z, memory, structure.work)
+            value = arborescence.solve(
+                structure.record, sentence, scratch_scores, temperature, z, memory, structure.work
+            )
             if temperature == 0.0:
                 assert value == pytest.approx(scores.max(), abs=1e-12)
                 np.testing.assert_array_equal(z, vertices[scores.argmax()])
                 continue
             weights = np.exp((scores - scores.max()) / temperature)
-            assert value == pytest.approx(scores.max() + temperature * log(weights.sum()), abs=1e-11)
+            assert value == pytest.approx(
+                scores.max() + temperature * log(weights.sum()), abs=1e-11
+            )
             np.testing.assert_allclose(z, weights @ vertices / weights.sum(), rtol=0, atol=1e-11)
         listed = structure.kind.vertices(structure.record, sentence, len(s), 20_000)
         np.testing.assert_array_equal(np.unique(listed, axis=0), np.unique(vertices, axis=0))
@@ -374,7 +419,10 @@ def test_solve_where_scores_leave_no_tree():
     s[arcs * 2 + np.array([0, 4, 8])] = -inf  # no arc from the root
     for temperature in (0.0, 1.0):
         z = np.full(len(s), np.nan)
-        assert arborescence.solve(structure.record, 0, s, temperature, z, np.zeros(0), structure.work) == -inf
+        assert (
+            arborescence.solve(structure.record, 0, s, temperature, z, np.zeros(0), structure.work)
+            == -inf
+        )
         assert not z.any()
 
 
@@ -386,7 +434,14 @@ def test_best_labels_at_a_large_range():
     answers = []
     for temperature in (0.0, 1e-4):
         z = np.zeros(len(s))
-        answers.append((arborescence.solve(structure.record, 0, s, temperature, z, np.zeros(0), structure.work), z))
+        answers.append(
+            (
+                arborescence.solve(
+                    structure.record, 0, s, temperature, z, np.zeros(0), structure.work
+                ),
+                z,
+            )
+        )
     assert answers[1][0] == pytest.approx(answers[0][0], abs=1e-2)
     assert answers[1][0] >= answers[0][0] - 1e-9
     np.testing.assert_allclose(answers[1][1], answers[0][1], rtol=0, atol=1e-3 + exp(-20))

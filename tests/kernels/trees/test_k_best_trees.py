@@ -46,7 +46,8 @@ def test_ties_are_listed_once_each(projective):
 def test_forbidden_choices_are_never_listed(projective):
     structure = ArcFactored(projective, labeled=True).build(random_trees(0, (3,)))
     s = np.random.default_rng(0).normal(size=int(structure.parts[1]))
-    s[[0, 5, 18 + 4]] = -np.inf  # a label of the first token's root arc, one of its second arc's..., and a whole arc
+    # a label of the first token's root arc, one of its second arc's..., and a whole arc
+    s[[0, 5, 18 + 4]] = -np.inf
     values, rows = k_best(Exact(), structure, s, 300)
     expected, listed = k_best(Enumeration(), structure, s, 300)
     assert np.isfinite(values).all()
@@ -59,12 +60,17 @@ def test_no_tree_at_all(projective):
     """Two tokens that can only be each other's heads."""
     candidates = np.array([0, 1, 2]), np.array([1, 0], np.int32)
     codes = np.ones((2, 1), np.int32)
-    encoded = EncodedTrees(np.array([0, 2]), {}, ("r",), columns=("form",), codes=codes, candidates=candidates)
+    encoded = EncodedTrees(
+        np.array([0, 2]), {}, ("r",), columns=("form",), codes=codes, candidates=candidates
+    )
     structure = ArcFactored(projective).build(encoded)
     for inference in (Exact(), Enumeration()):
         assert len(k_best(inference, structure, np.zeros(2), 3)[0]) == 0
         for temperature in (0.0, 1.0):
             z = np.full(2, np.nan)
             solve = inference.kernels(structure.kind).solve
-            assert solve(structure.record, 0, np.zeros(2), temperature, z, np.zeros(0), structure.work) == -np.inf
+            assert (
+                solve(structure.record, 0, np.zeros(2), temperature, z, np.zeros(0), structure.work)
+                == -np.inf
+            )
             assert not z.any()

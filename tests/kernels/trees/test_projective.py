@@ -22,17 +22,31 @@ def above(heads, k):
 
 def is_projective(heads):
     """Whether the head of every arc is above all tokens between its ends."""
-    return all(heads[m] in above(heads, k) for m in range(len(heads)) for k in range(*sorted((m, heads[m]))))
+    return all(
+        heads[m] in above(heads, k)
+        for m in range(len(heads))
+        for k in range(*sorted((m, heads[m])))
+    )
 
 
 def projective_trees(n, single_root):
-    trees = [heads for heads in product(range(n), repeat=n) if all(above(heads, k) for k in range(n))]
+    trees = [
+        heads for heads in product(range(n), repeat=n) if all(above(heads, k) for k in range(n))
+    ]
     roots = [sum(head == m for m, head in enumerate(heads)) for heads in trees]
-    return np.array([t for t, r in zip(trees, roots, strict=True) if is_projective(t) and (r == 1 or not single_root)])
+    return np.array(
+        [
+            t
+            for t, r in zip(trees, roots, strict=True)
+            if is_projective(t) and (r == 1 or not single_root)
+        ]
+    )
 
 
 def run(W, single_root):
-    """Value and heads of the best tree, log Z and marginals; scratch full of rubbish, scores that must not change."""
+    """Value and heads of the best tree, log Z and marginals; scratch full of rubbish, scores that
+    must not change.
+    """
     n = round(len(W) ** 0.5)
     floats, ints = np.full(floats_needed(n), np.nan), np.full(ints_needed(n), -7, np.int32)
     heads, M, before = np.full(n, -7, np.int32), np.full(n * n, np.nan), W.copy()
@@ -72,7 +86,9 @@ def test_against_all_trees(n, single_root, pruned, scale):
 
 
 def test_number_of_trees():
-    """Zero scores count the projective trees, of which there are C(3n, n) / (2n + 1) with several roots."""
+    """Zero scores count the projective trees, of which there are C(3n, n) / (2n + 1) with several
+    roots.
+    """
     assert [len(CASES[n, False]) for n in range(1, 7)] == [1, 3, 12, 55, 273, 1428]
     n, count = 12, 1.0
     for k in range(n):
@@ -83,7 +99,9 @@ def test_number_of_trees():
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("n", [40, 310])
 def test_long_sentences(n, single_root):
-    """Where every token has one head that it likes much better, in a chain, the tree is certain; both semirings agree."""
+    """Where every token has one head that it likes much better, in a chain, the tree is certain;
+    both semirings agree.
+    """
     W = np.random.default_rng(n).normal(size=n * n)
     for m in range(n):
         W[m * n + max(m - 1, 0)] += 40.0
@@ -95,12 +113,16 @@ def test_long_sentences(n, single_root):
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_logarithms_continue_scaled_weights(single_root):
-    """Six pairs of tokens want to be each other's heads, and one of a pair can be: with 200 nats the weights underflow."""
+    """Six pairs of tokens want to be each other's heads, and one of a pair can be: with 200 nats
+    the weights underflow.
+    """
     n, pairs = 12, 6
     W = np.random.default_rng(1).normal(size=n * n)
     wish = np.zeros(n * n)
     wish[[m * n + (m ^ 1) for m in range(n)]] = 1.0
-    (_, heads, scaled, M), (_, same, total, N) = (run(W + step * wish, single_root) for step in (60.0, 200.0))
+    (_, heads, scaled, M), (_, same, total, N) = (
+        run(W + step * wish, single_root) for step in (60.0, 200.0)
+    )
     assert heads.tolist() == same.tolist()
     assert total - scaled == pytest.approx(140.0 * pairs, abs=1e-9)
     np.testing.assert_allclose(M, N, atol=1e-11)

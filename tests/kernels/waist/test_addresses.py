@@ -13,7 +13,9 @@ def test_each_kernel_has_its_own_address():
     for solve in (linear_chain.solve, single_variable.solve):
         result = next(iter(solve.overloads.values()))
         known = solve.get_compile_result(SOLVE)
-        assert known.library.get_pointer_to_function(known.fndesc.llvm_func_name) == _address(result)
+        assert known.library.get_pointer_to_function(known.fndesc.llvm_func_name) == _address(
+            result
+        )
         assert _get_jit_address(solve, SOLVE) == _address(result)
         found += [_get_jit_address(solve, SOLVE), _get_wrapper_address(solve, SOLVE)]
     assert len(set(found)) == 4

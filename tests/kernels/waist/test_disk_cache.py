@@ -63,12 +63,16 @@ def test_folders_that_cannot_be_written_to_are_left_alone(tmp_path):
 
 def called(folder):
     code = "from package.kernels import four_times; print(four_times(3))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
+    )
     return int(done.stdout)
 
 
 def test_a_plugin_that_moves_or_changes_a_kernel_gets_what_it_wrote(tmp_path):
-    """The module that calls it stays as it is, so that Numba alone would take what it compiled before."""
+    """The module that calls it stays as it is, so that Numba alone would take what it compiled
+    before.
+    """
     package = tmp_path / "package"
     (package / "before").mkdir(parents=True)
     for folder in (package, package / "before"):

@@ -1,4 +1,6 @@
-"""Long calls outside Python end early where the main thread is interrupted; kernels and Python share the count of visits."""
+"""Long calls outside Python end early where the main thread is interrupted; kernels and Python
+share the count of visits.
+"""
 
 import threading
 import time

@@ -1,4 +1,6 @@
-"""Views that own nothing: the same entries compiled as in plain Python, and writing through them."""
+"""Views that own nothing: the same entries compiled as in plain Python, and writing through
+them.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,19 @@ def add_to_table(array, begin, rows, columns, value):  # type: ignore[no-untyped
     return view[rows - 1].sum() + len(view) + view.shape[1]
 
 
-@pytest.mark.parametrize("make", [lambda: np.arange(24.0), lambda: np.arange(24, dtype=np.int32)], ids=["float64", "int32"])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: np.arange(24.0), lambda: np.arange(24, dtype=np.int32)],
+    ids=["float64", "int32"],
+)
 @pytest.mark.parametrize("shape", [(24,), (4, 6)])
 def test_compiled_views_are_those_of_plain_python(make, shape):  # type: ignore[no-untyped-def]
-    calls = ((add_to_part, (3, 17, 2)), (add_to_part, (5, 5, 1)), (add_to_table, (2, 3, 5, 3)), (add_to_table, (0, 24, 1, 1)))
+    calls = (
+        (add_to_part, (3, 17, 2)),
+        (add_to_part, (5, 5, 1)),
+        (add_to_table, (2, 3, 5, 3)),
+        (add_to_table, (0, 24, 1, 1)),
+    )
     for function, arguments in calls:
         plain, compiled = make().reshape(shape), make().reshape(shape)
         assert njit(function)(compiled, *arguments) == function(plain, *arguments)

@@ -1,4 +1,6 @@
-"""Numbers of tokens beside their attributes: word vectors, columns, matrices; in training, models and predictions."""
+"""Numbers of tokens beside their attributes: word vectors, columns, matrices; in training, models
+and predictions.
+"""
 
 import json
 
@@ -49,7 +51,9 @@ def test_cased_look_up_and_unknown_words(vectors):
     columns.fit(corpus, False)
     assert numbers_of(columns, corpus) == [[9, 9], [0, 2]]
     other = DenseColumns(vectors, vectors_unknown="UNK")
-    with pytest.raises(ConfigError, match=r"features.vectors_unknown=UNK is no word of .*vectors.txt"):
+    with pytest.raises(
+        ConfigError, match=r"features.vectors_unknown=UNK is no word of .*vectors.txt"
+    ):
         other.fit(tokens(["Ann", "x"]), False)
 
 
@@ -57,19 +61,31 @@ def test_windows_end_with_the_sentence(vectors):
     columns = DenseColumns(vectors, dense=["vectors[-1..1]", "size[1]"])
     corpus = tokens(["ann", "slept", "Oslo"], {"size": ["1", "2.5", "-3e1"]}, [2, 1])
     columns.fit(corpus, False)
-    assert columns.names == [f"vectors{o}.{d}" for o in ("[-1]", "", "[1]") for d in (0, 1)] + ["size[1]"]
-    assert numbers_of(columns, corpus) == [[0, 0, 1, 0, 0, 2, 2.5], [1, 0, 0, 2, 0, 0, 0], [0, 0, 3, 4, 0, 0, 0]]
+    assert columns.names == [f"vectors{o}.{d}" for o in ("[-1]", "", "[1]") for d in (0, 1)] + [
+        "size[1]"
+    ]
+    assert numbers_of(columns, corpus) == [
+        [0, 0, 1, 0, 0, 2, 2.5],
+        [1, 0, 0, 2, 0, 0, 0],
+        [0, 0, 3, 4, 0, 0, 0],
+    ]
 
 
 def test_standardised_over_the_tokens_of_training(vectors):
     columns = DenseColumns(vectors, dense=["vectors", "size", "same"], standardize="columns")
-    corpus = tokens(["ann", "ann", "Oslo", "zzz"], {"size": ["1", "2", "3", "4"], "same": ["7"] * 4})
+    corpus = tokens(
+        ["ann", "ann", "Oslo", "zzz"], {"size": ["1", "2", "3", "4"], "same": ["7"] * 4}
+    )
     columns.fit(corpus, False)
     found = np.array(numbers_of(columns, corpus))
     known = np.array([[1, 0], [1, 0], [3, 4]])
-    np.testing.assert_allclose(found[:3, :2], (known - known.mean(axis=0)) / known.std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(
+        found[:3, :2], (known - known.mean(axis=0)) / known.std(axis=0), rtol=1e-6
+    )
     np.testing.assert_allclose(found[3, :2], 0)  # a word without a vector is like the mean
-    np.testing.assert_allclose(found[:, 2], (np.arange(1, 5) - 2.5) / np.arange(1, 5).std(), rtol=1e-6)
+    np.testing.assert_allclose(
+        found[:, 2], (np.arange(1, 5) - 2.5) / np.arange(1, 5).std(), rtol=1e-6
+    )
     np.testing.assert_allclose(found[:, 3], 0)
 
 
@@ -83,15 +99,26 @@ def test_matrices_of_data_files(tmp_path):
     assert numbers_of(columns, corpus) == matrix.tolist()
     assert columns.tables(corpus)[0].matrix.base is not None  # mapped
     assert numbers_of(columns, tokens(["a"], path="dev.txt")) == [[0, 1]]
-    with pytest.raises(DataError, match=r"train.emb.npy: it has 3 rows, and the data have 2 tokens: give the matrix of these"):
+    with pytest.raises(
+        DataError,
+        match=r"train.emb.npy: it has 3 rows, and the data have 2 tokens: give the matrix of these",
+    ):
         columns.tables(tokens(["a", "b"], path="train.txt"))
-    assert columns.tables(tokens(["a", "b"], path="train.txt"), partial=True)[0].matrix.shape == (2, 2)
-    with pytest.raises(DataError, match=r"test.emb.npy: there is no such file: check features.dense"):
+    assert columns.tables(tokens(["a", "b"], path="train.txt"), partial=True)[0].matrix.shape == (
+        2,
+        2,
+    )
+    with pytest.raises(
+        DataError, match=r"test.emb.npy: there is no such file: check features.dense"
+    ):
         columns.tables(tokens(["a", "b"], path="test.txt"))
     with pytest.raises(DataError, match="is the matrix of a file, and this is data in memory"):
         columns.tables(tokens(["a", "b"], path=MEMORY))
     again = DenseColumns.restore(SavedState(*columns.state()))
-    with pytest.raises(DataError, match=r"new.txt: the model reads a matrix with a row a token. Type features.dense=\[FILE"):
+    with pytest.raises(
+        DataError,
+        match=r"new.txt: the model reads a matrix with a row a token. Type features.dense=\[FILE",
+    ):
         again.tables(tokens(["a"], path="new.txt"))
     again.read_from({"dense": f"[{tmp_path}/dev.emb.npy]"})
     assert numbers_of(again, tokens(["a"], path="new.txt")) == [[0, 1]]
@@ -101,11 +128,23 @@ def test_matrices_of_data_files(tmp_path):
 @pytest.mark.parametrize(
     ("matrix", "text"),
     [
-        (np.zeros((2, 0), np.float32), "a matrix of numbers with a row a token is needed, and this is float32 of shape"),
-        (np.zeros(2), "a matrix of numbers with a row a token is needed, and this is float64 of shape"),
+        (
+            np.zeros((2, 0), np.float32),
+            "a matrix of numbers with a row a token is needed, and this is float32 of shape",
+        ),
+        (
+            np.zeros(2),
+            "a matrix of numbers with a row a token is needed, and this is float64 of shape",
+        ),
         (np.array([["a"], ["b"]]), "a matrix of numbers with a row a token is needed"),
-        (np.array([[1.0], [np.nan]]), "row 2, column 1: nan is no finite number in single precision"),
-        (np.array([[1.0], [1e300]]), "row 2, column 1: 1e\\+300 is no finite number in single precision"),
+        (
+            np.array([[1.0], [np.nan]]),
+            "row 2, column 1: nan is no finite number in single precision",
+        ),
+        (
+            np.array([[1.0], [1e300]]),
+            "row 2, column 1: 1e\\+300 is no finite number in single precision",
+        ),
         (np.array([[1.0], [None]]), "not a .npy file of numbers"),
     ],
 )
@@ -124,13 +163,29 @@ def test_a_file_that_is_no_matrix(tmp_path):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"dense": ["vectors"]}, "features.dense names vectors, and there is no file of them. Type features.vectors=FILE."),
-        ({"vectors": "v", "dense": ["size"]}, "features.vectors names a file that features.dense does not use"),
+        (
+            {"dense": ["vectors"]},
+            "features.dense names vectors, and there is no file of them. Type "
+            "features.vectors=FILE.",
+        ),
+        (
+            {"vectors": "v", "dense": ["size"]},
+            "features.vectors names a file that features.dense does not use",
+        ),
         ({"dense": ["size[x]"]}, "there is no column 'size\\[x\\]'"),
-        ({"dense": ["size[2..1]"]}, "the offsets of 'size\\[2..1\\]' must ascend, from -100 to 100"),
-        ({"dense": [" "]}, "' ' is no source of numbers. Write NAME, NAME\\[1\\] or NAME\\[-1..1\\]"),
+        (
+            {"dense": ["size[2..1]"]},
+            "the offsets of 'size\\[2..1\\]' must ascend, from -100 to 100",
+        ),
+        (
+            {"dense": [" "]},
+            "' ' is no source of numbers. Write NAME, NAME\\[1\\] or NAME\\[-1..1\\]",
+        ),
         ({"dense": ["sise"]}, "there is no column 'sise'. Did you mean 'size'\\? Columns: size"),
-        ({"dense": ["size"], "standardize": "rows"}, "features.standardize=rows is none of: none, columns"),
+        (
+            {"dense": ["size"], "standardize": "rows"},
+            "features.standardize=rows is none of: none, columns",
+        ),
     ],
 )
 def test_settings_that_cannot_be(options, text):
@@ -141,12 +196,18 @@ def test_settings_that_cannot_be(options, text):
 @pytest.mark.parametrize("cell", ["x", "inf", "1e39", "1,5"])
 def test_cells_that_are_no_numbers(cell):
     corpus = tokens(["a", "b"], {"size": ["1", cell]})
-    with pytest.raises(DataError, match=rf"data/train.txt:2: column size: '{cell}' is no finite number, which features.dense"):
+    with pytest.raises(
+        DataError,
+        match=rf"data/train.txt:2: column size: '{cell}' is no finite number, which features.dense",
+    ):
         DenseColumns(dense=["size"]).fit(corpus, False)
 
 
 def test_vectors_of_none_of_the_words(vectors):
-    with pytest.raises(DataError, match="data/train.txt: features.vectors: .*vectors.txt has a vector of none of its words"):
+    with pytest.raises(
+        DataError,
+        match="data/train.txt: features.vectors: .*vectors.txt has a vector of none of its words",
+    ):
         DenseColumns(vectors).fit(tokens(["x", "y"]), False)
 
 
@@ -185,7 +246,10 @@ def test_earlier_vectors_and_scales_are_kept(vectors):
     assert set(new.words.numbers) == {"ann", "Oslo", "slept"}
     np.testing.assert_array_equal(new.blocks[0].means, old.blocks[0].means)
     old.blocks[0].dimensions = 3
-    with pytest.raises(ConfigError, match="warm_start: vectors has 2 dimensions, and 3 in that model. Take the same."):
+    with pytest.raises(
+        ConfigError,
+        match="warm_start: vectors has 2 dimensions, and 3 in that model. Take the same.",
+    ):
         DenseColumns(vectors).fit(tokens(["slept"]), False, old)
 
 
@@ -204,9 +268,15 @@ def test_names_of_blocks():
 
 TRAIN = "Ann 1.0 B-PER\nslept 0.1 O\n\nin 0.0 O\nOslo 2.0 B-LOC\n\n" * 4
 WORDS = (
-    "task=ner", "task.train=train.txt", "task.dev=dev.txt", "task.columns={word: 0, size: 1, tag: 2}", "tracker=none",
-    "features.vectors=vectors.txt", "features.dense=[\"vectors[-1..1]\",size]", "features.templates=[bias,word]",
-)  # fmt: skip
+    "task=ner",
+    "task.train=train.txt",
+    "task.dev=dev.txt",
+    "task.columns={word: 0, size: 1, tag: 2}",
+    "tracker=none",
+    "features.vectors=vectors.txt",
+    'features.dense=["vectors[-1..1]",size]',
+    "features.templates=[bias,word]",
+)
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +284,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dense")
     (folder / "train.txt").write_text(TRAIN, encoding="utf8")
     (folder / "dev.txt").write_text("Ann 1.0 B-PER\nslept 0.3 O\n\n", encoding="utf8")
-    (folder / "vectors.txt").write_text(VECTORS.replace("4 2\n", "5 2\n") + "Bo 1 0.1\n", encoding="utf8")
+    (folder / "vectors.txt").write_text(
+        VECTORS.replace("4 2\n", "5 2\n") + "Bo 1 0.1\n", encoding="utf8"
+    )
     done = run_words(folder, *WORDS, "optimizer=lbfgs", "hydra.run.dir=run")
     assert done.code == 0, done.err
     return folder
@@ -222,12 +294,28 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "optimizer",
-    ["dca", "perceptron", "mira", "sgd", "adagrad", "adadelta", "pegasos", "lbfgs", "sdca", "eg", "cutting_plane",
-     "online_cutting_plane"],
-)  # fmt: skip
+    [
+        "dca",
+        "perceptron",
+        "mira",
+        "sgd",
+        "adagrad",
+        "adadelta",
+        "pegasos",
+        "lbfgs",
+        "sdca",
+        "eg",
+        "cutting_plane",
+        "online_cutting_plane",
+    ],
+)
 def test_every_learner(folder, optimizer):
-    """With certificates, where there are any: P - D is small in the end for those that climb the dual."""
-    words = {"sdca": ("optimizer.epochs=60",), "lbfgs": ("optimizer.tolerance=1e-6",)}.get(optimizer, ())
+    """With certificates, where there are any: P - D is small in the end for those that climb the
+    dual.
+    """
+    words = {"sdca": ("optimizer.epochs=60",), "lbfgs": ("optimizer.tolerance=1e-6",)}.get(
+        optimizer, ()
+    )
     done = run_words(folder, *WORDS, f"optimizer={optimizer}", *words, f"hydra.run.dir={optimizer}")
     assert done.code == 0, done.err
     scores = json.loads((folder / optimizer / "metrics.json").read_text(encoding="utf8"))
@@ -237,10 +325,14 @@ def test_every_learner(folder, optimizer):
 
 
 def test_words_that_training_has_not_shown(folder):
-    """Have no vector in the model, unless the file is named again: then they are tagged like their neighbours."""
+    """Have no vector in the model, unless the file is named again: then they are tagged like their
+    neighbours.
+    """
     (folder / "new.txt").write_text("Bo 1.0\nslept 0.1\n\n", encoding="utf8")
     for name, words in (("plain", ()), ("read", ("features.vectors=vectors.txt",))):
-        done = run_words(folder, "predict", "model=run", "input=new.txt", f"output={name}.txt", *words)
+        done = run_words(
+            folder, "predict", "model=run", "input=new.txt", f"output={name}.txt", *words
+        )
         assert done.code == 0, done.err
     assert (folder / "read.txt").read_text(encoding="utf8").startswith("Bo 1.0 B-PER\nslept 0.1 O")
     model = structopt.load(folder / "run", {"vectors": str(folder / "vectors.txt")})
@@ -260,13 +352,23 @@ def test_a_file_to_predict_without_the_column(folder):
     ("words", "text"),
     [
         (("features.vectors=nothing.txt",), "nothing.txt: there is no such file"),
-        (("features.dense=[size]",), "features.vectors names a file that features.dense does not use"),
-        (("task=dependency", "features.vectors=vectors.txt", "features.vectors_unknown='<unk>'"),
-         "features.vectors and features.dense are not read by features=hashed_templates with this factor graph"),
+        (
+            ("features.dense=[size]",),
+            "features.vectors names a file that features.dense does not use",
+        ),
+        (
+            ("task=dependency", "features.vectors=vectors.txt", "features.vectors_unknown='<unk>'"),
+            "features.vectors and features.dense are not read by features=hashed_templates with "
+            "this factor graph",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refusals_on_the_command_line(folder, words, text):
-    given = [word for word in WORDS if not any(word.partition("=")[0] == other.partition("=")[0] for other in words)]
+    given = [
+        word
+        for word in WORDS
+        if not any(word.partition("=")[0] == other.partition("=")[0] for other in words)
+    ]
     if words[0].startswith("task="):
         given = ["tracker=none", "task.limit=20"]
     done = run_words(folder, *given, *words)

@@ -1,8 +1,9 @@
-"""Which weights the scores of a sentence are made of; and the scratch of a thread, where this is noted.
+"""Which weights the scores of a sentence are made of; and the scratch of a thread, where this is
+noted.
 
-A visit scores a sentence and then pulls a residual back to the same weights. To find them takes longer than all that is done
-with them, and does not depend on their values. So they are found once, and noted in the scratch of the thread; where it has no
-room for them, they are found anew.
+A visit scores a sentence and then pulls a residual back to the same weights. To find them takes
+longer than all that is done with them, and does not depend on their values. So they are found once,
+and noted in the scratch of the thread; where it has no room for them, they are found anew.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ class AnchoredScratch(NamedTuple):
     Attributes
     ----------
     gradient : SparseGradient
-    noted : (3,) number of the sentence that is noted + 1, or 0; how many sums, and how many features its sums have
-    edges, parts, starts, weights : room for `Notes`, flat
+    noted : (3,) number of the sentence that is noted + 1, or 0; how many sums, and how many
+    features its sums have edges, parts, starts, weights : room for `Notes`, flat
     """
 
     gradient: SparseGradient
@@ -72,17 +73,29 @@ def room(kept, size):
 def nothing_noted():
     """A scratch that has no room."""
     i, f = np.empty(0, np.int32), np.empty(0)
-    return AnchoredScratch(SparseGradient(i, i, i, i, np.empty(0, np.int64), f, f), np.zeros(3, np.int64), i, i, i, i)
+    return AnchoredScratch(
+        SparseGradient(i, i, i, i, np.empty(0, np.int64), f, f), np.zeros(3, np.int64), i, i, i, i
+    )
 
 
 @inlined
 def notes_of(x, i, scratch):
-    """The notes of sentence i: those in the scratch if they are of this sentence; else new ones, which replace them."""
-    h, E = open_scratch(scratch) if len(scratch.longs) > 0 else nothing_noted(), x.forest.edges[i + 1] - x.forest.edges[i]
+    """The notes of sentence i: those in the scratch if they are of this sentence; else new ones,
+    which replace them.
+    """
+    h, E = (
+        open_scratch(scratch) if len(scratch.longs) > 0 else nothing_noted(),
+        x.forest.edges[i + 1] - x.forest.edges[i],
+    )
     edges = room(h.edges, E * OF_EDGE).reshape((E, OF_EDGE))
     if h.noted[0] == i + 1:
         sums = h.noted[1]
-        return Notes(edges, h.parts[: 4 * sums].reshape((sums, 4)), h.starts[: sums + 1], h.weights[: h.noted[2]])
+        return Notes(
+            edges,
+            h.parts[: 4 * sums].reshape((sums, 4)),
+            h.starts[: sums + 1],
+            h.weights[: h.noted[2]],
+        )
     h.noted[0] = 0
     y, codes = sums_of(x, i, edges)
     sums = y.count[0]

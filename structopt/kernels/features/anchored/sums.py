@@ -1,16 +1,17 @@
 """The sums that the scores of a sentence's edges are made of, and which edges have them.
 
-Anchored rules share most of what they are scored by: a rule has the same weights with the templates of the group BEGIN wherever
-a span with it begins at the same word. Rules, steps and labels are *rows*; the values of the groups of templates that look at
-one place are *columns*: the words where spans begin, those where they end, and so on. A *sum* is that of the weights of
+Anchored rules share most of what they are scored by: a rule has the same weights with the templates
+of the group BEGIN wherever a span with it begins at the same word. Rules, steps and labels are
+*rows*; the values of the groups of templates that look at one place are *columns*: the words where
+spans begin, those where they end, and so on. A *sum* is that of the weights of
 
     a row and a column;
-    a row and a span: of the templates that look at several places of a span, and the sums of the span's four columns;
-    a row, a span and a split: of the templates that look at the split and other places;
-    a tag and its word.
+    a row and a span: of the templates that look at several places of a span, and the sums of the
+    span's four columns; a row, a span and a split: of the templates that look at the split and
+    other places; a tag and its word.
 
-The score of an anchored rule is a sum of such sums, of the rule and of its label; scores go from sums to edges, and gradients
-the same way back.
+The score of an anchored rule is a sum of such sums, of the rule and of its label; scores go from
+sums to edges, and gradients the same way back.
 """
 
 from __future__ import annotations
@@ -42,12 +43,16 @@ from structopt.kernels.grammar.charts import span_number
 from structopt.kernels.waist.signatures import inlined
 
 ROW, COLUMN, FIRST, LAST, AT = range(5)
-"""Of a sum: its row; its column, `OF_SPAN`, `OF_SPLIT` or `OF_TAG`; begin and end of its span, and its split."""
+"""Of a sum: its row; its column, `OF_SPAN`, `OF_SPLIT` or `OF_TAG`; begin and end of its span, and
+its split.
+"""
 OF_SPAN, OF_SPLIT, OF_TAG = -1, -2, -3
 NONE = 0
 """The sum of nothing."""
 OF_EDGE = 10
-"""Sums of an edge: of its rule and of its label those of the span, of the split, of both halves' lengths, and of the anchor."""
+"""Sums of an edge: of its rule and of its label those of the span, of the split, of both halves'
+lengths, and of the anchor.
+"""
 
 
 class Sums(NamedTuple):
@@ -85,7 +90,9 @@ def width_of(x, n, group):
 
 @inlined
 def column_hashes(x, codes, t, group, hashes):
-    """Fill in the partial hashes of a template that looks at one place, at its group's columns: words, or bins of lengths."""
+    """Fill in the partial hashes of a template that looks at one place, at its group's columns:
+    words, or bins of lengths.
+    """
     templates, atoms, bins = x.templates, x.atoms, x.bins
     for value in range(len(hashes)):
         if group in (NOTHING, BEGIN, END, SPLIT):
@@ -96,7 +103,9 @@ def column_hashes(x, codes, t, group, hashes):
 
 @inlined
 def open_sums(x, codes, of_edges, vertices):
-    """Make room for the sums of a sentence with so many vertices; `of_edges` becomes those of its edges."""
+    """Make room for the sums of a sentence with so many vertices; `of_edges` becomes those of its
+    edges.
+    """
     n, f, edges = len(codes), x.forest, len(of_edges)
     firsts, widest = np.zeros(SINGLE + 1, np.int64), 1
     for group in range(SINGLE):
@@ -110,9 +119,14 @@ def open_sums(x, codes, of_edges, vertices):
     room = 1 + min(entries, 10 * edges + 4 * vertices) + edges + vertices
     room += 2 * edges if x.bounds[ANCHOR] < x.bounds[ANCHOR + 1] else 0
     return Sums(
-        firsts, hashes, np.zeros(entries, np.int32), np.empty((room, 5), np.int32), np.empty((room, 4), np.int32), of_edges,
+        firsts,
+        hashes,
+        np.zeros(entries, np.int32),
+        np.empty((room, 5), np.int32),
+        np.empty((room, 4), np.int32),
+        of_edges,
         np.ones(1, np.int64),
-    )  # fmt: skip
+    )
 
 
 @inlined
@@ -141,15 +155,40 @@ def columns_of(x, y, n):
 def fill_sums(x, g, i, y):
     """Find the sums of all edges of sentence i.
 
-    In inner loops arrays have names of their own, and go to no function: both would be counted as references each time.
+    In inner loops arrays have names of their own, and go to no function: both would be counted as
+    references each time.
     """
     f, R, U = x.forest, len(x.forest.parent), len(x.forest.step_top)
-    n, spans, symbol = f.tokens[i + 1] - f.tokens[i], f.spans[i], f.symbol[f.vertices[i] : f.vertices[i + 1]]
-    firsts, bottoms, tops, starts, split_of, number_of = f.first, f.bottoms, f.tops, g.edges, g.split, g.number
+    n, spans, symbol = (
+        f.tokens[i + 1] - f.tokens[i],
+        f.spans[i],
+        f.symbol[f.vertices[i] : f.vertices[i + 1]],
+    )
+    firsts, bottoms, tops, starts, split_of, number_of = (
+        f.first,
+        f.bottoms,
+        f.tops,
+        g.edges,
+        g.split,
+        g.number,
+    )
     of, slot, parts, edges, width, count = y.of, y.slot, y.parts, y.edges, y.firsts[SINGLE], 1
-    anchors, with_rule, with_label = x.bounds[ANCHOR] < x.bounds[ANCHOR + 1], x.joined & WITH_RULE > 0, x.joined & WITH_PARENT > 0
-    columns, own, stamp = columns_of(x, y, n), np.empty(R + U + f.symbols, np.int64), np.zeros(R + U + f.symbols, np.int64)
-    rows, now, found, places = np.empty(R + U + f.symbols, np.int64), 0, np.empty(4, np.int64), np.empty(4, np.int64)
+    anchors, with_rule, with_label = (
+        x.bounds[ANCHOR] < x.bounds[ANCHOR + 1],
+        x.joined & WITH_RULE > 0,
+        x.joined & WITH_PARENT > 0,
+    )
+    columns, own, stamp = (
+        columns_of(x, y, n),
+        np.empty(R + U + f.symbols, np.int64),
+        np.zeros(R + U + f.symbols, np.int64),
+    )
+    rows, now, found, places = (
+        np.empty(R + U + f.symbols, np.int64),
+        0,
+        np.empty(4, np.int64),
+        np.empty(4, np.int64),
+    )
     edges[:] = NONE
     for b in range(n):
         for e in range(b + 1, n + 1):
@@ -161,7 +200,13 @@ def fill_sums(x, g, i, y):
             for v in range(first, last):  # the rows of this span
                 label = R + U + symbol[v]
                 if split_of[starts[v]] == TAG:
-                    of[count, ROW], of[count, COLUMN], of[count, FIRST], of[count, LAST], of[count, AT] = label, OF_TAG, b, e, b
+                    (
+                        of[count, ROW],
+                        of[count, COLUMN],
+                        of[count, FIRST],
+                        of[count, LAST],
+                        of[count, AT],
+                    ) = label, OF_TAG, b, e, b
                     edges[starts[v], 0] = count
                     count += 1
                     continue
@@ -186,16 +231,27 @@ def fill_sums(x, g, i, y):
                             slot[key], of[count, ROW], of[count, COLUMN] = count, row, places[j]
                             count += 1
                         found[j] = slot[key]
-                of[count, ROW], of[count, COLUMN], of[count, FIRST], of[count, LAST], of[count, AT] = row, OF_SPAN, b, e, b
+                (
+                    of[count, ROW],
+                    of[count, COLUMN],
+                    of[count, FIRST],
+                    of[count, LAST],
+                    of[count, AT],
+                ) = row, OF_SPAN, b, e, b
                 for j in range(4):
                     parts[count, j] = found[j]
                 own[row] = count
                 count += 1
-            for v in range(first, first + bottoms[cell] if e > b + 1 else first):  # those of their splits
+            # those of their splits
+            for v in range(first, first + bottoms[cell] if e > b + 1 else first):
                 label, split = R + U + symbol[v], -1
                 for at in range(starts[v], starts[v + 1]):
                     k = np.int64(split_of[at])
-                    places[0], places[1], places[2] = columns[SPLIT, k], columns[LEFT, k - b], columns[RIGHT, e - k]
+                    places[0], places[1], places[2] = (
+                        columns[SPLIT, k],
+                        columns[LEFT, k - b],
+                        columns[RIGHT, e - k],
+                    )
                     for side in range(2):
                         row, mine = (np.int64(number_of[at]), 2) if side == 0 else (label, 6)
                         if not (with_rule if side == 0 else with_label):
@@ -208,7 +264,11 @@ def fill_sums(x, g, i, y):
                             if places[j] >= 0:
                                 key = row * width + places[j]
                                 if slot[key] == NONE:
-                                    slot[key], of[count, ROW], of[count, COLUMN] = count, row, places[j]
+                                    slot[key], of[count, ROW], of[count, COLUMN] = (
+                                        count,
+                                        row,
+                                        places[j],
+                                    )
                                     count += 1
                                 edges[at, mine + j] = slot[key]
                         if anchors:
@@ -220,7 +280,9 @@ def fill_sums(x, g, i, y):
                 for at in range(starts[v], starts[v + 1]):
                     if split_of[at] != TAG:
                         if with_rule:
-                            edges[at, 0] = own[number_of[at] if split_of[at] > STEP else R + number_of[at]]
+                            edges[at, 0] = own[
+                                number_of[at] if split_of[at] > STEP else R + number_of[at]
+                            ]
                         if with_label:
                             edges[at, 1] = own[R + U + symbol[v]]
     y.count[0] = count
@@ -252,12 +314,22 @@ def names_of(f):
 
 @inlined
 def features_of(x, codes, y, amounts):
-    """Where the features of each sum begin, shape (sums + 1,), and the hashes of all of them; of sums with amounts alone."""
+    """Where the features of each sum begin, shape (sums + 1,), and the hashes of all of them; of
+    sums with amounts alone.
+    """
     of, count, groups, sizes, firsts = y.of, y.count[0], groups_of(y), sizes_of(x), y.firsts
     starts, names = np.zeros(count + 1, np.int32), names_of(x.forest)
     for q in range(1, count):
         column = np.int64(of[q, COLUMN])
-        group = groups[column] if column >= 0 else SPAN if column == OF_SPAN else ANCHOR if column == OF_SPLIT else WORD
+        group = (
+            groups[column]
+            if column >= 0
+            else SPAN
+            if column == OF_SPAN
+            else ANCHOR
+            if column == OF_SPLIT
+            else WORD
+        )
         starts[q + 1] = starts[q] + (sizes[group] if amounts[q] != 0.0 else 0)
     z, b, e, own = np.empty(starts[count], np.uint64), -1, -1, np.empty(len(x.templates), np.uint64)
     of_columns, bounds, templates, atoms, bins = y.hashes, x.bounds, x.templates, x.atoms, x.bins
@@ -281,13 +353,17 @@ def features_of(x, codes, y, amounts):
             t = bounds[ANCHOR if column == OF_SPLIT else WORD]
             at, end, split = np.int64(of[q, FIRST]), np.int64(of[q, LAST]), np.int64(of[q, AT])
             for j in range(size):
-                z[first + j] = joined(template_hash(templates, atoms, bins, codes, t + j, at, end, split), name)
+                z[first + j] = joined(
+                    template_hash(templates, atoms, bins, codes, t + j, at, end, split), name
+                )
     return starts, z
 
 
 @inlined
 def sums_of(x, i, edges):
-    """The sums of sentence i, those of its edges in `edges`, shape (E, OF_EDGE); and the codes of its words."""
+    """The sums of sentence i, those of its edges in `edges`, shape (E, OF_EDGE); and the codes of
+    its words.
+    """
     f = x.forest
     codes, g = x.codes[f.tokens[i] : f.tokens[i + 1]], edges_of(f, i)
     y = open_sums(x, codes, edges, len(g.edges) - 1)

@@ -1,4 +1,6 @@
-"""The block *anchored templates*: features of anchored rules, anchored steps and tags, of which nothing is stored but weights."""
+"""The block *anchored templates*: features of anchored rules, anchored steps and tags, of which
+nothing is stored but weights.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ def dot(features, theta, gradient):
 
 @kernel(FLATTEN)
 def flatten(features, gradient, indices, values):
-    """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
+    """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without
+    duplicates; return how many.
+    """
     return list_weights(open_scratch(gradient).gradient, indices, values)
 
 
@@ -93,7 +97,9 @@ def accumulate(features, i, r, dense):
 
 @kernel(SPANS)
 def spans(features, i, starts, widths, scratch):
-    """List the weights that the scores of instance i read; all as one run where they are too many."""
+    """List the weights that the scores of instance i read; all as one run where they are too
+    many.
+    """
     x, g = open_anchored(features), no_gradient()
     ones = np.ones(x.forest.edges[i + 1] - x.forest.edges[i])
     walk(x, i, ones, sink_of(LISTED, g, np.empty(0), starts, widths), scratch)
@@ -105,5 +111,7 @@ def spans(features, i, starts, widths, scratch):
 
 @kernel(types.int64(RECORD, types.int64, VECTOR, LONGS))
 def hashes(features, i, chosen, found):
-    """List the hashes of the features of chosen edges, which are not 0, some perhaps more than once; return how many."""
+    """List the hashes of the features of chosen edges, which are not 0, some perhaps more than
+    once; return how many.
+    """
     return list_hashes(open_anchored(features), i, chosen, found)

@@ -1,4 +1,6 @@
-"""From weights to the scores of edges, and from the residuals of edges to the weights, by way of their sums."""
+"""From weights to the scores of edges, and from the residuals of edges to the weights, by way of
+their sums.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from structopt.kernels.features.template_gradient import SPARSE, Sink, enlarge, 
 from structopt.kernels.waist.signatures import inlined
 
 SMALLEST = 1e-9
-"""A residual below this is taken for zero in sparse gradients: its gradient would drown in rounding."""
+"""A residual below this is taken for zero in sparse gradients: its gradient would drown in
+rounding.
+"""
 CHUNK = 512
 
 
@@ -18,7 +22,13 @@ CHUNK = 512
 def fill_scores(x, theta, i, s, scratch):
     """Fill s with the scores of the edges of sentence i, and zeros for its vertices."""
     notes = notes_of(x, i, scratch)
-    edges, parts, starts, weights, values = notes.edges, notes.parts, notes.starts, notes.weights, np.zeros(len(notes.parts))
+    edges, parts, starts, weights, values = (
+        notes.edges,
+        notes.parts,
+        notes.starts,
+        notes.weights,
+        np.zeros(len(notes.parts)),
+    )
     t = np.int64(0)
     for q in range(1, len(values)):
         total, end = 0.0, np.int64(starts[q + 1])
@@ -40,7 +50,9 @@ def fill_scores(x, theta, i, s, scratch):
 
 @inlined
 def amounts_of(edges, parts, r, least):
-    """The residual of each sum, given those of edges, of which those up to `least` count as zero."""
+    """The residual of each sum, given those of edges, of which those up to `least` count as
+    zero.
+    """
     amounts = np.zeros(len(parts))
     for edge in range(len(edges)):
         amount = r[edge]
@@ -62,10 +74,18 @@ def sink_of(mode, gradient, dense, starts, widths):
 
 @inlined
 def walk(x, i, r, sink, scratch):
-    """Hand every feature of sentence i to the sink, with the sum of the residuals of the edges that have it."""
+    """Hand every feature of sentence i to the sink, with the sum of the residuals of the edges that
+    have it.
+    """
     notes = notes_of(x, i, scratch)
     amounts = amounts_of(notes.edges, notes.parts, r, SMALLEST if sink.mode == SPARSE else 0.0)
-    starts, weights, waiting, indices, waiting_amounts = notes.starts, notes.weights, 0, sink.indices, sink.amounts
+    starts, weights, waiting, indices, waiting_amounts = (
+        notes.starts,
+        notes.weights,
+        0,
+        sink.indices,
+        sink.amounts,
+    )
     if sink.mode == SPARSE:
         features = 0
         for q in range(1, len(amounts)):
@@ -81,15 +101,22 @@ def walk(x, i, r, sink, scratch):
                 if waiting == CHUNK:
                     put_weights(sink, waiting)
                     waiting = 0
-                indices[np.uint64(waiting)], waiting_amounts[np.uint64(waiting)] = weights[t], amount
+                indices[np.uint64(waiting)], waiting_amounts[np.uint64(waiting)] = (
+                    weights[t],
+                    amount,
+                )
                 waiting += 1
     put_weights(sink, waiting)
 
 
 @inlined
 def list_hashes(x, i, r, found):
-    """List the hashes of the features of edges whose residual is not 0, some perhaps more than once; return how many."""
-    y, codes = sums_of(x, i, np.empty((x.forest.edges[i + 1] - x.forest.edges[i], OF_EDGE), np.int32))
+    """List the hashes of the features of edges whose residual is not 0, some perhaps more than
+    once; return how many.
+    """
+    y, codes = sums_of(
+        x, i, np.empty((x.forest.edges[i + 1] - x.forest.edges[i], OF_EDGE), np.int32)
+    )
     _, z = features_of(x, codes, y, amounts_of(y.edges, y.parts[: y.count[0]], r, 0.0))
     found[: len(z)] = z.view(np.int64)
     return len(z)

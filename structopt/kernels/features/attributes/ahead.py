@@ -1,8 +1,10 @@
-"""What the block *attribute x configuration* asks the memory for before the visit of an instance reads it.
+"""What the block *attribute x configuration* asks the memory for before the visit of an instance
+reads it.
 
-Instances that are visited in a random order lie far apart, and each of their first reads would wait for memory, one after the
-other: where the positions of an instance begin, where the attributes of these begin, and the attributes. So each is asked for
-in a visit of its own, the first three visits before they are needed.
+Instances that are visited in a random order lie far apart, and each of their first reads would wait
+for memory, one after the other: where the positions of an instance begin, where the attributes of
+these begin, and the attributes. So each is asked for in a visit of its own, the first three visits
+before they are needed.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from structopt.kernels.waist.views import prefetch, prefetch_run
 
 @kernel(PREFETCH)
 def prefetch_instances(features, order, n):
-    """Ask for where order[n + 3] begins, for the list and the offsets of order[n + 2], and for the attributes of order[n + 1]."""
+    """Ask for where order[n + 3] begins, for the list and the offsets of order[n + 2], and for the
+    attributes of order[n + 1].
+    """
     x, left = open_rows(features), len(order) - n
     stride = len(x.positions) // len(x.widths)
     for t in range(len(x.widths)):

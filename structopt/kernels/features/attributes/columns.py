@@ -1,4 +1,6 @@
-"""Gradients of attribute rows over all instances at once, read by columns: where each attribute occurs."""
+"""Gradients of attribute rows over all instances at once, read by columns: where each attribute
+occurs.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,12 @@ from structopt.kernels.waist.views import part
 
 @kernel(types.void(LONGS, LONGS, VECTOR, types.int64, types.int64, types.int64, VECTOR, VECTOR))
 def gather(columns, begins, values, width, first, last, residuals, dense):
-    """Rows first <= a < last of sum_i F_i r_i: each the sum of the residual rows of the positions that have attribute a.
+    """Rows first <= a < last of sum_i F_i r_i: each the sum of the residual rows of the positions
+    that have attribute a.
 
-    The positions that have attribute a have the residual rows that begin at ``begins[columns[a] : columns[a + 1]]``; `values` is
-    as long as `begins`, or empty when all are 1. `dense` receives the rows.
+    The positions that have attribute a have the residual rows that begin at ``begins[columns[a] :
+    columns[a + 1]]``; `values` is as long as `begins`, or empty when all are 1. `dense` receives
+    the rows.
     """
     for a in range(first, last):
         row, begin, end = part(dense, a * width, (a + 1) * width), columns[a], columns[a + 1]

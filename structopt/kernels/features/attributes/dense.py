@@ -1,7 +1,8 @@
 """Dense attributes: numbers that every position has, of the rows of matrices.
 
-They are those of blocks, behind the other attributes of a group. A block keeps a matrix M of single precision, and of every
-position the rows of M that are its numbers, K of them one after the other (-1: zeros), so that
+They are those of blocks, behind the other attributes of a group. A block keeps a matrix M of single
+precision, and of every position the rows of M that are its numbers, K of them one after the other
+(-1: zeros), so that
 
     s[p, :] += sum_k M[slots[p, k], :] W_g[first + k D : first + (k + 1) D, :]
 
@@ -43,7 +44,9 @@ def gather_numbers(x, b, M, position, row):
 
 @inlined
 def add_dense_scores(x, t, first, S, W):
-    """Add the scores by the dense attributes of table t to the rows S of its positions, of which `first` is the first."""
+    """Add the scores by the dense attributes of table t to the rows S of its positions, of which
+    `first` is the first.
+    """
     for b in range(x.dense[t], x.dense[t + 1]):
         M, size = matrix_of(x, b), x.blocks[b, 1] * x.blocks[b, 2]
         V = W[x.blocks[b, 0] : x.blocks[b, 0] + size]
@@ -59,7 +62,9 @@ def add_dense_scores(x, t, first, S, W):
 
 @inlined
 def add_dense_gradient(x, b, first, R, G):
-    """Add to G, a row an attribute of block b, what it has of the residuals R of some positions; `first` is the first."""
+    """Add to G, a row an attribute of block b, what it has of the residuals R of some positions;
+    `first` is the first.
+    """
     M, size, width = matrix_of(x, b), x.blocks[b, 1] * x.blocks[b, 2], R.shape[1]
     most, count = min(len(R), TOGETHER), 0
     X, Q = np.empty((most, size)), np.empty((most, width))
@@ -77,7 +82,9 @@ def add_dense_gradient(x, b, first, R, G):
 
 @inlined
 def close_dense(x, t, first, R, touched, chosen, G):
-    """Add the rows of the dense attributes of table t, which all may move; return how many rows there are, and their squares."""
+    """Add the rows of the dense attributes of table t, which all may move; return how many rows
+    there are, and their squares.
+    """
     norm = 0.0
     for b in range(x.dense[t], x.dense[t + 1]):
         size = x.blocks[b, 1] * x.blocks[b, 2]

@@ -1,4 +1,6 @@
-"""What is listed before training: the attributes of every instance, each once, and the weights that gold outputs have."""
+"""What is listed before training: the attributes of every instance, each once, and the weights that
+gold outputs have.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,12 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def list_once(ids, offsets, positions, last, listed, starts, indices):
-    """List the attributes of every instance of a group, each once; return how many entries `listed` has.
+    """List the attributes of every instance of a group, each once; return how many entries `listed`
+    has.
 
-    Instance i has the positions positions[i] <= p < positions[i + 1]. `starts` receives where its list begins, `indices` the
-    index of every occurrence in the list of its instance. `last`, one entry an attribute, is -1 everywhere.
+    Instance i has the positions positions[i] <= p < positions[i + 1]. `starts` receives where its
+    list begins, `indices` the index of every occurrence in the list of its instance. `last`, one
+    entry an attribute, is -1 everywhere.
     """
     entries = 0
     for i in range(len(positions) - 1):
@@ -30,7 +34,9 @@ def list_once(ids, offsets, positions, last, listed, starts, indices):
 
 @inlined
 def replace_each(ids, offsets, begins, replaced, new_offsets):
-    """List begins[a] <= n < begins[a + 1] instead of each attribute a, and where those of a position begin; return how many."""
+    """List begins[a] <= n < begins[a + 1] instead of each attribute a, and where those of a
+    position begin; return how many.
+    """
     count = 0
     for p in range(len(offsets) - 1):
         new_offsets[p] = count
@@ -43,12 +49,27 @@ def replace_each(ids, offsets, begins, replaced, new_offsets):
 
 
 @inlined
-def list_singles(ids, values, offsets, positions, configurations, width, last, listed, starts, begins, numbers, own):
-    """List the singles of every instance, each once, and fill `numbers` with where they occur; return how many entries both have.
+def list_singles(
+    ids,
+    values,
+    offsets,
+    positions,
+    configurations,
+    width,
+    last,
+    listed,
+    starts,
+    begins,
+    numbers,
+    own,
+):
+    """List the singles of every instance, each once, and fill `numbers` with where they occur;
+    return how many entries both have.
 
-    `structopt.kernels.features.attributes.singles` says what these are. `ids`, `offsets` and `positions` are as those of
-    `list_once`, `configurations` those of all singles. `starts` and `begins` receive where the list and the numbers of each
-    instance begin, `own` the values of the occurrences where there are any.
+    `structopt.kernels.features.attributes.singles` says what these are. `ids`, `offsets` and
+    `positions` are as those of `list_once`, `configurations` those of all singles. `starts` and
+    `begins` receive where the list and the numbers of each instance begin, `own` the values of the
+    occurrences where there are any.
     """
     again, entries, end = np.empty((len(ids), 3), np.int64), 0, 0
     for i in range(len(positions) - 1):
@@ -56,7 +77,8 @@ def list_singles(ids, values, offsets, positions, configurations, width, last, l
         most = 0
         for p in range(positions[i], positions[i + 1]):
             most = max(most, offsets[p + 1] - offsets[p])
-        for n in range(most):  # the first of every position, then the second: neighbours add to different scores
+        # the first of every position, then the second: neighbours add to different scores
+        for n in range(most):
             for p in range(positions[i], positions[i + 1]):
                 j = offsets[p] + n
                 if j >= offsets[p + 1]:
@@ -69,7 +91,11 @@ def list_singles(ids, values, offsets, positions, configurations, width, last, l
                     entries += 1
                     end += 1
                 else:
-                    again[repeated, 0], again[repeated, 1], again[repeated, 2] = place, last[a] - starts[i], j
+                    again[repeated, 0], again[repeated, 1], again[repeated, 2] = (
+                        place,
+                        last[a] - starts[i],
+                        j,
+                    )
                     repeated += 1
         for n in range(repeated):
             numbers[end + n], numbers[end + repeated + n] = again[n, 0], again[n, 1]
@@ -82,7 +108,9 @@ def list_singles(ids, values, offsets, positions, configurations, width, last, l
 
 @inlined
 def mark_support(support, offsets, ids, positions, configurations, width):
-    """Set support[a, c] = 1 for every attribute a of each of the positions, c its gold configuration."""
+    """Set support[a, c] = 1 for every attribute a of each of the positions, c its gold
+    configuration.
+    """
     for k in range(len(positions)):
         p = positions[k]
         for j in range(offsets[p], offsets[p + 1]):

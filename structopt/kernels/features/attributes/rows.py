@@ -1,7 +1,8 @@
-"""The operations of the block *attribute x configuration*: scores, sparse gradients, and what is done with these.
+"""The operations of the block *attribute x configuration*: scores, sparse gradients, and what is
+done with these.
 
-One contiguous row of weights for every attribute is added to the parts of each position that has it, or one weight to one of
-these parts (`structopt.kernels.features.attributes.record`).
+One contiguous row of weights for every attribute is added to the parts of each position that has
+it, or one weight to one of these parts (`structopt.kernels.features.attributes.record`).
 """
 
 from __future__ import annotations
@@ -9,15 +10,49 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.kernels.arrays.row_tables import add_listed, add_to_each
-from structopt.kernels.arrays.rows import add_scaled, add_scaled_to_both, keep_bits, product, set_scaled
-from structopt.kernels.features.attributes.dense import add_dense_gradient, add_dense_scores, close_dense
-from structopt.kernels.features.attributes.record import large, list_of, open_gradient, open_rows, positions_of, rows_of
-from structopt.kernels.features.attributes.singles import accumulate_singles, add_single_scores, single_gradient
+from structopt.kernels.arrays.rows import (
+    add_scaled,
+    add_scaled_to_both,
+    keep_bits,
+    product,
+    set_scaled,
+)
+from structopt.kernels.features.attributes.dense import (
+    add_dense_gradient,
+    add_dense_scores,
+    close_dense,
+)
+from structopt.kernels.features.attributes.record import (
+    large,
+    list_of,
+    open_gradient,
+    open_rows,
+    positions_of,
+    rows_of,
+)
+from structopt.kernels.features.attributes.singles import (
+    accumulate_singles,
+    add_single_scores,
+    single_gradient,
+)
 from structopt.kernels.waist.bits import bits_from
-from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, embedded, kernel
+from structopt.kernels.waist.signatures import (
+    ACCUMULATE,
+    ADD,
+    ADD_BOTH,
+    DOT,
+    FLATTEN,
+    PULLBACK,
+    SCORES,
+    SPANS,
+    embedded,
+    kernel,
+)
 from structopt.kernels.waist.views import part, prefetch, prefetch_run
 
-AHEAD = 128  # rows of weights that are asked for before they are needed, so that the processor waits for many at the same time
+# rows of weights that are asked for before they are needed, so that the processor waits for many at
+# the same time
+AHEAD = 128
 
 
 @kernel(SCORES)
@@ -43,7 +78,8 @@ def scores(features, theta, i, s, scratch):
         asked = 0
         for p in range(last - first):
             offset = start + first + p
-            met = x.offsets[offset + 1] - x.offsets[start + first]  # positions have met no more of the list, in its order
+            # positions have met no more of the list, in its order
+            met = x.offsets[offset + 1] - x.offsets[start + first]
             until = min(met + AHEAD, len(listed))
             for q in range(asked, until):
                 line = x.weights[t] + listed[q] * width
@@ -63,10 +99,12 @@ def scores(features, theta, i, s, scratch):
 
 @embedded
 def add_residuals(x, first, R, listed, slot, chosen, G):
-    """Add the residuals R of a group's positions, of which `first` is the first, to the rows of their attributes.
+    """Add the residuals R of a group's positions, of which `first` is the first, to the rows of
+    their attributes.
 
-    Returns how many rows there are: of the attributes that `chosen` then has, as indices into the list. Where most positions
-    have a residual, as below beta = inf, all attributes of the list get a row, which spares the question at each.
+    Returns how many rows there are: of the attributes that `chosen` then has, as indices into the
+    list. Where most positions have a residual, as below beta = inf, all attributes of the list get
+    a row, which spares the question at each.
     """
     valued, positions = len(x.values) > 0, 0
     for p in range(len(R)):
@@ -106,7 +144,8 @@ def add_residuals(x, first, R, listed, slot, chosen, G):
 
 @embedded
 def close_rows(x, t, width, touched, listed, slot, chosen, G, norm):
-    """Set the weights of table t in its touched rows to 0 that may not move, empty `slot`, and add the squares to `norm`.
+    """Set the weights of table t in its touched rows to 0 that may not move, empty `slot`, and add
+    the squares to `norm`.
 
     The touched attributes, indices into the list so far, become numbers of attributes.
     """
@@ -118,21 +157,28 @@ def close_rows(x, t, width, touched, listed, slot, chosen, G, norm):
         if not masked:
             continue
         for y in range(0, width, 64):
-            keep_bits(part(target, y, min(y + 64, width)), bits_from(x.support, begin + a * width + y))
+            keep_bits(
+                part(target, y, min(y + 64, width)), bits_from(x.support, begin + a * width + y)
+            )
     all_rows = part(G, 0, touched * width)
     return norm + product(all_rows, all_rows)
 
 
 @kernel(PULLBACK)
 def pullback(features, i, r, gradient):
-    """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its squared norm."""
+    """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its
+    squared norm.
+    """
     x, g = open_rows(features), open_gradient(gradient)
     begin, above, before, row_start, norm = 0, 0, 0, 0, 0.0
     for t in range(len(x.widths)):
         width = np.int64(x.widths[t])
         first, last = positions_of(x, t, i)
         if x.lengths[t] < width:
-            chosen, G = part(g.touched, before, len(g.touched)), part(g.rows, row_start, len(g.rows))
+            chosen, G = (
+                part(g.touched, before, len(g.touched)),
+                part(g.rows, row_start, len(g.rows)),
+            )
             g.counts[t], more = single_gradient(x, t, i, part(r, above, begin), chosen, G)
             norm += more
             row_start += g.counts[t]
@@ -178,7 +224,9 @@ def add(features, theta, gradient, step):
 
 @kernel(ADD_BOTH)
 def add_both(features, theta, lag, gradient, step, share):
-    """Theta += step * gradient, and unless lag is empty lag += share * gradient, in one walk over the gradient."""
+    """Theta += step * gradient, and unless lag is empty lag += share * gradient, in one walk over
+    the gradient.
+    """
     if len(lag) == 0:
         add(features, theta, gradient, step)
         return
@@ -187,9 +235,13 @@ def add_both(features, theta, lag, gradient, step, share):
     for t in range(len(x.widths)):
         width, count = np.int64(x.lengths[t]), g.counts[t]
         attributes = x.attributes[t + 1] - x.attributes[t]
-        W, V = rows_of(theta, x.weights[t], attributes, width), rows_of(lag, x.weights[t], attributes, width)
+        W, V = (
+            rows_of(theta, x.weights[t], attributes, width),
+            rows_of(lag, x.weights[t], attributes, width),
+        )
         G = rows_of(g.rows, row_start, count, width)
-        for q in range(count):  # the weights are near, since the scores have read them; their mean is not
+        # the weights are near, since the scores have read them; their mean is not
+        for q in range(count):
             line = x.weights[t] + g.touched[before + q] * width
             prefetch_run(lag, line, line + width)
         for q in range(count):
@@ -217,7 +269,9 @@ def dot(features, theta, gradient):
 
 @kernel(FLATTEN)
 def flatten(features, gradient, indices, values):
-    """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
+    """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without
+    duplicates; return how many.
+    """
     x, g = open_rows(features), open_gradient(gradient)
     row_start, q, listed = 0, 0, 0
     for t in range(len(x.widths)):
@@ -267,7 +321,9 @@ def accumulate(features, i, r, dense):
 
 @kernel(SPANS)
 def spans(features, i, starts, widths, scratch):
-    """List the rows of weights that the scores of instance i read: where each begins in theta, and its width."""
+    """List the rows of weights that the scores of instance i read: where each begins in theta, and
+    its width.
+    """
     x = open_rows(features)
     runs = 0
     for t in range(len(x.widths)):

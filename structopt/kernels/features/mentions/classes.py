@@ -1,4 +1,6 @@
-"""Classes of the mentions of a document, the values of measures, and the partial hashes of templates at both."""
+"""Classes of the mentions of a document, the values of measures, and the partial hashes of
+templates at both.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,16 @@ class Document(NamedTuple):
 
 @inlined
 def document_of(x, i):
-    """Open a document and find the classes of its mentions. O(mentions log mentions) for each column of a set."""
+    """Open a document and find the classes of its mentions. O(mentions log mentions) for each
+    column of a set.
+    """
     begin, end = x.graph.variables[i], x.graph.variables[i + 1]
     n, S = end - begin, len(x.sets) - 1
-    of, counts, examples = np.zeros((S, n), np.int64), np.zeros(S, np.int64), np.zeros((S, n), np.int64)
+    of, counts, examples = (
+        np.zeros((S, n), np.int64),
+        np.zeros(S, np.int64),
+        np.zeros((S, n), np.int64),
+    )
     for number in range(S):
         own = of[number]
         if number == EVERY:
@@ -49,7 +57,9 @@ def document_of(x, i):
         for m in range(n - 1, -1, -1):
             examples[number, own[m]] = m
             counts[number] = max(counts[number], own[m] + 1)
-    return Document(begin, of, counts, examples, x.graph.parts[begin : end + 1] - x.graph.parts[begin])
+    return Document(
+        begin, of, counts, examples, x.graph.parts[begin : end + 1] - x.graph.parts[begin]
+    )
 
 
 @inlined
@@ -81,7 +91,9 @@ def values_of_table(x, table):
 
 @inlined
 def measure_pairs(x, d, table, m, first, out):
-    """Fill in the value of a table's measures for mention m with each antecedent first <= a < m; the last counts fastest."""
+    """Fill in the value of a table's measures for mention m with each antecedent first <= a < m;
+    the last counts fastest.
+    """
     out[:] = 0
     current = d.begin + m
     for at in range(x.measured[table], x.measured[table + 1]):
@@ -100,7 +112,9 @@ def measure_pairs(x, d, table, m, first, out):
             compared, column = x.compared, measure - SAME
             for k in range(len(out)):
                 value = compared[current, column]
-                out[k] = out[k] * width + (value >= 0 and value == compared[d.begin + first + k, column])
+                out[k] = out[k] * width + (
+                    value >= 0 and value == compared[d.begin + first + k, column]
+                )
 
 
 @inlined
@@ -117,7 +131,9 @@ def mention_hashes(x, t, role, begin, mentions, out):
 
 @inlined
 def measure_hashes(x, t, table, out):
-    """Partial hashes of a template and of its atoms on measures, for each value of the measures of its table."""
+    """Partial hashes of a template and of its atoms on measures, for each value of the measures of
+    its table.
+    """
     number = x.templates[t, 0]
     out[:] = partial(number, 0, 0)
     for at in range(x.templates[t, 1], x.templates[t, 2]):

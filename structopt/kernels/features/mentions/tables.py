@@ -1,4 +1,6 @@
-"""Scores of links from tables of the document, and residuals of links to the weights by way of the same tables."""
+"""Scores of links from tables of the document, and residuals of links to the weights by way of the
+same tables.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from structopt.kernels.features.template_gradient import DENSE, SPARSE, put_weig
 from structopt.kernels.waist.signatures import inlined
 
 SMALLEST = 1e-9
-"""A residual below this is taken for zero in sparse gradients: its gradient would drown in rounding."""
+"""A residual below this is taken for zero in sparse gradients: its gradient would drown in
+rounding.
+"""
 CHUNK = 512
 LEAST = 64
 """Cells that a table may have in any document."""
@@ -25,14 +29,18 @@ LEAST = 64
 
 @inlined
 def is_dense(x, d, table):
-    """Whether a table has no more cells than there are links: else templates are looked up link by link."""
+    """Whether a table has no more cells than there are links: else templates are looked up link by
+    link.
+    """
     cells = d.counts[x.tables[table, 0]] * d.counts[x.tables[table, 1]] * values_of_table(x, table)
     return cells <= max(d.starts[len(d.starts) - 1], LEAST)
 
 
 @inlined
 def hashes_of(x, d, t, table, mentions, antecedents):
-    """Partial hashes of template t at the classes of its sets, and at the values of its measures."""
+    """Partial hashes of template t at the classes of its sets, and at the values of its
+    measures.
+    """
     first, second = np.empty(len(mentions), np.uint64), np.empty(len(antecedents), np.uint64)
     third = np.empty(values_of_table(x, table), np.uint64)
     mention_hashes(x, t, MENTION, d.begin, mentions, first)
@@ -58,7 +66,9 @@ def classes_of(d, wide, narrow):
 
 @inlined
 def fill_table(x, d, theta, table):
-    """Return the scores of a table's cells: shape (classes of the mention, classes of the antecedent, values of measures)."""
+    """Return the scores of a table's cells: shape (classes of the mention, classes of the
+    antecedent, values of measures).
+    """
     wide, wide_too, values = x.tables[table, 0], x.tables[table, 1], values_of_table(x, table)
     out, shift = np.zeros((d.counts[wide], d.counts[wide_too], values)), np.uint64(64 - x.hash_bits)
     for q in range(x.tables[table, 2], x.tables[table, 3]):
@@ -84,9 +94,17 @@ def fill_table(x, d, theta, table):
 @inlined
 def score_links(x, d, theta, s):
     """Add the scores of all links of a document to s."""
-    n, room, shift = len(d.starts) - 1, np.empty(len(d.starts), np.int64), np.uint64(64 - x.hash_bits)
+    n, room, shift = (
+        len(d.starts) - 1,
+        np.empty(len(d.starts), np.int64),
+        np.uint64(64 - x.hash_bits),
+    )
     for table in range(len(x.tables)):
-        dense, of, of_too = is_dense(x, d, table), d.of[x.tables[table, 0]], d.of[x.tables[table, 1]]
+        dense, of, of_too = (
+            is_dense(x, d, table),
+            d.of[x.tables[table, 0]],
+            d.of[x.tables[table, 1]],
+        )
         if dense:
             cells = fill_table(x, d, theta, table)
             values = cells.shape[2]
@@ -96,7 +114,9 @@ def score_links(x, d, theta, s):
                 measure_pairs(x, d, table, m, first, value)
                 row = cells[of[m]].reshape(cells.shape[1] * values)
                 for k in range(links):
-                    s[np.uint64(at + k)] += row[np.uint64(of_too[np.uint64(first + k)] * values + value[np.uint64(k)])]
+                    s[np.uint64(at + k)] += row[
+                        np.uint64(of_too[np.uint64(first + k)] * values + value[np.uint64(k)])
+                    ]
             continue
         every = np.arange(n)
         for q in range(x.tables[table, 2], x.tables[table, 3]):
@@ -128,7 +148,9 @@ def fill_scores(x, theta, i, s):
 @inlined
 def moves(free, support, w):
     """Whether a weight may move."""
-    return free or (support[w >> np.uint64(6)] >> (w & np.uint64(63))) & np.uint64(1) == np.uint64(1)
+    return free or (support[w >> np.uint64(6)] >> (w & np.uint64(63))) & np.uint64(1) == np.uint64(
+        1
+    )
 
 
 @inlined
@@ -158,19 +180,37 @@ def put_table(x, d, table, amounts, sink, waiting):
                             if waiting == CHUNK:
                                 put_weights(sink, waiting)
                                 waiting = 0
-                            indices[np.uint64(waiting)], waiting_amounts[np.uint64(waiting)] = w, row[v]
+                            indices[np.uint64(waiting)], waiting_amounts[np.uint64(waiting)] = (
+                                w,
+                                row[v],
+                            )
                             waiting += 1
     return waiting
 
 
 @inlined
 def put_links(x, d, r, sink, waiting):
-    """Hand the features of all links of a document to the sink, given the residuals of its parts."""
-    n, room, least = len(d.starts) - 1, np.empty(len(d.starts), np.int64), SMALLEST if sink.mode == SPARSE else 0.0
-    support, indices, waiting_amounts, shift = x.support, sink.indices, sink.amounts, np.uint64(64 - x.hash_bits)
+    """Hand the features of all links of a document to the sink, given the residuals of its
+    parts.
+    """
+    n, room, least = (
+        len(d.starts) - 1,
+        np.empty(len(d.starts), np.int64),
+        SMALLEST if sink.mode == SPARSE else 0.0,
+    )
+    support, indices, waiting_amounts, shift = (
+        x.support,
+        sink.indices,
+        sink.amounts,
+        np.uint64(64 - x.hash_bits),
+    )
     free = len(support) == 0 or sink.mode == DENSE
     for table in range(len(x.tables)):
-        dense, of, of_too = is_dense(x, d, table), d.of[x.tables[table, 0]], d.of[x.tables[table, 1]]
+        dense, of, of_too = (
+            is_dense(x, d, table),
+            d.of[x.tables[table, 0]],
+            d.of[x.tables[table, 1]],
+        )
         if dense:
             values = values_of_table(x, table)
             amounts = np.zeros((d.counts[x.tables[table, 0]], d.counts[x.tables[table, 1]], values))
@@ -182,7 +222,9 @@ def put_links(x, d, r, sink, waiting):
                 for k in range(links):
                     amount = r[np.uint64(at + k)]
                     if abs(amount) > least:
-                        row[np.uint64(of_too[np.uint64(first + k)] * values + value[np.uint64(k)])] += amount
+                        row[
+                            np.uint64(of_too[np.uint64(first + k)] * values + value[np.uint64(k)])
+                        ] += amount
             waiting = put_table(x, d, table, amounts, sink, waiting)
             continue
         every = np.arange(n)
@@ -206,10 +248,16 @@ def put_links(x, d, r, sink, waiting):
 
 @inlined
 def walk(x, i, r, sink):
-    """Hand every feature of document i to the sink, with the residuals of the parts that have it."""
+    """Hand every feature of document i to the sink, with the residuals of the parts that have
+    it.
+    """
     d, waiting, least = document_of(x, i), 0, SMALLEST if sink.mode == SPARSE else 0.0
     every, shift = np.arange(len(d.starts) - 1), np.uint64(64 - x.hash_bits)
-    hashes, support, free = np.empty(len(every), np.uint64), x.support, len(x.support) == 0 or sink.mode == DENSE
+    hashes, support, free = (
+        np.empty(len(every), np.uint64),
+        x.support,
+        len(x.support) == 0 or sink.mode == DENSE,
+    )
     for t in range(x.new[0], x.new[1]):
         mention_hashes(x, t, MENTION, d.begin, every, hashes)
         constant = partial(x.templates[t, 0], 0, 0)

@@ -1,4 +1,6 @@
-"""The block *mention templates*: features of mentions and of links to antecedents, of which nothing is stored but weights."""
+"""The block *mention templates*: features of mentions and of links to antecedents, of which nothing
+is stored but weights.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,18 @@ from structopt.kernels.features.template_gradient import (
     product_of_weights,
     squared_norm,
 )
-from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
+from structopt.kernels.waist.signatures import (
+    ACCUMULATE,
+    ADD,
+    ADD_BOTH,
+    DOT,
+    FLATTEN,
+    PULLBACK,
+    SCORES,
+    SPANS,
+    inlined,
+    kernel,
+)
 
 
 @inlined
@@ -30,13 +43,17 @@ def sink_of(mode, gradient, dense, starts, widths):
 
 @kernel(SCORES)
 def scores(features, theta, i, s, scratch):
-    """Fill s with the part scores F(x_i)^T theta; theta must be zero wherever a weight may not move."""
+    """Fill s with the part scores F(x_i)^T theta; theta must be zero wherever a weight may not
+    move.
+    """
     fill_scores(open_mentions(features), theta, i, s)
 
 
 @kernel(PULLBACK)
 def pullback(features, i, r, gradient):
-    """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its squared norm."""
+    """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its
+    squared norm.
+    """
     x, g, none = open_mentions(features), open_gradient(gradient), np.empty(0, np.int64)
     clear(g)
     walk(x, i, r, sink_of(SPARSE, g, np.empty(0), none, none))
@@ -65,7 +82,9 @@ def dot(features, theta, gradient):
 
 @kernel(FLATTEN)
 def flatten(features, gradient, indices, values):
-    """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
+    """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without
+    duplicates; return how many.
+    """
     return list_weights(open_gradient(gradient), indices, values)
 
 
@@ -78,7 +97,9 @@ def accumulate(features, i, r, dense):
 
 @kernel(SPANS)
 def spans(features, i, starts, widths, scratch):
-    """List the weights that may move and that the scores of document i read; all as one run where they are too many."""
+    """List the weights that may move and that the scores of document i read; all as one run where
+    they are too many.
+    """
     x, g = open_mentions(features), no_gradient()
     parts = x.graph.parts[x.graph.variables[i + 1]] - x.graph.parts[x.graph.variables[i]]
     walk(x, i, np.ones(parts), sink_of(LISTED, g, np.empty(0), starts, widths))

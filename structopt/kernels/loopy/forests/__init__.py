@@ -1,1 +1,3 @@
-"""Spanning forests of pairwise graphs: their layout, messages, passes and marginals, and the bound that they give."""
+"""Spanning forests of pairwise graphs: their layout, messages, passes and marginals, and the bound
+that they give.
+"""

@@ -1,4 +1,6 @@
-"""Marginals and best configurations of spanning forests: the derivative of the bound by the scores."""
+"""Marginals and best configurations of spanning forests: the derivative of the bound by the
+scores.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +8,34 @@ from math import exp, inf
 
 import numpy as np
 
-from structopt.kernels.loopy.forests.layout import COLUMNS, EDGE, FIELDS, FIRST, PARENT, ROWS, SPAN, TABLE
+from structopt.kernels.loopy.forests.layout import (
+    COLUMNS,
+    EDGE,
+    FIELDS,
+    FIRST,
+    PARENT,
+    ROWS,
+    SPAN,
+    TABLE,
+)
 from structopt.kernels.loopy.forests.messages import gather, log_sum, send
 from structopt.kernels.waist.signatures import inlined
 
 
 @inlined
 def marginals(n, starts, widths, private, z, x):
-    """Renew all messages from the roots, those to them being so; add the marginals to z. Those of edges begin at `private`."""
-    nodes, edges, state, table, power, a, W = x.nodes, x.edges, x.state, x.table, x.power, x.scratch, x.width
+    """Renew all messages from the roots, those to them being so; add the marginals to z. Those of
+    edges begin at `private`.
+    """
+    nodes, edges, state, table, power, a, W = (
+        x.nodes,
+        x.edges,
+        x.state,
+        x.table,
+        x.power,
+        x.scratch,
+        x.width,
+    )
     for row in range(0, x.count * n, n):
         for at in range(row, row + n):
             v = x.downwards[at]
@@ -49,7 +70,9 @@ def marginals(n, starts, widths, private, z, x):
 
 @inlined
 def best_states(n, starts, widths, private, z, x):
-    """Add the indicators of a best configuration of every forest to z, messages to the roots being up to date."""
+    """Add the indicators of a best configuration of every forest to z, messages to the roots being
+    up to date.
+    """
     nodes, edges, table, a, W = x.nodes, x.edges, x.table, x.scratch, x.width
     for row in range(0, x.count * n, n):
         for at in range(row, row + n):

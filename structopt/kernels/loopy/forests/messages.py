@@ -6,16 +6,31 @@ from math import exp, inf, log
 
 import numpy as np
 
-from structopt.kernels.loopy.forests.layout import CHILD, COLUMNS, EDGE, FIELDS, FIRST, PARENT, ROWS, SIBLING, SPAN, TABLE
+from structopt.kernels.loopy.forests.layout import (
+    CHILD,
+    COLUMNS,
+    EDGE,
+    FIELDS,
+    FIRST,
+    PARENT,
+    ROWS,
+    SIBLING,
+    SPAN,
+    TABLE,
+)
 from structopt.kernels.waist.signatures import inlined, merged
 
 LOST = 1e-250
-"""Sums of products of exponentials below this may have lost terms that matter, and are computed anew as logarithms."""
+"""Sums of products of exponentials below this may have lost terms that matter, and are computed
+anew as logarithms.
+"""
 
 
 @merged
 def gather(nodes, state, W, row, v, without, K, a):
-    """Fill a with the potential of v, of K states, and the messages of its neighbours, but for the one `without`."""
+    """Fill a with the potential of v, of K states, and the messages of its neighbours, but for the
+    one `without`.
+    """
     slot = row + v
     potential, node = slot * 3 * W, slot * FIELDS
     for y in range(K):
@@ -34,10 +49,17 @@ def gather(nodes, state, W, row, v, without, K, a):
 
 @merged
 def send(nodes, edges, state, table, power, a, W, row, v, u, below, hot):
-    """Renew the message of v to its neighbour u; `below` is the lower of the two. a[:W] becomes the sum at v without u."""
+    """Renew the message of v to its neighbour u; `below` is the lower of the two. a[:W] becomes the
+    sum at v without u.
+    """
     node = (row + below) * FIELDS
     e = nodes[node + EDGE] * SPAN
-    p, forth, K, L = edges[e + TABLE], edges[e + FIRST] == v, np.int64(edges[e + ROWS]), np.int64(edges[e + COLUMNS])
+    p, forth, K, L = (
+        edges[e + TABLE],
+        edges[e + FIRST] == v,
+        np.int64(edges[e + ROWS]),
+        np.int64(edges[e + COLUMNS]),
+    )
     step, stride = L, 1  # from a state of v, and of u, to the next
     if not forth:
         K, L, step, stride = L, K, 1, L
@@ -59,7 +81,9 @@ def send(nodes, edges, state, table, power, a, W, row, v, u, below, hot):
         total = 0.0
         for y in range(K):
             total += a[W + y] * power[p + y * step + w * stride]
-        state[out + w] = log(total) + top if total > LOST else log_message(a, K, table, p + w * stride, step)
+        state[out + w] = (
+            log(total) + top if total > LOST else log_message(a, K, table, p + w * stride, step)
+        )
 
 
 @inlined

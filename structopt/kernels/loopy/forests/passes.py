@@ -1,4 +1,6 @@
-"""Passes over spanning forests that lower the bound: all messages to the roots, and one variable's potentials after another."""
+"""Passes over spanning forests that lower the bound: all messages to the roots, and one variable's
+potentials after another.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,18 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def collect(n, widths, hot, x):
-    """Renew all messages to the roots, which become the fronts; return B / T, but for what the tables leave out."""
-    nodes, edges, state, table, power, a, W = x.nodes, x.edges, x.state, x.table, x.power, x.scratch, x.width
+    """Renew all messages to the roots, which become the fronts; return B / T, but for what the
+    tables leave out.
+    """
+    nodes, edges, state, table, power, a, W = (
+        x.nodes,
+        x.edges,
+        x.state,
+        x.table,
+        x.power,
+        x.scratch,
+        x.width,
+    )
     total = 0.0
     for row in range(0, x.count * n, n):
         for at in range(row + n - 1, row - 1, -1):
@@ -32,11 +44,20 @@ def collect(n, widths, hot, x):
 
 @inlined
 def sweep(n, starts, widths, s, backwards, heat, hot, x):
-    """Minimise B over the potentials of one variable after another; return by how much it falls, in units of `heat`.
+    """Minimise B over the potentials of one variable after another; return by how much it falls, in
+    units of `heat`.
 
     inf where nothing is allowed.
     """
-    nodes, edges, state, table, power, a, W = x.nodes, x.edges, x.state, x.table, x.power, x.scratch, x.width
+    nodes, edges, state, table, power, a, W = (
+        x.nodes,
+        x.edges,
+        x.state,
+        x.table,
+        x.power,
+        x.scratch,
+        x.width,
+    )
     front, path, logs, size = x.front, x.path, x.logs, x.count * n
     fall = 0.0
     for turn in range(n):
@@ -59,7 +80,20 @@ def sweep(n, starts, widths, s, backwards, heat, hot, x):
                     other = nodes[(row + other) * FIELDS + PARENT]
             for step in range(steps - 1, -1, -1):
                 u = path[step]
-                send(nodes, edges, state, table, power, a, W, row, nodes[(row + u) * FIELDS + PARENT], u, u, hot)
+                send(
+                    nodes,
+                    edges,
+                    state,
+                    table,
+                    power,
+                    a,
+                    W,
+                    row,
+                    nodes[(row + u) * FIELDS + PARENT],
+                    u,
+                    u,
+                    hot,
+                )
             front[root] = v
             potential = (row + v) * 3 * W
             for y in range(K):

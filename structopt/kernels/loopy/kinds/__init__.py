@@ -1,1 +1,3 @@
-"""Factors of the core's kinds, a file a kind: the best configuration and the marginals of one factor."""
+"""Factors of the core's kinds, a file a kind: the best configuration and the marginals of one
+factor.
+"""

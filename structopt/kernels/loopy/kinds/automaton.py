@@ -1,6 +1,8 @@
-"""AUTOMATON factors: paths of pairs of consecutive modifiers, from 0 to k + 1 (`structopt.kernels.loopy.factors` lays them out).
+"""AUTOMATON factors: paths of pairs of consecutive modifiers, from 0 to k + 1
+(`structopt.kernels.loopy.factors` lays them out).
 
-A path through the linked variables j scores the sum of their s_j and of the p_ij of its pairs. O(k^2) each.
+A path through the linked variables j scores the sum of their s_j and of the p_ij of its pairs.
+O(k^2) each.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from structopt.kernels.waist.views import part
 
 @inlined
 def row_start(k, i):
-    """Where the pairs (i, j), j > i, would begin if j counted from 0: the pair (i, j) is private part row_start(k, i) + j."""
+    """Where the pairs (i, j), j > i, would begin if j counted from 0: the pair (i, j) is private
+    part row_start(k, i) + j.
+    """
     return i * (k + 1) - i * (i - 1) // 2 - i - 1
 
 
@@ -47,7 +51,9 @@ def automaton_max(s, p, out, private_out, floats, ints):
 
 @inlined
 def automaton_marginals(s, p, out, private_out, floats):
-    """Forward in logs; backward the marginal of j is divided among the pairs that lead to it. The outs are zero before."""
+    """Forward in logs; backward the marginal of j is divided among the pairs that lead to it. The
+    outs are zero before.
+    """
     k = len(s)
     ahead = floats[: k + 2]
     ahead[0] = 0.0

@@ -28,10 +28,11 @@ def budget_max(budget, s, out):
 
 @inlined
 def budget_tables(budget, s, hot, floats):
-    """Fill and return the tables of a BUDGET factor over its k variables, each with B + 1 columns, and B <= k.
+    """Fill and return the tables of a BUDGET factor over its k variables, each with B + 1 columns,
+    and B <= k.
 
-    ahead[j * (B + 1) + b]: choosing exactly b of the variables before j; behind: at most b of those from j on. The entries are
-    logs of summed weights, or the best scores.
+    ahead[j * (B + 1) + b]: choosing exactly b of the variables before j; behind: at most b of those
+    from j on. The entries are logs of summed weights, or the best scores.
     """
     k = len(s)
     B = min(np.int64(budget), k)

@@ -1,8 +1,10 @@
-"""COVERAGE factors: private parts, all on where any of k linked binary variables is, else off; all functions are O(k).
+"""COVERAGE factors: private parts, all on where any of k linked binary variables is, else off; all
+functions are O(k).
 
 With scores s of the variables, p of the private parts together, and L = sum_j log(1 + e^s_j),
 
-    Z = 1 + e^p (e^L - 1),    P(covered) = e^p (e^L - 1) / Z,    P(j is on) = e^(p + L) sigma(s_j) / Z.
+    Z = 1 + e^p (e^L - 1),    P(covered) = e^p (e^L - 1) / Z,    P(j is on) = e^(p + L) sigma(s_j) /
+    Z.
 """
 
 from __future__ import annotations
@@ -12,13 +14,19 @@ from math import exp, expm1, inf, log
 from structopt.kernels.ad3.projections import project_onto_sum, unit
 from structopt.kernels.arrays.log_add import add_or_max
 from structopt.kernels.loopy.messages import bounded
-from structopt.kernels.loopy.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES, FACTOR_PROJECT
+from structopt.kernels.loopy.open_kinds import (
+    FACTOR_EXTEND,
+    FACTOR_LOCAL,
+    FACTOR_MESSAGES,
+    FACTOR_PROJECT,
+)
 from structopt.kernels.waist.signatures import inlined, kernel
 
 
 @inlined
 def some_on(total, best, hot):
-    """Log of the summed weights of the states of several variables of which one at least is on; where not `hot`, the best score.
+    """Log of the summed weights of the states of several variables of which one at least is on;
+    where not `hot`, the best score.
 
     `total` is the same without the condition, `best` the highest score of a variable.
     """
@@ -70,7 +78,9 @@ def marginals(extra, s, p, out, private_out, floats, ints):
 
 @kernel(FACTOR_MESSAGES)
 def messages(extra, n, p, hot, out, floats, ints):
-    """Log-odds of each variable, given the messages of the others: sums and maxima of those behind, then of those ahead."""
+    """Log-odds of each variable, given the messages of the others: sums and maxima of those behind,
+    then of those ahead.
+    """
     k = len(n)
     totals, bests = floats[: k + 1], floats[k + 1 : 2 * k + 2]
     totals[k], bests[k], worth = 0.0, -inf, p.sum()
@@ -87,7 +97,9 @@ def messages(extra, n, p, hot, out, floats, ints):
 
 @inlined
 def some_worth(a, worth, q):
-    """Fill q with the best of max a^T q + worth min(1, sum q) - ||q||^2 / 2 in [0, 1]^k; return min(1, sum q)."""
+    """Fill q with the best of max a^T q + worth min(1, sum q) - ||q||^2 / 2 in [0, 1]^k; return
+    min(1, sum q).
+    """
     mass, lifted = 0.0, 0.0
     for j in range(len(a)):
         mass += unit(a[j])
@@ -104,7 +116,8 @@ def some_worth(a, worth, q):
 def some_cost(a, cost, q):
     """Fill q with the best of max a^T q - cost max q - ||q||^2 / 2 in [0, 1]^k; return max q.
 
-    q_j = min(unit(a_j), m), where sum_j (a_j - m)+ = cost: a sum that is convex in m, so that Newton steps from 0 reach m.
+    q_j = min(unit(a_j), m), where sum_j (a_j - m)+ = cost: a sum that is convex in m, so that
+    Newton steps from 0 reach m.
     """
     m = 0.0
     while True:

@@ -1,6 +1,8 @@
-"""LENGTH_BUDGET factors: the whole lengths w_j of the binary variables that are on add up to at most B.
+"""LENGTH_BUDGET factors: the whole lengths w_j of the binary variables that are on add up to at
+most B.
 
-The best choice is a dynamic program: V(j, b) is the best score of variables before j of length b or less,
+The best choice is a dynamic program: V(j, b) is the best score of variables before j of length b or
+less,
 
     V(0, b) = 0,    V(j + 1, b) = max( V(j, b), V(j, b - w_j) + s_j ),
 

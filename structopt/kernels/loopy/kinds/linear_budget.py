@@ -1,6 +1,8 @@
-"""LINEAR_BUDGET factors: lengths w of binary variables add up to at most B, and variables may be on in part.
+"""LINEAR_BUDGET factors: lengths w of binary variables add up to at most B, and variables may be on
+in part.
 
-The polytope {q in [0, 1]^k : w^T q <= B, q_j = 0 where w_j > B} is that of LENGTH_BUDGET's rows. Extra numbers: B, w_1, ..., w_k.
+The polytope {q in [0, 1]^k : w^T q <= B, q_j = 0 where w_j > B} is that of LENGTH_BUDGET's rows.
+Extra numbers: B, w_1, ..., w_k.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from structopt.kernels.waist.signatures import inlined, kernel
 
 @kernel(FACTOR_LOCAL)
 def maximum(extra, s, p, out, private_out, floats, ints):
-    """Variables by score per length, until the budget is used up; the last one in part. O(k log k)."""
+    """Variables by score per length, until the budget is used up; the last one in part. O(k log
+    k).
+    """
     k, rest, value = len(s), float(extra[0]), 0.0
     rank = floats[:k]
     for j in range(k):
@@ -33,7 +37,9 @@ def maximum(extra, s, p, out, private_out, floats, ints):
 
 @inlined
 def at_price(extra, a, tau, q):
-    """Fill q with unit(a - tau w), 0 where w is beyond the budget; w^T q, and how fast it falls in tau."""
+    """Fill q with unit(a - tau w), 0 where w is beyond the budget; w^T q, and how fast it falls in
+    tau.
+    """
     mass, slope = 0.0, 0.0
     for j in range(len(a)):
         w = float(extra[1 + j])
@@ -48,7 +54,8 @@ def at_price(extra, a, tau, q):
 def project(extra, a, p, eta, out, private_out, floats, ints):
     """q_j = unit(a_j - tau w_j), tau >= 0 such that the budget is kept.
 
-    w^T q falls in tau and is piecewise linear: Newton steps, kept within an interval that shrinks, or its middle.
+    w^T q falls in tau and is piecewise linear: Newton steps, kept within an interval that shrinks,
+    or its middle.
     """
     budget, size = float(extra[0]), 1.0 + float(extra[0])
     mass, _ = at_price(extra, a, 0.0, out)

@@ -1,4 +1,6 @@
-"""PAIRS factors: independent pairs of binary variables, each with a private part that is on where both are."""
+"""PAIRS factors: independent pairs of binary variables, each with a private part that is on where
+both are.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,16 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def pairs_max(s, p, out, private_out):
-    """Write the best of the four configurations of every pair; among equals the one with fewer variables on."""
+    """Write the best of the four configurations of every pair; among equals the one with fewer
+    variables on.
+    """
     total = 0.0
     for r in range(len(p)):
         u, v = s[2 * r], s[2 * r + 1]
         best = max(max(0.0, u + v + p[r]), max(u, v))
         total += best
-        some, first, second = best != 0.0, best == u, best == v  # no branches: in rows of pairs they are not foreseen
+        # no branches: in rows of pairs they are not foreseen
+        some, first, second = best != 0.0, best == u, best == v
         out[2 * r] = 1.0 if some & (first | (not second)) else 0.0
         out[2 * r + 1] = 1.0 if some & (not first) else 0.0
         private_out[r] = 1.0 if some & (not (first | second)) else 0.0
@@ -24,7 +29,9 @@ def pairs_max(s, p, out, private_out):
 
 @inlined
 def pairs_marginals(s, p, out, private_out):
-    """Write the marginals of every pair: the four configurations weigh 1, e^u, e^v and e^(u + v + p)."""
+    """Write the marginals of every pair: the four configurations weigh 1, e^u, e^v and e^(u + v +
+    p).
+    """
     total = 0.0
     for r in range(len(p)):
         u, v = s[2 * r], s[2 * r + 1]

@@ -1,4 +1,6 @@
-"""TABLE factors: two variables of several states each, with a private part for every pair of states."""
+"""TABLE factors: two variables of several states each, with a private part for every pair of
+states.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def table_max(s, p, K, out, private_out):
-    """Write the indicators of the best pair of states of two variables, of which the first has K."""
+    """Write the indicators of the best pair of states of two variables, of which the first has
+    K.
+    """
     width, best, top = len(s) - K, 0, -inf
     for r in range(len(p)):
         value = s[r // width] + s[K + r % width] + p[r]
