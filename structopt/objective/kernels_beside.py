@@ -19,7 +19,6 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from types import FunctionType
 from typing import Any, NamedTuple
 
 from structopt.config import feature_keys, registry
@@ -184,21 +183,11 @@ def serve() -> None:
 
 
 def _on_disk(module: str) -> bool:
-    """Whether kernels of a module, compiled from its present source, are on disk; True where no
-    folder can keep them.
+    """Whether kernels of a module, compiled from its present sources, are on disk; True if no
+    folder can store them.
     """
-    import numba
-
     spec = find_spec(module)
-    source = Path(spec.origin) if spec and spec.origin else Path(disk_cache.__file__)
-    # Numba goes by the file of a function
-    there = FunctionType(_on_disk.__code__.replace(co_filename=str(source)), {})
-    try:
-        folder = Path(str(numba.njit(cache=True)(there).stats.cache_path))
-    except RuntimeError:
-        return True
-    disk_cache.refresh(source.parent, lambda: folder)
-    return any(folder.glob(f"{source.stem}.*.nbi"))
+    return not (spec and spec.origin) or disk_cache.is_cached(Path(spec.origin))
 
 
 def _cores() -> int:

@@ -1,24 +1,57 @@
-"""Compiled kernels on disk: those that were compiled from other sources are dropped.
+"""Cache compiled kernels on disk, once per content: a door to Numba's private cache.
 
-Numba keeps compiled kernels on disk and compiles one again when its file changes, but not when a
-function of another file that it calls changes or moves. So every folder of compiled kernels is
-stamped with a digest of all the sources that they may call: those of `structopt.kernels`, and of
-the package of the kernels, such as a plugin. Where the digest differs, the folder is emptied.
+Numba's own cache lies next to the source, notices a change of that file only, and is lost with
+every new clone or environment. Here the key of a kernel is a digest of everything that its machine
+code depends on:
+
+- the source of its module and of the kernel modules that it imports, directly or not;
+- the versions of Python, Numba and llvmlite, and Numba's settings that change code;
+- the name and the features of the CPU.
+
+So a fresh clone, a new environment or an upgrade that leaves a kernel alone finds it. The folder
+is ``structopt-kernels`` in the user's cache folder, or in ``NUMBA_CACHE_DIR``. Numba stores
+pickles, so the folder is used only if it belongs to the user and nobody else can enter it.
+
+Assumption: `numba.core.caching` has `FunctionCache`, whose ``_impl_class`` names the locators of
+the files, and a dispatcher stores its cache in ``_cache``. Tested with Numba 0.61 to 0.68. Gain:
+a new clone starts without compiling, which takes minutes for all kernels. If the interface
+changes, `attach` returns None and Numba compiles each kernel in each process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+import re
+import stat
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-CORE = Path(__file__).parents[1]
-STAMP = "sources.sha256"
+import llvmlite
+import numba
+from filelock import FileLock, Timeout
+from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
+from numba.core import caching
+
+KERNELS = Path(__file__).parents[1]
+CORE = KERNELS.parent.parent
+"""The folder of the package `structopt`."""
+FOLDER = "structopt-kernels"
+LONGEST_WAIT = 600  # seconds for another process to compile a kernel; then this process compiles it
+UNUSED_DAYS = 30  # a module's kernels of other content are deleted if unused for so long
+
+_FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 
 
 def package_folder(source: Path) -> Path:
-    """Return the folder of the outermost package of a source file; the folder of the file where it
+    """Return the folder of the outermost package of a source file, or the file's own folder if it
     is in no package.
     """
     folder = source.parent
@@ -27,88 +60,243 @@ def package_folder(source: Path) -> Path:
     return folder
 
 
-def digest(root: Path) -> str:
-    """SHA-256 of the names, sizes and times of the sources in a package's folder, or of those in a
-    folder that is no package.
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf8")
+
+
+@cache
+def _imports(path: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Modules that a file imports, each with the names that it takes from them."""
+    text = _text(path)
+    found = []
+    for module, names in _FROM.findall(text):
+        words = re.sub(r"#[^\n]*|[()\\]", " ", names).split(",")
+        found.append((module, tuple(word.split()[0] for word in words if word.split())))
+    for modules in _IMPORT.findall(text):
+        found += [(word.split()[0], ()) for word in modules.split(",") if word.split()]
+    return tuple(found)
+
+
+def _file_of(module: str, roots: tuple[Path, ...]) -> Path | None:
+    """The file of a module below one of the folders."""
+    for root in roots:
+        base = root.joinpath(*module.split("."))
+        for path in (base.with_suffix(".py"), base / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
+
+
+def _neighbours(path: Path, package: Path) -> Iterator[Path]:
+    """Files that a kernel's machine code may depend on and that `path` names: modules of the
+    kernel's package and the core's kernels.
     """
-    sources = root.rglob("*.py") if (root / "__init__.py").is_file() else root.glob("*.py")
-    stats = sorted((str(path.relative_to(root)), *_size_and_time(path)) for path in sources)
-    return sha256(repr(stats).encode()).hexdigest()
-
-
-def _size_and_time(path: Path) -> tuple[int, int]:
-    stat = path.stat()
-    return stat.st_size, stat.st_mtime_ns
-
-
-def forget_older(caches: Iterable[Path], state: str) -> bool:
-    """Drop the compiled kernels in folders whose stamp is not `state`; return whether there were
-    any such folders.
-    """
-    dropped = False
-    for folder in caches:
-        stamp = folder / STAMP
-        try:
-            if stamp.is_file() and stamp.read_text() == state:
-                continue
-            folder.mkdir(parents=True, exist_ok=True)
-            for compiled in folder.glob("*.nb[ic]"):
-                compiled.unlink(missing_ok=True)
-            stamp.write_text(state)
-            dropped = True
-        except OSError:  # a folder that cannot be written to holds no compiled kernels either
+    in_core = package.parent == CORE
+    roots = (CORE,) if in_core else (package.parent, package, CORE)
+    for module, names in _imports(path):
+        if module == "structopt.plugin":
+            yield from _through_plugin(names)
             continue
-    return dropped
+        for name in (module, *(f"{module}.{name}" for name in names)):
+            file = _file_of(name, roots)
+            if file and (file.is_relative_to(KERNELS) or (not in_core and _inside(file, package))):
+                yield file
 
 
-def forget_older_in(root: Path, state: str) -> bool:
-    """`forget_older` in all folders of a package, those of modules that are gone included; or in
-    one folder.
+def _inside(file: Path, package: Path) -> bool:
+    """Whether a file is in a package, or next to a kernel that is in no package."""
+    return file.is_relative_to(package) and not file.is_relative_to(CORE / "structopt")
+
+
+def _through_plugin(names: tuple[str, ...]) -> Iterator[Path]:
+    """Files of the kernels that `structopt.plugin` hands on under some names."""
+    for module, known in _imports(CORE / "structopt" / "plugin.py"):
+        if module.startswith("structopt.kernels") and not set(names).isdisjoint(known):
+            for name in (module, *(f"{module}.{name}" for name in names)):
+                if file := _file_of(name, (CORE,)):
+                    yield file
+
+
+@cache
+def sources(path: Path) -> tuple[Path, ...]:
+    """List the files whose text decides the machine code of the kernels in a file, sorted."""
+    package = package_folder(path)
+    found, waiting = {path}, [path]
+    while waiting:
+        for other in _neighbours(waiting.pop(), package):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return tuple(sorted(found))
+
+
+@cache
+def environment() -> str:
+    """Digest of the versions, settings and CPU that machine code depends on."""
+    settings = numba.config
+    cpu = (
+        settings.CPU_NAME or get_host_cpu_name(),
+        settings.CPU_FEATURES
+        if settings.CPU_FEATURES is not None
+        else get_host_cpu_features().flatten(),
+    )
+    switches = (
+        settings.OPT,
+        settings.BOUNDSCHECK,
+        settings.DEBUGINFO_DEFAULT,
+        settings.LOOP_VECTORIZE,
+        settings.SLP_VECTORIZE,
+    )
+    versions = (sys.version_info[:3], sys.platform, numba.__version__, llvmlite.__version__)
+    return sha256(repr((cpu, versions, tuple(map(str, switches)))).encode()).hexdigest()
+
+
+@cache
+def digest(path: Path) -> str:
+    """SHA-256 of all that the machine code of the kernels in a file depends on."""
+    root = package_folder(path).parent
+    total = sha256(f"{environment()} {path.relative_to(root)}".encode())
+    for source in sources(path):
+        total.update(sha256(_text(source).encode()).digest())
+    return total.hexdigest()
+
+
+@cache
+def folder() -> Path | None:
+    """Return the folder of the cache; None if it cannot be used.
+
+    Its mode is 0700 and its owner is the user. Otherwise anybody who can write to it could run
+    code in this process.
     """
-    caches = {root / "__pycache__"}
-    if (root / "__init__.py").is_file():
-        caches |= {path.parent / "__pycache__" for path in root.rglob("*.py")} | set(
-            root.rglob("__pycache__")
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    try:
+        path = (Path(base) if base else Path.home() / ".cache") / FOLDER
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = path.lstat()
+    except (OSError, RuntimeError):
+        return None
+    private = stat.S_ISDIR(status.st_mode) and not status.st_mode & 0o077
+    if os.name == "posix" and not (private and status.st_uid == os.geteuid()):
+        warnings.warn(
+            f"{path} is not a folder that only you can enter, so compiled kernels are not cached "
+            f"there and each process compiles them again. Fix: chmod 700 {path}, or delete it.",
+            stacklevel=2,
         )
-    return forget_older(sorted(caches), state)
+        return None
+    return path if os.access(path, os.W_OK) else None
 
 
 @cache
-def core_state() -> str:
-    """Digest of the core's kernels."""
-    return digest(CORE)
+def module_folder(path: Path) -> Path | None:
+    """Return the folder of the compiled kernels of a source file; None without a cache."""
+    base = folder()
+    if base is None:
+        return None
+    place = base / f"{path.parent.name}.{path.stem}-{digest(path)[:24]}"
+    with suppress(OSError):
+        if not place.is_dir():
+            _forget_unused(base, f"{path.parent.name}.{path.stem}-")
+        elif time.time() - place.stat().st_mtime > 24 * 3600:
+            os.utime(place)  # in use
+    return place
 
 
-@cache
-def refresh_core() -> None:
-    """Drop the core's compiled kernels, once a process, where they are of other sources."""
-    forget_older_in(CORE, core_state())
+def _forget_unused(base: Path, prefix: str) -> None:
+    """Delete kernels of earlier versions of a module that no process has used lately."""
+    for place in base.glob(f"{prefix}*"):
+        if time.time() - place.stat().st_mtime > UNUSED_DAYS * 24 * 3600:
+            for file in place.iterdir():
+                file.unlink(missing_ok=True)
+            place.rmdir()
 
 
-_refreshed: set[Path] = set()
-"""Folders of sources whose compiled kernels this process has compared with them."""
+def is_cached(path: Path) -> bool:
+    """Whether kernels of a source file are on disk; True if no folder can store them."""
+    place = module_folder(path)
+    return place is None or any(place.glob("*.nbi"))
 
 
-def refresh(source: Path, used: Callable[[], Path]) -> None:
-    """Drop compiled kernels, once a process and folder, where the sources of a kernel are others
-    than they were.
+class _Locator(caching._CacheLocator):
+    """Names the folder of a function's compiled code, by the content of its sources."""
 
-    Parameters
-    ----------
-    source : Path
-        The folder of the kernel's source.
-    used : callable
-        Gives the folder where Numba keeps it: beside its source, or elsewhere where that cannot be
-        written to. It is called once a folder, since to ask Numba takes a fifth of a millisecond.
-    """
-    if source in _refreshed:
-        return
-    _refreshed.add(source)
-    if source.is_relative_to(CORE):
-        refresh_core()
-        forget_older([used()], core_state())
-    else:
-        root = package_folder(source / "kernel.py")
-        state = sha256((core_state() + digest(root)).encode()).hexdigest()
-        forget_older_in(root, state)
-        forget_older([used()], state)
+    def __init__(self, place: Path, stamp: str, line: int) -> None:
+        self._place, self._stamp, self._line = place, stamp, line
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Locator | None:
+        path = Path(py_file).resolve()
+        place = module_folder(path) if path.is_file() else None
+        if place is None:
+            return None
+        return cls(place, digest(path), py_func.__code__.co_firstlineno)
+
+    def get_cache_path(self) -> str:
+        return str(self._place)
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _Files(caching.CompileResultCacheImpl):
+    _locator_classes = (_Locator,)
+
+
+class _ContentCache(caching.FunctionCache):
+    """Numba's cache of one function: of several processes, one compiles and the others wait."""
+
+    _impl_class = _Files
+
+    def __init__(self, py_func: Any) -> None:
+        super().__init__(py_func)
+        self._lock: FileLock | None = None
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        compiled = self._load(sig, target_context)
+        if compiled is None:
+            self._acquire()
+            compiled = self._load(sig, target_context)
+            if compiled is not None:
+                self.release()
+        return compiled
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a damaged file: whatever unpickling raises, the kernel is compiled
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            with suppress(OSError):  # a full disk costs the cache, not the run
+                super().save_overload(sig, data)
+        finally:
+            self.release()
+
+    def _acquire(self) -> None:
+        with suppress(OSError, Timeout):
+            self._impl.locator.ensure_cache_path()
+            lock = FileLock(Path(self._cache_path) / f"{self._impl.filename_base}.lock")
+            lock.acquire(timeout=LONGEST_WAIT)
+            self._lock = lock
+
+    def release(self) -> None:
+        """Let other processes compile the function."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+
+def attach(kernel: Any) -> _ContentCache | None:
+    """Let a dispatcher store its machine code in the cache; return None if it cannot."""
+    try:
+        kernel._cache = _ContentCache(kernel.py_func)
+    except (RuntimeError, AttributeError, OSError):  # no folder, no source file, another Numba
+        return None
+    found: _ContentCache = kernel._cache
+    return found

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
@@ -20,6 +19,7 @@ import numpy as np
 from numba import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError, NumbaExperimentalFeatureWarning
+from numba.core.typeinfer import register_dispatcher
 from numba.extending import register_jitable
 
 from structopt.kernels.waist import (
@@ -265,8 +265,8 @@ def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function for one declared signature, with the disk cache where a folder for it can
     be written to.
 
-    The GIL is released, so that kernels run in threads. Without any writable cache folder the
-    function is compiled again in every process instead of failing.
+    The GIL is released, so that kernels run in threads. Without a usable cache folder the function
+    is compiled again in every process. With ``NUMBA_DISABLE_JIT=1`` it stays plain Python.
     """
     return lambda function: _compiled(function, signature)
 
@@ -300,22 +300,20 @@ def merged(function: Callable[..., Any]) -> Any:
 
 
 def _compiled(function: Callable[..., Any], *signature: Any, **more: Any) -> Any:
-    options = {"nogil": True, "error_model": "numpy", **more}
-
-    def cache_folder() -> Path:
-        return Path(numba.njit(cache=True, **options)(function).stats.cache_path)
-
-    def compiled(cache: bool) -> Any:
-        with compiling.under_way(function.__name__):
-            kernel = numba.njit(*signature, cache=cache, **options)(function)
-        compiling.STATE.compiled += bool(kernel.stats.cache_misses) if cache else 1
-        addresses.remember(kernel)
+    if numba.config.DISABLE_JIT:
+        function.py_func = function  # type: ignore[attr-defined]  # drivers are called through it
+        return function
+    kernel = numba.njit(nogil=True, error_model="numpy", **more)(function)
+    cached = disk_cache.attach(kernel)
+    if not signature:
         return kernel
-
     try:
-        disk_cache.refresh(Path(function.__code__.co_filename).parent, cache_folder)
-        return compiled(cache=True)
-    except RuntimeError as error:
-        if "no locator available" not in str(error):
-            raise
-        return compiled(cache=False)
+        with compiling.under_way(function.__name__), register_dispatcher(kernel):
+            kernel.compile(*signature)
+    finally:
+        if cached:
+            cached.release()
+    kernel.disable_compile()
+    compiling.STATE.compiled += bool(kernel.stats.cache_misses)
+    addresses.remember(kernel)
+    return kernel

@@ -1,11 +1,18 @@
-"""Compiled kernels are dropped when any source that they may call has changed or moved."""
+"""Compiled kernels are found by their content, and only if it is unchanged."""
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
-from structopt.kernels.waist.disk_cache import STAMP, digest, forget_older, forget_older_in
+import pytest
 
+from structopt.kernels.chain import linear_chain
+from structopt.kernels.waist import disk_cache
+from structopt.kernels.waist.disk_cache import FOLDER, KERNELS, sources
+
+ROOT = KERNELS.parents[1]
 MODULE = """from numba import types
 from structopt.kernels.waist.signatures import kernel
 from {helper} import twice
@@ -20,71 +27,110 @@ HELPER = """from structopt.kernels.waist.signatures import inlined
 def twice(x):
     return {factor} * x
 """
+CALL = """
+from package.kernels import four_times
+print(four_times(3), sum(four_times.stats.cache_misses.values()))
+"""
 
 
-def test_kernels_of_other_sources_are_dropped(tmp_path):
-    compiled = tmp_path / "__pycache__" / "chain.solve-1.py311.nbi"
-    compiled.parent.mkdir()
-    compiled.write_bytes(b"old")
-    assert forget_older([compiled.parent], "these")
-    assert not compiled.exists()
-    compiled.write_bytes(b"new")
-    assert not forget_older([compiled.parent], "these")
-    assert compiled.exists()
-    assert forget_older([compiled.parent], "those")
-    assert not compiled.exists()
-
-
-def test_folders_where_kernels_once_stood_are_emptied(tmp_path):
-    (tmp_path / "__init__.py").touch()
-    left = tmp_path / "moved_away" / "__pycache__" / "chain.solve-1.py311.nbc"
-    left.parent.mkdir(parents=True)
-    left.write_bytes(b"old")
-    assert forget_older_in(tmp_path, digest(tmp_path))
-    assert not left.exists()
-
-
-def test_a_digest_knows_sources_by_place_size_and_time(tmp_path):
-    (tmp_path / "__init__.py").touch()
-    (tmp_path / "family").mkdir()
-    source = tmp_path / "chain.py"
-    source.write_text("a = 1")
-    first = digest(tmp_path)
-    os.utime(source, ns=(1, 1))
-    second = digest(tmp_path)
-    source.rename(tmp_path / "family" / "chain.py")
-    assert len({first, second, digest(tmp_path)}) == 3
-
-
-def test_folders_that_cannot_be_written_to_are_left_alone(tmp_path):
-    (tmp_path / "__pycache__").write_text("a file where a folder should be")
-    assert not forget_older([tmp_path / "__pycache__"], "these")
-
-
-def called(folder):
-    code = "from package.kernels import four_times; print(four_times(3))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
+def call(folder, cache, code=CALL, wait=True):
+    """Result and number of compilations of the kernel of a package in a new process."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    return int(done.stdout)
+    return answer(process) if wait else process
 
 
-def test_a_plugin_that_moves_or_changes_a_kernel_gets_what_it_wrote(tmp_path):
-    """The module that calls it stays as it is, so that Numba alone would take what it compiled
-    before.
-    """
-    package = tmp_path / "package"
-    (package / "before").mkdir(parents=True)
-    for folder in (package, package / "before"):
-        (folder / "__init__.py").touch()
-    (package / "before" / "helper.py").write_text(HELPER.format(factor=2))
-    (package / "helper.py").write_text("from package.before.helper import twice")
-    (package / "kernels.py").write_text(MODULE.format(helper="package.helper"))
-    assert called(tmp_path) == 12
-    assert (package / "__pycache__" / STAMP).is_file()
-    assert list((package / "__pycache__").glob("*.nbi"))
-    (package / "before" / "helper.py").rename(package / "moved.py")
-    (package / "helper.py").write_text("from package.moved import twice")
-    assert called(tmp_path) == 12
-    (package / "moved.py").write_text(HELPER.format(factor=5))
-    assert called(tmp_path) == 75
+def answer(process):
+    out, error = process.communicate(timeout=240)
+    assert process.returncode == 0, error
+    return [int(word) for word in out.split()]
+
+
+@pytest.fixture
+def package(tmp_path):
+    folder = tmp_path / "clone" / "package"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "helper.py").write_text(HELPER.format(factor=2))
+    (folder / "other.py").write_text("ONE = 1\n")
+    (folder / "kernels.py").write_text(MODULE.format(helper="package.helper"))
+    return folder
+
+
+def test_a_kernel_compiles_once_per_content(package, tmp_path):
+    cache = tmp_path / "cache"
+    assert call(package.parent, cache) == [12, 1]
+    assert (cache / FOLDER).stat().st_mode & 0o777 == 0o700
+    other_clone = tmp_path / "other_clone"
+    shutil.copytree(package.parent, other_clone)
+    (other_clone / "package" / "other.py").write_text("ONE = 2\n")  # no kernel imports it
+    assert call(other_clone, cache) == [12, 0]
+    (package / "helper.py").write_text(HELPER.format(factor=5))
+    assert call(package.parent, cache) == [75, 1]
+    (package / "helper.py").write_text(HELPER.format(factor=2))
+    assert call(package.parent, cache) == [12, 0]
+
+
+def test_processes_that_start_together_compile_once(package, tmp_path):
+    started = [call(package.parent, tmp_path / "cache", wait=False) for _ in range(3)]
+    answers = [answer(process) for process in started]
+    assert [result for result, _ in answers] == [12, 12, 12]
+    assert sum(compiled for _, compiled in answers) == 1
+
+
+def test_damaged_files_are_compiled_again(package, tmp_path):
+    cache = tmp_path / "cache"
+    call(package.parent, cache)
+    for file in (cache / FOLDER).glob("package.kernels-*/*.nb[ic]"):
+        file.write_bytes(file.read_bytes()[:-20])
+    assert call(package.parent, cache) == [12, 1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of folders are POSIX's")
+def test_a_folder_that_others_can_enter_is_not_used(package, tmp_path):
+    folder = tmp_path / "cache" / FOLDER
+    folder.mkdir(parents=True)
+    folder.chmod(0o755)
+    assert call(package.parent, tmp_path / "cache") == [12, 1]
+    assert call(package.parent, tmp_path / "cache") == [12, 1]
+    assert not list(folder.iterdir())
+
+
+def test_a_cache_that_cannot_be_written_costs_time_only(package, tmp_path):
+    (tmp_path / "cache").write_text("a file, not a folder")
+    assert call(package.parent, tmp_path / "cache") == [12, 1]
+
+
+def test_sources_are_the_kernel_modules_that_a_module_imports():
+    names = {path.relative_to(KERNELS).as_posix() for path in sources(Path(linear_chain.__file__))}
+    assert {"chain/linear_chain.py", "chain/viterbi.py", "waist/signatures.py"} <= names
+    assert not {"grammar/grammar.py", "learn/dca.py"} & names
+
+
+def test_plugins_depend_on_the_kernels_that_they_import_through_the_plugin_interface(package):
+    (package / "kernels.py").write_text(
+        "from structopt.plugin import (\n    kernel,\n    set_row,\n)\n"
+    )
+    names = [path.name for path in sources(package / "kernels.py")]
+    assert {"kernels.py", "signatures.py", "rows.py"} <= set(names)
+    assert "linear_chain.py" not in names
+
+
+def test_another_cpu_or_numba_is_another_key(monkeypatch):
+    path = Path(linear_chain.__file__)
+    keys = set()
+    for name, value in (("CPU_NAME", None), ("CPU_NAME", "generic"), ("BOUNDSCHECK", 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(disk_cache.numba.config, name, value)
+            disk_cache.environment.cache_clear()
+            keys.add(disk_cache.environment())
+    disk_cache.environment.cache_clear()
+    assert len(keys) == 3
+    assert disk_cache.is_cached(path)
