@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SequenceTagger,
         StructuredEstimator,
     )
+    from structopt.kernels.waist.debug import debug
     from structopt.model.model import Model
 
 __version__ = "0.1.0"
@@ -52,6 +53,7 @@ __all__ = [
     "MultilabelClassifier",
     "SequenceTagger",
     "StructuredEstimator",
+    "debug",
     "load",
     "partial_fit",
     "train",
@@ -59,7 +61,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return an estimator's class."""
+    """Return an estimator's class, or `debug`."""
+    if name == "debug":
+        from structopt.kernels.waist.debug import debug
+
+        return debug
     if name not in ESTIMATORS:
         raise AttributeError(f"module 'structopt' has no attribute {name!r}")
     from structopt import estimators
@@ -68,8 +74,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the estimators too."""
-    return sorted([*globals(), *ESTIMATORS])
+    """List the names that are imported on demand, too."""
+    return sorted([*globals(), *ESTIMATORS, "debug"])
 
 
 def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Model:

@@ -120,7 +120,7 @@ def set_maximised(target, places, weights, table):
     where all are -inf.
     """
     sums = weights[:, np.newaxis] + table
-    target[:], places[:] = sums.max(axis=0), sums.argmax(axis=0)
+    target[:], places[: len(target)] = sums.max(axis=0), sums.argmax(axis=0)
 
 
 @columnwise(_add_outer)

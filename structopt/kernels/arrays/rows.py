@@ -105,7 +105,8 @@ def set_product(target, a, b):
 @rowwise(_keep_bits)
 def keep_bits(target, word):
     """Set target[y] = 0 where bit y of a 64-bit word is 0, y < 64, whatever it was."""
-    target[((int(word) >> np.arange(len(target))) & 1) == 0] = 0.0
+    bits = np.arange(len(target), dtype=np.uint64)
+    target[(np.uint64(int(word) % 2**64) >> bits) % np.uint64(2) == 0] = 0.0
 
 
 @folded(lambda run, a: _larger(run.build, a, run.build.fsub(run.constant(0.0), a)), _larger)

@@ -378,8 +378,10 @@ def undo_halves(c, i, n, b, e, row, bars, x):
                         factors[splits - 1] * bars[g] * x.words_in[last + C]
                     )
                     x.words_out[last + C] += bars[g] * halves[splits - 1, c.left[g] - B0]
-    k, B, C = split - b - 1, c.left[gold] - B0, c.right[gold] - C0
-    held = split >= 0 and 0 <= B < Bs and 0 <= C < Cs
+    k = split - b - 1
+    B = c.left[gold] - B0 if split >= 0 else -1
+    C = c.right[gold] - C0 if split >= 0 else -1
+    held = 0 <= B < Bs and 0 <= C < Cs
     out = matrix(x.halves_bar, 0, splits, Bs)
     np.dot(rights, bar.T, out)
     if held:

@@ -12,17 +12,20 @@ allowed.
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from math import nan
 
 import numpy as np
 from llvmlite import binding, ir
 from numba import types
+from numba.core.typing import signature as typing_signature
 from numba.experimental.function_type import _get_wrapper_address
-from numba.extending import intrinsic
+from numba.extending import lower_builtin, type_callable
 
 from structopt.errors import ConfigError
 from structopt.kernels.loopy.factors import FIRST_OPEN
-from structopt.kernels.waist.signatures import INTS, VECTOR, inlined
+from structopt.kernels.waist.signatures import INTS, VECTOR, inlined, is_compiled
 
 # extra, x, private -> whether the states x are allowed
 FACTOR_EXTEND = types.boolean(INTS, VECTOR, VECTOR)
@@ -47,6 +50,8 @@ SIGNATURES = (
 )
 SYMBOL = "structopt_open_factor_kinds"
 TABLE = np.zeros(1 + MOST * COLUMNS, np.int64)
+_PYTHON: dict[int, Callable[..., object]] = {}
+"""Functions that are not compiled, by their entries of the table."""
 HELD: dict[int, tuple[object, ...]] = {}
 """The functions whose addresses are in the table, which must outlive it."""
 binding.add_symbol(SYMBOL, TABLE.ctypes.data)
@@ -81,6 +86,9 @@ def _address(function, name, signature):
     """Address of the C form of a kernel of this signature; 0 for None."""
     if function is None:
         return 0
+    if not is_compiled(function):
+        _PYTHON[id(function)] = function
+        return id(function)
     known = function.overloads.get(signature.args)
     if known is None or known.signature.return_type != signature.return_type:
         raise ConfigError(
@@ -91,22 +99,43 @@ def _address(function, name, signature):
     return _get_wrapper_address(function, signature)
 
 
-@intrinsic
-def entry(typing_context, index):
+def entry(index):
     """Read TABLE[index], wherever the table of this process lies."""
-
-    def generate(context, builder, signature, arguments):
-        number = ir.IntType(64)
-        table = context.get_c_value(builder, ir.ArrayType(number, len(TABLE)), SYMBOL)
-        return builder.load(builder.gep(table, [number(0), arguments[0]]))
-
-    return types.int64(types.int64), generate
+    return int(TABLE[index])
 
 
-def by_address(signature):
-    """Return the type and the code of an intrinsic that calls the function of a signature at an
-    address.
-    """
+def call_extend(address, extra, x, private):
+    """Call a function of the signature FACTOR_EXTEND."""
+    return _PYTHON[address](extra, x, private)
+
+
+def call_local(address, extra, s, p, out, private_out, floats, ints):
+    """Call a function of the signature FACTOR_LOCAL."""
+    return _PYTHON[address](extra, s, p, out, private_out, floats, ints)
+
+
+def call_messages(address, extra, n, p, hot, out, floats, ints):
+    """Call a function of the signature FACTOR_MESSAGES."""
+    return _PYTHON[address](extra, n, p, hot, out, floats, ints)
+
+
+def call_project(address, extra, a, p, eta, out, private_out, floats, ints):
+    """Call a function of the signature FACTOR_PROJECT."""
+    return _PYTHON[address](extra, a, p, eta, out, private_out, floats, ints)
+
+
+def _compiled_entry(context, builder, signature, arguments):
+    number = ir.IntType(64)
+    table = context.get_c_value(builder, ir.ArrayType(number, len(TABLE)), SYMBOL)
+    index = context.cast(builder, arguments[0], signature.args[0], types.int64)
+    return builder.load(builder.gep(table, [number(0), index]))
+
+
+def _compile_by_address(function, signature):
+    """Let compiled kernels call the function of a signature at an address."""
+
+    def types_of(*arguments):
+        return typing_signature(signature.return_type, types.int64, *signature.args)
 
     def generate(context, builder, called, arguments):
         pointer = builder.inttoptr(
@@ -114,31 +143,17 @@ def by_address(signature):
         )
         return builder.call(pointer, arguments[1:])
 
-    return signature.return_type(types.int64, *signature.args), generate
+    types_of.__signature__ = inspect.signature(function)
+    type_callable(function)(lambda context: types_of)
+    lower_builtin(function, types.VarArg(types.Any))(generate)
 
 
-@intrinsic
-def call_extend(typing_context, address, extra, x, private):
-    """Call a function of the signature FACTOR_EXTEND."""
-    return by_address(FACTOR_EXTEND)
-
-
-@intrinsic
-def call_local(typing_context, address, extra, s, p, out, private_out, floats, ints):
-    """Call a function of the signature FACTOR_LOCAL."""
-    return by_address(FACTOR_LOCAL)
-
-
-@intrinsic
-def call_messages(typing_context, address, extra, n, p, hot, out, floats, ints):
-    """Call a function of the signature FACTOR_MESSAGES."""
-    return by_address(FACTOR_MESSAGES)
-
-
-@intrinsic
-def call_project(typing_context, address, extra, a, p, eta, out, private_out, floats, ints):
-    """Call a function of the signature FACTOR_PROJECT."""
-    return by_address(FACTOR_PROJECT)
+type_callable(entry)(lambda context: lambda index: typing_signature(types.int64, types.int64))
+lower_builtin(entry, types.VarArg(types.Any))(_compiled_entry)
+_compile_by_address(call_extend, FACTOR_EXTEND)
+_compile_by_address(call_local, FACTOR_LOCAL)
+_compile_by_address(call_messages, FACTOR_MESSAGES)
+_compile_by_address(call_project, FACTOR_PROJECT)
 
 
 @inlined

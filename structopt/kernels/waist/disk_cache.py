@@ -44,6 +44,10 @@ CORE = KERNELS.parent.parent
 """The folder of the package `structopt`."""
 FOLDER = "structopt-kernels"
 LONGEST_WAIT = 600  # seconds for another process to compile a kernel; then this process compiles it
+HOST_MODULES = frozenset({"addresses", "compiling", "debug", "disk_cache", "interruptible"})
+"""Modules of `structopt.kernels.waist` that run in Python only: machine code does not depend on
+them.
+"""
 UNUSED_DAYS = 30  # a module's kernels of other content are deleted if unused for so long
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
@@ -100,6 +104,8 @@ def _neighbours(path: Path, package: Path) -> Iterator[Path]:
             continue
         for name in (module, *(f"{module}.{name}" for name in names)):
             file = _file_of(name, roots)
+            if file and file.parent == KERNELS / "waist" and file.stem in HOST_MODULES:
+                continue
             if file and (file.is_relative_to(KERNELS) or (not in_core and _inside(file, package))):
                 yield file
 

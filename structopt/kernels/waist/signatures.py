@@ -26,6 +26,7 @@ from structopt.kernels.waist import (
     addresses,
     compiled_halting,  # noqa: F401  # tells Numba of it
     compiling,
+    debug,
     disk_cache,
 )
 from structopt.kernels.waist.record import EMPTY, Array, Record
@@ -262,8 +263,7 @@ over 260 numbers.
 
 
 def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for one declared signature, with the disk cache where a folder for it can
-    be written to.
+    """Compile a function for one declared signature, and cache it on disk.
 
     The GIL is released, so that kernels run in threads. Without a usable cache folder the function
     is compiled again in every process. With ``NUMBA_DISABLE_JIT=1`` it stays plain Python.
@@ -301,8 +301,9 @@ def merged(function: Callable[..., Any]) -> Any:
 
 def _compiled(function: Callable[..., Any], *signature: Any, **more: Any) -> Any:
     if numba.config.DISABLE_JIT:
-        function.py_func = function  # type: ignore[attr-defined]  # drivers are called through it
-        return function
+        python: Any = debug.checking(function) if signature else function
+        python.py_func = python  # drivers are called through it
+        return python
     kernel = numba.njit(nogil=True, error_model="numpy", **more)(function)
     cached = disk_cache.attach(kernel)
     if not signature:

@@ -6,7 +6,7 @@ a call that looks at all strides. The views here are pointers. They are for arra
 of a kernel keeps: buffers of records, weights, scratch. A view of an array that the kernel itself
 has made would outlive it.
 
-Un-compiled they are slices, whose bounds Python checks; compiled ones are not checked.
+Un-compiled they are slices that refuse bounds outside the array; compiled ones are not checked.
 """
 
 from __future__ import annotations
@@ -26,12 +26,20 @@ CACHE_LINE = 64
 
 def part(array, begin, end):
     """View the entries begin <= j < end of a contiguous array, row by row."""
+    if not 0 <= begin <= end <= array.size:
+        raise IndexError(f"entries {begin} to {end} of an array with {array.size} entries")
     return array.reshape(-1)[begin:end]
 
 
 def table(array, begin, rows, columns):
     """View rows * columns entries of a contiguous array, from `begin` on, as a table."""
-    return array.reshape(-1)[begin : begin + rows * columns].reshape((rows, columns))
+    end = begin + rows * columns
+    if min(begin, rows, columns) < 0 or end > array.size:
+        raise IndexError(
+            f"a table of {rows} x {columns} entries from {begin} on, of an array with {array.size} "
+            "entries"
+        )
+    return array.reshape(-1)[begin:end].reshape((rows, columns))
 
 
 def prefetch(array, index):

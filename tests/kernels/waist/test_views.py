@@ -53,9 +53,16 @@ def test_views_are_of_contiguous_arrays() -> None:
             njit(add_to_table)(columns, 0, 2, 1, 1.0)
 
 
-def test_plain_views_are_checked() -> None:
-    with pytest.raises(ValueError, match="cannot reshape"):
-        table(np.zeros(10), 4, 2, 4)
+@pytest.mark.parametrize("bounds", [(-1, 3), (3, 2), (0, 11)])
+def test_plain_parts_refuse_bounds_outside(bounds) -> None:
+    with pytest.raises(IndexError, match=f"entries {bounds[0]} to {bounds[1]} of an array with 10"):
+        part(np.zeros(10), *bounds)
+
+
+@pytest.mark.parametrize("shape", [(4, 2, 4), (-1, 1, 1), (0, -1, 2)])
+def test_plain_tables_refuse_bounds_outside(shape) -> None:
+    with pytest.raises(IndexError, match="of an array with 10 entries"):
+        table(np.zeros(10), *shape)
 
 
 def test_asking_for_a_cache_line_changes_nothing() -> None:

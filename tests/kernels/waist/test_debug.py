@@ -1,0 +1,74 @@
+"""In debug mode kernels run as Python, and an access out of bounds names its file and line."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import structopt
+from structopt.errors import StructoptError
+from structopt.kernels.waist.debug import CheckedArray, checked
+from structopt.kernels.waist.record import EMPTY
+
+KERNEL = """
+import numpy as np
+import structopt
+structopt.debug()
+from numba import types
+from structopt.kernels.waist.signatures import VECTOR, kernel
+from structopt.kernels.waist.views import part, table
+
+@kernel(types.float64(VECTOR, types.int64))
+def read(x, n):
+    return {expression}
+
+print(read(np.arange(5.0), 5))
+"""
+
+
+def run(code):
+    words = [sys.executable, "-c", code]
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=dict(os.environ))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["x[n]", "x[-1]", "x[1 : n + 1].sum()", "part(x, 0, n + 1).sum()", "table(x, 0, 2, 3).sum()"],
+)
+def test_an_access_out_of_bounds_is_an_error(expression, tmp_path):
+    script = tmp_path / "kernel.py"
+    script.write_text(KERNEL.format(expression=expression))
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "IndexError" in done.stderr
+    assert f'{script}", line 11, in read' in done.stderr
+
+
+def test_debug_after_compiling_is_refused():
+    from structopt.kernels.waist import signatures  # noqa: F401  # compiles kernels from now on
+
+    with pytest.raises(StructoptError, match="debug\\(\\) comes too late"):
+        structopt.debug()
+
+
+def test_training_in_debug_mode_gives_the_same_weights(tmp_path):
+    words = '["task=ner", "task.limit=6", "optimizer.epochs=1", "tracker=none", "quiet=true"]'
+    code = f"import structopt\n{{debug}}\nprint(structopt.train({words}).weights.sum())"
+    both = [run(code.format(debug=line)) for line in ("", "structopt.debug()")]
+    assert [done.returncode for done in both] == [0, 0], both[1].stderr[-2000:]
+    compiled, python = (float(done.stdout.split()[-1]) for done in both)
+    assert python == pytest.approx(compiled, rel=1e-9)
+
+
+def test_records_are_checked_deeply():
+    record = checked(EMPTY._replace(floats=np.arange(3.0)))
+    assert isinstance(record.floats, CheckedArray)
+    assert record.floats[2] == 2.0
+    with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 with size 3"):
+        record.floats[3] = 1.0
+    assert record.floats[np.array([0, 1])].tolist() == [0.0, 1.0]
+    assert record.floats.reshape(1, 3)[0, 1:].tolist() == [1.0, 2.0]
