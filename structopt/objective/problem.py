@@ -457,7 +457,7 @@ class Problem:
         """
         whole = self._reported if inference is self._converged else self.examples
         return ShardRecipe(
-            self.examples.graphs or (lambda encoded: whole.structure),
+            self.examples.graphs or (lambda _encoded: whole.structure),
             self.scorer,
             self.loss,
             inference,
