@@ -126,7 +126,7 @@ def described(component: Installed) -> list[Parameter]:
 
 @cache
 def _described(
-    component: Installed, entries: tuple[tuple[str, float], ...]
+    component: Installed, _entries: tuple[tuple[str, float], ...]
 ) -> tuple[Parameter, ...]:
     module, _, name = component.entry_point.value.partition(":")
     parameters = of_source(module, name)

@@ -33,7 +33,7 @@ def plugin_packages() -> list[EntryPoint]:
 
 
 @lru_cache(maxsize=4)
-def _packages(entries: tuple[tuple[str, float], ...]) -> tuple[EntryPoint, ...]:
+def _packages(_entries: tuple[tuple[str, float], ...]) -> tuple[EntryPoint, ...]:
     return tuple(
         sorted(entry_points(group="structopt.conf"), key=lambda point: (point.name, point.value))
     )

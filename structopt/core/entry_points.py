@@ -112,7 +112,7 @@ def _listed(kind: str, path_entries: tuple[tuple[str, float], ...]) -> list[Inst
 
 
 @lru_cache(maxsize=4)
-def _entry_points(path_entries: tuple[tuple[str, float], ...]) -> Any:
+def _entry_points(_path_entries: tuple[tuple[str, float], ...]) -> Any:
     """Those of all kinds; cached, since reading the metadata of every distribution takes ten
     milliseconds.
     """

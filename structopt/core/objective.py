@@ -18,7 +18,8 @@ from structopt.core.weights.penalty import Penalty
 from structopt.kernels.waist.record import Array
 
 if TYPE_CHECKING:  # they compile
-    from structopt.kernels.waist.signatures import Data, Kernels, Space
+    from structopt.kernels.waist.drivers import Driver, P, Result
+from structopt.kernels.waist.signatures import Data, Kernels, Space
 
 
 class Objective(Protocol):
@@ -114,7 +115,7 @@ class Objective(Protocol):
     def with_loss(self, loss: Loss) -> Objective:
         """The same instances with another loss, whose costs are the same."""
 
-    def run(self, driver: Any, *arguments: Any) -> Any:
+    def run(self, driver: Driver[P, Result], *arguments: P.args, **named: P.kwargs) -> Result:
         """Call a driver on the kernels and the data, in this thread; compiled or not, as the
         kernels are.
         """

@@ -41,7 +41,7 @@ if TYPE_CHECKING or not INSTALLED:
     class ClassifierMixin:
         """Stands for scikit-learn's."""
 
-    def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    def available_if(_check: Callable[[Any], bool]) -> Callable[[Method], Method]:
         """Stands for scikit-learn's: the method is always there, and says itself what it cannot
         do.
         """

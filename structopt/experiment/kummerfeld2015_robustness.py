@@ -219,7 +219,7 @@ def _of_grid(grid: Grid, value: Callable[[list[float], Any], float]) -> Sample:
 def _share(grid: Grid, grids: Mapping[str, Grid]) -> Sample:
     """The share of a grid's values that score within `HIGH` of the best of all methods, by seed."""
     tops = {
-        name: _of_grid(one, lambda scores, seed: max(scores)).values for name, one in grids.items()
+        name: _of_grid(one, lambda scores, _seed: max(scores)).values for name, one in grids.items()
     }
 
     def share(scores: list[float], seed: Any) -> float:
@@ -230,13 +230,13 @@ def _share(grid: Grid, grids: Mapping[str, Grid]) -> Sample:
 
 
 def _worst(grid: Grid) -> Sample:
-    return _of_grid(grid, lambda scores, seed: min(scores))
+    return _of_grid(grid, lambda scores, _seed: min(scores))
 
 
 def _summary(grids: Mapping[str, Grid]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name, grid in grids.items():
-        middle, share = _of_grid(grid, lambda scores, seed: median(scores)), _share(grid, grids)
+        middle, share = _of_grid(grid, lambda scores, _seed: median(scores)), _share(grid, grids)
         percent = Sample({seed: 100 * value for seed, value in share.values.items()})
         rows.append(
             (

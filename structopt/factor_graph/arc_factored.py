@@ -115,7 +115,7 @@ class ArcFactored(FactorGraph):
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold arcs, and of the labels on them."""
         trees = trees_of(encoded)
-        arcs, tokens = gold_arcs(trees, structure), trees.offsets
+        arcs, tokens = gold_arcs(trees), trees.offsets
         if not self.labeled:
             return SparseVectors(tokens, arcs.astype(np.int32), np.ones(len(arcs)))
         assert trees.gold is not None
@@ -195,7 +195,7 @@ def arc_tokens(tokens: Array, arcs: Array, heads: Array) -> Array:
     return np.stack([np.where(heads == modifiers, np.int32(ROOT), heads), modifiers], axis=1)
 
 
-def gold_arcs(trees: EncodedTrees, structure: Structure) -> Array:
+def gold_arcs(trees: EncodedTrees) -> Array:
     """Index, within its sentence, of the gold arc of every token."""
     assert trees.heads is not None
     arcs, heads = candidate_arcs(trees)

@@ -188,7 +188,7 @@ class SecondOrder(FactorGraph):
         from structopt.kernels.loopy.output_parts import list_output
 
         trees = trees_of(encoded)
-        tokens, chosen = trees.offsets, gold_arcs(trees, structure).astype(np.int64)
+        tokens, chosen = trees.offsets, gold_arcs(trees).astype(np.int64)
         ends, z = (
             np.zeros(len(trees), np.int64),
             np.zeros(int(np.diff(structure.parts).max(initial=0))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,6 +27,18 @@ class Chart(NamedTuple):
     users: Array
     used: Array
     arcs: Array
+
+
+def _arc_items(n: int, number: Callable[[str, int, int], int]) -> Array:
+    """Return the item of every arc, as `Chart.arcs` orders them; `number` numbers items."""
+    arcs = np.zeros(n * n, np.int64)
+    for m in range(1, n + 1):
+        for h in range(n + 1):
+            if h != m:
+                arcs[(m - 1) * n + (h or m) - 1] = (
+                    number("->", h, m) if h < m else number("<-", m, h)
+                )
+    return arcs
 
 
 @lru_cache(maxsize=64)
@@ -54,11 +67,5 @@ def chart(n: int) -> Chart:
                 edge((">", s, t), ("->", s, r + 1), (">", r + 1, t))
                 if s:
                     edge(("<", s, t), ("<", s, r), ("<-", r, t))
-    arcs = np.zeros(n * n, np.int64)
-    for m in range(1, n + 1):
-        for h in range(n + 1):
-            if h != m:
-                arcs[(m - 1) * n + (h or m) - 1] = (
-                    number("->", h, m) if h < m else number("<-", m, h)
-                )
+    arcs = _arc_items(n, number)
     return Chart(len(numbers), np.array(results), np.array(users), np.array(used), arcs)

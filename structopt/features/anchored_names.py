@@ -128,7 +128,7 @@ class AnchoredNames:
                 texts,
                 self._weights(hashes)[np.newaxis],
                 none,
-                lambda variant: "",
+                lambda _variant: "",
             )
 
     def _edges(self) -> Edges:

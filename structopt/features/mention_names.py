@@ -70,7 +70,7 @@ class MentionNames:
             (),
             indices[np.newaxis],
             np.zeros((1, len(mention)), np.int64),
-            lambda variant: "",
+            lambda _variant: "",
         )
 
     def _values(self, atom: Atom, mention: Array, antecedent: Array) -> Array:

@@ -5,15 +5,19 @@ dense for other scorers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Concatenate
 
 import numpy as np
 
 from structopt.core.memory import ProblemSizes
 from structopt.core.objective import Objective
 from structopt.core.optimizer import State
+from structopt.kernels.waist.drivers import Driver, P
 from structopt.kernels.waist.record import Array
 from structopt.learning.averaging import add_to_total
+
+if TYPE_CHECKING:  # they compile
+    from structopt.kernels.learn.lazy_regularization import Lazy, Rule
 
 
 def lazy_bytes(sizes: ProblemSizes) -> int:
@@ -24,7 +28,13 @@ def lazy_bytes(sizes: ProblemSizes) -> int:
 
 
 def lazy_pass(
-    problem: Objective, driver: Any, state: State, batch_size: int, sparse: bool, *arguments: Any
+    problem: Objective,
+    driver: Driver[Concatenate[Array, Lazy, Rule, P], float],
+    state: State,
+    batch_size: int,
+    sparse: bool,
+    *arguments: P.args,
+    **named: P.kwargs,
 ) -> float:
     """Call a driver that steps by `structopt.kernels.learn.lazy_regularization`; return the sum of
     the losses.
@@ -60,7 +70,12 @@ def lazy_pass(
                 state["theta"], state["total"], rates, stamps, dense, touched, stale, missed
             )
             losses += problem.run(
-                driver, visits, lazy, Rule(problem.regularization, sparse, size), *arguments
+                driver,
+                visits,
+                lazy,
+                Rule(problem.regularization, sparse, size),
+                *arguments,
+                **named,
             )
     state["visits"] += float(len(order))
     state["epoch"] += 1

@@ -4,7 +4,7 @@ of bytes.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from structopt.core.needs import MARGINS, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import State
 from structopt.errors import ConfigError
+from structopt.kernels.waist.drivers import Driver, P
 from structopt.kernels.waist.record import Array
 
 INACTIVE = 10  # rounds after which a plane with alpha = 0 is dropped
@@ -84,14 +85,21 @@ class PlaneCache:
         """Return the arrays as the kernels open them."""
         return _open(self.state)
 
-    def run(self, problem: Objective, driver: Any, order: Array, *arguments: Any) -> None:
+    def run(
+        self,
+        problem: Objective,
+        driver: Driver[Concatenate[Any, Array, P], int],
+        order: Array,
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> None:
         """Call a driver that may find no free slot, with larger arrays each time, until it has
         visited all of `order`.
         """
-        done = int(problem.run(driver, self.planes, order, *arguments))
+        done = int(problem.run(driver, self.planes, order, *arguments, **named))
         while done < len(order):
             self.make_room()
-            done += int(problem.run(driver, self.planes, order[done:], *arguments))
+            done += int(problem.run(driver, self.planes, order[done:], *arguments, **named))
 
     def scratch(self) -> Array:
         """Return scratch for two numbers a plane of any instance, after a pass that adds one plane

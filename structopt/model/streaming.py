@@ -134,15 +134,16 @@ class _Batches:
         if not batch:
             return
         if self.boundary.alone and len(batch) > 1:
-            return self._one_by_one(batch)
+            self._one_by_one(batch)
+            return
         try:
             written = self._predicted(batch)
         except StructoptError:
             if len(batch) == 1:
                 raise
-            return self._one_by_one(batch)
-        self.write(written)
-        return None
+            self._one_by_one(batch)
+        else:
+            self.write(written)
 
     def _one_by_one(self, batch: Batch) -> None:
         for instance in batch:

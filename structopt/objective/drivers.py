@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 from structopt.core.factor_graph import Calculus, FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.scorer import FeatureKernels, Scorer
 from structopt.core.structure_kind import InferenceKernels
 from structopt.kernels.waist import interruptible
+from structopt.kernels.waist.drivers import Driver, P, Result
 from structopt.kernels.waist.signatures import Data, Kernels, Space, is_compiled
 from structopt.objective import scoring
 
@@ -57,13 +59,21 @@ def compose(
     return Kernels(*features, evaluate, inference.solve, lists, rounding, *closed_forms)
 
 
-def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:
+def run_driver(
+    driver: Driver[P, Result],
+    kernels: Kernels,
+    data: Data,
+    space: Space,
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> Result:
     """Call a driver: compiled, or its Python source when a kernel is a plain Python function.
     Interrupts end either.
     """
     if all(map(is_compiled, kernels)):
-        return interruptible.call(driver, tuple(kernels), data, space, *arguments)
-    result = driver.py_func(tuple(kernels), data, space, *arguments)
+        call = partial(driver, tuple(kernels), data, space, *arguments, **named)
+        return cast(Result, interruptible.call(call))
+    result = driver.py_func(tuple(kernels), data, space, *arguments, **named)
     interruptible.obey()
     return result
 

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import SparseFeatures
 from structopt.core.storage.arrays import Storage
 from structopt.core.weights.penalty import L2, Penalty
+from structopt.kernels.waist.drivers import Driver, P, Result
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
 from structopt.learning.visits import SHUFFLED, VisitOrder, windows_of_pass
@@ -299,9 +299,9 @@ class Problem:
         """Scratch of the optimizer's thread."""
         return self.examples.space()
 
-    def run(self, driver: Any, *arguments: Any) -> Any:
+    def run(self, driver: Driver[P, Result], *arguments: P.args, **named: P.kwargs) -> Result:
         """Call an optimizer's driver on this problem's kernels and data, in this thread."""
-        return run_driver(driver, self.kernels, self.data, self.space, *arguments)
+        return run_driver(driver, self.kernels, self.data, self.space, *arguments, **named)
 
     @property
     def messages(self) -> Array:
@@ -457,7 +457,7 @@ class Problem:
         """
         whole = self._reported if inference is self._converged else self.examples
         return ShardRecipe(
-            self.examples.graphs or (lambda encoded: whole.structure),
+            self.examples.graphs or (lambda _encoded: whole.structure),
             self.scorer,
             self.loss,
             inference,
@@ -482,12 +482,14 @@ class Problem:
             first, last = self.structure.memory[list(bounds)]
             self.data.messages[first:last] = messages
 
-    def _over_shards(self, driver: Any, data: Data, weights: Array) -> list[Any]:
+    def _over_shards(
+        self, driver: Driver[[int, int, Array], Result], data: Data, weights: Array
+    ) -> list[Result]:
         """Run a driver over ranges of instances, at the loss that is reported; results in the order
         of the ranges.
         """
 
-        def shard(bounds: tuple[int, int]) -> Any:
+        def shard(bounds: tuple[int, int]) -> Result:
             try:
                 space = self._spaces.pop()
             except IndexError:

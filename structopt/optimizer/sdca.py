@@ -243,7 +243,7 @@ class StochasticDualCoordinateAscent(Optimizer):
             "kept_rooms": rooms.reshape(1, -1),
         }
         if K > 0:
-            problem.run(keep_gold_pass, *(array[0] for array in kept.values()), state["duals"][0])
+            problem.run(keep_gold_pass, *_kept(kept), state["duals"][0])
         return kept
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
@@ -252,7 +252,8 @@ class StochasticDualCoordinateAscent(Optimizer):
         from structopt.kernels.learn.sdca import sdca_pass
 
         totals, visits = np.zeros(5), state["visits"]
-        point = (state["theta"], state["lag"], state["duals"][0], *state["instances"])
+        gaps, entropies, costs = state["instances"]
+        point = state["theta"], state["lag"], state["duals"][0], gaps, entropies, costs
         draws = self._draws(problem, state)
         if (
             problem.loss.temperature > 0
@@ -261,10 +262,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         ):
             problem.run(sdca_pass, *draws, *point, self.C, visits, totals)
         else:
-            kept = (
-                state[f"kept_{name}"][0]
-                for name in ("parts", "values", "counts", "masses", "rooms")
-            )
+            kept = _kept(state)
             problem.run(block_frank_wolfe_pass, *draws, *point, *kept, self.C, visits, totals)
         state["visits"] += float(len(draws[0]))
         state["lag_value"] += float(totals[1])
@@ -350,3 +348,14 @@ class StochasticDualCoordinateAscent(Optimizer):
     def weights(self, state: State) -> Array:
         """Return theta, or the mean of the iterates with weights t."""
         return mean_by_lag(state, linear_weight(state["visits"]))
+
+
+def _kept(state: State) -> tuple[Array, Array, Array, Array, Array]:
+    """View the kept vertices in the order in which drivers take them."""
+    return (
+        state["kept_parts"][0],
+        state["kept_values"][0],
+        state["kept_counts"][0],
+        state["kept_masses"][0],
+        state["kept_rooms"][0],
+    )

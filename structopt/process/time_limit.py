@@ -46,5 +46,5 @@ def alarm(seconds: float, handler: Callable[[int, FrameType | None], Any]) -> It
         signal.signal(signal.SIGALRM, before)
 
 
-def _raise(number: int, frame: FrameType | None) -> NoReturn:
+def _raise(_number: int, _frame: FrameType | None) -> NoReturn:
     raise TimeIsUp

@@ -226,8 +226,10 @@ class Synthetic(WholeOutputs):
         for number, output in enumerate(
             GIVEN.listed(outputs, len(corpus), "[[0, None, ...], None]"), 1
         ):
-            for state in GIVEN.cells(output, self.variables, number, "variables"):
-                states.append(None if state is None else label_number(state, self.labels, number))
+            states.extend(
+                None if state is None else label_number(state, self.labels, number)
+                for state in GIVEN.cells(output, self.variables, number, "variables")
+            )
         return states
 
     def decode(self, encoded: EncodedGraphs, view: Array) -> list[Array]:

@@ -124,16 +124,22 @@ def expression(text: str, columns: Collection[str]) -> Expression:
     if name == "backoff" and second is not None and "," in second:
         number, _, other = second.partition(",")
         return _with_other(text, first, number, other, columns)
+    return _with_length(text, name, first, second, columns)
+
+
+def _with_length(
+    text: str, name: str, column: str, length: str | None, columns: Collection[str]
+) -> Expression:
+    """A prefix, a suffix, or a column whose rare values are replaced by their suffixes."""
     what = "a number" if name == "backoff" else "a length"
-    if second is None or not LENGTH.fullmatch(second):
-        raise ConfigError(
-            f"'{text}' needs a column and {what} from 1 to 99, as in {examples[name]}."
-        )
-    length, base = int(second), _column(first, columns)
+    if length is None or not LENGTH.fullmatch(length):
+        example = _examples(columns)[name]
+        raise ConfigError(f"'{text}' needs a column and {what} from 1 to 99, as in {example}.")
+    size, base = int(length), _column(column, columns)
     if name == "backoff":
-        return Expression(text, base, with_suffixes, length)
+        return Expression(text, base, with_suffixes, size)
     return Expression(
-        text, base, _Single(_Affix(slice(length) if name == "prefix" else slice(-length, None)))
+        text, base, _Single(_Affix(slice(size) if name == "prefix" else slice(-size, None)))
     )
 
 

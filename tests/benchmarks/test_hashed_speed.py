@@ -119,7 +119,7 @@ def lay_out(trees: EncodedTrees, labeled: bool) -> tuple[Structure, SparseVector
     structure = Structure(
         EMPTY, groups, part_offsets(groups), ARBORESCENCE, memory, part_tokens=part_tokens
     )
-    found = gold_arcs(trees, structure)
+    found = gold_arcs(trees)
     if not labeled:
         return structure, SparseVectors(trees.offsets, found.astype(np.int32), np.ones(len(found)))
     assert trees.gold is not None

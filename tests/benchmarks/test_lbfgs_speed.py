@@ -55,11 +55,10 @@ def _run(made: Any, workers: int) -> tuple[list[float], list[tuple[float, ...]]]
     made.executor = Threads(workers)
     optimizer = component("optimizer", "lbfgs", C=1.0)
     state = optimizer.init(made, np.zeros(made.dimension))
-    seconds, evaluations = [], []
+    evaluations = []
 
     def step() -> None:
         evaluations.append(optimizer.step(made, state)[1].evaluations)
 
-    for _ in range(1 + ITERATIONS):
-        seconds.append(timed(step))
+    seconds = [timed(step) for _ in range(1 + ITERATIONS)]
     return seconds[1:], evaluations[1:]

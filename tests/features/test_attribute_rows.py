@@ -48,10 +48,10 @@ def active(examples, group, i):
         return [(0, 0, 1.0)]
     table, entries = encoded.tables[g.name], []
     for place, p in enumerate(range(g.offsets[i], g.offsets[i + 1])):
-        for j in range(table.offsets[p], table.offsets[p + 1]):
-            entries.append(
-                (place, int(table.ids[j]), 1.0 if table.values is None else float(table.values[j]))
-            )
+        entries.extend(
+            (place, int(table.ids[j]), 1.0 if table.values is None else float(table.values[j]))
+            for j in range(table.offsets[p], table.offsets[p + 1])
+        )
         if g.name != "label":
             entries.append((place, table.size, 1.0))
     return entries

@@ -33,7 +33,7 @@ def viterbi(c, n, s, x, z):
             x.enter[e * L + y] = 0.0 if e == 0 else -inf
             if e > 0:
                 for u in c.first:
-                    value = before(c, n, x, e, u, y) + t[u * L + y]
+                    value = before(c, x, e, u, y) + t[u * L + y]
                     if value > x.enter[e * L + y]:
                         x.enter[e * L + y], x.source[e * L + y] = value, u
     z[:] = 0.0

@@ -95,7 +95,7 @@ def weigh(c, n, s, temperature, weight):
 
 
 @inlined
-def before(c, n, x, b, u, y):
+def before(c, x, b, u, y):
     """a(b, u); if segments are runs and u = y, the value of the runs of M tokens alone."""
     if c.runs and u == y:
         if b < c.max_length:

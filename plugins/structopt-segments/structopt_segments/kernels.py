@@ -50,10 +50,10 @@ def forward(c, n, s, temperature, x):
             top, total = -inf, 0.0
             for u in c.first:
                 if e > 0:
-                    top = max(top, before(c, n, x, e, u, y) + t[u * L + y] / temperature)
+                    top = max(top, before(c, x, e, u, y) + t[u * L + y] / temperature)
             if top > -inf:
                 for u in c.first:
-                    total += exp(before(c, n, x, e, u, y) + t[u * L + y] / temperature - top)
+                    total += exp(before(c, x, e, u, y) + t[u * L + y] / temperature - top)
             x.enter[e * L + y] = 0.0 if e == 0 else top + log(total) if top > -inf else -inf
     top, total = -inf, 0.0
     for y in c.first:
@@ -146,7 +146,7 @@ def expect(c, n, s, temperature, total, x, z):
             z[index] += longer
             for u in c.first:
                 if b > 0:
-                    v = before(c, n, x, b, u, y) + t[u * L + y] / temperature + x.out[index] - total
+                    v = before(c, x, b, u, y) + t[u * L + y] / temperature + x.out[index] - total
                     counts[u * L + y] += exp(v)
 
 

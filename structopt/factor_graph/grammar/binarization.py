@@ -100,7 +100,7 @@ class Binarization:
     direction: Direction = "head"
     horizontal: int = 0
     vertical: int = 1
-    head: Callable[[str, Sequence[str]], int] = lambda label, children: len(children) - 1
+    head: Callable[[str, Sequence[str]], int] = lambda _label, children: len(children) - 1
 
     def binary(self, tree: Tree) -> Span:
         """The binary tree of a tree."""

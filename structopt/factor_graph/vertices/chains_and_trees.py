@@ -33,7 +33,7 @@ def chain_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
     return np.asarray(vertices[~(vertices[:, s == -inf] != 0).any(axis=1)])
 
 
-def single_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
+def single_vertices(_structure: Record, i: int, parts: int, most: int) -> Array:
     """Indicators of all labels of a single variable."""
     check_count(i, parts, "labels", most)
     return np.eye(parts)

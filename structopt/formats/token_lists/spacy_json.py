@@ -102,7 +102,9 @@ def sentences_of(path: str, line: int, document: Any) -> Iterator[list[dict[str,
             yield tokens
 
 
-def write(path: str, target: str, fields: Fields, predicted: PredictedLists, encoding: str) -> None:
+def write(
+    path: str, target: str, _fields: Fields, predicted: PredictedLists, encoding: str
+) -> None:
     """Write a file again, value for value, with labels added to its tokens; entities are tags of
     BILUO.
     """

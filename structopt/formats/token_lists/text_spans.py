@@ -57,7 +57,9 @@ def read(path: str, fields: Fields, limit: int | None, encoding: str) -> TokenLi
     return sentences.result()
 
 
-def write(path: str, target: str, fields: Fields, predicted: PredictedLists, encoding: str) -> None:
+def write(
+    path: str, target: str, _fields: Fields, predicted: PredictedLists, encoding: str
+) -> None:
     """Write a file again with ``entities`` added, ``predicted_entities`` where it has some; there
     is no place for more.
     """

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from structopt.errors import DataError, line_name
 
@@ -110,11 +110,11 @@ def parse(text: str, path: str | Path, limit: int | None = None) -> list[Node]:
             stack.append(_Open(line, [], []))
         elif token != ")":
             if not stack:
-                _refuse(path, line, f"{token!r} stands outside of all brackets. {EXAMPLE}")
+                raise DataError(path, line, f"{token!r} stands outside of all brackets. {EXAMPLE}")
             stack[-1].words.append(token)
         else:
             if not stack:
-                _refuse(
+                raise DataError(
                     path,
                     line,
                     "this ) closes no bracket. Remove it, or add the ( that is missing before it.",
@@ -129,7 +129,7 @@ def parse(text: str, path: str | Path, limit: int | None = None) -> list[Node]:
                     return trees
     if stack:
         missing = "a closing bracket" if len(stack) == 1 else f"{len(stack)} closing brackets"
-        _refuse(path, stack[0].line, f"the tree that begins here lacks {missing}.")
+        raise DataError(path, stack[0].line, f"the tree that begins here lacks {missing}.")
     return trees
 
 
@@ -141,10 +141,10 @@ def _closed(bracket: _Open, path: str | Path, outermost: int | None) -> Node:
     if children:
         if len(words) > 1:
             message = f"the constituent {words[0]} has the word {words[1]!r} beside constituents"
-            _refuse(path, line, f"{message}. Give the word a tag: (TAG {words[1]}).")
+            raise DataError(path, line, f"{message}. Give the word a tag: (TAG {words[1]}).")
         if not words and outermost is not None:
             message = "a constituent within a tree has no label. Write (LABEL ...)"
-            _refuse(
+            raise DataError(
                 path,
                 line,
                 f"{message}, or close the tree that begins in line "
@@ -155,13 +155,11 @@ def _closed(bracket: _Open, path: str | Path, outermost: int | None) -> Node:
         return Node(words[0], (), words[1], line)
     if len(words) > 2:
         shown = " ".join(words[:4]) + (" ..." if len(words) > 4 else "")
-        _refuse(path, line, f"({shown}) has {len(words) - 1} words. A tag has one: (TAG word).")
+        raise DataError(
+            path, line, f"({shown}) has {len(words) - 1} words. A tag has one: (TAG word)."
+        )
     what = f"({words[0]}) has no word" if words else "() is empty"
-    _refuse(path, line, f"{what}. Write (TAG word), or (LABEL ...) around constituents.")
-
-
-def _refuse(path: str | Path, line: int, message: str) -> NoReturn:
-    raise DataError(path, line, message)
+    raise DataError(path, line, f"{what}. Write (TAG word), or (LABEL ...) around constituents.")
 
 
 def bare_label(text: str) -> str:

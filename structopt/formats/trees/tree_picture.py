@@ -67,7 +67,7 @@ def draw(
     """
     arcs = list(_arcs(heads, marginals, gold, relations or [""] * len(words)))
     left = _edges(words, tags, relations or [""] * len(words))
-    heights = _heights(arcs, len(words))
+    heights = _heights(arcs)
     top = MARGIN + LEVEL * (max(heights, default=0) + 1) + TEXT
     width, height = left[-1] + MARGIN, top + 4 * TEXT
     lines = opening(width, height)
@@ -118,7 +118,7 @@ def _edges(words: Sequence[str], tags: Sequence[str], relations: Sequence[str]) 
     return edges
 
 
-def _heights(arcs: Sequence[_Drawn], words: int) -> list[int]:
+def _heights(arcs: Sequence[_Drawn]) -> list[int]:
     """Level of every arc from 1: above all arcs that lie under it. Arcs from the root go straight
     up, above all. O(arcs^2).
     """

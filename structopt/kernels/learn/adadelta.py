@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
 from numba import types
 
-from structopt.kernels.learn.lazy_regularization import LAZY, RULE, catch_up_all, step, visit_batch
+from structopt.kernels.learn.lazy_regularization import (
+    LAZY,
+    RULE,
+    Lazy,
+    Rule,
+    catch_up_all,
+    step,
+    visit_batch,
+)
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 
 
 @driver(types.float64, LONGS, LAZY, RULE, VECTOR, VECTOR, types.float64, types.float64)
-def adadelta_pass(kernels, data, space, order, x, rule, squares, moves, rho, epsilon):
+def adadelta_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    x: Lazy,
+    rule: Rule,
+    squares: Array,
+    moves: Array,
+    rho: float,
+    epsilon: float,
+) -> float:
     """Visit the instances in batches of one size; make the step of
     `structopt.kernels.learn.lazy_regularization` after each.
 

@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
 from numba import types
 
-from structopt.kernels.learn.lazy_regularization import LAZY, RULE, catch_up_all, step, visit_batch
+from structopt.kernels.learn.lazy_regularization import (
+    LAZY,
+    RULE,
+    Lazy,
+    Rule,
+    catch_up_all,
+    step,
+    visit_batch,
+)
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 
 DELTA = 1e-6  # the squares that every coordinate begins with
 
 
 @driver(types.float64, LONGS, LAZY, RULE, VECTOR, types.float64)
-def adagrad_pass(kernels, data, space, order, x, rule, squares, eta):
+def adagrad_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    x: Lazy,
+    rule: Rule,
+    squares: Array,
+    eta: float,
+) -> float:
     """Visit the instances in batches of one size; make the step of
     `structopt.kernels.learn.lazy_regularization` after each.
 

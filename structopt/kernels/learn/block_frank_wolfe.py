@@ -15,12 +15,14 @@ rest, and mass moves between them without calling the oracle.
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 from numba import types
 
 from structopt.kernels.arrays.sampling import drawn
 from structopt.kernels.learn.sdca import measure_gap, move, pull
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.views import part
@@ -173,27 +175,27 @@ def shift(masses, slot, tau):
     VECTOR,
 )
 def block_frank_wolfe_pass(
-    kernels,
-    data,
-    space,
-    order,
-    uniforms,
-    tree,
-    theta,
-    lag,
-    duals,
-    gaps,
-    entropies,
-    costs,
-    parts,
-    values,
-    counts,
-    masses,
-    rooms,
-    C,
-    visits,
-    totals,
-):
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    uniforms: Array,
+    tree: Array,
+    theta: Array,
+    lag: Array,
+    duals: Array,
+    gaps: Array,
+    entropies: Array,
+    costs: Array,
+    parts: Array,
+    values: Array,
+    counts: Array,
+    masses: Array,
+    rooms: Array,
+    C: float,
+    visits: float,
+    totals: Array,
+) -> None:
     """Make visits with steps along chords, at beta = inf or below.
 
     Arguments as in `structopt.kernels.learn.sdca.sdca_pass`, `entropies` holding h/beta, and
@@ -263,7 +265,17 @@ def block_frank_wolfe_pass(
 
 
 @driver(types.void, INTS, VECTOR, LONGS, VECTOR, LONGS, VECTOR)
-def keep_gold_pass(kernels, data, space, parts, values, counts, masses, rooms, duals):
+def keep_gold_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    parts: Array,
+    values: Array,
+    counts: Array,
+    masses: Array,
+    rooms: Array,
+    duals: Array,
+) -> None:
     """Keep every instance's z_bar, which must be a vertex, in its first slot, with all the mass."""
     m = len(rooms) - 1
     K = len(counts) // m

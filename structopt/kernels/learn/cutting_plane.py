@@ -7,6 +7,8 @@ alpha_ij >= 0; those of an instance sum to C, and  theta = -sum_ij alpha_ij F_i 
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import types
 
 from structopt.kernels.arrays.rows import set_row
@@ -14,6 +16,7 @@ from structopt.kernels.learn.averaging import add_to_lag
 from structopt.kernels.learn.mira_program import MATRIX, pair_steps
 from structopt.kernels.learn.plane_cache import (
     PLANES,
+    Planes,
     append,
     combine,
     drop,
@@ -25,6 +28,7 @@ from structopt.kernels.learn.plane_cache import (
 )
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.views import part
@@ -103,8 +107,20 @@ def climb(k, data, space, planes, i, theta, values, change, tolerance, most, hel
     VECTOR,
 )
 def online_pass(
-    kernels, data, space, planes, order, theta, guide, lag, dense, gamma, steps, scratch, totals
-):
+    kernels: Any,
+    data: Any,
+    space: Any,
+    planes: Planes,
+    order: Array,
+    theta: Array,
+    guide: Array,
+    lag: Array,
+    dense: Array,
+    gamma: float,
+    steps: int,
+    scratch: Array,
+    totals: Array,
+) -> int:
     """Visit the instances: ask the oracle, cache its plane if it is the highest, make a few pair
     steps, drop idle planes.
 
@@ -147,7 +163,19 @@ def online_pass(
 
 
 @driver(types.int64, PLANES, LONGS, VECTOR, VECTOR, types.float64, types.float64, MATRIX, VECTOR)
-def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margin, scratch, totals):
+def collect_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    planes: Planes,
+    order: Array,
+    theta: Array,
+    dense: Array,
+    gamma: float,
+    margin: float,
+    scratch: Array,
+    totals: Array,
+) -> int:
     """Ask the oracle at theta for every instance; cache the planes that lie higher than the cached
     ones by `margin`.
 
@@ -177,7 +205,18 @@ def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margi
 
 
 @driver(types.void, PLANES, LONGS, VECTOR, types.float64, types.float64, MATRIX, VECTOR)
-def sweep(kernels, data, space, planes, order, theta, C, tolerance, scratch, gaps):
+def sweep(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    planes: Planes,
+    order: Array,
+    theta: Array,
+    C: float,
+    tolerance: float,
+    scratch: Array,
+    gaps: Array,
+) -> None:
     """Make pair steps at some instances; gaps[i] becomes max_j v_ij - (1/C) sum_j alpha_ij v_ij
     before them.
     """

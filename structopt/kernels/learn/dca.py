@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import types
 
 from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, visit
@@ -15,7 +18,17 @@ NEGATIVE = -1e-9  # losses between this and 0 are rounding
 
 
 @driver(types.void, LONGS, VECTOR, VECTOR, types.float64, types.float64, VECTOR)
-def dca_pass(kernels, data, space, order, theta, lag, visits, C, totals):
+def dca_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    theta: Array,
+    lag: Array,
+    visits: float,
+    C: float,
+    totals: Array,
+) -> None:
     """Visit the instances in the given order:  theta -= eta * grad L_i,  eta = min(C, L_i / ||grad
     L_i||^2).
 

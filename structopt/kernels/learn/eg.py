@@ -11,12 +11,14 @@ potentials move by
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 from numba import types
 
 from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, open_target
 from structopt.kernels.waist.views import part
@@ -78,8 +80,18 @@ def promise(potentials, s, d, temperature, lost, rate):
     VECTOR,
 )
 def batch_pass(
-    kernels, data, space, theta, rate, temperature, gamma, potentials, moved, residuals, entropies
-):
+    kernels: Any,
+    data: Any,
+    space: Any,
+    theta: Array,
+    rate: float,
+    temperature: float,
+    gamma: float,
+    potentials: Array,
+    moved: Array,
+    residuals: Array,
+    entropies: Array,
+) -> float:
     """Move the potentials of all instances at the same theta; `moved` may be `potentials`.
 
     `residuals` receives mu_i - z_i and `entropies` H(mu_i) at the moved ones; returns
@@ -100,7 +112,17 @@ def batch_pass(
 
 
 @driver(types.float64, VECTOR, types.float64, types.float64, types.float64, types.float64, VECTOR)
-def primal_pass(kernels, data, space, exponents, kappa, C, temperature, gamma, theta):
+def primal_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    exponents: Array,
+    kappa: float,
+    C: float,
+    temperature: float,
+    gamma: float,
+    theta: Array,
+) -> float:
     """Add C sum_i F_i (z_i - mu_i) to theta, the potentials of instance i being F_i^T exponents +
     kappa gamma p_i.
 
@@ -137,22 +159,22 @@ def primal_pass(kernels, data, space, exponents, kappa, C, temperature, gamma, t
     VECTOR,
 )
 def online_pass(
-    kernels,
-    data,
-    space,
-    order,
-    theta,
-    C,
-    temperature,
-    gamma,
-    eta,
-    growth,
-    safe,
-    etas,
-    potentials,
-    residuals,
-    entropies,
-):
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    theta: Array,
+    C: float,
+    temperature: float,
+    gamma: float,
+    eta: float,
+    growth: float,
+    safe: bool,
+    etas: Array,
+    potentials: Array,
+    residuals: Array,
+    entropies: Array,
+) -> float:
     """Move the potentials of one instance after the other, and theta with them.
 
     A step must not lower D; where `safe`, it must also be one that the theory allows (the objective
@@ -207,7 +229,14 @@ def online_pass(
 
 
 @driver(types.void, types.float64, VECTOR, VECTOR)
-def potentials_pass(kernels, data, space, mixing, residuals, potentials):
+def potentials_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    mixing: float,
+    residuals: Array,
+    potentials: Array,
+) -> None:
     """Fill `potentials` with logs of the conditionals of (1 - mixing) mu + mixing * uniform,
     `residuals` being mu - z.
 

@@ -147,8 +147,19 @@ def rank(
     VECTOR,
 )
 def k_best_pass(
-    kernels, data, space, order, theta, lag, visits, C, prediction, lists, bundle, totals
-):
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    theta: Array,
+    lag: Array,
+    visits: float,
+    C: float,
+    prediction: bool,
+    lists: Lists,
+    bundle: Bundle,
+    totals: Array,
+) -> None:
     """Visit the instances in the given order:  min 1/2 ||theta' - theta||^2 + C xi,  xi >= 0,  xi
     >= every plane of the list.
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
 from numba import types
 
 from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_visit, shrink
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, visit
 
 
 @driver(types.float64, LONGS, VECTOR)
-def mean_square(kernels, data, space, instances, theta):
+def mean_square(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    instances: Array,
+    theta: Array,
+) -> float:
     """Mean of ||g_i||^2 over some instances, g_i the (sub)gradient of L_i at theta."""
     k = Kernels(*kernels)
     total = 0.0
@@ -42,19 +50,19 @@ def mean_square(kernels, data, space, instances, theta):
     VECTOR,
 )
 def pegasos_pass(
-    kernels,
-    data,
-    space,
-    order,
-    batch,
-    theta,
-    total,
-    steps,
-    delay,
-    regularization,
-    radius,
-    residuals,
-):
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    batch: int,
+    theta: Array,
+    total: Array,
+    steps: float,
+    delay: float,
+    regularization: float,
+    radius: float,
+    residuals: Array,
+) -> float:
     """Visit the instances in batches, `steps` of them before this pass, and step by the mean
     gradient g of each.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import types
 
 from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver, inlined
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, visit
@@ -22,7 +25,16 @@ def is_zero(r):
 
 
 @driver(types.void, LONGS, VECTOR, VECTOR, types.float64, VECTOR)
-def perceptron_pass(kernels, data, space, order, theta, lag, visits, totals):
+def perceptron_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    theta: Array,
+    lag: Array,
+    visits: float,
+    totals: Array,
+) -> None:
     """Visit the instances in the given order:  theta -= F_i (z' - z)  where the best output z' is
     not the gold one.
 

@@ -212,7 +212,19 @@ def collect(
 @driver(
     types.void, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.float64, BUNDLE, VECTOR
 )
-def proximal_pass(kernels, data, space, order, theta, lag, visits, C, tolerance, bundle, totals):
+def proximal_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    theta: Array,
+    lag: Array,
+    visits: float,
+    C: float,
+    tolerance: float,
+    bundle: Bundle,
+    totals: Array,
+) -> None:
     """Visit the instances in the given order:  theta = argmin_theta' 1/2 ||theta' - theta||^2 + C
     L_i(theta').
 

@@ -22,12 +22,14 @@ than zero.) At beta = inf this is block-coordinate Frank-Wolfe
 from __future__ import annotations
 
 from math import isnan, nan
+from typing import Any
 
 from numba import types
 
 from structopt.kernels.arrays.sampling import change, drawn
 from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
 from structopt.kernels.waist.views import part
@@ -139,22 +141,22 @@ def line_search(k, data, space, i, z, slope, Q, gap, trial):
     VECTOR,
 )
 def sdca_pass(
-    kernels,
-    data,
-    space,
-    order,
-    uniforms,
-    tree,
-    theta,
-    lag,
-    duals,
-    gaps,
-    entropies,
-    costs,
-    C,
-    visits,
-    totals,
-):
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    uniforms: Array,
+    tree: Array,
+    theta: Array,
+    lag: Array,
+    duals: Array,
+    gaps: Array,
+    entropies: Array,
+    costs: Array,
+    C: float,
+    visits: float,
+    totals: Array,
+) -> None:
     """Make visits with line searches on the dual, the entropy in closed form.
 
     Parameters
@@ -199,7 +201,12 @@ def sdca_pass(
 
 
 @driver(types.void, VECTOR)
-def gold_pass(kernels, data, space, duals):
+def gold_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    duals: Array,
+) -> None:
     """Start at the gold outputs: z_bar = z."""
     for i in range(len(data.parts) - 1):
         add_gold(open_target(data.target), i, 1.0, duals[data.parts[i] : data.parts[i + 1]])

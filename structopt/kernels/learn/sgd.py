@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import types
 
 from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_visit, shrink
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size
 
 
 @driver(types.float64, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.float64)
-def sgd_pass(kernels, data, space, order, theta, total, visits, eta, regularization):
+def sgd_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    theta: Array,
+    total: Array,
+    visits: float,
+    eta: float,
+    regularization: float,
+) -> float:
     """Visit the instances in the given order:  theta <- theta - eta_t (grad L_i + lambda theta),
     eta_t = eta / (1 + t / m).
 

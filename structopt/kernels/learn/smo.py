@@ -7,12 +7,14 @@ polytope.
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 from numba import types
 
 from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
 from structopt.kernels.waist.views import part
@@ -69,7 +71,18 @@ def transfer(e, delta, mu):
 
 
 @driver(types.void, LONGS, VECTOR, types.float64, types.float64, types.int64, VECTOR, VECTOR)
-def smo_pass(kernels, data, space, order, theta, C, gamma, steps, residuals, totals):
+def smo_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    order: Array,
+    theta: Array,
+    C: float,
+    gamma: float,
+    steps: int,
+    residuals: Array,
+    totals: Array,
+) -> None:
     """Make up to `steps` steps between pairs of outputs at each instance, in the given order.
 
         delta = min( (s + gamma p)^T e / (C ||F e||^2), least mass of y0 );   mu += delta e;   theta

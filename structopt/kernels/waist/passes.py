@@ -7,10 +7,13 @@ Python functions.
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import types
 
 from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.halting import halted
+from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.target import is_set, list_parts, open_target, restrict
 from structopt.kernels.waist.views import part
@@ -21,7 +24,14 @@ LEAST = -1e300
 
 
 @driver(types.float64, types.int64, types.int64, VECTOR)
-def loss_pass(kernels, data, space, first, last, theta):
+def loss_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    first: int,
+    last: int,
+    theta: Array,
+) -> float:
     """Sum of L_i over the instances first <= i < last."""
     k, total = Kernels(*kernels), 0.0
     for i in range(first, last):
@@ -32,7 +42,15 @@ def loss_pass(kernels, data, space, first, last, theta):
 
 
 @driver(types.float64, types.int64, types.int64, VECTOR, VECTOR)
-def residual_pass(kernels, data, space, first, last, theta, residuals):
+def residual_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    first: int,
+    last: int,
+    theta: Array,
+    residuals: Array,
+) -> float:
     """Sum of L_i over the instances first <= i < last; `residuals`, over the parts of all
     instances, receives theirs.
     """
@@ -47,7 +65,14 @@ def residual_pass(kernels, data, space, first, last, theta, residuals):
 
 
 @driver(types.float64, LONGS, VECTOR, VECTOR)
-def minibatch_pass(kernels, data, space, instances, scores, residuals):
+def minibatch_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    instances: Array,
+    scores: Array,
+    residuals: Array,
+) -> float:
     """Sum of L_i over some instances, whose scores stand one after the other (and are overwritten);
     so do their residuals.
     """
@@ -62,7 +87,18 @@ def minibatch_pass(kernels, data, space, instances, scores, residuals):
 
 
 @driver(types.int64, types.float64, types.int64, types.int64, VECTOR, LONGS, INTS, VECTOR)
-def output_pass(kernels, data, space, temperature, first, last, theta, offsets, parts, counts):
+def output_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    temperature: float,
+    first: int,
+    last: int,
+    theta: Array,
+    offsets: Array,
+    parts: Array,
+    counts: Array,
+) -> int:
     """List the parts of the best outputs of the instances first <= i < last, or of as many as
     `parts` has room for.
 
@@ -90,8 +126,17 @@ def output_pass(kernels, data, space, temperature, first, last, theta, offsets, 
 
 @driver(types.int64, types.float64, types.int64, types.int64, VECTOR, LONGS, LONGS, VECTOR)
 def marginal_pass(
-    kernels, data, space, temperature, first, last, theta, begins, offsets, marginals
-):
+    kernels: Any,
+    data: Any,
+    space: Any,
+    temperature: float,
+    first: int,
+    last: int,
+    theta: Array,
+    begins: Array,
+    offsets: Array,
+    marginals: Array,
+) -> int:
     """Write the marginals of the instances first <= i < last: of instance i those of the parts from
     begins[i] on.
 
@@ -113,7 +158,13 @@ def marginal_pass(
 
 
 @driver(types.int64, types.int64, types.int64)
-def target_pass(kernels, data, space, first, last):
+def target_pass(
+    kernels: Any,
+    data: Any,
+    space: Any,
+    first: int,
+    last: int,
+) -> int:
     """Return the first of the instances first <= i < last whose set of allowed outputs is empty;
     `last` if none is.
     """

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple
 
 import numba
 import numpy as np
@@ -29,6 +29,7 @@ from structopt.kernels.waist import (
     debug,
     disk_cache,
 )
+from structopt.kernels.waist.drivers import Driver, P, Result
 from structopt.kernels.waist.record import EMPTY, Array, Record
 
 # Numba calls functions as arguments experimental; here they are compiled once, cached on disk, and
@@ -222,7 +223,9 @@ def is_compiled(function: Any) -> bool:
     return isinstance(function, Dispatcher)
 
 
-def driver(returns: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Any]:
+def driver(
+    returns: Any, *arguments: Any
+) -> Callable[[Callable[Concatenate[Any, Any, Any, P], Result]], Driver[P, Result]]:
     """Compile a driver: a kernel whose first arguments are the kernels' tuple, the data and the
     scratch of one thread.
 

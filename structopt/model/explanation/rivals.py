@@ -104,7 +104,7 @@ def _pruned_away(model: Predictor, examples: Examples, executor: Executor) -> bo
 
 
 def _change(
-    model: Predictor, examples: Examples, chosen: SparseVectors, executor: Executor
+    model: Predictor, examples: Examples, chosen: SparseVectors, _executor: Executor
 ) -> SparseVectors | None:
     """The best output that differs in the label of one variable, where outputs are labels of
     variables.

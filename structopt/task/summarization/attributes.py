@@ -56,7 +56,7 @@ def _stopwords(document: Document, number: int) -> str:
 
 
 OF_BIGRAMS: dict[str, Callable[[Document, int], str]] = {
-    "bias": lambda document, number: "",
+    "bias": lambda _document, _number: "",
     "count": lambda document, number: bin_of(len(document.bigrams.holders[number]), COUNTS),
     "first": lambda document, number: bin_of(document.bigrams.holders[number][0], PLACES),
     "stopwords": _stopwords,
@@ -65,8 +65,8 @@ OF_BIGRAMS: dict[str, Callable[[Document, int], str]] = {
 content.
 """
 OF_SENTENCES: dict[str, Callable[[Document, int], str]] = {
-    "bias": lambda document, number: "",
-    "position": lambda document, number: bin_of(number, PLACES),
+    "bias": lambda _document, _number: "",
+    "position": lambda _document, number: bin_of(number, PLACES),
     "length": lambda document, number: bin_of(document.lengths[number], LENGTHS),
 }
 """Of a sentence: its place in the document, and what it takes of the budget."""
