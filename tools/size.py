@@ -5,8 +5,8 @@ usage: python tools/size.py [FOLDER]        FOLDER: `structopt` of this checkout
 
 The exit status is always 0: the sizes are printed, not judged. Syntax nodes exclude imports, and a
 docstring is one node. They do not depend on formatting, line breaks or the length of names, so they
-fall only if logic is removed. Below the packages, the tool prints marks of code that is hard to read or that
-depends on private interfaces of other packages.
+fall only if logic is removed. Below the packages, the tool prints marks of code that is hard to
+read or that depends on private interfaces of other packages.
 """
 
 from __future__ import annotations
