@@ -56,45 +56,59 @@ def third_party(folders, own):
     return {name: path for name, path in importing.items() if name not in LOCAL | own}
 
 
-def undeclared(folders, own, allowed):
-    """Imports of `folders` that no declared distribution provides, one message each."""
+def undeclared(imports, allowed):
+    """Imports that no declared distribution provides, one message each."""
     return [
         f"{path} imports {name}, which pyproject.toml does not declare"
-        for name, path in third_party(folders, own).items()
+        for name, path in imports.items()
         if not {canonicalize_name(one) for one in DISTRIBUTIONS.get(name, [name])} & allowed
     ]
 
 
-def test_imports_of_the_package_are_declared():
-    assert undeclared([lock.ROOT / "structopt"], set(), declared(lock.ROOT)) == []
+@pytest.fixture(scope="module")
+def package_imports():
+    return third_party([lock.ROOT / "structopt"], set())
+
+
+def test_imports_of_the_package_are_declared(package_imports):
+    assert undeclared(package_imports, declared(lock.ROOT)) == []
+
+
+def test_required_dependencies_are_imported_by_the_package(package_imports):
+    needed = names(project(lock.ROOT)["dependencies"])
+    assert (
+        needed - {canonicalize_name(one) for name in package_imports for one in DISTRIBUTIONS[name]}
+        == set()
+    )
 
 
 def test_imports_of_tests_and_tools_are_declared():
     folders = [lock.ROOT / "tests", lock.ROOT / "tools", lock.ROOT / "docs"]
     own = {path.stem for folder in folders for path in folder.rglob("*.py")}
-    assert undeclared(folders, own, declared(lock.ROOT)) == []
+    assert undeclared(third_party(folders, own), declared(lock.ROOT)) == []
 
 
 @pytest.mark.parametrize("folder", PLUGINS, ids=lambda folder: folder.name)
 def test_imports_of_plugins_are_declared(folder):
     package = folder / folder.name.replace("-", "_")
-    assert undeclared([package], {package.name}, declared(folder)) == []
+    assert undeclared(third_party([package], {package.name}), declared(folder)) == []
 
 
 @pytest.mark.parametrize("folder", PLUGINS, ids=lambda folder: folder.name)
 def test_imports_of_tests_of_plugins_are_declared_by_plugin_or_project(folder):
     own = {folder.name.replace("-", "_"), *(path.stem for path in folder.glob("tests/*.py"))}
     allowed = declared(folder) | declared(lock.ROOT)
-    assert undeclared([folder / "tests"], own, allowed) == []
+    assert undeclared(third_party([folder / "tests"], own), allowed) == []
 
 
 def test_an_undeclared_import_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(lock, "ROOT", tmp_path)
     (tmp_path / "module.py").write_text("def f():\n    import yaml.nodes, os\n", encoding="utf8")
-    assert undeclared([tmp_path], set(), {"numpy"}) == [
+    imports = third_party([tmp_path], set())
+    assert undeclared(imports, {"numpy"}) == [
         "module.py imports yaml, which pyproject.toml does not declare"
     ]
-    assert undeclared([tmp_path], set(), {"pyyaml"}) == []
+    assert undeclared(imports, {"pyyaml"}) == []
 
 
 @pytest.mark.parametrize("name", BOUNDED)
