@@ -57,9 +57,11 @@ from structopt.core.tracker import Run, Tracker
 from structopt.core.weights.coordinates import Coordinate, Named, Names, Occurring
 from structopt.core.weights.penalty import Penalty
 from structopt.errors import (
+    ArgumentError,
     CompatibilityError,
     ConfigError,
     DataError,
+    InfeasibleError,
     ModelError,
     StructoptError,
     did_you_mean,
@@ -127,6 +129,7 @@ __all__ = [
     "Ability",
     "AllowedParts",
     "AnchoredTemplates",
+    "ArgumentError",
     "Array",
     "AttributeRows",
     "AttributeTable",
@@ -179,6 +182,7 @@ __all__ = [
     "INDEPENDENT",
     "INTS",
     "InThisProcess",
+    "InfeasibleError",
     "Inference",
     "InferenceKernels",
     "Int",
