@@ -35,6 +35,11 @@ def at_index(index: tuple[int, ...]) -> str:
     return f"index {index[0]}" if len(index) == 1 else f"index {index}"
 
 
+def of_instance(index: tuple[int, ...]) -> str:
+    """Return ``instance 3``, for an array with one element per instance."""
+    return f"instance {index[0]}"
+
+
 def in_instances(offsets: Array, axis: str = "column") -> Place:
     """Return a function that names the instance and the position in it.
 
@@ -69,6 +74,7 @@ def floats(
     value: Any,
     shape: Shape | None = None,
     *,
+    least: float | None = None,
     allow_minus_inf: bool = False,
     place: Place = at_index,
 ) -> Array:
@@ -82,6 +88,8 @@ def floats(
         Real numbers of any precision, integers or booleans.
     shape : sequence of int or None, optional
         The required shape, such as ``(None, 3)``; by default any.
+    least : float, optional
+        The least number, such as 0 for weights.
     allow_minus_inf : bool
         Whether -inf is allowed, as in scores that forbid an output.
     place : callable
@@ -94,8 +102,8 @@ def floats(
     Raises
     ------
     ArgumentError
-        For other types (objects, strings, complex numbers), NaN, +inf and -inf, values beyond the
-        range of float64, and another shape.
+        For other types (objects, strings, complex numbers), NaN, +inf and -inf, numbers beyond the
+        range of float64 or below `least`, and another shape.
     """
     array = _array(name, value, "a real number", place)
     if array.dtype.kind not in "biuf":
@@ -112,6 +120,8 @@ def floats(
             bad |= numbers == -inf
         bound = "a number below +inf; -inf is allowed" if allow_minus_inf else "a finite number"
         _refuse(name, array, bad, f"must be {bound}.", place)
+    if least is not None and lowest < least:
+        _refuse(name, array, numbers < least, f"must be at least {least:g}.", place)
     return numbers
 
 
@@ -217,11 +227,7 @@ def lengths(
     ArgumentError
         For whatever `integers` refuses, lengths below `least`, and another sum.
     """
-
-    def instance(index: tuple[int, ...]) -> str:
-        return f"instance {index[0]}"
-
-    numbers = integers(name, value, least, shape=(count,), place=instance, copy=copy)
+    numbers = integers(name, value, least, shape=(count,), place=of_instance, copy=copy)
     summed = float(numbers.sum(dtype=np.float64))
     if summed > MOST_ELEMENTS:
         raise ArgumentError(f"must sum to at most {MOST_ELEMENTS}.", parameter=name)

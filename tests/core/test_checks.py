@@ -88,6 +88,7 @@ REFUSED_FLOATS = [
         {"shape": (None, 3)},
         {"problem": "must have the shape (any, 3), and has the shape (2, 2).", "value": NO_VALUE},
     ),
+    ([0.5, -0.5], {"least": 0.0}, {"value": -0.5, "problem": "must be at least 0."}),
     (1.0, {"shape": (None,)}, {"match": r"the shape \(any,\), and has the shape \(\)"}),
 ]
 
