@@ -1,4 +1,4 @@
-"""Errors that the user can fix. Each one says what is wrong, where, and how to fix it.
+"""Errors that the user can fix. Each one names the problem, the place and the remedy.
 
 An error carries fields, and its text is rendered from them when it is shown (`StructoptError`).
 Python code reads the fields. The command line may set `StructoptError.parameter` to the key that
@@ -61,7 +61,7 @@ class _Repr(reprlib.Repr):
 def shown(value: object) -> str:
     """Return a value as messages show it: ``0.1``, ``lbfgs``, ``'two words'``, ``[1, 2]``.
 
-    A string stands without quotation marks if it reads as a word, as on the command line; ``'3'``
+    Strings that read as a word have no quotation marks, as on the command line; ``'3'``
     and ``'None'`` keep theirs. NumPy scalars look like Python's, and long values are cut.
     """
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
@@ -99,7 +99,7 @@ class StructoptError(Exception):
     Parameters
     ----------
     problem : str
-        What is wrong.
+        The problem: a predicate, a sentence or a whole message.
     parameter : str or None
         Name of the argument or setting, without its value.
     value : object
@@ -212,7 +212,7 @@ class InfeasibleError(StructoptError):
     Parameters
     ----------
     problem : str
-        What is wrong with them.
+        Their problem, as of `StructoptError`.
     instances : sequence of int
         Their indices, from 0; `where` is rendered from them.
     parameter, value, remedy
@@ -227,7 +227,7 @@ class InfeasibleError(StructoptError):
 
     def __init__(
         self,
-        problem: str = "there is no feasible output.",
+        problem: str = "no output is feasible.",
         *,
         instances: Sequence[int],
         parameter: str | None = None,
@@ -347,14 +347,14 @@ class DataError(StructoptError):
     line : int or None
         The line, counted from 1; None for the whole file.
     problem : str
-        What is wrong; without a `remedy` also how to fix it.
+        The problem; without a `remedy` also how to fix it.
     parameter, value, remedy
         As of `StructoptError`.
 
     Attributes
     ----------
     path, line
-        Of a corpus of several files, the file that has the line, and the line in that file.
+        The file and the line in it; for a corpus of several files, the file that has the line.
     """
 
     path: str | Path

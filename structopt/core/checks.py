@@ -25,7 +25,7 @@ from structopt.kernels.waist.record import Array
 Place = Callable[[tuple[int, ...]], str]
 """Names the place of an element, given its indices."""
 Shape = Sequence[int | None]
-"""The length of each axis; None stands for any length."""
+"""The length of each axis; None allows any length."""
 MOST_ELEMENTS = 2**53
 """The largest sum of lengths; sums of float64 are exact up to here."""
 
@@ -145,7 +145,7 @@ def integers(
         Integers, or floating-point numbers without a fraction. Booleans are refused, also among the
         elements of a list.
     least, most : int, optional
-        Bounds, both inclusive; by default those of int64.
+        Bounds, both inclusive; by default the range of int64.
     shape : sequence of int or None, optional
         The required shape; by default any.
     place : callable
