@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
 
 if TYPE_CHECKING:
+    from structopt.errors import ArgumentError, InfeasibleError
     from structopt.estimators import (
         ConstituencyParser,
         DependencyParser,
@@ -37,19 +39,24 @@ if TYPE_CHECKING:
     from structopt.model.model import Model
 
 __version__ = "0.1.0"
-ESTIMATORS = (
-    "ConstituencyParser",
-    "DependencyParser",
-    "GridLabeler",
-    "MultilabelClassifier",
-    "SequenceTagger",
-    "StructuredEstimator",
-)
-"""Names of `structopt.estimators`, which is imported when one of them is asked for."""
+ON_DEMAND = {
+    "ArgumentError": "structopt.errors",
+    "ConstituencyParser": "structopt.estimators",
+    "DependencyParser": "structopt.estimators",
+    "GridLabeler": "structopt.estimators",
+    "InfeasibleError": "structopt.errors",
+    "MultilabelClassifier": "structopt.estimators",
+    "SequenceTagger": "structopt.estimators",
+    "StructuredEstimator": "structopt.estimators",
+    "debug": "structopt.kernels.waist.debug",
+}
+"""The module of each public name that is imported at its first use."""
 __all__ = [
+    "ArgumentError",
     "ConstituencyParser",
     "DependencyParser",
     "GridLabeler",
+    "InfeasibleError",
     "MultilabelClassifier",
     "SequenceTagger",
     "StructuredEstimator",
@@ -61,21 +68,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return an estimator's class, or `debug`."""
-    if name == "debug":
-        from structopt.kernels.waist.debug import debug
-
-        return debug
-    if name not in ESTIMATORS:
+    """Import a public name at its first use."""
+    if name not in ON_DEMAND:
         raise AttributeError(f"module 'structopt' has no attribute {name!r}")
-    from structopt import estimators
-
-    return vars(estimators)[name]
+    return vars(import_module(ON_DEMAND[name]))[name]
 
 
 def __dir__() -> list[str]:
-    """List the names that are imported on demand, too."""
-    return sorted([*globals(), *ESTIMATORS, "debug"])
+    """List the names that are imported on demand too."""
+    return sorted({*globals(), *ON_DEMAND})
 
 
 def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Model:

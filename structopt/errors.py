@@ -1,19 +1,33 @@
-"""The errors a user can mend. Each message says what is wrong, where, and what to do next."""
+"""Errors that the user can fix. Each one names the problem, the place and the remedy.
+
+An error carries fields, and its text is rendered from them when it is shown (`StructoptError`).
+Python code reads the fields. The command line may set `StructoptError.parameter` to the key that
+the user knows, such as ``optimizer.C``, before it prints the text.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import pickle
 import re
+import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from enum import Enum
 from itertools import islice
 from pathlib import Path
+from typing import Any, Final, Self
 
 LONG_WORD, LONG_TEXT = 600, 3000
 """Characters: what is longer is cut in the middle where it is shown."""
 COMPARED = 5000
 """The most names among which a close one is looked for."""
+LONG_VALUE = 200
+"""Characters: longer values are cut in the middle."""
+WORD = re.compile(r"[^\W\d][\w./-]*")
+"""A string that is shown without quotation marks, unless it is one of `OTHER_WORDS`."""
+OTHER_WORDS = frozenset({"none", "null", "true", "false", "nan", "inf", "infinity"})
 
 
 def legible(text: str) -> str:
@@ -36,18 +50,194 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length * 3 // 4]}...{text[-length // 8 :]}"
 
 
+class _Repr(reprlib.Repr):
+    """Cuts collections before they are rendered, so that long ones cost nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = LONG_VALUE
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: ``0.1``, ``lbfgs``, ``'two words'``, ``[1, 2]``.
+
+    Strings that read as a word have no quotation marks, as on the command line; ``'3'``
+    and ``'None'`` keep theirs. NumPy scalars look like Python's, and long values are cut.
+    """
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        value = value.item()  # type: ignore[attr-defined]
+    if type(value) is str and WORD.fullmatch(value) and value.lower() not in OTHER_WORDS:
+        return _cut(value, LONG_VALUE)
+    return " ".join(_Repr().repr(value).split())
+
+
+class Missing(Enum):
+    """The type of `NO_VALUE`, which differs from None: None may be the value that is wrong."""
+
+    NO_VALUE = "no value"
+
+
+NO_VALUE: Final = Missing.NO_VALUE
+"""`StructoptError.value` of an error that is about no value in particular."""
+
+
 class StructoptError(Exception):
-    """Something the user can mend: the command ends with exit code 2 and this message, without a
-    traceback.
+    """An error that the user can fix; the command line prints it and exits with code 2.
+
+    The text is rendered from the fields by one rule::
+
+        where: parameter=value problem remedy
+
+    Parts that are absent are left out with their signs. With a `parameter`, `problem` is the
+    predicate of a sentence whose subject is ``parameter=value``, such as ``must be at least 0.``;
+    without one it is a whole sentence, or the whole message. A colon precedes `remedy` if `problem`
+    does not end with a punctuation mark. `shown` renders the value, and `legible` cuts the text.
+
+    The fields may be set after construction: the text follows them. Errors pickle with all fields
+    and notes. A value that cannot be pickled arrives as its text.
+
+    Parameters
+    ----------
+    problem : str
+        The problem: a predicate, a sentence or a whole message.
+    parameter : str or None
+        Name of the argument or setting, without its value.
+    value : object
+        Its value, or the element at `where`; `NO_VALUE` if the error is about no value.
+    where : str or None
+        The place: ``file:line``, or instance and position, which count from 0 as in Python.
+    remedy : str or None
+        How to fix it.
+
+    Attributes
+    ----------
+    problem, parameter, value, where, remedy
+        The parameters.
     """
 
+    problem: str
+    parameter: str | None
+    value: Any
+    where: str | None
+    remedy: str | None
+
+    def __new__(cls, *args: Any, **fields: Any) -> Self:
+        """Create an error whose fields are empty, also if a subclass does not set them."""
+        self = super().__new__(cls, *args)
+        self.problem, self.parameter, self.value = "", None, NO_VALUE
+        self.where = self.remedy = None
+        return self
+
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        parameter: str | None = None,
+        value: Any = NO_VALUE,
+        where: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem, self.parameter, self.value = str(problem), parameter, value
+        self.where, self.remedy = where, remedy
+
+    @property
+    def message(self) -> str:
+        """The text without the place."""
+        subject = self.parameter or ""
+        if subject and self.value is not NO_VALUE:
+            subject += f"={shown(self.value)}"
+        text = " ".join(filter(None, (subject, self.problem)))
+        if not self.remedy:
+            return text
+        return f"{text}{'' if not text or text[-1] in '.:;!?' else ':'} {self.remedy}".lstrip()
+
     def __str__(self) -> str:
-        """Return the message, which may quote data, as a terminal can show it."""
-        return legible(super().__str__())
+        """Return the text, which may quote data, as a terminal can show it."""
+        return legible(": ".join(filter(None, (self.where, self.message))))
+
+    def __repr__(self) -> str:
+        """Return the class and the text."""
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the fields without calling the constructor, which subclasses define freely."""
+        state = dict(vars(self))
+        try:
+            pickle.dumps(self.value)
+        except Exception:  # an object's own __reduce__ may raise anything
+            state["value"] = shown(self.value)
+        return _unfilled, (type(self), self.args), state
 
 
 class ConfigError(StructoptError):
     """An unknown component or key, an ill-typed value, or a value outside its range."""
+
+
+def _unfilled(cls: type[StructoptError], args: tuple[Any, ...]) -> StructoptError:
+    """Create an error whose fields pickle then sets."""
+    return cls.__new__(cls, *args)
+
+
+class ArgumentError(StructoptError, ValueError):
+    """An argument of a Python call whose value is refused.
+
+    Parameters
+    ----------
+    problem : str
+        The predicate of a sentence about the argument: ``must be at least 0.``
+    parameter : str
+        Name of the argument.
+    value, where, remedy
+        As of `StructoptError`. Of an array, `value` is the element at `where`.
+    """
+
+    parameter: str
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        parameter: str,
+        value: Any = NO_VALUE,
+        where: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(problem, parameter=parameter, value=value, where=where, remedy=remedy)
+
+
+class InfeasibleError(StructoptError):
+    """Instances without a feasible output, for example because scores of -inf forbid all outputs.
+
+    Parameters
+    ----------
+    problem : str
+        Their problem, as of `StructoptError`.
+    instances : sequence of int
+        Their indices, from 0; `where` is rendered from them.
+    parameter, value, remedy
+        As of `StructoptError`.
+
+    Attributes
+    ----------
+    instances : tuple of int
+    """
+
+    instances: tuple[int, ...]
+
+    def __init__(
+        self,
+        problem: str = "no output is feasible.",
+        *,
+        instances: Sequence[int],
+        parameter: str | None = None,
+        value: Any = NO_VALUE,
+        remedy: str | None = None,
+    ) -> None:
+        self.instances = tuple(map(int, instances))
+        listing = first_few(list(map(str, self.instances[:11])))
+        where = f"instance{'s' if len(self.instances) != 1 else ''} {listing}"
+        super().__init__(problem, parameter=parameter, value=value, where=where, remedy=remedy)
 
 
 class CompatibilityError(StructoptError):
@@ -73,16 +263,18 @@ class MemoryShortage(StructoptError):
 
 
 class SystemRefusal(StructoptError):
-    """What the operating system refused: a full disk, a folder that cannot be written to, a name
-    that is too long.
+    """A call that the operating system refused: a full disk, a folder that cannot be written to, a
+    name that is too long.
+
+    `where` names the files, and `problem` is the system's reason.
 
     Parameters
     ----------
     error : OSError
     resume : str
-        The command that goes on with what was broken off; empty where there is none.
+        The command that resumes the interrupted run; empty if there is none.
     remedy : str
-        What to do; empty: by the number of the error.
+        How to fix it; empty: chosen by the number of the error.
     """
 
     def __init__(self, error: OSError, resume: str = "", remedy: str = "") -> None:
@@ -91,11 +283,12 @@ class SystemRefusal(StructoptError):
             for name in (error.filename, error.filename2)
             if isinstance(name, (str, bytes))
         ]
-        reason = error.strerror or str(error) or type(error).__name__
-        what = " -> ".join(names) or "standard output, or a file of a library"
         remedy = remedy or REMEDIES.get(error.errno or 0, "mend that")
-        after = f", then go on with: {resume}" if resume else "."
-        super().__init__(f"{what}: {reason}: {remedy}{after}")
+        super().__init__(
+            error.strerror or str(error) or type(error).__name__,
+            where=" -> ".join(names) or "standard output, or a file of a library",
+            remedy=f"{remedy}, then go on with: {resume}" if resume else f"{remedy}.",
+        )
 
 
 REMEDIES = {
@@ -145,27 +338,41 @@ def line_name(path: str | Path, line: int, beside: int) -> str:
 
 
 class DataError(StructoptError):
-    """A file that cannot be read as what it should be; the message begins with ``file:line:``.
+    """A file or table with invalid contents; `where` is ``file:line``.
 
     Parameters
     ----------
     path : str or Path
         The file.
     line : int or None
-        The line, counted from 1; None where the whole file is meant.
-    message : str
-        What is wrong and what to do.
+        The line, counted from 1; None for the whole file.
+    problem : str
+        The problem; without a `remedy` also how to fix it.
+    parameter, value, remedy
+        As of `StructoptError`.
+
+    Attributes
+    ----------
+    path, line
+        The file and the line in it; for a corpus of several files, the file that has the line.
     """
 
-    def __init__(self, path: str | Path, line: int | None, message: str) -> None:
-        path, line = (path, None) if line is None else place_of(path, line)
-        self.path, self.line, self.message = path, line, message
-        where = f"{path}:{line}" if line is not None else f"{path}"
-        super().__init__(f"{where}: {message}")
+    path: str | Path
+    line: int | None
 
-    def __reduce__(self) -> tuple[type[DataError], tuple[str | Path, int | None, str]]:
-        """Errors of workers are sent to the process that asked them."""
-        return type(self), (self.path, self.line, self.message)
+    def __init__(
+        self,
+        path: str | Path,
+        line: int | None,
+        problem: str,
+        *,
+        parameter: str | None = None,
+        value: Any = NO_VALUE,
+        remedy: str | None = None,
+    ) -> None:
+        self.path, self.line = (path, None) if line is None else place_of(path, line)
+        where = f"{self.path}" if self.line is None else f"{self.path}:{self.line}"
+        super().__init__(problem, parameter=parameter, value=value, where=where, remedy=remedy)
 
 
 def did_you_mean(name: str, known: Iterable[str], inside: str = "") -> str:

@@ -15,7 +15,6 @@ not renamed.
 from __future__ import annotations
 
 from structopt.core.ability import Ability
-from structopt.core.certificate import Certificate
 from structopt.core.cost import Cost
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
@@ -41,7 +40,7 @@ from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, DUAL, FAMILY, MARGINS, Demand, Needs, Property
-from structopt.core.objective import Objective
+from structopt.core.objective import Certificate, Objective
 from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
 from structopt.core.scorer import (
     BatchMap,
@@ -57,9 +56,11 @@ from structopt.core.tracker import Run, Tracker
 from structopt.core.weights.coordinates import Coordinate, Named, Names, Occurring
 from structopt.core.weights.penalty import Penalty
 from structopt.errors import (
+    ArgumentError,
     CompatibilityError,
     ConfigError,
     DataError,
+    InfeasibleError,
     ModelError,
     StructoptError,
     did_you_mean,
@@ -127,6 +128,7 @@ __all__ = [
     "Ability",
     "AllowedParts",
     "AnchoredTemplates",
+    "ArgumentError",
     "Array",
     "AttributeRows",
     "AttributeTable",
@@ -179,6 +181,7 @@ __all__ = [
     "INDEPENDENT",
     "INTS",
     "InThisProcess",
+    "InfeasibleError",
     "Inference",
     "InferenceKernels",
     "Int",

@@ -39,8 +39,8 @@ class Cost(Component):
         """
         if numbers:
             raise ConfigError(
-                "This cost has no numbers of its own. Leave out loss.cost_weights, or type "
-                "loss.cost=weighted."
+                "This cost has no numbers of its own.",
+                remedy="Leave out loss.cost_weights, or type loss.cost=weighted.",
             )
 
     @abstractmethod

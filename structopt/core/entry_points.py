@@ -48,9 +48,10 @@ class Installed:
         except Exception as error:
             value, reason = self.entry_point.value, f"{type(error).__name__}: {error}"
             raise ConfigError(
-                f"{self.kind}={self.name} comes from {self.distribution}, and {value} cannot be "
-                f"imported: {reason}. "
-                f"Reinstall or update {self.distribution}."
+                f"comes from {self.distribution}, and {value} cannot be imported: {reason}.",
+                parameter=self.kind,
+                value=self.name,
+                remedy=f"Reinstall or update {self.distribution}.",
             ) from error
         self._check(cls, contract)
         return cls
@@ -67,9 +68,11 @@ class Installed:
             else f"does not inherit from {promise}"
         )
         raise ConfigError(
-            f"{kind}={self.name} of {self.distribution} {what} ({promise} says what it does, and "
-            "has a default where one "
-            f"makes sense). Update {self.distribution}."
+            f"of {self.distribution} {what} ({promise} says what it does, and has a default where "
+            "one makes sense).",
+            parameter=kind,
+            value=self.name,
+            remedy=f"Update {self.distribution}.",
         )
 
 
@@ -87,8 +90,8 @@ def installed(kind: str) -> dict[str, Installed]:
         if rival.distribution != component.distribution:
             owners = " and ".join(sorted((rival.distribution, component.distribution)))
             raise ConfigError(
-                f"{kind} '{component.name}' is claimed by two distributions, {owners}. Uninstall "
-                "one of them."
+                f"{kind} '{component.name}' is claimed by two distributions, {owners}.",
+                remedy="Uninstall one of them.",
             )
     return components
 

@@ -36,7 +36,8 @@ def number_of(name: str) -> int:
     if rivals := [other for other in known if other != name and _number(other) == number]:
         owners = f"{known[name]} and {known[rivals[0]]}"
         raise ConfigError(
-            f"factor_kind: {owners} have the same number in records, {number}. Rename one of them."
+            f"factor_kind: {owners} have the same number in records, {number}.",
+            remedy="Rename one of them.",
         )
     return number
 

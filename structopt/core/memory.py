@@ -110,7 +110,8 @@ def refuse_what_does_not_fit(size: float, what: str, advice: str) -> None:
     """
     if size > (free := free_bytes()):
         raise ConfigError(
-            f"{what} need {in_words(size)} of memory, and {in_words(free)} are free. {advice}"
+            f"{what} need {in_words(size)} of memory, and {in_words(free)} are free.",
+            remedy=advice,
         )
 
 
@@ -120,8 +121,8 @@ def refuse_what_the_disk_lacks(size: float, folder: Path, what: str, advice: str
     """
     if size > (free := shutil.disk_usage(folder).free):
         raise ConfigError(
-            f"{what} need {in_words(size)} of the disk of {folder}, and {in_words(free)} are "
-            f"free. {advice}"
+            f"{what} need {in_words(size)} of the disk of {folder}, and {in_words(free)} are free.",
+            remedy=advice,
         )
 
 
@@ -148,7 +149,7 @@ def shortage_explained(advice: str) -> Iterator[None]:
         yield
     except MemoryError as error:
         what = str(error).rstrip(".") or "an allocation failed"
-        raise MemoryShortage(f"There is not enough memory: {what}. {advice}") from error
+        raise MemoryShortage(f"There is not enough memory: {what}.", remedy=advice) from error
 
 
 def free_bytes() -> float:

@@ -1,11 +1,10 @@
-"""What optimizers see of a training problem: P over a corpus, or over a block of it."""
+"""The training problem as optimizers see it: P over a corpus or a block of it, and certificates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from structopt.core.certificate import Certificate
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.data.targets import Targets
@@ -20,6 +19,38 @@ from structopt.kernels.waist.record import Array
 if TYPE_CHECKING:  # they compile
     from structopt.kernels.waist.drivers import Driver, P, Result
 from structopt.kernels.waist.signatures import Data, Kernels, Space
+
+ROUNDING = 1e-6
+"""A dual that comes out above the objective by at most this share of it does so by rounding."""
+
+
+class Certificate(NamedTuple):
+    """P at some weights, and a lower bound D on the least P there is (nats)."""
+
+    primal: float
+    dual: float
+
+
+def certified_gap(primal: float, dual: float) -> float | None:
+    """How far P is from its minimum at most: P - D.
+
+    In exact arithmetic D <= P. A dual that is above P by at most 1e-6 |P| is rounding, and gives 0.
+    One that is farther above is a numerical failure, of D or of P, and proves nothing.
+
+    Parameters
+    ----------
+    primal, dual : float
+        P and D, finite (nats).
+
+    Returns
+    -------
+    float or None
+        At least 0; None where nothing is proved.
+    """
+    gap = primal - dual
+    if gap < -ROUNDING * abs(primal):
+        return None
+    return max(gap, 0.0)
 
 
 class Objective(Protocol):

@@ -225,9 +225,10 @@ class Scorer(Component):
         Raises `ConfigError` where the two have nothing in common.
         """
         raise ConfigError(
-            f"warm_start: the weights of {type(self).__name__} have no names by which those of "
-            "an earlier model could be carried "
-            "over. Leave warm_start out, or take features that have: features=attribute_rows."
+            f"the weights of {type(self).__name__} have no names by which those of an earlier "
+            "model could be carried over.",
+            where="warm_start",
+            remedy="Leave warm_start out, or take features that have: features=attribute_rows.",
         )
 
     def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> Self:

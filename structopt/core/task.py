@@ -186,7 +186,8 @@ class Task(Component):
             By default: where the task learns from files alone.
         """
         raise ConfigError(
-            "This task learns from files, and not from instances in memory. Type task.train=FILE."
+            "This task learns from files, and not from instances in memory.",
+            remedy="Type task.train=FILE.",
         )
 
     def subset(self, corpus: Any, first: int, last: int) -> Any:
@@ -204,8 +205,8 @@ class Task(Component):
         if isinstance(corpus, list | tuple):
             return corpus[first:last]
         raise ConfigError(
-            "This task's training data cannot be divided. Give task.dev and task.test, and leave "
-            "out tail."
+            "This task's training data cannot be divided.",
+            remedy="Give task.dev and task.test, and leave out tail.",
         )
 
     @property
@@ -388,8 +389,9 @@ class Task(Component):
         Raises `ConfigError` for those that the model does not read; by default it reads none.
         """
         raise ConfigError(
-            f"features.{next(iter(sources))}: this model reads no features from files of their "
-            "own. Leave it out."
+            "this model reads no features from files of their own.",
+            where=f"features.{next(iter(sources))}",
+            remedy="Leave it out.",
         )
 
     def given_labels(self, corpus: Any) -> Sequence[Any] | None:
@@ -397,7 +399,8 @@ class Task(Component):
         column of them.
         """
         raise ConfigError(
-            "This task predicts everything and keeps nothing that is given. Leave out partial=true."
+            "This task predicts everything and keeps nothing that is given.",
+            remedy="Leave out partial=true.",
         )
 
     def kept_outputs(self, corpus: Any, outputs: Sequence[Any]) -> Sequence[Any]:
@@ -407,7 +410,8 @@ class Task(Component):
         Raises `DataError` for outputs of another form, and for labels that the model does not have.
         """
         raise ConfigError(
-            "This task predicts everything and keeps nothing that is given. Leave out given."
+            "This task predicts everything and keeps nothing that is given.",
+            remedy="Leave out given.",
         )
 
     def marginal_columns(
@@ -434,7 +438,7 @@ class Task(Component):
         probabilities: Sequence[Array] | None,
     ) -> None:
         """Draw the output of one instance, counted from 1."""
-        raise ConfigError("This task draws no pictures. Leave out picture=FILE.")
+        raise ConfigError("This task draws no pictures.", remedy="Leave out picture=FILE.")
 
     def shown_tokens(self, corpus: Any, index: int) -> list[str]:
         """What stands above the labels of an instance where notebooks show them; by default

@@ -11,7 +11,7 @@ import numpy as np
 
 from structopt.config import registry
 from structopt.core.data.in_memory import InMemory
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError, did_you_mean
 from structopt.estimators.bases import BaseEstimator, NotFittedError, Tags, available_if
 from structopt.estimators.fitting import composed, fitted
 from structopt.estimators.matrices import weights_of
@@ -57,8 +57,10 @@ def goes_on(estimator: Estimator) -> bool:
         return True
     if bound:
         raise ConfigError(
-            f"optimizer={node['name']} cannot go on with other data: {bound}. Take another for "
-            "partial_fit."
+            f"cannot go on with other data: {bound}.",
+            parameter="optimizer",
+            value=node["name"],
+            remedy="Take another for partial_fit.",
         )
     return True
 
@@ -172,8 +174,8 @@ class Estimator(BaseEstimator):
 
         Raises
         ------
-        ValueError
-            For a name that is none.
+        ArgumentError
+            If a name is not a parameter.
         """
         known = {field.name for field in fields(self)}
         for name, value in params.items():
@@ -183,10 +185,12 @@ class Estimator(BaseEstimator):
             elif divided and key and kind in registry.KINDS:
                 self.overrides = self._overrides() | {f"{kind}.{key}": value}
             else:
-                raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {type(self).__name__}: it is none "
-                    f"of {', '.join(sorted(known))}, "
-                    f"nor COMPONENT__PARAMETER, such as optimizer__eta."
+                raise ArgumentError(
+                    f"is not a parameter of {type(self).__name__}.{did_you_mean(name, known)}",
+                    parameter=name,
+                    value=value,
+                    remedy=f"Choose one of {', '.join(sorted(known))}, or COMPONENT__PARAMETER, "
+                    "such as optimizer__eta.",
                 )
         return self
 
@@ -201,9 +205,11 @@ class Estimator(BaseEstimator):
         """The overrides as a mapping."""
         if isinstance(self.overrides, Mapping) or self.overrides is None:
             return dict(self.overrides or {})
-        raise ValueError(
-            "overrides are words, which take no COMPONENT__PARAMETER beside them. Write them as "
-            "a mapping."
+        raise ArgumentError(
+            "must be a mapping if COMPONENT__PARAMETER is set.",
+            parameter="overrides",
+            value=self.overrides,
+            remedy="Write {'optimizer.eta': 0.1} for ['optimizer.eta=0.1'].",
         )
 
     def fit(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from structopt.core.data.in_memory import checked_weights
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.estimators.bases import INSTALLED
 from structopt.kernels.waist.record import Array
 
@@ -42,7 +42,8 @@ def checked_matrix(estimator: Any, X: Any, fitting: bool) -> Any:
     Raises
     ------
     ValueError
-        No matrix, no finite numbers, or another number of columns than in training.
+        If X is not a matrix of finite numbers, or has another number of columns than in training:
+        `ArgumentError`, or what scikit-learn raises.
     """
     if INSTALLED:
         matrix = validate_data(estimator, X, reset=fitting, accept_sparse="csr", dtype=np.float64)
@@ -53,16 +54,18 @@ def checked_matrix(estimator: Any, X: Any, fitting: bool) -> Any:
         or not matrix.shape[0]
         or not np.isfinite(matrix.data if issparse(matrix) else matrix).all()
     ):
-        raise ValueError(
-            "X must be a matrix of finite numbers with at least one row; its shape is "
-            f"{matrix.shape}."
+        raise ArgumentError(
+            "must be a matrix of finite numbers with at least one row; its shape is "
+            f"{matrix.shape}.",
+            parameter="X",
         )
     if fitting:
         estimator.n_features_in_ = matrix.shape[1]
     if matrix.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {matrix.shape[1]} features, but the estimator is expecting "
-            f"{estimator.n_features_in_} features."
+        raise ArgumentError(
+            f"has {matrix.shape[1]} features, but the estimator is expecting "
+            f"{estimator.n_features_in_} features.",
+            parameter="X",
         )
     return matrix
 
@@ -74,10 +77,13 @@ def checked_indicators(X: Any, y: Any) -> Indicators:
     Raises
     ------
     ValueError
-        No matrix, another number of rows than X, or more than two values.
+        If y is not a matrix, has another number of rows than X, or more than two values:
+        `ArgumentError`, or what scikit-learn raises.
     """
     if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        # scikit-learn's checks expect this wording
+        problem = "is missing: the estimator requires y to be passed, but the target y is None."
+        raise ArgumentError(problem, parameter="y")
     matrix = y.toarray() if issparse(y) else np.asarray(y)
     if INSTALLED:
         matrix = check_array(matrix, ensure_2d=False, dtype=None, input_name="y", allow_nd=True)
@@ -85,15 +91,18 @@ def checked_indicators(X: Any, y: Any) -> Indicators:
         check_consistent_length(X, matrix)
     values = np.unique(matrix)
     if len(values) > 2:
-        raise ValueError(
-            "Only binary classification is supported, of every label by itself: y has "
-            f"{len(values)} values. "
-            "Give an indicator matrix, of shape (instances, labels)."
+        # scikit-learn's checks expect the words about binary classification
+        raise ArgumentError(
+            f"has {len(values)} values. Only binary classification is supported, of every label "
+            "by itself.",
+            parameter="y",
+            remedy="Give an indicator matrix, of shape (instances, labels).",
         )
     if matrix.ndim not in (1, 2) or len(matrix) != X.shape[0]:
-        raise ValueError(
-            f"y must be an indicator matrix, of shape ({X.shape[0]}, labels); its shape is "
-            f"{matrix.shape}."
+        raise ArgumentError(
+            f"must be an indicator matrix, of shape ({X.shape[0]}, labels); its shape is "
+            f"{matrix.shape}.",
+            parameter="y",
         )
     if len(values) < 2:
         # all 0: no label is on
@@ -104,19 +113,14 @@ def checked_indicators(X: Any, y: Any) -> Indicators:
 
 
 def weights_of(sample_weight: Any, count: int) -> Array | None:
-    """Return the weights of instances, float64, shape (instances,); None where there are none.
+    """Return the weights of instances, float64, shape (instances,); None if there are none.
 
     Raises
     ------
-    ValueError
-        Weights that cannot be: `structopt.core.data.in_memory.checked_weights`.
+    ArgumentError
+        If `structopt.core.data.in_memory.checked_weights` refuses them.
     """
-    if sample_weight is None:
-        return None
-    try:
-        return checked_weights(sample_weight, count)
-    except ConfigError as error:
-        raise ValueError(f"sample_weight: {error}") from error
+    return None if sample_weight is None else checked_weights(sample_weight, count)
 
 
 def sparse_rows(matrix: Any) -> list[dict[int, float]]:

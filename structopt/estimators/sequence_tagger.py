@@ -137,8 +137,8 @@ class SequenceTagger(Estimator):
         )
         if tables is None:
             raise ConfigError(
-                "The weights of this model are shared by features, and have no names of their "
-                "own. Call explain(X)."
+                "The weights of this model are shared by features, and have no names of their own.",
+                remedy="Call explain(X).",
             )
         return tables
 

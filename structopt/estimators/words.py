@@ -46,12 +46,13 @@ def words_of(settings: Mapping[str, Any], overrides: Overrides) -> list[str]:
     Raises
     ------
     ConfigError
-        Overrides that are neither a mapping nor a list of words.
+        If the overrides are neither a mapping nor a list.
     """
     if isinstance(overrides, str) or not isinstance(overrides, (Mapping, Sequence, type(None))):
         raise ConfigError(
-            f"overrides={overrides!r} is neither {{'optimizer.eta': 0.1}}, a mapping, nor "
-            "['optimizer.eta=0.1']."
+            "must be a mapping, {'optimizer.eta': 0.1}, or a list, ['optimizer.eta=0.1'].",
+            parameter="overrides",
+            value=overrides,
         )
     further = (
         overrides

@@ -12,7 +12,6 @@ from functools import cached_property, partial
 import numpy as np
 
 from structopt.config import registry
-from structopt.core.certificate import Certificate
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.targets import Targets
@@ -21,6 +20,7 @@ from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.memory import refuse_what_does_not_fit
+from structopt.core.objective import Certificate
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import SparseFeatures
 from structopt.core.storage.arrays import Storage

@@ -8,12 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.certificate import certified_gap
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
-from structopt.core.objective import Objective
+from structopt.core.objective import Objective, certified_gap
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
 from structopt.learning import options

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from structopt.core.certificate import certified_gap
 from structopt.core.data import ranges
 from structopt.core.executor import Account
+from structopt.core.objective import certified_gap
 from structopt.core.optimizer import Earlier, Optimizer, Report, State
 from structopt.errors import ConfigError, NumericalError
 from structopt.kernels.waist.compiling import Stopwatch

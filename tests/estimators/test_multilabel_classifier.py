@@ -84,7 +84,7 @@ def test_one_label_may_be_a_vector_of_any_two_values():
     [
         (
             np.arange(len(X)) % 3,
-            "Only binary classification is supported, of every label by itself: y has 3 values.",
+            "y has 3 values. Only binary classification is supported, of every label by itself.",
         ),
         (Y[:5], ""),
         (None, "requires y to be passed, but the target y is None"),
@@ -93,5 +93,5 @@ def test_one_label_may_be_a_vector_of_any_two_values():
 def test_refuses(y, message):
     with pytest.raises(ValueError, match=message):
         MultilabelClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="sample_weight: The weights have the shape"):
+    with pytest.raises(ValueError, match=r"sample_weight must have the shape \(\d+,\), and has"):
         MultilabelClassifier().fit(X, Y, sample_weight=[1.0])

@@ -10,7 +10,7 @@ import pytest
 
 from structopt.config import compatibility, registry
 from structopt.core.data.in_memory import checked_weights
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.errors import ArgumentError, CompatibilityError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
@@ -20,6 +20,7 @@ from structopt.testing.problems import (
     random_encoded,
     random_weights,
 )
+from tests.messages import raises
 
 TIMES = [2, 1, 3, 0, 1, 2]
 CRF, SVM = (1.0, 0.0), (inf, 1.0)
@@ -161,17 +162,14 @@ def test_a_fingerprint_tells_weights_apart():
 
 
 @pytest.mark.parametrize(
-    ("weights", "message"),
+    ("weights", "fields"),
     [
-        (
-            [1, 2],
-            r"The weights have the shape \(2,\) for 3 instances. Give one for every instance.",
-        ),
-        ([1, -1, 1], "must be finite numbers from zero on, and not all zero."),
-        ([0, 0, 0], "must be finite numbers from zero on, and not all zero."),
-        (["a", 1, 1], "The weights of instances are no numbers."),
+        ([1, 2], {"problem": "must have the shape (3,), and has the shape (2,)."}),
+        ([1, -1, 1], {"value": -1, "where": "instance 1", "problem": "must be at least 0."}),
+        ([0, 0, 0], {"problem": "must be above 0 for at least one instance."}),
+        (["a", 1, 1], {"value": "a", "where": "instance 0"}),
     ],
 )
-def test_refuses(weights, message):
-    with pytest.raises(ConfigError, match=message):
+def test_refuses(weights, fields):
+    with raises(ArgumentError, parameter="sample_weight", **fields):
         checked_weights(weights, 3)

@@ -131,7 +131,7 @@ def test_without_test_curve_the_history_has_no_test_scores(tmp_path):
     ("words", "message"),
     [
         (["tail=1.5"], "tail=1.5 must be more than 0 and less than 1"),
-        (["tail=0"], "tail=0 must be more than 0"),
+        (["tail=0"], "tail=0.0 must be more than 0"),
         (
             ["task=grid", "task.train=a.npz", "task.dev_share=0.2", "tail=0.2"],
             "is one already. Leave out one of the two",

@@ -66,7 +66,7 @@ class FileSet(os.PathLike[str]):
             names = list(map(str, _files(folder)))
             if not names:
                 raise DataError(
-                    self.pattern, None, "there is no file in this folder: check the path."
+                    self.pattern, None, "there is no file in this folder", remedy="check the path."
                 )
             return names
         return name_patterns.chosen(self.pattern, _globbed, self._neighbours)
@@ -156,7 +156,9 @@ def check_exists(path: DataPath) -> None:
         path.names()
     elif not path.is_file():
         raise ConfigError(
-            f"{path}: there is no such file. Check task.train, task.dev and task.test."
+            "there is no such file.",
+            where=str(path),
+            remedy="Check task.train, task.dev and task.test.",
         )
 
 
@@ -168,7 +170,8 @@ def check_one_file(path: str | os.PathLike[str], form: str) -> None:
         raise DataError(
             os.fspath(path),
             None,
-            f"this names several files, and {form} is read from one: give its path.",
+            f"this names several files, and {form} is read from one",
+            remedy="give its path.",
         )
 
 

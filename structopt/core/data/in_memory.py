@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from structopt.errors import ConfigError
+from structopt.core import checks
+from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
 
 NAME = Path("<memory>")
@@ -35,26 +34,22 @@ class InMemory:
 
 
 def checked_weights(weights: Any, count: int) -> Array:
-    """Return weights of instances as numbers, float64, shape (count,).
+    """Return the weights of instances, float64, shape (count,).
+
+    Parameters
+    ----------
+    weights : array-like
+        The argument `sample_weight` of the user.
+    count : int
+        Number of instances.
 
     Raises
     ------
-    ConfigError
-        Weights that are not as many, no finite numbers, below 0, or all 0.
+    ArgumentError
+        If the weights have another shape, are not finite numbers, are below 0, or are all 0.
     """
-    try:
-        numbers = np.asarray(weights, np.float64)
-    except (TypeError, ValueError):
-        raise ConfigError(
-            "The weights of instances are no numbers. Give one number from 0 on for every instance."
-        ) from None
-    if numbers.shape != (count,):
-        raise ConfigError(
-            f"The weights have the shape {numbers.shape} for {count} instances. Give one for "
-            "every instance."
-        )
-    if not (np.isfinite(numbers) & (numbers >= 0)).all() or not numbers.any():
-        raise ConfigError(
-            "The weights of instances must be finite numbers from zero on, and not all zero."
-        )
-    return np.ascontiguousarray(numbers)
+    name = "sample_weight"
+    numbers = checks.floats(name, weights, (count,), least=0.0, place=checks.of_instance)
+    if not numbers.any():
+        raise ArgumentError("must be above 0 for at least one instance.", parameter=name)
+    return numbers

@@ -57,7 +57,7 @@ def finite(array: Array) -> bool:
     return isfinite(total) or bool(np.isfinite(array).all())
 
 
-def check_positive(key: str, value: float, advice: str = "") -> None:
+def check_positive(key: str, value: float) -> None:
     """Refuse a setting outside [1e-12, 1e12].
 
     Raises
@@ -67,8 +67,9 @@ def check_positive(key: str, value: float, advice: str = "") -> None:
     """
     if not SMALLEST <= value <= LARGEST:
         raise ConfigError(
-            f"{key}={value} must be greater than 0 and finite: from {SMALLEST:g} to "
-            f"{LARGEST:g}.{advice}"
+            f"must be greater than 0 and finite: from {SMALLEST:g} to {LARGEST:g}.",
+            parameter=key,
+            value=value,
         )
 
 
@@ -82,7 +83,9 @@ def check_at_least(key: str, value: float, least: float = 0.0) -> None:
     """
     if not least <= value <= LARGEST:
         raise ConfigError(
-            f"{key}={value} must be at least {least:g} and finite: from {least:g} to {LARGEST:g}."
+            f"must be at least {least:g} and finite: from {least:g} to {LARGEST:g}.",
+            parameter=key,
+            value=value,
         )
 
 
@@ -96,6 +99,8 @@ def check_inverse_temperature(key: str, value: float) -> None:
     """
     if value != inf and not SMALLEST <= value <= LARGEST:
         raise ConfigError(
-            f"{key}={value} must be in (0, inf]: from {SMALLEST:g} to {LARGEST:g}, or inf. "
-            "beta=1 gives CRFs, beta=inf margins."
+            f"must be in (0, inf]: from {SMALLEST:g} to {LARGEST:g}, or inf.",
+            parameter=key,
+            value=value,
+            remedy="beta=1 gives CRFs, beta=inf margins.",
         )

@@ -53,22 +53,26 @@ class SavedState:
         self.values, self.arrays, self._inside, self._prefix = values, arrays, inside, prefix
         if not isinstance(values, Mapping):
             raise ModelError(
-                f"{VALUES}: {inside.rstrip('.') or 'this'} must be a mapping, and is "
-                f"{_shown(values)}."
+                f"must be a mapping, and is {_shown(values)}.",
+                where=VALUES,
+                parameter=inside.rstrip(".") or "this",
             )
 
     def refuse(self, name: str, expected: str) -> NoReturn:
         """Raise the error that says what a value must be, and what it is."""
         raise ModelError(
-            f"{VALUES}: {self._inside}{name} must be {expected}, and is "
-            f"{_shown(self.values.get(name))}."
+            f"must be {expected}, and is {_shown(self.values.get(name))}.",
+            where=VALUES,
+            parameter=f"{self._inside}{name}",
         )
 
     def refuse_array(self, name: str, expected: str) -> NoReturn:
         """Raise the error that says what an array must be, and what it is."""
         shown = _shown(self.arrays[name]) if name in self.arrays else "missing"
         raise ModelError(
-            f"{ARRAYS}: the array {self._prefix}{name} must be {expected}, and is {shown}."
+            f"must be {expected}, and is {shown}.",
+            where=ARRAYS,
+            parameter=f"the array {self._prefix}{name}",
         )
 
     def within(self, name: str, prefix: str = "") -> SavedState:
@@ -216,7 +220,7 @@ class SavedState:
 
     def _value(self, name: str) -> Any:
         if name not in self.values:
-            raise ModelError(f"{VALUES}: {self._inside}{name} is missing.")
+            raise ModelError("is missing.", where=VALUES, parameter=f"{self._inside}{name}")
         return self.values[name]
 
     def _list(self, name: str, expected: str) -> list[Any]:

@@ -58,8 +58,10 @@ def divided(count: int, share: float) -> int:
     first = count - round(share * count)
     if not 0 < first < count:
         raise ConfigError(
-            f"tail={share:g} of {count} training instances leaves one of the two parts empty. "
-            "Give more data, or task.dev."
+            f"of {count} training instances leaves one of the two parts empty.",
+            parameter="tail",
+            value=share,
+            remedy="Give more data, or task.dev.",
         )
     return first
 
@@ -80,14 +82,18 @@ def with_tail(files: Mapping[str, Any], share: float | None) -> dict[str, Any]:
         return dict(files)
     if not 0 < share < 1:
         raise ConfigError(
-            f"tail={share:g} must be more than 0 and less than 1: a share of the training data. "
-            "null takes none apart."
+            "must be more than 0 and less than 1: a share of the training data.",
+            parameter="tail",
+            value=share,
+            remedy="null takes none apart.",
         )
     train = files["train"]
     if isinstance(train, SplitPath) and train.source is not None:
         raise ConfigError(
-            f"tail={share:g} takes a part of a file, and {train} is one already. Leave out one "
-            "of the two."
+            f"takes a part of a file, and {train} is one already.",
+            parameter="tail",
+            value=share,
+            remedy="Leave out one of the two.",
         )
     tail = SplitPath("dev", train) if isinstance(train, Path) else SplitPath("dev")
     test = files.get("test", files.get("dev"))
