@@ -159,7 +159,8 @@ def test_a_new_default_is_equal_and_other_data_differ(tmp_path, capsys):
     assert equal.main([str(ROOT), str(changed), *only]) == 1
     printed = capsys.readouterr().out
     assert "predictions: 2 of " in printed
-    assert "metrics dev.accuracy" in printed
+    assert "metrics dev." in printed
+    assert "history dev." in printed
 
 
 @pytest.mark.slow

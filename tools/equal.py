@@ -18,6 +18,7 @@ import csv
 import json
 import os
 import queue
+import re
 import shutil
 import sys
 import tempfile
@@ -26,6 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +211,15 @@ def data_file(name: str, worker: Worker) -> str:
     return os.path.expandvars(name) if name.startswith("$") else str(worker.ask("corpus", name))
 
 
+def _largest(differences: Sequence[Difference]) -> Iterator[str]:
+    """Write the two largest differences of each file of a run, and how many others it has."""
+    for _, group in groupby(differences, key=lambda one: re.split("[: ]", one.what)[0]):
+        first, *others = sorted(group, key=lambda one: -one.size)
+        yield from map(str, [first, *others[:1]])
+        if others[1:]:
+            yield f"    and {len(others) - 1} more"
+
+
 @dataclass
 class Report:
     """Prints one line per configuration, and counts the outcomes."""
@@ -240,9 +251,7 @@ class Report:
             shutil.rmtree(base)
             shutil.rmtree(head)
         times = f"{base_seconds:.1f} s / {head_seconds:.1f} s"
-        shown = sorted(differences, key=lambda one: -one.size)[:6]
-        more = [f"and {len(differences) - 6} more"] if len(differences) > 6 else []
-        self._print(outcome, configuration, "\n".join([times, *map(str, shown), *more]))
+        self._print(outcome, configuration, "\n".join([times, *_largest(differences)]))
 
     def _print(self, outcome: str, configuration: Configuration, text: str) -> None:
         self.counts[outcome] = self.counts.get(outcome, 0) + 1
