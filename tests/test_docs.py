@@ -164,7 +164,7 @@ def test_experiments_report(line, plugins, tmp_path, monkeypatch):
     assert (tmp_path / "sweep" / "table.csv").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("documents")
 def test_tests_of_the_page_pass(plugins):
     """The tests that docs/plugins.md shows."""
     paths = [str(plugins), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -223,7 +223,7 @@ def test_python_runs(name, trained, tmp_path, monkeypatch, capsys):
         assert_same_picture(picture, ROOT / "docs" / "images" / picture.name)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("documents")
 @pytest.mark.parametrize("block", CONSOLES)
 def test_consoles_show_what_happens(block, tmp_path, monkeypatch, capsys):
     """Commands print what is shown below them; a shown file is compared if a command wrote it, and

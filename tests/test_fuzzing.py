@@ -533,7 +533,7 @@ def test_few(group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert _broken_of(group, range(FEW), tmp_path, monkeypatch) == {}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("fuzzing")
 @pytest.mark.parametrize("group", GROUPS)
 def test_many(group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _broken_of(group, range(FEW, MANY), tmp_path, monkeypatch) == {}

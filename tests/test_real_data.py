@@ -9,7 +9,7 @@ import structopt
 
 DATA = os.environ.get("STRUCTOPT_DATA")
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.nightly("data"),
     pytest.mark.skipif(DATA is None, reason="STRUCTOPT_DATA is not set: no real data to train on"),
 ]
 

@@ -45,7 +45,7 @@ OPTIMUM = MultilabelClassifier(
 X, y = tagged(30)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize(
     ("estimator", "failing"),
     [(MultilabelClassifier(), dict.fromkeys(WEIGHTED, ORDER)), (OPTIMUM, {})],

@@ -114,7 +114,7 @@ def written(columns: Any) -> dict[str, str]:
     return {column.name: kind(column.type) + ("" if column.required else "?") for column in columns}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize("task", TASKS)
 def test_signature_and_example_are_the_task_s(served: Any, task: str) -> None:
     model, loaded = served(task)
@@ -170,7 +170,7 @@ def shape(value: Any) -> Any:
     return [shape(one) for one in value] if isinstance(value, list) else type(value).__name__
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize("task", TASKS)
 def test_documented_requests_are_answered(served: Any, task: str) -> None:
     """The request of the page is answered as the model predicts, in the form that the page
@@ -197,7 +197,7 @@ def test_documented_requests_are_answered(served: Any, task: str) -> None:
             assert found == due if not ragged else isinstance(found, list)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 def test_a_server_answers(served: Any, tmp_path: Path) -> None:
     """`mlflow models serve`, and what it answers to a request that is wrong."""
     model, _ = served("ner")

@@ -78,7 +78,11 @@ SLOW = ("constituency", "summarization", "coreference")
 
 
 @pytest.mark.parametrize(
-    "task", [pytest.param(task, marks=[pytest.mark.slow] if task in SLOW else []) for task in TASKS]
+    "task",
+    [
+        pytest.param(task, marks=[pytest.mark.nightly("runs")] if task in SLOW else [])
+        for task in TASKS
+    ],
 )
 def test_a_stream_is_written_as_a_file_is(
     trained: Any, task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: Any
@@ -200,7 +204,7 @@ def test_a_reader_that_goes_away(trained: Any) -> None:
         assert (process.wait(), process.stderr.read()) == (0, b"")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 def test_memory_does_not_grow_with_the_stream(trained: Any, tmp_path: Path) -> None:
     sentence = b"Ann NNP B-NP\nslept VBD B-VP\nin IN B-PP\nOslo NNP B-NP\n\n"
     with started(trained("ner"), f"output={tmp_path / 'out'}") as process:

@@ -126,7 +126,7 @@ def test_loading_that_fails_ends_no_process(config):
     assert helpers.progress == "6 of 6"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("rest")
 def test_a_first_run_compiles_nothing_itself(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
     code = (

@@ -196,7 +196,7 @@ def test_an_interrupt_from_another_thread() -> None:
         interruption.request()  # nothing: one has come
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("storms")
 def test_an_impatient_user(tmp_path: Path) -> None:
     """The second Ctrl-C ends the closing work at once; the run goes on from its checkpoint."""
     command = [sys.executable, "-c", SLOW_END, *QUICK, f"hydra.run.dir={tmp_path}"]
@@ -218,7 +218,7 @@ def test_an_impatient_user(tmp_path: Path) -> None:
     assert main.main([f"resume={tmp_path}"]) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("storms")
 @pytest.mark.parametrize(
     ("epochs", "handler", "code"), [(4000, signal.SIG_DFL, 129), (40, signal.SIG_IGN, 0)]
 )

@@ -346,7 +346,7 @@ def long_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("storms")
 def test_killed_and_resumed(long_run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "killed"
     process = start(folder, BIG)
@@ -364,7 +364,7 @@ def test_killed_and_resumed(long_run: Path, tmp_path: Path) -> None:
     assert metrics(folder)["train"]["epochs"] == LAST
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("storms")
 def test_interrupted_and_resumed(long_run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "interrupted"
     process = start(folder, BIG)

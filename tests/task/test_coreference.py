@@ -452,7 +452,7 @@ def test_parameters(options, text):
         Coreference(**options)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("data")
 @pytest.mark.skipif(
     "STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set: no LitBank to train on"
 )

@@ -460,7 +460,7 @@ print(tracker.run_id)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("rest")
 def test_two_processes_make_one_store(tmp_path):
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}
