@@ -194,16 +194,6 @@ def test_training_commands_compose(page, plugins):
             validate(compose(overrides))
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """The folder of a run, for code that loads one."""
-    folder = tmp_path_factory.mktemp("trained") / "run"
-    import structopt
-
-    structopt.train(["task.limit=50", "optimizer.epochs=1", "tracker=none"], folder=folder)
-    return folder
-
-
 @pytest.mark.parametrize(
     "name", [name for name, text in TEXTS.items() if name != "plugins.md" and "```python" in text]
 )
@@ -213,10 +203,11 @@ def test_python_runs(name, trained, tmp_path, monkeypatch, capsys):
     """
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
+    run = trained("ner").as_posix()
     for block in blocks(TEXTS[name]):
         if block.language == "python":
             capsys.readouterr()
-            exec(compile(RUN_FOLDER.sub(trained.as_posix(), block.text), name, "exec"), namespace)
+            exec(compile(RUN_FOLDER.sub(run, block.text), name, "exec"), namespace)
         elif block.language == "text":
             assert capsys.readouterr().out == block.text
     for picture in tmp_path.glob("*.png"):
