@@ -20,6 +20,7 @@ from structopt.model.explanation.naming import ModelNames
 from structopt.model.explanation.rivals import difference
 from structopt.model.explanation.top_weights import TopWeights
 from structopt.objective.examples import Examples
+from tests.parts import gate_cases
 
 SHARED = ["tracker=none", "quiet=true", "objective_every=0", "optimizer.epochs=1"]
 RUNS = {
@@ -70,7 +71,7 @@ def model(tmp_path_factory):
     )
 
 
-@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("name", gate_cases(INPUTS, "runs", ("ner", "multilabel")))
 def test_shares_add_up_to_the_difference_of_the_scores(name, model):
     trained = model(name)
     for number in (3, 4):
@@ -220,7 +221,7 @@ def test_top_weights_are_the_highest_and_the_lowest(model):
     assert " → " in pairs[0].title
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", gate_cases(RUNS, "runs", ("ner", "multilabel")))
 def test_every_task_has_top_weights_in_all_forms(name, model):
     one = model(name).explain(top=2)
     assert isinstance(one, TopWeights) and one.tables

@@ -20,6 +20,7 @@ from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.run import history
 from structopt.run.records import read_json
+from tests.parts import gate_cases
 
 NER = ["task=ner", "tracker=none", "quiet=true"]
 METHODS: dict[str, list[str]] = {
@@ -69,7 +70,7 @@ def words_of(method: str) -> list[str]:
     return [*NER, "task.limit=25", *f"optimizer={method}".split(), *METHODS[method]]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", gate_cases(METHODS, "runs", ("dca", "adagrad")))
 def test_going_on_with_the_same_data_is_one_run(method: str, tmp_path: Path) -> None:
     """1 + 2 passes are 3, to the bit; only the objective's last digit may differ."""
     words = words_of(method)
@@ -123,7 +124,7 @@ def by_name(model: structopt.Model, array: Array) -> dict[Any, float]:
     return found
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", gate_cases(METHODS, "runs", ("dca", "adagrad")))
 def test_old_weights_are_unmoved_by_a_new_label(
     method: str, files: Mapping[str, Path], tmp_path: Path
 ) -> None:
@@ -161,7 +162,7 @@ def f1_of(model: structopt.Model, path: Path, label: str) -> float:
     return 2 * sum(a and b for a, b in pairs) / max(1, sum(a + b for a, b in pairs))
 
 
-@pytest.mark.parametrize("method", ["dca", "adagrad", "sdca loss=svm"])
+@pytest.mark.parametrize("method", gate_cases(["dca", "adagrad", "sdca loss=svm"], "runs", 1))
 def test_a_new_label_is_learnt(method: str, files: Mapping[str, Path], tmp_path: Path) -> None:
     words = [word for word in words_of(method) if "limit" not in word]
     old = structopt.train(
@@ -268,7 +269,7 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", gate_cases(TASKS, "runs", ("multiclass",)))
 def test_other_tasks(task: str, tmp_path: Path) -> None:
     """Relations, classes, labels of sets: the first instances lack one that the others have; no
     number of the state is lost.

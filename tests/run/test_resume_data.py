@@ -13,6 +13,7 @@ import structopt
 from structopt import datasets
 from structopt.command import main
 from structopt.formats import durable_files
+from tests.parts import gate_cases
 
 METHODS = {
     "dca": ["optimizer=dca"],
@@ -51,7 +52,7 @@ def weights(folder: Path) -> bytes:
     return (folder / "model/weights.safetensors").read_bytes()
 
 
-@pytest.fixture(scope="module", params=METHODS)
+@pytest.fixture(scope="module", params=gate_cases(METHODS, "runs", ("dca",)))
 def stopped(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Path, bytes]:
