@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections import Counter
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,12 @@ def pytest_addoption(parser):
         help="run the nightly tests instead of the others: all, or those of one part; with none, "
         "leave them out even of files that are named",
     )
+    parser.addoption(
+        "--fuzzing-seed",
+        type=int,
+        default=int(date.today().strftime("%Y%m%d")),
+        help="seed of the nightly mutations of files and folders; by default the date",
+    )
     parser.addoption("--file-seconds", metavar="PATH", help="write the seconds per file as JSON")
 
 
@@ -135,6 +142,10 @@ def _is_whole_suite(config):
 
 def pytest_configure(config):
     config.pluginmanager.register(_FileSeconds(config), "file-seconds")
+
+
+def pytest_report_header(config):
+    return f"fuzzing seed: {config.getoption('fuzzing_seed')}"
 
 
 class _FileSeconds:

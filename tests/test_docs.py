@@ -29,6 +29,7 @@ from tests.pages import (
     runs,
     trainings,
 )
+from tests.parts import gate_cases
 
 README = ROOT / "README.md"
 PLUGINS = (ROOT / "docs" / "plugins.md").read_text(encoding="utf8")
@@ -115,7 +116,10 @@ def test_every_kind_has_an_example(plugins):
         assert f"name: {examples[0].name}\n" in file.read_text(encoding="utf8")
 
 
-@pytest.mark.parametrize("line", [line for line in trainings(PLUGINS) if line not in EXPERIMENTS])
+@pytest.mark.parametrize(
+    "line",
+    gate_cases([line for line in trainings(PLUGINS) if line not in EXPERIMENTS], "documents", 2),
+)
 def test_plugins_train(line, plugins, texts, tmp_path, monkeypatch):
     """The commands of the page train, and reach a dev score that zero weights do not reach."""
     monkeypatch.chdir(tmp_path)
@@ -154,6 +158,7 @@ def test_the_scorer_is_that_of_the_plugin():
     assert len(text.splitlines()) < 100
 
 
+@pytest.mark.nightly("experiments")
 @pytest.mark.parametrize("line", EXPERIMENTS)
 def test_experiments_report(line, plugins, tmp_path, monkeypatch):
     """A plugin's experiment runs its jobs and writes its report."""
@@ -195,7 +200,12 @@ def test_training_commands_compose(page, plugins):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, text in TEXTS.items() if name != "plugins.md" and "```python" in text]
+    "name",
+    gate_cases(
+        [name for name, text in TEXTS.items() if name != "plugins.md" and "```python" in text],
+        "documents",
+        ("README.md",),
+    ),
 )
 def test_python_runs(name, trained, tmp_path, monkeypatch, capsys):
     """The Python blocks of a page run in order, print what a block of text below them shows, and
@@ -262,7 +272,9 @@ def test_every_picture_is_shown():
     assert {path.name for path in (ROOT / "docs" / "images").rglob("*.*")} <= shown
 
 
-@pytest.mark.parametrize("optimizer", ["lbfgs", "sdca", "eg", "cutting_plane", "smo"])
+@pytest.mark.parametrize(
+    "optimizer", gate_cases(["lbfgs", "sdca", "eg", "cutting_plane", "smo"], "documents", 1)
+)
 def test_refusals_of_the_loss_name_what_works(optimizer, plugins, tmp_path, monkeypatch, capsys):
     """What `loss=huber` is refused with can be typed: of the losses and optimizers that the message
     names, the first trains.
