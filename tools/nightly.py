@@ -146,7 +146,6 @@ def data(run: Runner) -> None:
 
 def bounds(run: Runner) -> None:
     """Run contract tests with kernels that check the bounds of every access."""
-    cache = FOLDER / "bounds"
     run.tests(
         *CONTRACTS,
         "--nightly=none",
@@ -154,7 +153,6 @@ def bounds(run: Runner) -> None:
         "--timeout=1200",
         budget=10 * NIGHTLY_SECONDS,
         NUMBA_BOUNDSCHECK="1",
-        NUMBA_CACHE_DIR=str(cache),
     )
 
 
