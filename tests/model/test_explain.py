@@ -84,7 +84,7 @@ def test_shares_add_up_to_the_difference_of_the_scores(name, model):
         assert amounts == sorted(amounts, reverse=True)
 
 
-@pytest.mark.parametrize("name", ["ner", "dependency", "coreference"])
+@pytest.mark.parametrize("name", gate_cases(["ner", "dependency", "coreference"], "runs", ("ner",)))
 def test_scores_are_those_of_the_two_best_outputs(name, model):
     trained = model(name)
     one, ((best, runner_up), *_) = (
@@ -143,7 +143,9 @@ def test_where_no_list_is_made_gold_or_a_change_is_compared(model):
     assert trained.explain([{1: 1.0, 2: 1.0}]).which == "change"
 
 
-HASHED = pytest.mark.parametrize("name", ["dependency", "coreference", "span"])
+HASHED = pytest.mark.parametrize(
+    "name", gate_cases(["dependency", "coreference", "span"], "runs", ("dependency",))
+)
 
 
 @HASHED
@@ -250,6 +252,7 @@ def test_a_difference_in_all_forms(model):
     assert all(word in text for word in data["words"])
 
 
+@pytest.mark.nightly("runs")
 def test_dense_numbers_have_names(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text(

@@ -276,6 +276,7 @@ def test_as_many_outputs_as_inputs(trained: TrainedRuns, task: str) -> None:
                     assert list(map(len, cell)) == list(map(len, given))
 
 
+@pytest.mark.nightly("runs")
 def test_two_tokens_have_two_labels(served: Any) -> None:
     """A token of task=attributes is a list of attributes; two names are no two tokens."""
     model, loaded = served("attributes")

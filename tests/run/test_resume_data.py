@@ -102,6 +102,7 @@ def test_other_data(
     assert (tmp_path / "run/model/weights.safetensors").read_bytes() == weights(run)
 
 
+@pytest.mark.nightly("runs")
 def test_messages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What mplp keeps for each instance belongs to that instance."""
     data = tmp_path / "x"

@@ -104,6 +104,7 @@ def test_models_are_those_of_memory_with_names_or_slots(words):
     assert trained(Path("disk"), *words, "storage=disk") == trained(Path("memory"), *words)
 
 
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize(
     "words",
     gate_cases(
@@ -204,16 +205,20 @@ def take_another_version(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("harm", "reason"),
-    [
-        (cut, "label.ids.npy is truncated, or longer than it was"),
-        (alter, "label.ids.npy was altered"),
-        (alter_header, "gold.npy was altered"),
-        (alter_manifest, "its manifest was altered"),
-        (lose_manifest, "there is no manifest"),
-        (lose_array, "lengths.npy cannot be read"),
-        (take_another, "it is of other data or settings"),
-        (take_another_version, "it was written by another version"),
-    ],
+    gate_cases(
+        [
+            (cut, "label.ids.npy is truncated, or longer than it was"),
+            (alter, "label.ids.npy was altered"),
+            (alter_header, "gold.npy was altered"),
+            (alter_manifest, "its manifest was altered"),
+            (lose_manifest, "there is no manifest"),
+            (lose_array, "lengths.npy cannot be read"),
+            (take_another, "it is of other data or settings"),
+            (take_another_version, "it was written by another version"),
+        ],
+        "runs",
+        2,
+    ),
 )
 def test_damaged_and_foreign_folders_are_made_anew_and_never_used(harm, reason, caplog):
     words = ["task=ner", "storage=disk"]

@@ -20,6 +20,7 @@ from structopt.task.coreference.coreference import Coreference
 from structopt.task.coreference.mention_columns import head_words, mention_cells, mention_types
 from structopt.task.coreference.noun_phrases import with_noun_phrases
 from structopt.testing.task import TaskSuite
+from tests.parts import gate_cases
 
 FEATURES = {
     "new": ["m.head"],
@@ -264,7 +265,7 @@ def small(tmp_path_factory):
     ]
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", gate_cases(LEARNERS, "pairs", 2))
 def test_every_learner(name, small, tmp_path):
     words = [
         *small,

@@ -349,6 +349,7 @@ def test_refuses_other_images():
 QUICK = ["task=grid", "tracker=none", "objective_every=0", "optimizer.epochs=4", "optimizer.C=100"]
 
 
+@pytest.mark.nightly("runs")
 def test_edges_tell_what_cells_alone_cannot(tmp_path):
     accuracy = {}
     for edges in ("none", "task"):

@@ -416,6 +416,7 @@ UNREACHABLE = (
 )
 
 
+@pytest.mark.nightly("rest")
 @pytest.mark.parametrize(
     "uri", ["http://127.0.0.1:9", "silent", "nonsense://x", "sqlite:////proc/nowhere/x.db"]
 )
