@@ -191,7 +191,7 @@ def test_tests_of_the_page_pass(plugins):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", gate_cases(PAGES, "documents", 5), ids=lambda page: page.name)
 def test_training_commands_compose(page, plugins):
     """Training commands compose and are valid; commands of experiments are run by another test."""
     for line in trainings(TEXTS[page.name]):

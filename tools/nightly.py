@@ -165,7 +165,7 @@ def mutants(run: Runner) -> None:
     """Run the mutants of the kernels and of the optimizers."""
     if not (ROOT / "tools/mutants.py").exists():
         raise CannotRunError("there is no tools/mutants.py")
-    run(PYTHON, "tools/mutants.py")
+    run(PYTHON, "-m", "tools.mutants", f"--jobs={os.cpu_count() or 1}", "run")
 
 
 def torch(run: Runner) -> None:

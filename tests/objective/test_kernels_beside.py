@@ -32,6 +32,7 @@ def beside(config, alone=True):
     return kernels_beside.compiling(config, make_components(config).composed, alone)
 
 
+@pytest.mark.nightly("rest")
 def test_all_is_loaded_in_other_processes(config, cold, monkeypatch):
     made = []
     helpers = kernels_beside.Helpers
@@ -101,6 +102,7 @@ def test_dead_processes_cost_nothing_but_time(config, cold, monkeypatch):
         pass
 
 
+@pytest.mark.nightly("rest")
 def test_errors_of_the_run_end_the_processes(config, cold, monkeypatch):
     started = []
     popen = subprocess.Popen
