@@ -1,27 +1,54 @@
-"""Compiles every kernel once, side by side: the workers of a run would else each compile all of
-them at the same time.
+"""Compile every kernel once, in parallel, before the workers of a test run start.
+
+Each worker would otherwise wait for kernels that another one compiles, in the same order.
 """
 
 import ast
 from collections.abc import Collection, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from graphlib import TopologicalSorter
+from hashlib import sha256
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
 from structopt import kernels
+from structopt.kernels.waist import disk_cache
 
 KERNELS, ROOT = kernels.__name__, Path(kernels.__file__).parent
 
 
 def compile_kernels(workers: int) -> None:
-    """Import every module of kernels in one process, after those that it imports: this compiles
-    what the cache lacks.
+    """Compile the kernels that the cache lacks.
 
-    Of the modules that wait, those come first on which the longest chain of others depends, so that
-    no process is idle at last.
+    One process imports each module of kernels, after the modules that it imports. Of the modules
+    that wait, the one with the longest chain of dependent modules comes first, so that no process
+    is idle at the end. Nothing is imported if an earlier call found the same sources.
     """
+    paths = _paths()
+    stamp = _stamp(paths)
+    if stamp and stamp.is_file() and all(map(Path.is_dir, _folders(stamp))):
+        return
+    _import_all(workers)
+    if stamp:
+        folders = filter(None, map(disk_cache.module_folder, paths.values()))
+        stamp.write_text("\n".join(str(one) for one in folders if one.is_dir()), encoding="utf8")
+
+
+def _stamp(paths: Mapping[str, Path]) -> Path | None:
+    """Return the file that lists the folders of all kernels; None without a cache."""
+    folder = disk_cache.folder()
+    if folder is None:
+        return None
+    total = sha256("".join(map(disk_cache.digest, paths.values())).encode())
+    return folder / f"tests-{total.hexdigest()[:24]}"
+
+
+def _folders(stamp: Path) -> list[Path]:
+    return [Path(line) for line in stamp.read_text(encoding="utf8").splitlines()]
+
+
+def _import_all(workers: int) -> None:
     imports = _imports()
     order, depth, waiting = TopologicalSorter(imports), _depths(imports), list[str]()
     order.prepare()
@@ -49,12 +76,17 @@ def _depths(imports: Mapping[str, Collection[str]]) -> dict[str, tuple[int, int]
     return {name: (chain, len(imports[name])) for name, chain in chains.items()}
 
 
+def _paths() -> dict[str, Path]:
+    """Files of the modules of kernels by the modules' names."""
+    return {
+        f"{KERNELS}.{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}": path
+        for path in sorted(ROOT.rglob("[!_]*.py"))
+    }
+
+
 def _imports() -> dict[str, set[str]]:
     """The modules of kernels, and which of them each imports."""
-    paths = {
-        f"{KERNELS}.{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}": path
-        for path in ROOT.rglob("[!_]*.py")
-    }
+    paths = _paths()
     trees = {name: ast.parse(path.read_text(encoding="utf8")) for name, path in paths.items()}
     return {
         name: {other for other in _imported(tree) if other in trees and other != name}

@@ -1,9 +1,12 @@
-"""Fixtures that more than one folder of tests uses, and how the whole suite is spread over
+"""Fixtures that several folders of tests use, the selection of tests, and their distribution over
 processes.
 """
 
+import json
 import os
 import shutil
+from collections import Counter
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -12,29 +15,11 @@ from hypothesis import HealthCheck, settings
 from structopt.executor.serial import Serial
 from structopt.run import plots
 from tests.compiled import compile_kernels
+from tests.parts import GATE_SECONDS, NIGHTLY_SECONDS, PARTS
+from tests.trained import TrainedRuns
 
-LONGEST_FIRST = (
-    "test_plugins",
-    "test_sweep",
-    "test_pairs",
-    "test_experiments",
-    "test_kummerfeld_meshi",
-    "test_real_data",
-    "test_stages",
-    "test_docs",
-    "test_pruned_runs",
-    "test_eg",
-    "test_sdca",
-    "test_ray",
-    "test_cutting_plane",
-    "test_main",
-    "test_train",
-    "test_storm",
-    "test_nonconvex",
-)
-
-# the first draw of text makes Hypothesis' tables of characters, once a version of Python: that is
-# no slow test
+# Hypothesis builds its tables of characters at the first draw of text, once per version of Python:
+# this does not make a test slow.
 settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
@@ -44,20 +29,33 @@ def serial():
     return Serial()
 
 
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """A function from a task to the folder of a small trained run, which no test may change."""
+    return TrainedRuns(_shared_folder(tmp_path_factory) / "trained")
+
+
+def _shared_folder(tmp_path_factory):
+    """Return the folder that all workers of this session see."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _one_picture(tmp_path_factory):
-    """A run's picture takes longer than a small run: the first is drawn, later ones are its copies.
-    See test_plots.py.
-    """
-    kept, draw = tmp_path_factory.mktemp("picture") / "learning_curve.png", plots.learning_curve
+    """Draw the picture of the first run only: it takes longer than a small run.
 
-    def drawn_once(history, target, metric):
-        if not kept.exists():
-            draw(history, kept, metric)
-        shutil.copy(kept, target)
+    Later runs get a copy. See test_plots.py.
+    """
+    first, draw = tmp_path_factory.mktemp("picture") / "learning_curve.png", plots.learning_curve
+
+    def draw_once(history, target, metric):
+        if not first.exists():
+            draw(history, first, metric)
+        shutil.copy(first, target)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plots, "learning_curve", drawn_once)
+        patch.setattr(plots, "learning_curve", draw_once)
         yield
 
 
@@ -81,39 +79,96 @@ def pytest_runtest_setup(item):
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--slow",
-        action="store_true",
-        help="run the slow tests too; files that are named run whole anyway",
+        "--nightly",
+        nargs="?",
+        const="all",
+        choices=("all", "none", *PARTS),
+        help="run the nightly tests instead of the others: all, or those of one part; with none, "
+        "leave them out even of files that are named",
     )
+    parser.addoption(
+        "--fuzzing-seed",
+        type=int,
+        default=int(date.today().strftime("%Y%m%d")),
+        help="seed of the nightly mutations of files and folders; by default the date",
+    )
+    parser.addoption("--file-seconds", metavar="PATH", help="write the seconds per file as JSON")
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Run the whole suite side by side, on no more than four cores; what is named, in this
-    process.
-    """
-    return min(os.cpu_count() or 1, 4) if _whole_suite(config) else 0
+    """Run the whole suite in up to four processes, and named files in this process."""
+    return min(os.cpu_count() or 1, 4) if _is_whole_suite(config) else 0
 
 
 def pytest_sessionstart(session):
-    """Compile before there are workers, of which each would compile everything."""
+    """Compile before there are workers, each of which would compile everything."""
     workers = session.config.getoption("numprocesses", None)
     if workers and not hasattr(session.config, "workerinput"):
         compile_kernels(workers)
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave slow tests out of the whole suite unless they are asked for; begin with the files that
-    take longest.
-    """
-    if _whole_suite(config):
-        left_out = ("cluster",) if config.getoption("slow") else ("cluster", "slow")
-        named = [item for item in items if any(map(item.get_closest_marker, left_out))]
-        config.hook.pytest_deselected(items=named)
-        items[:] = [item for item in items if item not in set(named)]
-    order = {name: index for index, name in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: order.get(Path(item.path).stem, len(order)))
+    """Select the nightly tests with `--nightly`; else leave them out, unless files are named."""
+    part = config.getoption("nightly") or ("none" if _is_whole_suite(config) else "")
+    if part == "none":
+        chosen = [item for item in items if not _part(item)]
+    elif part:
+        chosen = [item for item in items if _part(item) and part in ("all", _part(item))]
+    else:
+        chosen = items
+    if len(chosen) < len(items):
+        kept = set(chosen)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = chosen
 
 
-def _whole_suite(config):
+def _part(item):
+    """Return the nightly part of a test, or None."""
+    marker = item.get_closest_marker("nightly")
+    if marker is None:
+        return None
+    if len(marker.args) != 1 or marker.args[0] not in PARTS:
+        raise pytest.UsageError(
+            f"{item.nodeid}: the marker nightly names no part. Write nightly(PART), where PART is "
+            f"one of {', '.join(PARTS)}."
+        )
+    return marker.args[0]
+
+
+def _is_whole_suite(config):
     """Whether no file or folder was named."""
     return [Path(argument).name for argument in config.args] == config.getini("testpaths")
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(_FileSeconds(config), "file-seconds")
+
+
+def pytest_report_header(config):
+    return f"fuzzing seed: {config.getoption('fuzzing_seed')}"
+
+
+class _FileSeconds:
+    """Sums the seconds of every file, and prints the files over their budget."""
+
+    def __init__(self, config):
+        self.config = config
+        self.seconds = Counter()
+
+    def pytest_runtest_logreport(self, report):
+        self.seconds[report.nodeid.partition("::")[0]] += report.duration
+
+    def pytest_terminal_summary(self, terminalreporter):
+        config = self.config
+        if config.getoption("file_seconds"):
+            text = json.dumps(dict(self.seconds), indent=0)
+            Path(config.getoption("file_seconds")).write_text(text, encoding="utf8")
+        if not (config.getoption("nightly") or _is_whole_suite(config)):
+            return
+        is_gate = config.getoption("nightly") in (None, "none")
+        budget = GATE_SECONDS if is_gate else NIGHTLY_SECONDS
+        over = [(name, took) for name, took in self.seconds.most_common() if took > budget]
+        terminalreporter.section(f"files over {budget:g} seconds: {len(over)}")
+        for name, took in over:
+            terminalreporter.write_line(f"{took:7.1f} s  {name}")
+        terminalreporter.write_line(f"{sum(self.seconds.values()):7.1f} s  all files")

@@ -29,6 +29,7 @@ from tests.pages import (
     runs,
     trainings,
 )
+from tests.parts import gate_cases
 
 README = ROOT / "README.md"
 PLUGINS = (ROOT / "docs" / "plugins.md").read_text(encoding="utf8")
@@ -115,7 +116,10 @@ def test_every_kind_has_an_example(plugins):
         assert f"name: {examples[0].name}\n" in file.read_text(encoding="utf8")
 
 
-@pytest.mark.parametrize("line", [line for line in trainings(PLUGINS) if line not in EXPERIMENTS])
+@pytest.mark.parametrize(
+    "line",
+    gate_cases([line for line in trainings(PLUGINS) if line not in EXPERIMENTS], "documents", 2),
+)
 def test_plugins_train(line, plugins, texts, tmp_path, monkeypatch):
     """The commands of the page train, and reach a dev score that zero weights do not reach."""
     monkeypatch.chdir(tmp_path)
@@ -154,6 +158,7 @@ def test_the_scorer_is_that_of_the_plugin():
     assert len(text.splitlines()) < 100
 
 
+@pytest.mark.nightly("experiments")
 @pytest.mark.parametrize("line", EXPERIMENTS)
 def test_experiments_report(line, plugins, tmp_path, monkeypatch):
     """A plugin's experiment runs its jobs and writes its report."""
@@ -164,7 +169,7 @@ def test_experiments_report(line, plugins, tmp_path, monkeypatch):
     assert (tmp_path / "sweep" / "table.csv").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("documents")
 def test_tests_of_the_page_pass(plugins):
     """The tests that docs/plugins.md shows."""
     paths = [str(plugins), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -186,7 +191,7 @@ def test_tests_of_the_page_pass(plugins):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", gate_cases(PAGES, "documents", 5), ids=lambda page: page.name)
 def test_training_commands_compose(page, plugins):
     """Training commands compose and are valid; commands of experiments are run by another test."""
     for line in trainings(TEXTS[page.name]):
@@ -194,18 +199,13 @@ def test_training_commands_compose(page, plugins):
             validate(compose(overrides))
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """The folder of a run, for code that loads one."""
-    folder = tmp_path_factory.mktemp("trained") / "run"
-    import structopt
-
-    structopt.train(["task.limit=50", "optimizer.epochs=1", "tracker=none"], folder=folder)
-    return folder
-
-
 @pytest.mark.parametrize(
-    "name", [name for name, text in TEXTS.items() if name != "plugins.md" and "```python" in text]
+    "name",
+    gate_cases(
+        [name for name, text in TEXTS.items() if name != "plugins.md" and "```python" in text],
+        "documents",
+        ("README.md",),
+    ),
 )
 def test_python_runs(name, trained, tmp_path, monkeypatch, capsys):
     """The Python blocks of a page run in order, print what a block of text below them shows, and
@@ -213,17 +213,18 @@ def test_python_runs(name, trained, tmp_path, monkeypatch, capsys):
     """
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
+    run = trained("ner").as_posix()
     for block in blocks(TEXTS[name]):
         if block.language == "python":
             capsys.readouterr()
-            exec(compile(RUN_FOLDER.sub(trained.as_posix(), block.text), name, "exec"), namespace)
+            exec(compile(RUN_FOLDER.sub(run, block.text), name, "exec"), namespace)
         elif block.language == "text":
             assert capsys.readouterr().out == block.text
     for picture in tmp_path.glob("*.png"):
         assert_same_picture(picture, ROOT / "docs" / "images" / picture.name)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("documents")
 @pytest.mark.parametrize("block", CONSOLES)
 def test_consoles_show_what_happens(block, tmp_path, monkeypatch, capsys):
     """Commands print what is shown below them; a shown file is compared if a command wrote it, and
@@ -271,7 +272,9 @@ def test_every_picture_is_shown():
     assert {path.name for path in (ROOT / "docs" / "images").rglob("*.*")} <= shown
 
 
-@pytest.mark.parametrize("optimizer", ["lbfgs", "sdca", "eg", "cutting_plane", "smo"])
+@pytest.mark.parametrize(
+    "optimizer", gate_cases(["lbfgs", "sdca", "eg", "cutting_plane", "smo"], "documents", 1)
+)
 def test_refusals_of_the_loss_name_what_works(optimizer, plugins, tmp_path, monkeypatch, capsys):
     """What `loss=huber` is refused with can be typed: of the losses and optimizers that the message
     names, the first trains.

@@ -38,7 +38,7 @@ quadratic needs.
 """
 LONGEST = 3000
 """Characters of the longest message."""
-FEW, MANY = 200, 900
+FEW, MANY = 60, 900
 
 WORDS = """
 Ann NNP B-NP B-PER
@@ -533,7 +533,10 @@ def test_few(group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert _broken_of(group, range(FEW), tmp_path, monkeypatch) == {}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("fuzzing")
 @pytest.mark.parametrize("group", GROUPS)
-def test_many(group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _broken_of(group, range(FEW, MANY), tmp_path, monkeypatch) == {}
+def test_many(
+    group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+) -> None:
+    first = MANY * pytestconfig.getoption("fuzzing_seed")
+    assert _broken_of(group, range(first, first + MANY), tmp_path, monkeypatch) == {}

@@ -26,7 +26,7 @@ DISTRIBUTIONS = (
 NEEDED = ("hatchling", "pip")
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.nightly("plugins"),
     pytest.mark.skipif(
         not all(map(find_spec, NEEDED)),
         reason="needs pip and hatchling to build the plugins without a network (extra: dev)",

@@ -22,7 +22,7 @@ def test_the_page_has_the_tours() -> None:
     assert [Path(script).stem for script, _ in TOURS] == ["sequences", "parsing", "label_sets"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("documents")
 @pytest.mark.parametrize(("script", "shown"), TOURS)
 def test_a_tour_prints_what_is_shown(script: str, shown: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -89,6 +89,7 @@ def test_columns_by_glob(here: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     check_same_file(records, "dev")
 
 
+@pytest.mark.nightly("runs")
 def test_trees_in_an_archive(here: Path, tmp_path: Path) -> None:
     whole = train(tmp_path / "whole", "task=dependency", "task.train=whole.conllu")
     assert whole == train(

@@ -7,23 +7,16 @@ from pathlib import Path
 
 import pytest
 
-import structopt
 from structopt import datasets
 from structopt.command import main
 from tests.command.commands import failed
+from tests.trained import TrainedRuns
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def runs(trained: TrainedRuns) -> dict[str, Path]:
     """A run with attributes that have names, and one with hashed features."""
-    folder = tmp_path_factory.mktemp("explain")
-    shared = ["optimizer.epochs=1", "tracker=none", "quiet=true", "objective_every=0"]
-    structopt.train(["task=ner", "task.limit=30", *shared], folder / "ner")
-    structopt.train(
-        ["task=dependency", "task.limit=10", "features.hash_bits=16", *shared],
-        folder / "dependency",
-    )
-    return {name: folder / name for name in ("ner", "dependency")}
+    return {name: trained(name) for name in ("ner", "dependency")}
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -21,6 +21,7 @@ from structopt.inference.exact import Exact
 from structopt.model import prediction
 from structopt.model.ranking import ranked_outputs
 from structopt.objective.decoding import KBest, decoded
+from tests.trained import TrainedRuns
 
 QUICK = ["task.limit=60", "optimizer.epochs=2", "tracker=none"]
 TEXT = (
@@ -30,10 +31,8 @@ TEXT = (
 
 
 @pytest.fixture(scope="module")
-def ner(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("ner")
-    structopt.train(["task=ner", *QUICK], folder)
-    return folder
+def ner(trained: TrainedRuns) -> Path:
+    return trained("ner")
 
 
 def predicted(model: Path, folder: Path, text: str, *words: str) -> list[str]:

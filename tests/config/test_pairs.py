@@ -15,7 +15,7 @@ from structopt.factor_graph import kinds
 from structopt.run.components import make_components
 from structopt.testing.problems import make_problem, random_encoded, random_graphs, random_trees
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly("pairs")
 
 GRAPHS = {
     "linear_chain": ("exact", "enumeration"),

@@ -41,6 +41,7 @@ def test_the_first_call_is_fit_and_later_ones_go_on():
     assert tagger.fit(*part(FIRST)).n_samples_seen_ == len(FIRST)
 
 
+@pytest.mark.nightly("runs")
 def test_new_columns_are_new_labels():
     X, Y, _ = label_sets()
     few = Y[:, :3].copy()

@@ -45,7 +45,7 @@ OPTIMUM = MultilabelClassifier(
 X, y = tagged(30)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize(
     ("estimator", "failing"),
     [(MultilabelClassifier(), dict.fromkeys(WEIGHTED, ORDER)), (OPTIMUM, {})],
@@ -66,6 +66,7 @@ def test_estimators_pass_the_checks_that_need_no_matrix(name, check):
     getattr(estimator_checks, check)(name, vars(estimators)[name]())
 
 
+@pytest.mark.nightly("runs")
 def test_searches(monkeypatch):
     search = GridSearchCV(
         SequenceTagger(epochs=2), {"C": [1e-6, 0.1], "optimizer__average": [True]}, cv=3
@@ -79,6 +80,7 @@ def test_searches(monkeypatch):
     ]
 
 
+@pytest.mark.nightly("runs")
 def test_pipelines():
     X, Y, _ = label_sets()
     classifier = make_pipeline(MaxAbsScaler(), MultilabelClassifier(epochs=2)).fit(X, Y)

@@ -30,7 +30,7 @@ from structopt.objective.pass_shards import Passes
 from structopt.run import history
 from structopt.testing.problems import make_problem, random_encoded
 
-pytestmark = pytest.mark.cluster
+pytestmark = pytest.mark.nightly("cluster")
 
 ray = pytest.importorskip("ray", reason="Ray is optional (extra: ray)")
 from ray.cluster_utils import Cluster  # noqa: E402

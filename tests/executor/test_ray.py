@@ -21,7 +21,7 @@ from structopt.loss.family import LossFamily
 from structopt.objective.pass_shards import Passes
 from structopt.testing.problems import make_problem, random_encoded, random_trees, random_weights
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly("ray")
 
 ray = pytest.importorskip("ray", reason="Ray is optional (extra: ray)")
 LENGTHS = (3, 1, 4, 2, 5, 1, 3, 2, 6)

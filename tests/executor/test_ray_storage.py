@@ -17,7 +17,7 @@ from structopt.formats import text_pieces
 from structopt.objective.gradient_shards import ShardPlace
 from structopt.objective.on_disk.corpus_folder import open_corpus
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly("ray")
 
 ray = pytest.importorskip("ray", reason="Ray is optional (extra: ray)")
 COMMON = [

@@ -13,7 +13,7 @@ from structopt.experiment.configuration import typed_command
 from structopt.sweep.experiment_plan import Plan, key_of, setting
 from structopt.sweep.experiment_sweeper import report_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly("experiments")
 
 NAMES = (
     "martins2010_table1_ner",

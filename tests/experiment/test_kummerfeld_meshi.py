@@ -19,7 +19,7 @@ from structopt.experiment.noise import Sample, Verdict
 from structopt.run.history import History
 from structopt.run.records import RunRecord
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly("experiments")
 
 EXPERIMENTS = {  # those that are left out differ from one of these in their data alone
     "kummerfeld2015_figure1_ner": ("likelihood", "60.80"),

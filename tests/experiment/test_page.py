@@ -281,7 +281,7 @@ def test_pages_judge_over_the_tasks_that_they_have_from_earlier_times(tmp_path, 
     assert "| Parsing too | no (earlier) |" in screen
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("experiments")
 def test_the_observations_of_sweeps_that_ran(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = [

@@ -27,6 +27,7 @@ from structopt.optimizer.lbfgs import LBFGS
 from structopt.optimizer.sgd import StochasticGradientDescent
 from structopt.testing.problems import make_problem, random_encoded, random_trees, random_weights
 from structopt.testing.scorer import ScorerContract
+from tests.parts import gate_cases
 
 
 class Plain(Scorer):
@@ -112,7 +113,7 @@ OPTIMIZERS = [
 
 
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("make", OPTIMIZERS)
+@pytest.mark.parametrize("make", gate_cases(OPTIMIZERS, "pairs", 2))
 @pytest.mark.parametrize("warm", [False, True])
 def test_minibatch_learners_take_the_same_steps_with_any_scorer(make, average, warm):
     results = []

@@ -169,6 +169,7 @@ def test_a_bad_tag_is_reported_with_its_line(make):
     )
 
 
+@pytest.mark.nightly("data")
 @pytest.mark.skipif("STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set")
 @pytest.mark.parametrize(
     ("name", "sentences", "tokens", "scheme"),

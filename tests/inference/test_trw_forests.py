@@ -25,7 +25,7 @@ from tests.inference.factor_problems import (
     table_rows,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly("rest")
 
 GRID = [
     (v, v + step) for v in range(6) for step in (1, 3) if v + step < 6 and (step == 3 or v % 3 < 2)

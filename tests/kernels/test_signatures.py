@@ -146,7 +146,7 @@ def test_kernels_are_found():
     assert dca.dca_pass in KERNELS
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("rest")
 def test_optimizers_name_the_modules_that_their_steps_import():
     """In a new process, a step imports no kernels but those that the optimizer names and those that
     they import.

@@ -83,6 +83,7 @@ def test_one_shard_is_the_method_itself(variant, options):
     )
 
 
+@pytest.mark.nightly("optima")
 @variants
 @pytest.mark.parametrize(("shards", "average"), [(2, True), (3, False)])
 def test_it_reaches_the_optimum_between_its_bounds(variant, shards, average):
@@ -98,6 +99,7 @@ def test_it_reaches_the_optimum_between_its_bounds(variant, shards, average):
     assert primal - report.dual <= (1e-2 if average else 1e-4) * best
 
 
+@pytest.mark.nightly("optima")
 def test_momentum_takes_fewer_passes(monkeypatch):
     """To a hundredth of the gap of the same passes without it: Frank-Wolfe steps, whose gap falls
     slowly.
@@ -139,6 +141,7 @@ def test_momentum_is_dropped_where_the_dual_falls_or_is_not_known():
     assert Momentum.taken(state, 3) == (Momentum(), {"epoch": 3})
 
 
+@pytest.mark.nightly("optima")
 def test_trees():
     options = {
         "templates": ["h.form & m.form", "h.upos & m.upos"],

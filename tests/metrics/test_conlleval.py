@@ -96,6 +96,7 @@ def test_gold_tags_are_compared_as_they_stand(tmp_path: Path) -> None:
     assert (scores["f1"], scores["accuracy"]) == (1.0, 2 / 3)
 
 
+@pytest.mark.nightly("data")
 @pytest.mark.skipif(
     "STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set: the folder of real data"
 )

@@ -153,6 +153,7 @@ def test_lengths_must_agree():
         score([["O"], ["O"]], [["O"], ["O", "O"]])
 
 
+@pytest.mark.nightly("data")
 @pytest.mark.skipif("STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set")
 @pytest.mark.parametrize(("name", "count"), [("eng.train.gz", 23499), ("eng.testa.gz", 5942)])
 def test_entities_of_conll2003(name, count):

@@ -20,6 +20,7 @@ from structopt.model.explanation.naming import ModelNames
 from structopt.model.explanation.rivals import difference
 from structopt.model.explanation.top_weights import TopWeights
 from structopt.objective.examples import Examples
+from tests.parts import gate_cases
 
 SHARED = ["tracker=none", "quiet=true", "objective_every=0", "optimizer.epochs=1"]
 RUNS = {
@@ -70,7 +71,7 @@ def model(tmp_path_factory):
     )
 
 
-@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("name", gate_cases(INPUTS, "runs", ("ner", "multilabel")))
 def test_shares_add_up_to_the_difference_of_the_scores(name, model):
     trained = model(name)
     for number in (3, 4):
@@ -83,7 +84,7 @@ def test_shares_add_up_to_the_difference_of_the_scores(name, model):
         assert amounts == sorted(amounts, reverse=True)
 
 
-@pytest.mark.parametrize("name", ["ner", "dependency", "coreference"])
+@pytest.mark.parametrize("name", gate_cases(["ner", "dependency", "coreference"], "runs", ("ner",)))
 def test_scores_are_those_of_the_two_best_outputs(name, model):
     trained = model(name)
     one, ((best, runner_up), *_) = (
@@ -142,7 +143,9 @@ def test_where_no_list_is_made_gold_or_a_change_is_compared(model):
     assert trained.explain([{1: 1.0, 2: 1.0}]).which == "change"
 
 
-HASHED = pytest.mark.parametrize("name", ["dependency", "coreference", "span"])
+HASHED = pytest.mark.parametrize(
+    "name", gate_cases(["dependency", "coreference", "span"], "runs", ("dependency",))
+)
 
 
 @HASHED
@@ -220,7 +223,7 @@ def test_top_weights_are_the_highest_and_the_lowest(model):
     assert " → " in pairs[0].title
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", gate_cases(RUNS, "runs", ("ner", "multilabel")))
 def test_every_task_has_top_weights_in_all_forms(name, model):
     one = model(name).explain(top=2)
     assert isinstance(one, TopWeights) and one.tables
@@ -249,6 +252,7 @@ def test_a_difference_in_all_forms(model):
     assert all(word in text for word in data["words"])
 
 
+@pytest.mark.nightly("runs")
 def test_dense_numbers_have_names(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_text(

@@ -13,6 +13,7 @@ from structopt import StructuredEstimator, datasets
 from structopt.errors import ConfigError
 from structopt.model.explanation.differences import Difference
 from tests.estimators.every_task import EVERY
+from tests.parts import gate_cases
 
 SHARED = ["tracker=none", "quiet=true", "objective_every=0", "optimizer.epochs=1"]
 PERCEPTRON = ["optimizer=perceptron"]
@@ -54,6 +55,8 @@ RUNS = {
     "grid, trees": ([*GRID, "inference=trw_bp", "loss=crf", "optimizer=adagrad"], None),
     "synthetic": (["task=synthetic", "task.variables=5", *PERCEPTRON], None),
 }
+GATE = ("chain of order 2", "multiclass", "crossing arcs", "multilabel, mplp", "summaries, lp")
+"""Runs that are explained in the gate."""
 UNLISTED = {
     name
     for name in RUNS
@@ -93,7 +96,7 @@ def checked(one):
     assert one.written("html").startswith("<!DOCTYPE html>") and one.title in one.written("text")
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", gate_cases(RUNS, "runs", GATE))
 def test_shares_add_up(name, model):
     trained, path = (
         model(name),
@@ -115,7 +118,7 @@ def test_shares_add_up(name, model):
         assert all(answers["change", number] for number in numbers)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", gate_cases(EVERY, "runs", ("ner", "multilabel")))
 def test_every_task_has_a_runner_up_where_all_outputs_are_listed(name):
     """Of few outputs `enumeration` lists them all, whatever the factor graph: the two best are
     those that are explained.
@@ -139,7 +142,12 @@ def test_every_task_has_a_runner_up_where_all_outputs_are_listed(name):
             )
 
 
-@pytest.mark.parametrize("name", sorted(EVERY.keys() - {"summarization", "constituency"}))
+@pytest.mark.parametrize(
+    "name",
+    gate_cases(
+        sorted(EVERY.keys() - {"summarization", "constituency"}), "runs", ("ner", "multilabel")
+    ),
+)
 def test_estimators_explain_instances_in_memory(name):
     task = EVERY[name]
     checked(StructuredEstimator(task=name, **task.settings).fit(task.X, task.y).explain(task.X, 2))

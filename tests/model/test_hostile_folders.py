@@ -56,7 +56,7 @@ INPUTS = {
     "second": "conllu",
 }
 LINES = {"multilabel": "multilabel", "multiclass": "libsvm"}
-MUTATIONS, SEED = 320, "first"
+FEW, MANY = 60, 320
 
 
 @pytest.fixture(scope="module")
@@ -82,18 +82,27 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_mutations(models: Path) -> None:
-    """Loading and predicting answers, or is refused with one message that names the folder (where
-    it is of the folder).
+def test_few_mutations(models: Path) -> None:
+    check_mutations(models, "first", FEW)
+
+
+@pytest.mark.nightly("fuzzing")
+def test_many_mutations(models: Path, pytestconfig: pytest.Config) -> None:
+    check_mutations(models, str(pytestconfig.getoption("fuzzing_seed")), MANY)
+
+
+def check_mutations(models: Path, seed: str, mutations: int) -> None:
+    """Loading and predicting answers, or is refused with one message that names the folder if the
+    fault is in the folder.
     """
     command = [
         sys.executable,
         "-m",
         "tests.model.hostile_folders",
         str(models),
-        SEED,
+        seed,
         "0",
-        str(MUTATIONS),
+        str(mutations),
     ]
     ended = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
@@ -105,7 +114,7 @@ def test_mutations(models: Path) -> None:
     trials = [before | after for before, after in zip(lines[::2], lines[1::2], strict=True)]
     assert [trial for trial in trials if trial["outcome"] not in ("answered", "refused")] == []
     counts = Counter(trial["outcome"] for trial in trials)
-    assert counts["answered"] > MUTATIONS / 10 and counts["refused"] > MUTATIONS / 2
+    assert counts["answered"] > mutations / 10 and counts["refused"] > mutations / 2
     unnamed = [
         trial
         for trial in trials

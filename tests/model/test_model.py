@@ -13,6 +13,7 @@ import pytest
 import structopt
 from structopt import datasets
 from structopt.errors import ModelError
+from tests.trained import TrainedRuns
 
 WORDS = ["Jan", "von", "Purnman", "visited", "Oslo", "."]
 POS = ["NNP", "NNP", "NNP", "VBD", "NNP", "."]
@@ -20,10 +21,8 @@ CHUNKS = ["B-NP", "I-NP", "I-NP", "B-VP", "B-NP", "O"]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("run")
-    structopt.train(["task=ner", "task.limit=60", "optimizer.epochs=2", "tracker=none"], folder)
-    return folder
+def run(trained: TrainedRuns) -> Path:
+    return trained("ner")
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from structopt import datasets
 from structopt.command import main
 from structopt.errors import CompatibilityError, ConfigError, DataError
 from structopt.formats.labelled_images import Image
+from tests.parts import gate_cases
 
 QUICK = ["optimizer.epochs=2", "task.limit=40", "tracker=none"]
 WORDS = {
@@ -165,7 +166,9 @@ def plain(output: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", gate_cases(CASES, "runs", ("ner", "multiclass", "labelled", "multilabel"))
+)
 def test_against_all_outputs(name: str, models: dict[str, Any]) -> None:
     """Best outputs, lists, marginals, with something given and without, are those of a listing of
     all outputs.

@@ -172,6 +172,7 @@ def test_training_finds_the_gold_arcs_and_is_the_same_twice():
     )
 
 
+@pytest.mark.nightly("runs")
 def test_a_saved_pruner_prunes_alike():
     encoded = corpus([4, 3, 5])
     wanted = SecondOrder(max_heads=2, prune_ratio=0.01, single_root=False).pruning

@@ -27,27 +27,10 @@ import structopt
 from structopt.core.data.table_schema import Column, Schema
 from structopt.errors import DataError
 from tests.pages import ROOT, blocks
+from tests.trained import RUNS, TrainedRuns
 
 FEW = ["optimizer.epochs=1", "objective_every=0"]
-TASKS: dict[str, list[str]] = {
-    "ner": ["task.limit=60"],
-    "chunking": ["task.limit=60"],
-    "tagging": ["task.limit=60"],
-    "attributes": ["task.limit=60"],
-    "constituency": ["task.limit=60"],
-    "dependency": [
-        "task.limit=60",
-        "factor_graph.labeled=true",
-        "features.hash_bits=14",
-        "features.label_bits=8",
-    ],
-    "multiclass": ["task.limit=60"],
-    "multilabel": ["task.limit=60", "optimizer=dlpw"],
-    "grid": ["task.limit=5", "optimizer=dlpw"],
-    "synthetic": ["task.limit=5", "optimizer=dlpw"],
-    "coreference": ["task.limit=5"],
-    "summarization": ["task.limit=5", "optimizer=perceptron"],
-}
+TASKS = tuple(RUNS)
 SIGNATURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "ner": (
         {"tokens": "array(string)", "pos": "array(string)?", "chunk": "array(string)?"},
@@ -94,7 +77,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     def make(task: str) -> tuple[Any, Any]:
         if task not in known:
-            words = [*FEW, *TASKS[task], f"tracker.uri={uri}", f"tracker.experiment={task}"]
+            words = [*FEW, *RUNS[task], f"tracker.uri={uri}", f"tracker.experiment={task}"]
             model = structopt.train([f"task={task}", *words], folder=root / task)
             mlflow.set_tracking_uri(uri)
             (run,) = mlflow.search_runs(experiment_names=[task]).run_id
@@ -114,7 +97,7 @@ def written(columns: Any) -> dict[str, str]:
     return {column.name: kind(column.type) + ("" if column.required else "?") for column in columns}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize("task", TASKS)
 def test_signature_and_example_are_the_task_s(served: Any, task: str) -> None:
     model, loaded = served(task)
@@ -170,7 +153,7 @@ def shape(value: Any) -> Any:
     return [shape(one) for one in value] if isinstance(value, list) else type(value).__name__
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize("task", TASKS)
 def test_documented_requests_are_answered(served: Any, task: str) -> None:
     """The request of the page is answered as the model predicts, in the form that the page
@@ -197,7 +180,7 @@ def test_documented_requests_are_answered(served: Any, task: str) -> None:
             assert found == due if not ragged else isinstance(found, list)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 def test_a_server_answers(served: Any, tmp_path: Path) -> None:
     """`mlflow models serve`, and what it answers to a request that is wrong."""
     model, _ = served("ner")
@@ -279,8 +262,8 @@ def post(port: int, request: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_as_many_outputs_as_inputs(served: Any, task: str) -> None:
-    model, _ = served(task)
+def test_as_many_outputs_as_inputs(trained: TrainedRuns, task: str) -> None:
+    model = structopt.load(trained(task))
     example = model.task.input_example()
     made = model.predict_table(example)
     assert list(made) == [column.name for column in model.task.output_schema]
@@ -293,6 +276,7 @@ def test_as_many_outputs_as_inputs(served: Any, task: str) -> None:
                     assert list(map(len, cell)) == list(map(len, given))
 
 
+@pytest.mark.nightly("runs")
 def test_two_tokens_have_two_labels(served: Any) -> None:
     """A token of task=attributes is a list of attributes; two names are no two tokens."""
     model, loaded = served("attributes")
@@ -313,8 +297,8 @@ def test_two_tokens_have_two_labels(served: Any) -> None:
     assert str(refused.value) == text
 
 
-def test_what_other_tables_are_told(served: Any) -> None:
-    model, _ = served("ner")
+def test_what_other_tables_are_told(trained: TrainedRuns) -> None:
+    model = structopt.load(trained("ner"))
     cases: list[tuple[dict[str, Any], str]] = [
         (
             {"pos": [["NNP"]]},
@@ -349,8 +333,8 @@ def test_what_other_tables_are_told(served: Any) -> None:
         assert "\n" not in str(refused.value)
 
 
-def test_images_have_as_many_pixels_in_every_row(served: Any) -> None:
-    model, _ = served("grid")
+def test_images_have_as_many_pixels_in_every_row(trained: TrainedRuns) -> None:
+    model = structopt.load(trained("grid"))
     with pytest.raises(
         DataError, match="<table>:1: the rows of an image must have as many pixels each"
     ):
@@ -374,9 +358,9 @@ def test_a_missing_column_is_padding_and_said_once(
 
 
 def test_outputs_of_another_number_are_an_error(
-    served: Any, monkeypatch: pytest.MonkeyPatch
+    trained: TrainedRuns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, _ = served("tagging")
+    model = structopt.load(trained("tagging"))
     monkeypatch.setattr(
         type(model.task), "output_table", lambda self, outputs: {"labels": [["X"] for _ in outputs]}
     )
@@ -387,11 +371,11 @@ def test_outputs_of_another_number_are_an_error(
         model.predict_table({"tokens": [["a", "b"]]})
 
 
-def test_a_model_without_schema_is_read(served: Any, tmp_path: Path) -> None:
+def test_a_model_without_schema_is_read(trained: TrainedRuns, tmp_path: Path) -> None:
     """Models that were saved by version 0.1.0 have no schema.json."""
     import shutil
 
-    model, _ = served("tagging")
+    model = structopt.load(trained("tagging"))
     model.save(tmp_path / "new")
     old = shutil.copytree(tmp_path / "new", tmp_path / "old")
     manifest = json.loads((old / "manifest.json").read_text())

@@ -10,6 +10,7 @@ import pytest
 import structopt
 from structopt import datasets
 from structopt.core.scorer import SparseFeatures
+from tests.parts import gate_cases
 
 SHARED = ["tracker=none", "quiet=true", "objective_every=0"]
 RUNS = {
@@ -66,7 +67,7 @@ def runs(tmp_path_factory):
     return cache(run)
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", gate_cases(RUNS, "runs", ("attributes",)))
 def test_only_weights_that_are_not_0_are_saved(name, runs):
     trained, saved, _ = runs(name)
     count = np.count_nonzero(trained.weights)
@@ -92,7 +93,9 @@ def test_attributes_without_weights_are_left_out(name, group, runs):
     )
 
 
-@pytest.mark.parametrize("name", ["attributes", "ner", "dependency"])
+@pytest.mark.parametrize(
+    "name", gate_cases(["attributes", "ner", "dependency"], "runs", ("attributes",))
+)
 def test_training_goes_on_from_them(name, runs, tmp_path):
     trained, _, folder = runs(name)
     more = [f"warm_start.model={folder}", "optimizer.epochs=0"]
@@ -102,6 +105,7 @@ def test_training_goes_on_from_them(name, runs, tmp_path):
     assert again.predict(inputs) == trained.predict(inputs)
 
 
+@pytest.mark.nightly("runs")
 def test_a_model_of_nothing_can_be_loaded(tmp_path):
     structopt.train([*RUNS["attributes"], *SHARED, "optimizer.c1=1e6"], folder=tmp_path)
     model = structopt.load(tmp_path)
@@ -109,6 +113,7 @@ def test_a_model_of_nothing_can_be_loaded(tmp_path):
     assert set(model.predict([[["w"], ["v"]]])[0]) <= set(model.labels)
 
 
+@pytest.mark.nightly("runs")
 def test_a_ridge_saves_all(tmp_path):
     words = [word for word in RUNS["attributes"] if "penalty" not in word]
     model = structopt.train([*words, *SHARED, "optimizer.epochs=2"], folder=tmp_path)

@@ -20,37 +20,17 @@ from structopt import datasets
 from structopt.command import main
 from structopt.core.data.boundaries import EMPTY_LINE, JSON_LINE, LINE, Boundary, Instances
 
-FEW = ["optimizer.epochs=1", "objective_every=0", "tracker=none"]
-TASKS: dict[str, tuple[str, list[str], list[str]]] = {
-    "ner": ("conll", ["task.limit=60"], ["probabilities=true", "k_best=2"]),
-    "attributes": ("crfsuite", ["task.limit=60"], ["k_best=2"]),
-    "dependency": ("conllu", ["task.limit=60", "features.hash_bits=14"], ["probabilities=true"]),
-    "constituency": ("ptb", ["task.limit=60"], []),
-    "multiclass": ("libsvm", ["task.limit=60"], ["probabilities=true", "k_best=2"]),
-    "multilabel": (
-        "multilabel",
-        ["task.limit=60", "optimizer=dlpw"],
-        ["probabilities=true", "inference=loopy_bp"],
-    ),
-    "coreference": ("coref", ["task.limit=5"], []),
-    "summarization": ("jsonl", ["task.limit=5", "optimizer=perceptron"], []),
+TASKS: dict[str, tuple[str, list[str]]] = {
+    "ner": ("conll", ["probabilities=true", "k_best=2"]),
+    "attributes": ("crfsuite", ["k_best=2"]),
+    "dependency": ("conllu", ["probabilities=true"]),
+    "constituency": ("ptb", []),
+    "multiclass": ("libsvm", ["probabilities=true", "k_best=2"]),
+    "multilabel": ("multilabel", ["probabilities=true", "inference=loopy_bp"]),
+    "coreference": ("coref", []),
+    "summarization": ("jsonl", []),
 }
-"""For each task the format of the shipped corpus, how little is trained, and options that add to
-what is written.
-"""
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A function from a task to the folder of its run; each is trained once."""
-    root = tmp_path_factory.mktemp("streaming")
-
-    def make(task: str) -> Path:
-        if not (root / task).exists():
-            structopt.train([f"task={task}", *FEW, *TASKS[task][1]], folder=root / task)
-        return root / task
-
-    return make
+"""For each task the format of the shipped corpus, and options that add to the output."""
 
 
 class Pieces(io.RawIOBase):
@@ -78,12 +58,16 @@ SLOW = ("constituency", "summarization", "coreference")
 
 
 @pytest.mark.parametrize(
-    "task", [pytest.param(task, marks=[pytest.mark.slow] if task in SLOW else []) for task in TASKS]
+    "task",
+    [
+        pytest.param(task, marks=[pytest.mark.nightly("runs")] if task in SLOW else [])
+        for task in TASKS
+    ],
 )
 def test_a_stream_is_written_as_a_file_is(
     trained: Any, task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: Any
 ) -> None:
-    form, _, options = TASKS[task]
+    form, options = TASKS[task]
     source, model = tmp_path / f"source.{form}", f"model={trained(task)}"
     boundary = structopt.load(trained(task)).task.boundary()
     first = list(Instances(boundary).of(datasets.path("dev", form).read_bytes()))[:30]
@@ -200,7 +184,7 @@ def test_a_reader_that_goes_away(trained: Any) -> None:
         assert (process.wait(), process.stderr.read()) == (0, b"")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 def test_memory_does_not_grow_with_the_stream(trained: Any, tmp_path: Path) -> None:
     sentence = b"Ann NNP B-NP\nslept VBD B-VP\nin IN B-PP\nOslo NNP B-NP\n\n"
     with started(trained("ner"), f"output={tmp_path / 'out'}") as process:

@@ -13,6 +13,7 @@ from structopt import datasets
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError
 from structopt.run import history
+from tests.parts import gate_cases
 
 QUICK = ["task=ner", "task.limit=60", "tracker=none"]
 
@@ -82,6 +83,7 @@ def test_matched_by_name(run: Path, tmp_path: Path) -> None:
     assert pairs
 
 
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize("task", ["multilabel", "synthetic"])
 def test_graphs_whose_variables_have_weights_of_their_own(task: str, tmp_path: Path) -> None:
     """The width of their parts is no power of the number of states."""
@@ -93,6 +95,7 @@ def test_graphs_whose_variables_have_weights_of_their_own(task: str, tmp_path: P
     np.testing.assert_array_equal(start.weights, model.weights)
 
 
+@pytest.mark.nightly("runs")
 def test_fewer_labels(tmp_path: Path) -> None:
     """What the kept labels and the edges between them have is carried over."""
     quick = ["task=multilabel", "task.limit=60", "tracker=none", "optimizer=dlpw"]
@@ -148,7 +151,7 @@ TASKS = {
 }
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", gate_cases(TASKS, "runs", ("ner",)))
 def test_the_vocabulary_is_kept(
     task: str, halves: dict[str, tuple[Path, Path]], tmp_path: Path, caplog: Any
 ) -> None:
@@ -188,6 +191,7 @@ def test_the_vocabulary_is_kept(
         assert f"{len(before)} values of the model and {len(after) - len(before)} new" in said
 
 
+@pytest.mark.nightly("runs")
 def test_old_data_after_training_on_new(
     halves: dict[str, tuple[Path, Path]], tmp_path: Path
 ) -> None:
@@ -212,6 +216,7 @@ def test_old_data_after_training_on_new(
     )
 
 
+@pytest.mark.nightly("runs")
 def test_the_support_grows(halves: dict[str, tuple[Path, Path]], tmp_path: Path) -> None:
     """A weight that could move in the earlier model can move in the new one, even where it was
     zero.
@@ -238,6 +243,7 @@ def test_the_support_grows(halves: dict[str, tuple[Path, Path]], tmp_path: Path)
     assert all((after[name][places] >= row).all() for name, row in before.items())
 
 
+@pytest.mark.nightly("runs")
 def test_old_values_keep_their_codes(halves: dict[str, tuple[Path, Path]], tmp_path: Path) -> None:
     words = [
         "task=dependency",
@@ -460,6 +466,7 @@ def test_in_sweeps_and_experiments(run: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.nightly("runs")
 def test_the_command_line_sweeps(run: Path, tmp_path: Path) -> None:
     from structopt.command.main import main
 

@@ -32,6 +32,7 @@ def beside(config, alone=True):
     return kernels_beside.compiling(config, make_components(config).composed, alone)
 
 
+@pytest.mark.nightly("rest")
 def test_all_is_loaded_in_other_processes(config, cold, monkeypatch):
     made = []
     helpers = kernels_beside.Helpers
@@ -101,6 +102,7 @@ def test_dead_processes_cost_nothing_but_time(config, cold, monkeypatch):
         pass
 
 
+@pytest.mark.nightly("rest")
 def test_errors_of_the_run_end_the_processes(config, cold, monkeypatch):
     started = []
     popen = subprocess.Popen
@@ -126,7 +128,7 @@ def test_loading_that_fails_ends_no_process(config):
     assert helpers.progress == "6 of 6"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("rest")
 def test_a_first_run_compiles_nothing_itself(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
     code = (

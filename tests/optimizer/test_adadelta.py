@@ -74,7 +74,7 @@ def test_lazy_equals_eager(member, options, batch):
         np.testing.assert_allclose(reported, losses, atol=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @members
 @pytest.mark.parametrize("options", [{}, {"batch_size": 3}, {"average": True}])
 def test_falls_to_the_optimum(member, options):
@@ -84,7 +84,7 @@ def test_falls_to_the_optimum(member, options):
         assert -1e-6 < excesses[-1] < 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize(("loss", "within"), [("crf", 0.05), ("svm", 0.3)])
 def test_defaults_come_near_the_optimum_of_the_shipped_corpus(loss, within, tmp_path):
     """With a memory of 20 steps P ended 28 % (crf) and 65 % (svm) above it, and rose from the tenth

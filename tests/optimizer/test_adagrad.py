@@ -130,7 +130,7 @@ def test_lazy_equals_eager_where_weights_are_read_one_by_one(penalty, stale, mon
     np.testing.assert_allclose(unaveraged, theta, atol=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @members
 @pytest.mark.parametrize("options", [{}, {"average": True}, {"eta": 0.3, "batch_size": 4}])
 def test_falls_to_the_optimum(member, options):
@@ -140,7 +140,7 @@ def test_falls_to_the_optimum(member, options):
         assert -1e-6 < excesses[-1] < 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize(("member", "C"), [("svm", 0.01), ("crf", 0.01), ("crf", 0.1)])
 def test_defaults_reach_the_optimum(member, C, tmp_path):
     """Within 5 % of a certified optimum on a slice of a corpus, where a rate that does not fall

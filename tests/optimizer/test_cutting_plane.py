@@ -46,7 +46,7 @@ class TestCuttingPlane(OptimizerSuite):
         return lambda seed: problem_of(0.5, seed=seed)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @variants
 @pytest.mark.parametrize("C", [0.05, 0.5, 10.0])
 @pytest.mark.parametrize("shape", range(len(SHAPES)))
@@ -198,7 +198,7 @@ def test_plain_python_kernels_give_the_same_weights(variant):
     np.testing.assert_allclose(*weights, atol=2e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize(
     ("C", "cache_mb", "gap"), [(0.5, 0.004, 1e-4), (10.0, 0.0035, 1e-4), (10.0, 0.003, 1e-3)]
 )

@@ -91,7 +91,7 @@ class TestDLPW(OptimizerSuite):
         return lambda seed: problem_of(C=0.3, seed=seed, labels=labels)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("options", [{"average": False, "delay": 0.0}, {}])
 def test_reaches_the_least_objective_of_the_relaxation(labels, options):

@@ -258,7 +258,7 @@ CASES = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("beta", "gamma", "C", "options"), CASES, ids=str)
 def test_reaches_the_optimum(beta, gamma, way, options, C):
@@ -353,7 +353,7 @@ DEFAULTS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize(("task", "member", "C"), DEFAULTS)
 def test_defaults_reach_the_optimum(task, member, C, tmp_path):
     """P within 5 % of a certified optimum, on chains, several classes and two; D never falls."""

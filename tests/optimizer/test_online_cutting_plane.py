@@ -41,7 +41,7 @@ class TestOnlineCuttingPlane(OptimizerSuite):
         return lambda seed: problem_of(0.5, seed=seed)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize("C", [0.05, 0.5, 10.0])
 @pytest.mark.parametrize("shape", range(len(SHAPES)))
 def test_reaches_the_optimum_with_proof(C, shape):
@@ -177,7 +177,7 @@ def test_plain_python_kernels_give_the_same_weights(guided):
     np.testing.assert_allclose(*results, atol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize(
     ("C", "cache_mb", "gap"), [(0.5, 0.004, 1e-4), (0.5, 0.0025, 1e-3), (10.0, 0.0035, 1e-3)]
 )

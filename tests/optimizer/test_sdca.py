@@ -117,7 +117,7 @@ class TestStochasticDualCoordinateAscent(OptimizerSuite):
             optimizer().init(small, random_weights(small, 1))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize("sampling", ["uniform", "gap"])
 @pytest.mark.parametrize("C", [0.05, 1.0])
 @cases
@@ -138,7 +138,7 @@ def test_reaches_the_optimum_between_its_bounds(variant, beta, gamma, C, samplin
     assert report.dual == pytest.approx(best, rel=1e-3 if slow else 1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize(
     "options",
     [{"constrained": True}, {"partial": True}, {"anchored": True, "values": True}, {"order": 2}],

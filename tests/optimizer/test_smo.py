@@ -135,7 +135,7 @@ def test_steps_are_those_of_listed_outputs(options, C, before):
     assert report.loss == pytest.approx(losses, abs=1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("optima")
 @corpora
 @pytest.mark.parametrize(("C", "gamma"), [(0.05, 1.0), (0.5, 2.0), (5.0, 1.0)])
 def test_reaches_the_optimum(options, C, gamma):

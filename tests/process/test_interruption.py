@@ -21,6 +21,7 @@ from structopt.command import main
 from structopt.process import interruption
 from structopt.process.folder_lock import LOCK
 from tests.interrupts import hear_interrupts
+from tests.trained import TrainedRuns
 
 QUICK = ("task=multiclass", "task.limit=60", "tracker=none", "optimizer.epochs=3")
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
@@ -110,14 +111,17 @@ def test_a_signal_while_data_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("word", ["predict", "evaluate"])
 def test_no_output_is_half_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], word: str
+    trained: TrainedRuns,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    word: str,
 ) -> None:
     from structopt import datasets
     from structopt.objective import examples
 
-    structopt.train([*QUICK, "task=ner"], tmp_path / "run")
     (tmp_path / "out").write_text("as it was")
-    words = [f"model={tmp_path / 'run'}", f"input={datasets.path('dev', 'conll')}"]
+    words = [f"model={trained('ner')}", f"input={datasets.path('dev', 'conll')}"]
     if word == "predict":
         raising_once(monkeypatch, os, "fsync", signal.SIGTERM)
         words.append(f"output={tmp_path / 'out'}")
@@ -127,7 +131,7 @@ def test_no_output_is_half_written(
     assert main.main([word, *words]) == 143
     assert capsys.readouterr().err.endswith("structopt: interrupted by SIGTERM.\n")
     assert (tmp_path / "out").read_text() == "as it was"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "run"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_handlers_of_others_stay() -> None:
@@ -196,7 +200,7 @@ def test_an_interrupt_from_another_thread() -> None:
         interruption.request()  # nothing: one has come
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("storms")
 def test_an_impatient_user(tmp_path: Path) -> None:
     """The second Ctrl-C ends the closing work at once; the run goes on from its checkpoint."""
     command = [sys.executable, "-c", SLOW_END, *QUICK, f"hydra.run.dir={tmp_path}"]
@@ -218,7 +222,7 @@ def test_an_impatient_user(tmp_path: Path) -> None:
     assert main.main([f"resume={tmp_path}"]) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("storms")
 @pytest.mark.parametrize(
     ("epochs", "handler", "code"), [(4000, signal.SIG_DFL, 129), (40, signal.SIG_IGN, 0)]
 )

@@ -189,7 +189,7 @@ sys.exit(code)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("rest")
 @pytest.mark.parametrize(
     "words",
     [

@@ -229,6 +229,7 @@ def test_different_test_files(
     assert not (tmp_path / "out" / "significance.csv").exists()
 
 
+@pytest.mark.nightly("sweeps")
 def test_mlflow(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -336,6 +337,7 @@ def test_a_folder_may_have_an_equals_sign(tmp_path: Path, monkeypatch: pytest.Mo
         command.run(["loss.beta=1", "log=false"])
 
 
+@pytest.mark.nightly("sweeps")
 def test_a_sweep_is_recorded_on_its_parent(folder: Path, tmp_path: Path) -> None:
     from mlflow import MlflowClient
 

@@ -12,6 +12,7 @@ import structopt
 from structopt.core.optimizer import Optimizer
 from structopt.errors import ConfigError
 from structopt.run import stages
+from tests.parts import gate_cases
 
 WORDS = [
     "task=ner",
@@ -38,11 +39,15 @@ class Cut(BaseException):
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["optimizer=dca"],
-        ["optimizer=sdca", "optimizer.sampling=gap"],
-        ["optimizer=pegasos", "optimizer.batch_size=5"],
-    ],
+    gate_cases(
+        [
+            ["optimizer=dca"],
+            ["optimizer=sdca", "optimizer.sampling=gap"],
+            ["optimizer=pegasos", "optimizer.batch_size=5"],
+        ],
+        "runs",
+        1,
+    ),
     ids=" ".join,
 )
 def test_a_run_that_is_cut_off_inside_a_pass_goes_on_to_the_same_bits(tmp_path, monkeypatch, words):

@@ -20,6 +20,7 @@ from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.run import history
 from structopt.run.records import read_json
+from tests.parts import gate_cases
 
 NER = ["task=ner", "tracker=none", "quiet=true"]
 METHODS: dict[str, list[str]] = {
@@ -69,7 +70,7 @@ def words_of(method: str) -> list[str]:
     return [*NER, "task.limit=25", *f"optimizer={method}".split(), *METHODS[method]]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", gate_cases(METHODS, "runs", ("dca", "adagrad")))
 def test_going_on_with_the_same_data_is_one_run(method: str, tmp_path: Path) -> None:
     """1 + 2 passes are 3, to the bit; only the objective's last digit may differ."""
     words = words_of(method)
@@ -94,6 +95,7 @@ def test_going_on_with_the_same_data_is_one_run(method: str, tmp_path: Path) -> 
         )
 
 
+@pytest.mark.nightly("runs")
 def test_mixed_shards_go_on(files: Mapping[str, Path], tmp_path: Path) -> None:
     words = [*words_of("dca"), "executor=threads", "executor.workers=2", "executor.mixing=2"]
     whole = structopt.train([*words, "optimizer.epochs=3"], tmp_path / "whole")
@@ -123,7 +125,7 @@ def by_name(model: structopt.Model, array: Array) -> dict[Any, float]:
     return found
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", gate_cases(METHODS, "runs", ("dca", "adagrad")))
 def test_old_weights_are_unmoved_by_a_new_label(
     method: str, files: Mapping[str, Path], tmp_path: Path
 ) -> None:
@@ -161,7 +163,7 @@ def f1_of(model: structopt.Model, path: Path, label: str) -> float:
     return 2 * sum(a and b for a, b in pairs) / max(1, sum(a + b for a, b in pairs))
 
 
-@pytest.mark.parametrize("method", ["dca", "adagrad", "sdca loss=svm"])
+@pytest.mark.parametrize("method", gate_cases(["dca", "adagrad", "sdca loss=svm"], "runs", 1))
 def test_a_new_label_is_learnt(method: str, files: Mapping[str, Path], tmp_path: Path) -> None:
     words = [word for word in words_of(method) if "limit" not in word]
     old = structopt.train(
@@ -175,6 +177,7 @@ def test_a_new_label_is_learnt(method: str, files: Mapping[str, Path], tmp_path:
     assert f1_of(new, files["old"], "B-PER") > 0.8 * f1_of(old, files["old"], "B-PER")
 
 
+@pytest.mark.nightly("runs")
 def test_the_regulariser_counts_all_instances(
     files: Mapping[str, Path], run: Path, tmp_path: Path
 ) -> None:
@@ -194,6 +197,7 @@ def test_the_regulariser_counts_all_instances(
     assert read_json(tmp_path / "third/metrics.json")["train"]["instances_seen"] == 160
 
 
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize(("loss", "tolerance"), [("crf", 1e-3), ("svm", 3e-2)])
 def test_dual_variables_go_on_in_the_union(
     loss: str, tolerance: float, files: Mapping[str, Path], tmp_path: Path
@@ -268,7 +272,7 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", gate_cases(TASKS, "runs", ("multiclass",)))
 def test_other_tasks(task: str, tmp_path: Path) -> None:
     """Relations, classes, labels of sets: the first instances lack one that the others have; no
     number of the state is lost.
@@ -311,6 +315,7 @@ def test_other_tasks(task: str, tmp_path: Path) -> None:
     assert np.count_nonzero(after.weights) > np.count_nonzero(new.weights)
 
 
+@pytest.mark.nightly("runs")
 def test_rules_of_a_grammar_append(tmp_path: Path) -> None:
     trees = [
         line for line in datasets.path("train", "ptb").read_text().splitlines() if line.strip()
@@ -420,6 +425,7 @@ def test_states_of_other_versions(run: Path, files: Mapping[str, Path], tmp_path
     assert new.trained.seen == 80
 
 
+@pytest.mark.nightly("runs")
 def test_a_run_that_goes_on_is_resumed(
     run: Path, files: Mapping[str, Path], tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from structopt.core.data.in_memory import InMemory
 from structopt.errors import ConfigError, DataError
 from structopt.formats.labelled_images import Image, write_images
 from structopt.run import stages
+from tests.parts import gate_cases
 
 QUICK = ["tracker=none", "quiet=true", "optimizer.epochs=2"]
 
@@ -99,7 +100,9 @@ def saved(model, folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@pytest.mark.parametrize("task", CASES)
+@pytest.mark.parametrize(
+    "task", gate_cases(CASES, "runs", ("attributes", "dependency", "multilabel"))
+)
 def test_equals_training_on_the_file(task, tmp_path):
     make, words = CASES[task]
     text, instances, outputs = make()

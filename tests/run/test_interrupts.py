@@ -72,7 +72,7 @@ def interrupt(process: subprocess.Popen[str], sign: str) -> str:
     return error
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("storms")
 @pytest.mark.parametrize("executor", ["serial", "threads"])
 def test_in_the_first_pass(executor: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
@@ -83,7 +83,7 @@ def test_in_the_first_pass(executor: str, tmp_path: Path) -> None:
     assert json.loads((folder / "metrics.json").read_text())["train"]["epochs"] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("storms")
 def test_in_the_second_pass(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     words = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly("storms")
 KILLS = int(os.environ.get("STRUCTOPT_KILLS", "2"))
 WORDS = [
     "task=ner",

@@ -41,7 +41,7 @@ def ramp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize(("loss", "optimizer"), [("risk", "sgd"), ("ramp", "adagrad")])
 def test_from_zero_weights(
     loss: str, optimizer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -114,6 +114,7 @@ def stopped(folder: Path, passes: int, words: list[str]) -> None:
         stages.train(config, folder, cut)
 
 
+@pytest.mark.nightly("runs")
 def test_a_warm_start_is_the_start(convex: Path, tmp_path: Path) -> None:
     found = run(
         tmp_path / "run", "loss=ramp", "optimizer=sgd", f"warm_start={convex}", "optimizer.epochs=2"
@@ -122,7 +123,7 @@ def test_a_warm_start_is_the_start(convex: Path, tmp_path: Path) -> None:
     assert "convex_pass" not in history.read(tmp_path / "run/history.csv")[0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize("optimizer", ["adagrad", "sgd"])
 def test_gains_over_a_warm_start(optimizer: str, convex: Path, tmp_path: Path) -> None:
     """AdaGrad fell from 91.2 to 10.6."""
@@ -144,6 +145,7 @@ def test_gains_over_a_warm_start(optimizer: str, convex: Path, tmp_path: Path) -
     assert found["dev"]["f1"] > start["dev"]["f1"] - 0.02
 
 
+@pytest.mark.nightly("runs")
 def test_repeated_passes_are_counted(
     convex: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

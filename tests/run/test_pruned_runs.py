@@ -66,11 +66,13 @@ def test_a_loaded_model_prunes_as_the_run_did(run):
     assert sum(arc.head == 0 for arc in trees[0]) == 1
 
 
+@pytest.mark.nightly("runs")
 def test_equal_runs_give_equal_models(run, tmp_path):
     structopt.train([*SECOND, "optimizer.epochs=2"], tmp_path)
     assert model_bytes(tmp_path) == model_bytes(run)
 
 
+@pytest.mark.nightly("runs")
 def test_resume(run, tmp_path):
     structopt.train([*SECOND, "optimizer.epochs=1"], tmp_path)
     assert main.main([f"resume={tmp_path}", "optimizer.epochs=2"]) == 0
@@ -81,6 +83,7 @@ def test_resume(run, tmp_path):
     }
 
 
+@pytest.mark.nightly("runs")
 def test_without_pruning(tmp_path):
     words = (
         "task.limit=5",
@@ -95,6 +98,7 @@ def test_without_pruning(tmp_path):
     assert "pruner_recall" not in metrics(tmp_path)["train"]
 
 
+@pytest.mark.nightly("runs")
 def test_a_given_pruner(run, tmp_path, capsys):
     structopt.train([*QUICK, "optimizer.epochs=2"], tmp_path / "first")
     given = (*SECOND, "optimizer.epochs=1", f"factor_graph.pruner={tmp_path / 'first'}")

@@ -13,6 +13,7 @@ import structopt
 from structopt import datasets
 from structopt.command import main
 from structopt.formats import durable_files
+from tests.parts import gate_cases
 
 METHODS = {
     "dca": ["optimizer=dca"],
@@ -51,7 +52,7 @@ def weights(folder: Path) -> bytes:
     return (folder / "model/weights.safetensors").read_bytes()
 
 
-@pytest.fixture(scope="module", params=METHODS)
+@pytest.fixture(scope="module", params=gate_cases(METHODS, "runs", ("dca",)))
 def stopped(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Path, bytes]:
@@ -101,6 +102,7 @@ def test_other_data(
     assert (tmp_path / "run/model/weights.safetensors").read_bytes() == weights(run)
 
 
+@pytest.mark.nightly("runs")
 def test_messages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What mplp keeps for each instance belongs to that instance."""
     data = tmp_path / "x"

@@ -16,6 +16,7 @@ from structopt.plugin import CompatibilityError, LossFamily
 from structopt.run.memory import checkpoint_bytes
 from structopt.testing.components import check, component
 from structopt.testing.problems import make_problem, random_encoded
+from tests.parts import gate_cases
 
 CONF = Path(__file__).parents[2] / "conf" / "optimizer"
 # it has the state of pegasos
@@ -42,7 +43,7 @@ def small_problem(optimizer):
     raise AssertionError("it takes none of them")
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("name", gate_cases(OPTIMIZERS, "pairs", ("dca", "lbfgs", "cutting_plane")))
 def test_optimizers_declare_their_state(name):
     """Arrays of the first state, and after a pass; of planes it is a bound on what later passes
     add.

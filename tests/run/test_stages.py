@@ -169,6 +169,7 @@ def test_without_a_dev_part(tmp_path: Path) -> None:
     assert (tmp_path / "plots/learning_curve.png").is_file()
 
 
+@pytest.mark.nightly("runs")
 def test_objective_at_the_end_only(run: Path, tmp_path: Path) -> None:
     train(tmp_path, "objective_every=0")
     primal = [row["primal"] for row in history.read(tmp_path / "history.csv")]
@@ -176,6 +177,7 @@ def test_objective_at_the_end_only(run: Path, tmp_path: Path) -> None:
     assert primal[2] == history.read(run / "history.csv")[2]["primal"]
 
 
+@pytest.mark.nightly("runs")
 def test_early_stopping_returns_the_best_pass(tmp_path: Path) -> None:
     train(tmp_path / "stopped", "optimizer.epochs=40", "patience=1")
     rows = history.read(tmp_path / "stopped/history.csv")
@@ -265,6 +267,7 @@ def test_resume_with_a_history_ahead_of_the_checkpoint(run: Path, tmp_path: Path
     assert [row["epoch"] for row in history.read(tmp_path / "history.csv")] == [1, 2, 3]
 
 
+@pytest.mark.nightly("runs")
 def test_resume_with_patience(tmp_path: Path) -> None:
     """The best weights so far are part of the checkpoint."""
     train(tmp_path / "whole", "optimizer.epochs=6", "patience=5")
@@ -305,6 +308,7 @@ def test_a_truncated_checkpoint(
     assert weights_bytes(folder) == weights_bytes(run)
 
 
+@pytest.mark.nightly("runs")
 def test_a_checkpoint_of_something_else(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -346,7 +350,7 @@ def long_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("storms")
 def test_killed_and_resumed(long_run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "killed"
     process = start(folder, BIG)
@@ -364,7 +368,7 @@ def test_killed_and_resumed(long_run: Path, tmp_path: Path) -> None:
     assert metrics(folder)["train"]["epochs"] == LAST
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("storms")
 def test_interrupted_and_resumed(long_run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "interrupted"
     process = start(folder, BIG)

@@ -24,6 +24,7 @@ from structopt.objective.on_disk.corpus_folder import open_corpus, open_shard
 from structopt.run.components import make_components
 from structopt.run.featurised import featurised
 from structopt.testing.problems import make_problem, random_graphs
+from tests.parts import gate_cases
 
 COMMON = [
     "task.limit=60",
@@ -73,7 +74,7 @@ OPTIMIZERS = [
 ]
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", gate_cases(OPTIMIZERS, "runs", ("adagrad", "dca", "lbfgs")))
 def test_bits_are_those_of_memory(optimizer):
     words = ["task=ner", *f"optimizer={optimizer}".split()]
     assert trained(Path("disk"), *words, "storage=disk") == trained(Path("memory"), *words)
@@ -81,31 +82,40 @@ def test_bits_are_those_of_memory(optimizer):
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["task=attributes"],
-        ["task=attributes", "features.hash_bits=12"],
-        ["task=ner", "features.hash_bits=12"],
+    gate_cases(
         [
-            "task=ner",
-            "features.min_count=3",
-            "features.transitions=[bias,word]",
-            "features.support=all",
+            ["task=attributes"],
+            ["task=attributes", "features.hash_bits=12"],
+            ["task=ner", "features.hash_bits=12"],
+            [
+                "task=ner",
+                "features.min_count=3",
+                "features.transitions=[bias,word]",
+                "features.support=all",
+            ],
+            ["task=tagging", "task.encoding=latin-1"],
         ],
-        ["task=tagging", "task.encoding=latin-1"],
-    ],
+        "runs",
+        2,
+    ),
     ids=" ".join,
 )
 def test_models_are_those_of_memory_with_names_or_slots(words):
     assert trained(Path("disk"), *words, "storage=disk") == trained(Path("memory"), *words)
 
 
+@pytest.mark.nightly("runs")
 @pytest.mark.parametrize(
     "words",
-    [
-        ["task=ner", "features.hash_bits=12"],
-        ["task=ner", "features.min_count=2", "optimizer=adagrad"],
-        ["task=attributes", "task.scheme=none", "optimizer=perceptron"],
-    ],
+    gate_cases(
+        [
+            ["task=ner", "features.hash_bits=12"],
+            ["task=ner", "features.min_count=2", "optimizer=adagrad"],
+            ["task=attributes", "task.scheme=none", "optimizer=perceptron"],
+        ],
+        "runs",
+        1,
+    ),
     ids=" ".join,
 )
 def test_training_goes_on_in_blocks_with_the_vocabulary_of_before(words):
@@ -195,16 +205,20 @@ def take_another_version(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("harm", "reason"),
-    [
-        (cut, "label.ids.npy is truncated, or longer than it was"),
-        (alter, "label.ids.npy was altered"),
-        (alter_header, "gold.npy was altered"),
-        (alter_manifest, "its manifest was altered"),
-        (lose_manifest, "there is no manifest"),
-        (lose_array, "lengths.npy cannot be read"),
-        (take_another, "it is of other data or settings"),
-        (take_another_version, "it was written by another version"),
-    ],
+    gate_cases(
+        [
+            (cut, "label.ids.npy is truncated, or longer than it was"),
+            (alter, "label.ids.npy was altered"),
+            (alter_header, "gold.npy was altered"),
+            (alter_manifest, "its manifest was altered"),
+            (lose_manifest, "there is no manifest"),
+            (lose_array, "lengths.npy cannot be read"),
+            (take_another, "it is of other data or settings"),
+            (take_another_version, "it was written by another version"),
+        ],
+        "runs",
+        2,
+    ),
 )
 def test_damaged_and_foreign_folders_are_made_anew_and_never_used(harm, reason, caplog):
     words = ["task=ner", "storage=disk"]
@@ -293,7 +307,9 @@ def test_vectors_in_files_have_no_name_and_keep_what_is_written(tmp_path):
     assert list((tmp_path / "new").iterdir()) == [] and kept.zeros(0).tolist() == []
 
 
-@pytest.mark.parametrize("task", sorted(registry.installed("task")))
+@pytest.mark.parametrize(
+    "task", gate_cases(sorted(registry.installed("task")), "runs", ("grid", "ner"))
+)
 def test_every_task_runs_in_files_or_refuses_with_the_reason(task):
     words = [
         f"task={task}",

@@ -12,7 +12,7 @@ import pytest
 
 from tests.interrupts import hear_interrupts
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly("storms")
 
 ROOT = Path(__file__).parents[2]
 UNTRACKED, TRACKED = "tracker=none", "tracker.log_model=false"

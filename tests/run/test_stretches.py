@@ -18,6 +18,7 @@ from structopt.model.warm_start import WarmStart
 from structopt.objective.on_disk import stretches
 from structopt.run.components import make_components
 from structopt.run.featurised import featurised
+from tests.parts import gate_cases
 
 COMMON = ["task.dev=null", "task.test=null", "tracker=none", "storage=disk"]
 
@@ -65,14 +66,18 @@ def assert_same(*words, earlier=lambda: None):
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["task=ner"],
-        ["task=ner", "features.hash_bits=12"],
-        ["task=ner", "features.min_count=2", "features.transitions=[pos]"],
-        ["task=chunking"],
-        ["task=attributes"],
-        ["task=attributes", "features.hash_bits=12"],
-    ],
+    gate_cases(
+        [
+            ["task=ner"],
+            ["task=ner", "features.hash_bits=12"],
+            ["task=ner", "features.min_count=2", "features.transitions=[pos]"],
+            ["task=chunking"],
+            ["task=attributes"],
+            ["task=attributes", "features.hash_bits=12"],
+        ],
+        "runs",
+        1,
+    ),
     ids=" ".join,
 )
 def test_the_bytes_are_those_of_one_process(words, placed):

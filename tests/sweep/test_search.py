@@ -170,7 +170,7 @@ def states(folder: str) -> list[str]:
     return [trial.state.name for trial in study.trials]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("sweeps")
 @pytest.mark.parametrize("sweeper", ["random", "bayesian"])
 def test_the_same_seed_proposes_the_same(search: Callable[..., Jobs], sweeper: str) -> None:
     words = ("hydra.sweeper.trials=7", "hydra.sweeper.startup=3", *SPACE)
@@ -420,7 +420,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("sweeps")
 def test_the_best_is_the_best(folder: Path) -> None:
     best = OmegaConf.load(folder / "best.yaml")
     jobs = {

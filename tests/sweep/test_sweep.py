@@ -30,7 +30,7 @@ from structopt.sweep import table as sweep_table
 from structopt.sweep.exit_codes import code_of_jobs
 from tests.interrupts import hear_interrupts, heard_interrupts
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly("sweeps")
 
 FEW = ("task.limit=60", "optimizer.epochs=2")
 PASSES = 12

@@ -13,6 +13,7 @@ from structopt.task.constituency.constituency import Constituency
 from structopt.task.constituency.lexicon import Lexicon
 from structopt.task.constituency.phrases import ROOT, phrases_of
 from structopt.task.constituency.word_classes import word_class
+from tests.parts import gate_cases
 
 
 def parsed(text):
@@ -182,6 +183,7 @@ def test_tags_of_the_input_are_asked_for():
         Constituency(max_length=0)
 
 
+@pytest.mark.nightly("runs")
 def test_tags_of_a_model(tmp_path, short):
     """Predictions take the tagger's tags, which is saved with the grammar; scores compare with
     those of the trees.
@@ -318,7 +320,7 @@ def short(tmp_path_factory):
     ]
 
 
-@pytest.mark.parametrize("optimizer", LEARNERS)
+@pytest.mark.parametrize("optimizer", gate_cases(LEARNERS, "pairs", ("dca", "adagrad")))
 def test_every_learner(optimizer, short, tmp_path):
     trained = structopt.train(
         [
@@ -338,6 +340,7 @@ def test_every_learner(optimizer, short, tmp_path):
     assert np.isfinite(trained.weights).all()
 
 
+@pytest.mark.nightly("optima")
 def test_dual_methods_reach_the_optimum_of_the_batch_method(short, tmp_path):
     """sdca on tied rules, eg on the rules at their places, and lbfgs minimise the same P."""
     objectives = {}

@@ -3,7 +3,6 @@ commands.
 """
 
 import json
-import os
 import re
 from dataclasses import replace
 
@@ -21,6 +20,7 @@ from structopt.task.coreference.coreference import Coreference
 from structopt.task.coreference.mention_columns import head_words, mention_cells, mention_types
 from structopt.task.coreference.noun_phrases import with_noun_phrases
 from structopt.testing.task import TaskSuite
+from tests.parts import gate_cases
 
 FEATURES = {
     "new": ["m.head"],
@@ -265,7 +265,7 @@ def small(tmp_path_factory):
     ]
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", gate_cases(LEARNERS, "pairs", 2))
 def test_every_learner(name, small, tmp_path):
     words = [
         *small,
@@ -450,34 +450,3 @@ def test_warm_start_goes_on(model, tmp_path):
 def test_parameters(options, text):
     with pytest.raises(ConfigError, match=text):
         Coreference(**options)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    "STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set: no LitBank to train on"
-)
-def test_litbank(tmp_path):
-    """Well above the floor of rules, 74.2: the last 20 of 80 documents, after ten passes over the
-    others.
-    """
-    archive = f"{os.environ['STRUCTOPT_DATA']}/litbank/coref_conll.tar.gz"
-    words = [
-        "task=coreference",
-        "optimizer=adagrad",
-        "optimizer.eta=0.03",
-        "loss=softmax_margin",
-        "loss.cost=coreference",
-    ]
-    structopt.train(
-        [
-            *words,
-            f'task.train="{archive}:{{1*,2*,3*,4051*,41*,4217*}}.conll"',
-            "optimizer.epochs=10",
-            "objective_every=0",
-            f'task.dev="{archive}:{{427*,43*,44*,45*,47*,5*,6*}}.conll"',
-            "tracker=none",
-            "quiet=true",
-            f"hydra.run.dir={tmp_path}",
-        ]
-    )
-    assert json.loads((tmp_path / "metrics.json").read_text())["dev"]["conll"] > 0.765

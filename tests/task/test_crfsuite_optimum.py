@@ -11,6 +11,7 @@ import pytest
 
 import structopt
 from structopt import datasets
+from tests.parts import gate_cases
 
 pycrfsuite = pytest.importorskip(
     "pycrfsuite", reason="python-crfsuite is the peer to compare with (extra: dev)"
@@ -99,7 +100,7 @@ def ours(path: Path, support: str, tmp_path: Path) -> tuple[float, int]:
     return train["objective"] * train["instances"], train["features"]
 
 
-@pytest.mark.parametrize("support", ["seen", "all"])
+@pytest.mark.parametrize("support", gate_cases(["seen", "all"], "optima", 1))
 def test_the_same_optimum(
     support: str, sentences: list[Sentence], path: Path, tmp_path: Path
 ) -> None:
@@ -120,6 +121,7 @@ SPARSE = {
 }
 
 
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize(("c1", "c2"), [(1.0, 0.0), (0.3, 0.05)])
 def test_the_same_sparse_optimum(c1: float, c2: float, tmp_path: Path) -> None:
     """m P(theta) = c1 ||theta||_1 + c2 ||theta||^2 + sum of L, on sentences of the shipped corpus:
@@ -160,6 +162,7 @@ def test_the_same_sparse_optimum(c1: float, c2: float, tmp_path: Path) -> None:
     assert count < 0.2 * len(model.weights)
 
 
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize("left_at_default", ["feature.minfreq", "feature.possible_transitions"])
 def test_at_its_defaults_crfsuite_has_fewer_weights(
     left_at_default: str, sentences: list[Sentence], tmp_path: Path

@@ -349,6 +349,7 @@ def test_refuses_other_images():
 QUICK = ["task=grid", "tracker=none", "objective_every=0", "optimizer.epochs=4", "optimizer.C=100"]
 
 
+@pytest.mark.nightly("runs")
 def test_edges_tell_what_cells_alone_cannot(tmp_path):
     accuracy = {}
     for edges in ("none", "task"):
@@ -409,6 +410,7 @@ def test_predicts_in_the_form_of_its_files(tmp_path, capsys):
     assert '"macro_f1"' in capsys.readouterr().out
 
 
+@pytest.mark.nightly("data")
 @pytest.mark.skipif("STRUCTOPT_DATA" not in environ, reason="STRUCTOPT_DATA is not set")
 def test_real_snakes():
     path = Path(environ["STRUCTOPT_DATA"]) / "snakes" / "snakes_train.npz"

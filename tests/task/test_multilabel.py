@@ -480,6 +480,7 @@ def real(*parts: str) -> Path:
     return Path(os.environ["STRUCTOPT_DATA"], "multilabel", *parts)
 
 
+@pytest.mark.nightly("data")
 @pytest.mark.parametrize("name", REAL)
 def test_real_arff(name: str) -> None:
     vectors = Multilabel().read(real(name, f"{name}-train.arff.gz"))
@@ -489,6 +490,7 @@ def test_real_arff(name: str) -> None:
     assert np.isfinite(vectors.values).all()
 
 
+@pytest.mark.nightly("data")
 def test_real_libsvm() -> None:
     task = Multilabel(most_frequent=30)
     path = real("rcv1subset1", "rcv1subset1_train.svm.gz")

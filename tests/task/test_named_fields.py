@@ -68,6 +68,7 @@ def test_weights_and_scores_are_those_of_columns(folder: Path) -> None:
     assert one.evaluate(folder / "dev.jsonl") == other.evaluate(folder / "dev.conll")
 
 
+@pytest.mark.nightly("runs")
 def test_a_model_keeps_the_names_of_integers(folder: Path, tmp_path: Path) -> None:
     """Files to evaluate need no names where the training file had them."""
     model = structopt.load(folder / "jsonl")
@@ -97,6 +98,7 @@ def test_predictions_are_of_the_format(
     assert json.loads(Path("o").read_text())["predicted_ner_tags"][1] in ("B-LOC", "B-ORG")
 
 
+@pytest.mark.nightly("runs")
 def test_what_the_command_line_says(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

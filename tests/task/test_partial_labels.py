@@ -235,6 +235,7 @@ def half_open(source: Path, target: Path, cell: str) -> None:
     target.write_text("\n".join(lines))
 
 
+@pytest.mark.nightly("runs")
 def test_what_is_open_is_better_left_open(tmp_path):
     """Half the entities: a CRF on what is known of the labels against one that takes the unknown
     ones for O.

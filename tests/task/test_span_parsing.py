@@ -8,6 +8,7 @@ from structopt import datasets
 from structopt.command.main import main
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.formats.trees import penn
+from tests.parts import gate_cases
 
 LEARNERS = {
     "perceptron": [],
@@ -72,7 +73,7 @@ def rows_of(path):
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-@pytest.mark.parametrize("optimizer", LEARNERS)
+@pytest.mark.parametrize("optimizer", gate_cases(LEARNERS, "pairs", ("dca", "adagrad")))
 def test_every_learner(optimizer, short, tmp_path):
     trained = structopt.train(
         [
@@ -91,6 +92,7 @@ def test_every_learner(optimizer, short, tmp_path):
     assert np.isfinite(trained.weights).all()
 
 
+@pytest.mark.nightly("optima")
 def test_dual_methods_reach_the_optimum_of_the_batch_method(short, tmp_path):
     objectives = {}
     for optimizer in ("sdca", "eg", "lbfgs"):
@@ -161,6 +163,7 @@ def test_commands(model, tmp_path):
     )
 
 
+@pytest.mark.nightly("runs")
 def test_tags_may_be_chosen(short, tmp_path):
     trained = structopt.train(
         [*short, "task.tags=free", "optimizer.epochs=3", f"hydra.run.dir={tmp_path}"]
@@ -170,6 +173,7 @@ def test_tags_may_be_chosen(short, tmp_path):
     assert all(leaf.label for leaf in tree.leaves())
 
 
+@pytest.mark.nightly("runs")
 def test_decodings_and_refusals(short, tmp_path):
     structopt.train(
         [

@@ -21,7 +21,7 @@ from structopt.testing.inference import run
 
 DATA = os.environ.get("STRUCTOPT_DATA")
 WHY = "STRUCTOPT_DATA is not set: Opinosis and GUM are not here"
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(DATA is None, reason=WHY)]
+pytestmark = [pytest.mark.nightly("data"), pytest.mark.skipif(DATA is None, reason=WHY)]
 
 
 @pytest.fixture(scope="module")

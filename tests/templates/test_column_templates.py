@@ -351,6 +351,7 @@ NER = [
 ]
 
 
+@pytest.mark.nightly("data")
 @pytest.mark.skipif(
     "STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA, the folder of real data, is not set"
 )

@@ -416,6 +416,7 @@ UNREACHABLE = (
 )
 
 
+@pytest.mark.nightly("rest")
 @pytest.mark.parametrize(
     "uri", ["http://127.0.0.1:9", "silent", "nonsense://x", "sqlite:////proc/nowhere/x.db"]
 )
@@ -460,7 +461,7 @@ print(tracker.run_id)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("rest")
 def test_two_processes_make_one_store(tmp_path):
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}

@@ -27,6 +27,7 @@ from structopt.testing.problems import (
     random_graphs,
     random_weights,
 )
+from tests.parts import gate_cases
 
 SIZES = (4, 4, 4, 4, 4, 4)
 VARIED = (4, 1, 5, 2, 2, 3)
@@ -125,7 +126,7 @@ def order_of(problem, other):
     return np.concatenate([own.ravel() for own in numbers.values()])
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize("name", gate_cases(CORPORA, "pairs", 3))
 def test_kernels(name):
     """Scores, gradients of an instance and their products, as with attributes that have the same
     values.
@@ -166,7 +167,7 @@ def test_kernels(name):
         assert dots[0] == pytest.approx(dots[1], rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize("name", gate_cases(CORPORA, "pairs", 3))
 def test_coordinates_and_runs(name):
     """What is flattened is the gradient; the runs of weights that an instance reads hold all of its
     coordinates.
@@ -195,7 +196,7 @@ def test_coordinates_and_runs(name):
         assert read[indices[:count]].all()
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize("name", gate_cases(CORPORA, "pairs", 3))
 @pytest.mark.parametrize("support", ["seen", "all"])
 def test_scores_of_batches(name, support):
     problem = problem_of(name, support)
@@ -210,7 +211,7 @@ def test_scores_of_batches(name, support):
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize("name", gate_cases(CORPORA, "pairs", 3))
 @pytest.mark.parametrize("beta", [1.0, inf])
 @pytest.mark.parametrize("chunk", [2, 4096])
 def test_losses_and_gradients(name, beta, chunk, monkeypatch):
@@ -225,7 +226,7 @@ def test_losses_and_gradients(name, beta, chunk, monkeypatch):
         np.testing.assert_allclose(gradient, sum(g for _, g in single), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize("name", gate_cases(CORPORA, "pairs", 3))
 def test_the_same_bits_with_any_number_of_workers(name):
     found = []
     for executor in (None, Threads(1), Threads(2), Threads(5)):
@@ -237,7 +238,7 @@ def test_the_same_bits_with_any_number_of_workers(name):
         np.testing.assert_array_equal(gradient, found[0][1])
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize("name", gate_cases(CORPORA, "pairs", 3))
 def test_all_weights_of_dense_attributes_may_move(name):
     problem = problem_of(name, "seen")
     for name, support in problem.scorer.tables_of(problem.scorer.support).items():

@@ -165,7 +165,7 @@ REAL = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("data")
 @pytest.mark.parametrize(("name", "form", "documents", "words", "mentions", "crossing"), REAL)
 def test_real_corpora(
     tmp_path: Path, name: str, form: str, documents: int, words: int, mentions: int, crossing: int

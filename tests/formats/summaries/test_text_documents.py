@@ -191,6 +191,7 @@ def test_other_malformed_files(tmp_path):
         read(text, encoding="utf9")
 
 
+@pytest.mark.nightly("data")
 @pytest.mark.skipif(
     "STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set: no topics to read"
 )

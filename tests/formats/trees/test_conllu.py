@@ -336,6 +336,7 @@ COUNTS = {
 }
 
 
+@pytest.mark.nightly("data")
 @pytest.mark.skipif(
     "STRUCTOPT_DATA" not in os.environ, reason="needs real data: set STRUCTOPT_DATA"
 )

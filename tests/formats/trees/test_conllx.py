@@ -161,6 +161,7 @@ def test_no_place_for_probabilities_and_lists(tmp_path: Path, text: str, title: 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.nightly("data")
 @REAL
 @pytest.mark.parametrize(
     ("name", "encoding", "sentences", "several", "crossing"),
@@ -184,6 +185,7 @@ def test_conll2007(
         assert np.logical_or.reduceat(nonprojective(heads, read.offsets), begins).sum() == crossing
 
 
+@pytest.mark.nightly("data")
 @REAL
 def test_penn_sample(tmp_path: Path) -> None:
     with tarfile.open(

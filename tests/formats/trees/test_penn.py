@@ -182,7 +182,7 @@ def test_labels_of_spans() -> None:
     assert written == "(S02 (NP00 (-NONE- *)) (VP02 (X a) (NP12 (Y b))))"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("data")
 def test_the_trees_of_gum() -> None:
     folder = os.environ.get("STRUCTOPT_DATA")
     if not folder:

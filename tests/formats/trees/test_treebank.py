@@ -174,7 +174,7 @@ def test_outputs_of_other_sentences_are_refused(tmp_path: Path) -> None:
         written(tmp_path, treebank.in_memory([["a"]]), [])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("data")
 def test_the_sample_of_the_penn_treebank() -> None:
     folder = os.environ.get("STRUCTOPT_DATA")
     if not folder:
