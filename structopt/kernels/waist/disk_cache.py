@@ -44,7 +44,9 @@ CORE = KERNELS.parent.parent
 """The folder of the package `structopt`."""
 FOLDER = "structopt-kernels"
 LONGEST_WAIT = 600  # seconds for another process to compile a kernel; then this process compiles it
-HOST_MODULES = frozenset({"addresses", "compiling", "debug", "disk_cache", "interruptible"})
+HOST_MODULES = frozenset(
+    {"addresses", "compiling", "debug", "disk_cache", "drivers", "interruptible"}
+)
 """Modules of `structopt.kernels.waist` that run in Python only: machine code does not depend on
 them.
 """

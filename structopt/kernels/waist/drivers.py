@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from structopt.kernels.waist.signatures import Data, Space
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 Result = TypeVar("Result", covariant=True)
@@ -21,14 +18,14 @@ class Driver(Protocol[P, Result]):
     """
 
     @property
-    def py_func(self) -> Callable[Concatenate[tuple[Any, ...], Data, Space, P], Result]:
+    def py_func(self) -> Callable[Concatenate[tuple[Any, ...], Any, Any, P], Result]:
         """The driver's source, un-compiled."""
 
     def __call__(
         self,
         kernels: tuple[Any, ...],
-        data: Data,
-        space: Space,
+        data: Any,
+        space: Any,
         /,
         *arguments: P.args,
         **named: P.kwargs,
