@@ -1,9 +1,10 @@
-"""Commands and tables of the README must be those of the program; test_docs checks its Python and
-its links.
+"""Commands, tables and numbers of the README must be those of the program; test_docs checks its
+Python and its links.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from structopt.config import pairs, registry
 from structopt.config.composition import compose, validate
 from structopt.config.search_path import conf_folders
+from structopt.testing.components import run_words
 from tests.pages import ROOT, runs, trainings
 
 README = (ROOT / "README.md").read_text(encoding="utf8")
@@ -42,3 +44,56 @@ def test_the_pairs_are_those_of_the_registry() -> None:
     }
     verdicts = {key: verdict for key, verdict in pairs.verdicts().items() if key[0] in core}
     assert pairs.table(verdicts) in README
+
+
+SUMMARY = re.compile(r"^ *(\w+)-(\w+)-\w+: (\d+) instances, (\d+) weights.*$", re.MULTILINE)
+PASSES = re.compile(r"(\d+) passes in .* objective ([\d.]+)")
+SCORES = re.compile(r"^ *(\w+) +(\d+\.\d\d) +(\d+\.\d\d)$", re.MULTILINE)
+SHOWN = {summary.group().strip(): README[summary.start() :] for summary in SUMMARY.finditer(README)}
+"""Outputs of training commands, by their first lines."""
+POINTS = 0.3  # scores differ by so much between processors
+
+
+def numbers_of(text: str) -> tuple[list[int], list[float], dict[str, list[float]]]:
+    """Sizes, passes with objective, and scores that a run prints; of the first run in a text."""
+    first, *others = SUMMARY.finditer(text)
+    end = others[0].start() if others else len(text)
+    shown = text[first.start() : end].split("\n\n")[0]
+    trained = PASSES.search(shown)
+    assert trained is not None
+    scores = {name: [float(dev), float(test)] for name, dev, test in SCORES.findall(shown)}
+    sizes = [int(size) for size in first.group(3, 4)]
+    return sizes, [float(number) for number in trained.groups()], scores
+
+
+def overrides_of(summary: str) -> list[str]:
+    """The first training command of the README with the task and the optimizer of a summary."""
+    named = SUMMARY.match(summary)
+    assert named is not None
+    words = [f"task={named[1]}", f"optimizer={named[2]}"]
+    return next(
+        overrides
+        for line in trainings(README)
+        if "+experiment=" not in line
+        for overrides in runs(line)
+        if all(word in overrides for word in words)
+    )
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        one if number == 0 else pytest.param(one, marks=pytest.mark.nightly("documents"))
+        for number, one in enumerate(SHOWN)
+    ],
+)
+def test_outputs_show_the_numbers_of_the_program(summary: str, tmp_path: Path) -> None:
+    done = run_words(tmp_path, *overrides_of(summary), "tracker=none", "hydra.run.dir=run")
+    assert done.code == 0
+    shown, printed = numbers_of(SHOWN[summary]), numbers_of(done.err + done.out)
+    assert printed[0] == shown[0]
+    assert printed[1] == pytest.approx(shown[1], rel=0.1)
+    assert printed[2].keys() == shown[2].keys()
+    assert len(shown[2]) > 0
+    for name, scores in shown[2].items():
+        assert printed[2][name] == pytest.approx(scores, abs=POINTS)

@@ -5,6 +5,7 @@ that can be stored.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from structopt.core.memory import NUMBER
 from structopt.core.optimizer import Earlier, Optimizer, copied
 from structopt.objective.memory import sizes_of
 from structopt.objective.problem import Problem
+from structopt.testing.components import component
 from structopt.testing.problems import random_weights
 from structopt.testing.promises import promises
 
@@ -36,10 +38,21 @@ def stored(state: Any) -> Any:
 
 @promises("optimizer")
 class OptimizerSuite:
-    """Override `optimizer` and `problem`, each a function that makes a fresh one."""
+    """Override `optimizer` and `problem`, each a function that makes a fresh one.
+
+    Two tests need more, and are skipped without it: override `optimum` to compare P with its
+    minimum, and `python_inference` to compare the compiled kernels with plain Python.
+    """
 
     decrease = 0.9  # largest share of P(0) that may be left after `many` passes
     many = 10
+    within: float | None = None  # largest P/P* - 1 after `enough` passes; None: no guarantee
+    enough = 100
+    accuracy = 1e-7  # of `optimum`
+    dual_rises = False  # whether D never falls from one pass to the next
+    start = 0.0  # scale of the initial weights of these two tests; dual methods need zeros
+    python_passes = 2
+    python_tolerance = 1e-9  # largest difference of a weight from that of plain Python
 
     @pytest.fixture
     def optimizer(self) -> Any:
@@ -50,6 +63,22 @@ class OptimizerSuite:
     def problem(self) -> Any:
         """Make a function that makes a small problem, the same each time for the same `seed`."""
         raise NotImplementedError("override the fixture `problem` in the class of the test")
+
+    @pytest.fixture
+    def optimum(self) -> Any:
+        """Return a function of a problem that computes its least P, or None if P is not convex.
+
+        By default it returns None, and the test of the optimum is skipped.
+        """
+        return None
+
+    @pytest.fixture
+    def python_inference(self) -> Any:
+        """Return an inference in plain Python, which `problem` accepts as its argument `inference`.
+
+        By default there is none, and the test in plain Python is skipped.
+        """
+        return None
 
     def test_same_seed_same_bits(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """Two runs agree to the last bit.
@@ -173,3 +202,87 @@ class OptimizerSuite:
             small.objective(w) for w in (np.zeros(small.dimension), method.weights(state))
         )
         assert end <= self.decrease * start
+
+    def test_reaches_the_optimum_between_its_bounds(
+        self, optimizer: MakesOptimizer, problem: MakesProblem, optimum: Any
+    ) -> None:
+        """D <= P* <= P after every pass, and P comes as near to P* as the suite demands.
+
+        Check the terms of D, which must belong to a point that is feasible, and the length of the
+        last steps. Set `enough` and `within` in the class of the test, `within = None` for a
+        method without a guarantee, and `dual_rises` for a method whose D never falls.
+        """
+        method, small = optimizer(), problem(seed=0)
+        best = optimum(small) if optimum is not None else None
+        if best is None:
+            pytest.skip("the fixture `optimum` of this suite knows no optimum of this problem")
+        slack, dual = self.accuracy * (1 + best), -inf
+        state = method.init(small, random_weights(small, 1, self.start))
+        for epoch in range(self.enough):
+            state, report = method.step(small, state)
+            last = bool(report.finished) or epoch == self.enough - 1
+            if report.dual is not None:
+                assert report.dual <= best + slack
+                assert report.dual >= dual - 1e-11 or not self.dual_rises
+                dual = report.dual
+            if last or epoch < 10:
+                primal = small.objective(method.weights(state))
+                assert primal >= best - slack
+            if last:
+                break
+        if self.within is not None:
+            assert primal - best <= self.within * best
+            assert dual == -inf or best - dual <= self.within * best
+
+    def test_plain_python_gives_the_same_weights(
+        self, optimizer: MakesOptimizer, problem: MakesProblem, python_inference: Any
+    ) -> None:
+        """Compiled kernels and the same kernels in plain Python give the same weights.
+
+        Look for integers that overflow, for divisions by zero, and for arrays that are read beyond
+        their ends: compiled kernels do not raise.
+        """
+        if python_inference is None:
+            pytest.skip("this suite has no fixture `python_inference`")
+        weights = []
+        for options in ({}, {"inference": python_inference}):
+            method, small = optimizer(), problem(seed=0, **options)
+            state = method.init(small, random_weights(small, 1, self.start))
+            weights.append(method.weights(passes(method, small, state, self.python_passes)))
+        np.testing.assert_allclose(*weights, atol=self.python_tolerance, rtol=1e-7)
+
+    def test_state_keeps_to_the_support(
+        self, optimizer: MakesOptimizer, problem: MakesProblem
+    ) -> None:
+        """Weights that may not move stay zero, and so does all of the state that is over weights.
+
+        Update the coordinates of the gradient only, or multiply by the support of the features.
+        """
+        method, small = optimizer(), problem(seed=0)
+        support = getattr(small.examples.scorer, "support", None)
+        if support is None or support.all():
+            pytest.skip("all weights of the problem of this suite may move")
+        state = passes(method, small, method.init(small, np.zeros(small.dimension)), 2)
+        over_weights = [state[name] for name in method.plan.weights if name in state]
+        for values in (method.weights(state), *over_weights):
+            assert len(values) == 0 or not values[~support].any()
+
+    def test_any_number_of_workers_same_bits(
+        self, optimizer: MakesOptimizer, problem: MakesProblem
+    ) -> None:
+        """The number of threads that evaluate loss and gradient does not change a bit of the
+        weights.
+
+        Add up sums in the order of the shards, as `problem.gradient` does, not in the order in
+        which they are finished.
+        """
+        if optimizer().plan.form != "batch":
+            pytest.skip("passes of this optimizer visit one instance after the other")
+        weights = []
+        for workers in (1, 2, 5):
+            method, small = optimizer(), problem(seed=0)
+            small.executor = component("executor", "threads", workers=workers)
+            state = passes(method, small, method.init(small, np.zeros(small.dimension)), 3)
+            weights.append(method.weights(state))
+        for other in weights[1:]:
+            np.testing.assert_array_equal(other, weights[0])

@@ -9,9 +9,8 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.features import row_places
 from structopt.features.attribute_rows import AttributeRows
 from structopt.features.row_places import Places, RowGroup, lay_out
-from structopt.kernels.features.attributes import ahead
 from structopt.kernels.features.attributes import rows as kernels
-from structopt.kernels.features.attributes.record import ROWS, list_of, open_gradient, positions_of
+from structopt.kernels.features.attributes.record import open_gradient
 from structopt.kernels.waist.record import EMPTY
 from structopt.objective.examples import Examples
 from structopt.testing.problems import random_encoded
@@ -116,44 +115,6 @@ def test_scores_and_gradients_are_those_of_the_matrix(shape, values, support):
         flat[indices[:count]] = listed[:count]
         np.testing.assert_allclose(flat, dense, atol=1e-12)
         assert (listed[:count] != 0).all()
-
-
-def test_each_instance_is_asked_for_in_the_three_visits_before_its_own(monkeypatch):
-    examples, order, asked = build({"anchored": True}, False, "all"), np.array([2, 0, 3, 1]), []
-    monkeypatch.setattr(ahead, "open_rows", ROWS.open)
-    monkeypatch.setattr(ahead, "list_of", list_of.py_func)
-    monkeypatch.setattr(ahead, "positions_of", positions_of.py_func)
-    monkeypatch.setattr(
-        ahead, "prefetch", lambda array, index: asked.append((array.ctypes.data, index))
-    )
-    monkeypatch.setattr(
-        ahead,
-        "prefetch_run",
-        lambda array, begin, end: asked.append((array.ctypes.data, begin, end)),
-    )
-    x = ROWS.open(examples.features)
-    stride = len(x.positions) // len(x.widths)
-    for n in range(len(order)):
-        asked.clear()
-        ahead.prefetch_instances.py_func(examples.features, order, n)
-        expected = []
-        for g in range(len(x.widths)):
-            begins = [x.starts[g] + x.positions[g * stride + i] for i in order]
-            ends = [x.starts[g] + x.positions[g * stride + i + 1] for i in order]
-            if n + 3 < len(order):
-                at = g * stride + order[n + 3]
-                expected += [(x.positions.ctypes.data, at), (x.lists.ctypes.data, at)]
-            if n + 2 < len(order):
-                listed = list_of.py_func(x, g, order[n + 2])
-                expected += [
-                    (listed.ctypes.data, 0, len(listed)),
-                    (x.offsets.ctypes.data, begins[n + 2], ends[n + 2] + 1),
-                ]
-            if n + 1 < len(order):
-                expected.append(
-                    (x.ids.ctypes.data, x.offsets[begins[n + 1]], x.offsets[ends[n + 1]])
-                )
-        assert asked == expected
 
 
 @cases

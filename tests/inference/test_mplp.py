@@ -20,6 +20,7 @@ from structopt.kernels.loopy.factors import TABLE
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.inference import InferenceSuite, finite_differences, run
+from tests.covering import covering
 from tests.inference.small_graphs import complete, mixed, outputs, structure_of, tree
 
 
@@ -145,9 +146,9 @@ def test_passes_by_hand(i, smoothing):
             np.testing.assert_allclose(memory, dense.flat(i), atol=1e-11)
 
 
-@each
-@pytest.mark.parametrize("smoothing", [0.0, 5.0])
-@pytest.mark.parametrize("forbid", [0, 3])
+@pytest.mark.parametrize(
+    ("i", "smoothing", "forbid"), covering(range(len(ROWS)), [0.0, 5.0], [0, 3])
+)
 def test_the_bound_never_rises_and_stays_above_the_relaxation(i, smoothing, forbid):
     falls = []
     for s in draws(i, forbid=forbid):
@@ -178,9 +179,7 @@ def test_a_bound_at_any_messages(i):
         assert relaxed(i, s) - 1e-9 <= values[0] < values[1] < values[2]
 
 
-@pytest.mark.parametrize("i", BINARY)
-@pytest.mark.parametrize("spread", [0.3, 1.0, 3.0])
-@pytest.mark.parametrize("forbid", [0, 2])
+@pytest.mark.parametrize(("i", "spread", "forbid"), covering(BINARY, [0.3, 1.0, 3.0], [0, 2]))
 def test_two_states_reach_the_relaxation(i, spread, forbid):
     inference = MPLP().converged()
     structure, solve = inference.prepare(PLAIN), inference.kernels(LOOPY).solve

@@ -26,6 +26,7 @@ from structopt.testing.problems import (
     random_weights,
     residual,
 )
+from tests.covering import covering
 from tests.optimizer.composed import check
 
 MEMBERS = [(1.0, 1.0), (inf, 1.0), (0.5, 2.5), (3.0, 1.0), (inf, 2.5)]
@@ -67,11 +68,12 @@ def mean_of(beta, scores, vertices):
     return p @ vertices / p.sum()
 
 
-@pytest.mark.parametrize("options", STRUCTURES, ids=str)
-@pytest.mark.parametrize("inference", [Exact(), Enumeration()], ids=["exact", "enumeration"])
-@pytest.mark.parametrize("weights_of_costs", [None, WEIGHTED], ids=["hamming", "weighted"])
-@members
-def test_value_and_residual_are_the_definition(beta, gamma, weights_of_costs, inference, options):
+@pytest.mark.parametrize(
+    ("member", "weights_of_costs", "inference", "options"),
+    covering(MEMBERS, [None, WEIGHTED], [Exact(), Enumeration()], STRUCTURES),
+)
+def test_value_and_residual_are_the_definition(member, weights_of_costs, inference, options):
+    beta, gamma = member
     loss = LossDifference(
         beta, gamma, Weighted() if weights_of_costs else HAMMING, weights_of_costs
     )

@@ -3,6 +3,8 @@
 from structopt.reference.primal import Listed, minimum
 from structopt.testing.problems import outputs
 
+OPTIMA = {}
+
 
 def listed_instance(problem, i):
     """Differences and costs of all outputs of an instance."""
@@ -16,7 +18,9 @@ def listed(problem):
 
 
 def minimum_of(problem):
-    """Minimiser and minimum of P, for a loss of the family."""
-    return minimum(
-        listed(problem), problem.C, problem.loss.beta, problem.loss.gamma, problem.penalty
-    )
+    """Minimiser and minimum of P, for a loss of the family; computed once per problem."""
+    loss, digest = problem.loss, problem.fingerprint.digest
+    key = digest, problem.C, loss.beta, loss.gamma, problem.penalty, problem.scorer.count
+    if key not in OPTIMA:
+        OPTIMA[key] = minimum(listed(problem), problem.C, loss.beta, loss.gamma, problem.penalty)
+    return OPTIMA[key]

@@ -7,6 +7,7 @@ from math import inf
 
 import numpy as np
 
+from structopt.core.weights.penalty import L2
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.difference import LossDifference
@@ -24,10 +25,13 @@ SHAPES = [
 ]
 
 
-def problem_of(member=CRF, C=1.0, seed=0, order=1, inference=None, support="seen", **options):
+def problem_of(
+    member=CRF, C=1.0, seed=0, order=1, inference=None, support="seen", penalty=L2, **options
+):
     encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | options))
+    chain, loss = LinearChain(order), LossFamily(*member)
     return make_problem(
-        encoded, LinearChain(order), LossFamily(*member), inference or Exact(), C, seed, support
+        encoded, chain, loss, inference or Exact(), C, seed, support, penalty=penalty
     )
 
 

@@ -3,25 +3,22 @@ with l1 and l2.
 """
 
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 import numpy as np
 import pytest
 
-from structopt.core.ability import Ability
 from structopt.core.weights.penalty import L1
-from structopt.errors import CompatibilityError, ConfigError
-from structopt.inference.enumeration import Enumeration
 from structopt.kernels.learn import lazy_regularization
 from structopt.kernels.learn.adagrad import DELTA
 from structopt.learning.rate import CANDIDATES
 from structopt.optimizer.adagrad import AdaGrad
-from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import loss_and_gradient, random_weights
 from tests.benchmarks.eager_adagrad import adagrad_eager_pass
-from tests.optimizer.composed import abilities, check
+from tests.optimizer.classes import OnlineSuite
 from tests.optimizer.listings import minimum_of
-from tests.optimizer.online import MEMBERS, RAMP, SHAPES, excess, problem_of, run, trained
+from tests.optimizer.online import CRF, MARGIN, MEMBERS, SHAPES, SVM, problem_of, run, trained
 from tests.optimizer.shipped import certified, shipped
 
 members = pytest.mark.parametrize("member", MEMBERS)
@@ -49,12 +46,16 @@ def by_hand(problem, eta, constant, penalty, batch, passes, weights):
     return before, theta, losses
 
 
-@members
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"average": True, "batch_size": 4}, {"penalty": "l1", "average": True}, {"eta": "auto"}],
+    ("member", "options"),
+    [
+        (CRF, {"eta": "auto"}),
+        (SVM, {}),
+        (MARGIN, {"average": True, "batch_size": 4}),
+        (CRF, {"penalty": "l1", "average": True, "constant": None}),
+    ],
 )
-class TestAdaGrad(OptimizerSuite):
+class TestAdaGrad(OnlineSuite):
     many = 30
 
     @pytest.fixture
@@ -62,8 +63,8 @@ class TestAdaGrad(OptimizerSuite):
         return lambda: AdaGrad(1.0, **options)
 
     @pytest.fixture
-    def problem(self, member):
-        return lambda seed: problem_of(member, 1.0, seed)
+    def problem(self, member, optimizer):
+        return partial(problem_of, member, 1.0, penalty=optimizer().plan.penalty)
 
 
 @members
@@ -131,16 +132,6 @@ def test_lazy_equals_eager_where_weights_are_read_one_by_one(penalty, stale, mon
 
 
 @pytest.mark.nightly("optima")
-@members
-@pytest.mark.parametrize("options", [{}, {"average": True}, {"eta": 0.3, "batch_size": 4}])
-def test_falls_to_the_optimum(member, options):
-    for C in (0.1, 1.0):
-        excesses = excess(AdaGrad(C, **options), member, C, (1, 10, 150))
-        assert all(later < earlier for earlier, later in zip(excesses, excesses[1:], strict=False))
-        assert -1e-6 < excesses[-1] < 0.05
-
-
-@pytest.mark.nightly("optima")
 @pytest.mark.parametrize(("member", "C"), [("svm", 0.01), ("crf", 0.01), ("crf", 0.1)])
 def test_defaults_reach_the_optimum(member, C, tmp_path):
     """Within 5 % of a certified optimum on a slice of a corpus, where a rate that does not fall
@@ -183,26 +174,6 @@ def test_objective_of_l1(member):
 
 
 @members
-@penalties
-def test_state_keeps_to_the_support(member, penalty):
-    problem = problem_of(member)
-    state, _ = run(AdaGrad(average=True, penalty=penalty), problem, 2)
-    free = ~problem.scorer.support
-    assert free.any()
-    assert all(
-        not state[name][free].any() and state[name].any() for name in ("theta", "total", "squares")
-    )
-
-
-@members
-@penalties
-def test_plain_python_kernels_give_the_same_weights(member, penalty):
-    method = AdaGrad(average=True, penalty=penalty, batch_size=4)
-    slow = trained(method, problem_of(member, inference=Enumeration()), 2)
-    np.testing.assert_allclose(trained(method, problem_of(member), 2), slow, atol=1e-10)
-
-
-@members
 def test_auto_takes_the_rate_with_the_best_pass(member):
     problem = problem_of(member)
     initial = random_weights(problem, 3)
@@ -214,38 +185,3 @@ def test_auto_takes_the_rate_with_the_best_pass(member):
     np.testing.assert_array_equal(
         *(trained(AdaGrad(eta=eta), problem, 2, initial) for eta in ("auto", best))
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"C": -1.0}, r"optimizer\.C=-1\.0 must be greater than 0 and finite"),
-        ({"eta": -0.5}, r"optimizer\.eta=-0\.5 must be greater than 0 and finite"),
-        ({"eta": inf}, r"optimizer\.eta=inf must be greater than 0 and finite"),
-        ({"constant": 0}, r"optimizer\.constant=0 must be at least 1"),
-        ({"batch_size": 0}, r"optimizer\.batch_size=0 must be at least 1"),
-        (
-            {"tolerance": 0.1},
-            r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true",
-        ),
-        ({"penalty": "l3"}, r"optimizer\.penalty=l3 is unknown\. There are: l2, l1\."),
-        (
-            {"penalty": "l1", "certificate": True},
-            r"optimizer\.certificate=true bounds the optimum of penalty=l2 only",
-        ),
-    ],
-)
-def test_refuses(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        AdaGrad(**arguments)
-
-
-def test_certificates_need_a_bound():
-    assert abilities(AdaGrad(certificate=True)) == Ability.UPPER | Ability.CONVEX
-    assert abilities(AdaGrad()) == Ability(0)
-    check(AdaGrad(), RAMP)
-    with pytest.raises(
-        CompatibilityError,
-        match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not",
-    ):
-        check(AdaGrad(certificate=True), RAMP)

@@ -1,12 +1,12 @@
 """Dual coordinate ascent: the contract, and every step against the problem that it solves."""
 
+from functools import partial
 from math import inf, isinf
 
 import numpy as np
 import pytest
 
 from structopt.core.inference import InferenceKernels
-from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
@@ -15,7 +15,6 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.reference.linearised import linearised_step
 from structopt.reference.proximal_step import proximal_step
-from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import (
     instance_scores,
     loss_and_gradient,
@@ -24,6 +23,8 @@ from structopt.testing.problems import (
     random_encoded,
     random_weights,
 )
+from tests.covering import covering
+from tests.optimizer.classes import ListedSuite
 from tests.optimizer.listings import listed_instance
 
 MEMBERS = [(1.0, 0.0), (inf, 1.0), (inf, 0.0), (1.0, 1.0), (3.0, 2.5), (0.5, 1.0)]
@@ -82,9 +83,11 @@ def trained(problem, passes, weights=None, **options):
     return method.weights(state), reports
 
 
-@pytest.mark.parametrize("average", [False, True])
-@members
-class TestDualCoordinateAscent(OptimizerSuite):
+@pytest.mark.parametrize(
+    ("beta", "gamma", "average"),
+    [(*member, index % 2 == 1) for index, member in enumerate(MEMBERS)],
+)
+class TestDualCoordinateAscent(ListedSuite):
     many, decrease = 1, 0.97  # the first pass only: later ones add without removing, and P may rise
 
     def test_objective_decreases(self, optimizer, problem, beta, gamma):
@@ -98,11 +101,13 @@ class TestDualCoordinateAscent(OptimizerSuite):
 
     @pytest.fixture
     def problem(self, beta, gamma):
-        return lambda seed: problem_of(beta, gamma, 0.1, seed=seed)
+        return partial(problem_of, beta, gamma, 0.1)
 
 
-@members
-@pytest.mark.parametrize("C", [0.02, 10.0])
+@pytest.mark.parametrize(
+    ("beta", "gamma", "C"),
+    [(*member, C) for member, C in covering(MEMBERS, [0.02, 10.0], strength=1)],
+)
 def test_every_step_solves_the_linearised_problem(beta, gamma, C):
     problem = problem_of(beta, gamma, C)
     start = random_weights(problem, 1, 0.3)
@@ -114,12 +119,16 @@ def test_every_step_solves_the_linearised_problem(beta, gamma, C):
     np.testing.assert_allclose(trained(problem, 2, start, average=False)[0], last, atol=1e-10)
 
 
-@members
 @pytest.mark.parametrize(
-    "options", [{}, {"order": 2}, {"anchored": True, "values": True}, {"support": "all"}]
+    ("member", "options"),
+    covering(
+        MEMBERS,
+        [{}, {"order": 2}, {"anchored": True, "values": True}, {"support": "all"}],
+        strength=1,
+    ),
 )
-def test_average_is_the_mean_of_the_iterates_before_each_update(beta, gamma, options):
-    problem = problem_of(beta, gamma, 0.3, **options)
+def test_average_is_the_mean_of_the_iterates_before_each_update(member, options):
+    problem = problem_of(*member, 0.3, **options)
     visited, last, losses = iterates(problem, 0.3, 3)
     averaged, reports = trained(problem, 3)
     np.testing.assert_allclose(averaged, np.mean(visited, axis=0), atol=1e-9)
@@ -140,13 +149,12 @@ def entropy_of_marginals(problem, z, i):
     return h(labels[0]) if n == 1 else h(pairs) - h(labels[1:-1].ravel())
 
 
-@members
-@pytest.mark.parametrize("C", [0.05, 5.0])
-@pytest.mark.parametrize("anchored", [False, True])
-def test_first_pass_raises_the_dual(beta, gamma, C, anchored):
+@pytest.mark.parametrize(("member", "C", "anchored"), covering(MEMBERS, [0.05, 5.0], [False, True]))
+def test_first_pass_raises_the_dual(member, C, anchored):
     """D never falls: with H bounded from below by its share of the oracle's, and (anchored) with H
     itself.
     """
+    beta, gamma = member
     problem = problem_of(beta, gamma, C, anchored=anchored)
     visited, last, _ = iterates(problem, C, 1)
     order = problem.order(0)
@@ -240,43 +248,17 @@ def test_rounding_below_zero_is_not_counted():
     assert visits[0].negative_losses == 0
 
 
-@members
-def test_plain_python_kernels_give_the_same_weights(beta, gamma):
-    compiled, listed = problem_of(beta, gamma), problem_of(beta, gamma, inference=Enumeration())
-    np.testing.assert_allclose(trained(compiled, 2)[0], trained(listed, 2)[0], atol=1e-9)
-
-
 def test_no_pass_returns_the_given_weights():
     problem = problem_of()
     initial = random_weights(problem, 5)
     np.testing.assert_array_equal(trained(problem, 0, initial)[0], initial)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0 and finite"),
-        ({"C": inf}, r"optimizer\.C=inf must be greater than 0 and finite"),
-        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
-        ({"tolerance": 0.1}, "optimizer=dca has no certified gap"),
-        (
-            {"inner": "exact", "variant": "prediction"},
-            r"Type optimizer\.variant=max_loss, or leave optimizer\.inner=taylor",
-        ),
-        ({"planes": 0}, r"optimizer\.planes=0 must be at least 1"),
-        ({"inner_tolerance": 0.0}, r"optimizer\.inner_tolerance=0\.0 must be greater than 0"),
-    ],
-)
-def test_refuses(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        DualCoordinateAscent(**arguments)
-
-
 def exact(planes=200, inner_tolerance=1e-12, **options):
     return {"inner": "exact", "planes": planes, "inner_tolerance": inner_tolerance} | options
 
 
-class TestExactSteps(OptimizerSuite):
+class TestExactSteps(ListedSuite):
     many, decrease = 1, 0.97
 
     @pytest.fixture(params=[1.0, inf])
@@ -289,12 +271,14 @@ class TestExactSteps(OptimizerSuite):
 
     @pytest.fixture
     def problem(self, beta):
-        return lambda seed: problem_of(beta, 1.0, 0.1, seed=seed)
+        return partial(problem_of, beta, 1.0, 0.1)
 
 
 @to_the_last_digit
-@members
-@pytest.mark.parametrize("C", [0.02, 1.0, 10.0])
+@pytest.mark.parametrize(
+    ("beta", "gamma", "C"),
+    [(*member, C) for member, C in covering(MEMBERS, [0.02, 1.0, 10.0], strength=1)],
+)
 def test_every_exact_step_minimises_the_loss_itself(beta, gamma, C):
     """Equation (11), visit by visit; the average and the sum of the losses with it."""
     problem = problem_of(beta, gamma, C)
@@ -406,8 +390,10 @@ def test_exact_steps_skip_and_count_negative_losses():
     assert reports[0].negative_losses == problem.m
 
 
-@members
-@pytest.mark.parametrize("inner", ["taylor", "exact"])
+@pytest.mark.parametrize(
+    ("beta", "gamma", "inner"),
+    [(*member, inner) for member, inner in covering(MEMBERS, ["taylor", "exact"], strength=1)],
+)
 def test_verify_finds_no_difference(beta, gamma, inner):
     problem = problem_of(beta, gamma, anchored=True, values=True)
     method = DualCoordinateAscent(0.5, inner=inner)

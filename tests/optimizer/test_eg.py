@@ -2,6 +2,7 @@
 from SMO, the optimum.
 """
 
+from functools import partial
 from math import inf, isinf
 
 import numpy as np
@@ -10,13 +11,10 @@ import pytest
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
-from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.eg import STARTS, ExponentiatedGradient
 from structopt.optimizer.smo import FactoredSMO
-from structopt.testing.optimizer import OptimizerSuite, stored
 from structopt.testing.problems import (
     gold_and_cost,
     make_problem,
@@ -24,6 +22,8 @@ from structopt.testing.problems import (
     random_encoded,
     random_weights,
 )
+from tests.covering import covering
+from tests.optimizer.classes import DualSuite
 from tests.optimizer.composed import abilities, check
 from tests.optimizer.listings import minimum_of
 from tests.optimizer.shipped import certified, shipped
@@ -142,20 +142,35 @@ class Listing:
             etas[:] /= 2
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (inf, 1.0)])
-class TestExponentiatedGradient(OptimizerSuite):
+SINGLE = {"support": "seen", "lengths": (1,) * 6}  # the plain quadratic program of Figure 3
+CASES = [
+    ("online", 1.0, 0.0, {}),
+    ("online", inf, 1.0, HARD),
+    ("batch", 1.0, 1.0, HARD),
+    ("batch", inf, 1.0, SINGLE),
+    ("primal", 3.0, 2.5, {}),
+    ("primal", inf, 1.0, HARD),
+    ("gold", 1.0, 0.0, HARD),
+    ("gold", inf, 1.0, SINGLE),
+    ("auto", 1.0, 1.0, SINGLE),
+    ("auto", inf, 1.0, {}),
+    ("primal auto", 1.0, 0.0, {}),
+    ("primal auto", inf, 1.0, {"support": "seen"}),
+]
+
+
+@pytest.mark.parametrize(("way", "beta", "gamma", "options"), CASES, ids=str)
+class TestExponentiatedGradient(DualSuite):
     many, decrease = 10, 0.9
 
     @pytest.fixture
     def optimizer(self, way):
-        return lambda: ExponentiatedGradient(0.1, **WAYS[way])
+        return lambda: ExponentiatedGradient(0.3, **WAYS[way])
 
     @pytest.fixture
-    def problem(self, beta, gamma, way):
-        return lambda seed: problem_of(
-            beta, gamma, 0.1, seed, positional=not way.startswith("primal")
-        )
+    def problem(self, way, beta, gamma, options):
+        positional = not way.startswith("primal")
+        return partial(problem_of, beta, gamma, 0.3, positional=positional, **options)
 
     def test_starts_from_given_weights(self, optimizer, problem):
         """No dual point belongs to given weights, so that they are refused; zeros are not."""
@@ -168,12 +183,13 @@ class TestExponentiatedGradient(OptimizerSuite):
         method.init(small, np.zeros(small.dimension))
 
 
-class TestAfterSMO(OptimizerSuite):
+class TestAfterSMO(DualSuite):
     """The contract with the change of method between the second pass and the third, where the suite
     interrupts the run.
     """
 
-    many, decrease = 10, 0.9
+    many, decrease, python_passes = 10, 0.9, 3
+    dual_rises = False  # at the change of method
 
     @pytest.fixture
     def optimizer(self):
@@ -181,7 +197,7 @@ class TestAfterSMO(OptimizerSuite):
 
     @pytest.fixture
     def problem(self):
-        return lambda seed: problem_of(inf, 1.0, 0.1, seed)
+        return partial(problem_of, inf, 1.0, 0.1)
 
     def test_starts_from_given_weights(self, optimizer, problem):
         small = problem(seed=0)
@@ -192,12 +208,13 @@ class TestAfterSMO(OptimizerSuite):
             optimizer().init(small, random_weights(small, 1))
 
 
-@members
-@pytest.mark.parametrize("online", [True, False])
-@pytest.mark.parametrize("initial", [0.0, -2.0])
-@pytest.mark.parametrize(("C", "eta"), [(0.2, 0.1), (2.0, 20.0)])
-def test_steps_are_those_of_listed_outputs(beta, gamma, online, initial, C, eta):
+@pytest.mark.parametrize(
+    ("member", "online", "initial", "rate"),
+    covering(MEMBERS, [True, False], [0.0, -2.0], [(0.2, 0.1), (2.0, 20.0)]),
+)
+def test_steps_are_those_of_listed_outputs(member, online, initial, rate):
     """Figure 2 over lists of outputs; the longer eta is halved on the way."""
+    (beta, gamma), (C, eta) = member, rate
     problem = problem_of(beta, gamma, C, support="seen", lengths=(1, 2, 3, 2))
     listing = Listing(problem)
     largest = min(eta, beta / C)
@@ -222,10 +239,13 @@ def test_steps_are_those_of_listed_outputs(beta, gamma, online, initial, C, eta)
         assert etas.min() < eta  # halved
 
 
-@members
-@pytest.mark.parametrize("options", [{}, {"anchored": True, "values": True}, HARD], ids=str)
-def test_primal_form_is_dual_form(beta, gamma, options):
+@pytest.mark.parametrize(
+    ("member", "options"),
+    covering(MEMBERS, [{}, {"anchored": True, "values": True}, HARD], strength=1),
+)
+def test_primal_form_is_dual_form(member, options):
     """Also where parts are tied, which only the primal form can be."""
+    beta, gamma = member
     problem = problem_of(beta, gamma, 2.0, support="seen", **options)
     tied = problem_of(beta, gamma, 2.0, support="seen", positional=False, **options)
     dual, primal, loose = (
@@ -247,31 +267,6 @@ def bounds_hold(problem, weights, reports, best):
     assert max(duals) <= best.value + 1e-7
     assert min(map(problem.objective, weights)) >= best.value - 1e-7
     assert np.diff(duals).min() >= -1e-11
-
-
-CASES = [
-    (beta, gamma, C, {}) for beta, gamma in [(1.0, 0.0), (inf, 1.0), (3.0, 2.5)] for C in (0.1, 2.0)
-] + [
-    (beta, gamma, 0.5, options)
-    for beta, gamma in [(inf, 1.0), (1.0, 1.0)]
-    for options in (HARD, {"support": "seen", "lengths": (1,) * 6})
-]
-
-
-@pytest.mark.nightly("optima")
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("beta", "gamma", "C", "options"), CASES, ids=str)
-def test_reaches_the_optimum(beta, gamma, way, options, C):
-    """Single variables are the plain quadratic program of Figure 3."""
-    problem = problem_of(beta, gamma, C, positional=not way.startswith("primal"), **options)
-    best, accuracy, passes = minimum_of(problem), *((1e-2, 300) if isinf(beta) else (1e-4, 60))
-    _, weights, reports = trained(
-        problem, passes, **WAYS[way] | ({"eta": 2 / C} if "eta" in WAYS[way] else {})
-    )
-    bounds_hold(problem, weights[:10], reports, best)
-    primal = problem.objective(weights[-1])
-    assert primal == pytest.approx(best.value, rel=accuracy)
-    assert -1e-9 <= primal - reports[-1].dual <= accuracy * primal
 
 
 def test_primal_form_learns_higher_orders():
@@ -307,12 +302,12 @@ def test_smo_hands_over_its_marginals(options, online):
     assert barely.dual == pytest.approx((total - expected @ expected / 2) / problem.m, abs=1e-6)
 
 
-@members
-@pytest.mark.parametrize("C", [0.01, 1.0, 10.0])
-def test_steps_of_auto_are_safe(beta, gamma, C):
+@pytest.mark.parametrize(("member", "C"), covering(MEMBERS, [0.01, 1.0, 10.0], strength=1))
+def test_steps_of_auto_are_safe(member, C):
     """Every step but rounding: C/2 ||F d||^2 + KL/beta <= KL(mu' || mu)/(eta C), over lists of
     outputs.
     """
+    beta, gamma = member
     problem = problem_of(beta, gamma, C, support="seen", lengths=(1, 2, 3, 2))
     problem.order = lambda epoch: np.array([epoch % problem.m])  # a pass of one visit
     listing, method = Listing(problem), ExponentiatedGradient(C)
@@ -380,25 +375,6 @@ def test_reaches_the_optimum_after_smo(options, online):
     assert reports[-1].dual > reports[4].dual
 
 
-@members
-@pytest.mark.parametrize("way", WAYS)
-def test_plain_python_kernels_give_the_same_weights(beta, gamma, way):
-    lists = [
-        trained(problem_of(beta, gamma, inference=kind), 2, **WAYS[way])[1]
-        for kind in (Exact(), Enumeration())
-    ]
-    np.testing.assert_allclose(*lists, atol=1e-9)
-
-
-def test_plain_python_kernels_give_the_same_weights_after_smo():
-    options = {"initial": "smo", "smo_passes": 1}
-    lists = [
-        trained(problem_of(inf, 1.0, inference=kind), 3, **options)[1]
-        for kind in (Exact(), Enumeration())
-    ]
-    np.testing.assert_allclose(*lists, atol=1e-9)
-
-
 def test_eta_is_no_more_than_a_full_step():
     """At eta = beta/C the factor of the old potentials is 0: the new ones are beta (s + gamma
     p).
@@ -424,17 +400,6 @@ def test_batch_stops_when_no_step_helps():
     np.testing.assert_array_equal(state["theta"], before)
 
 
-@pytest.mark.parametrize("way", [*WAYS.values(), {"initial": "smo", "smo_passes": 1}], ids=str)
-@pytest.mark.parametrize("passes", [0, 1, 2])
-def test_checkpoints_cannot_take_duals_for_weights(way, passes):
-    state = trained(problem_of(inf, 1.0), passes, **way)[0]
-    flat = {
-        name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1
-    }
-    assert flat == {"theta", "exponents"} & set(state)
-    assert stored(state).keys() == state.keys()
-
-
 def test_requires_marginals_and_for_smo_a_maximum():
     assert abilities(ExponentiatedGradient()) == Ability.MARGINALS | Ability.EXACT
     assert (
@@ -455,61 +420,3 @@ def test_asks_for_positional_parts_in_dual_form():
         CompatibilityError, match="optimizer=eg needs marginals of every position in closed form"
     ):
         check(ExponentiatedGradient(), loss, LinearChain(2))
-
-
-@pytest.mark.parametrize(
-    ("options", "loss", "message"),
-    [
-        (
-            {},
-            LossDifference(1.0),
-            "optimizer=eg climbs the dual of the loss family, of which risk .* is no member",
-        ),
-        (
-            {"initial": "smo"},
-            LossFamily(1.0, 1.0),
-            r"optimizer=eg optimizer\.initial=smo needs loss\.beta=inf",
-        ),
-        (
-            {"initial": "smo"},
-            LossFamily(inf, 0.0),
-            r"optimizer=eg optimizer\.initial=smo needs loss\.gamma > 0",
-        ),
-    ],
-)
-def test_refuses_losses(options, loss, message):
-    check(ExponentiatedGradient(**options), LossFamily(inf, 1.0))
-    with pytest.raises(CompatibilityError, match=message):
-        check(ExponentiatedGradient(**options), loss)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0"),
-        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
-        ({"tolerance": -0.1}, r"optimizer\.tolerance=-0\.1 must be at least 0"),
-        ({"eta": 0.0}, r"optimizer\.eta=0\.0 must be greater than 0"),
-        ({"initial": inf}, r"optimizer\.initial=inf must be a finite number, or auto, or smo"),
-        ({"initial": "sgd"}, r"optimizer\.initial=sgd must be a finite number, or auto, or smo"),
-        ({"smo_passes": 0}, r"optimizer\.smo_passes=0 must be at least 1"),
-        ({"mixing": 0.0}, r"optimizer\.mixing=0\.0 must be greater than 0 and less than 1"),
-        ({"mixing": 1.0}, r"optimizer\.mixing=1\.0 must be greater than 0 and less than 1"),
-        (
-            {"form": "primal"},
-            r"optimizer\.form=primal has one vector .* Type optimizer\.online=false "
-            r"optimizer\.initial=0",
-        ),
-        (
-            {"form": "primal", "online": False, "initial": -3.0},
-            r"optimizer\.form=primal has one vector",
-        ),
-        (
-            {"form": "primal", "online": False, "initial": "smo"},
-            r"optimizer\.form=primal has one vector",
-        ),
-    ],
-)
-def test_refuses(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        ExponentiatedGradient(**arguments)

@@ -1,25 +1,24 @@
 """L-BFGS: the contract, the optimum and its bounds, and each part against a dense one."""
 
-from math import inf
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from structopt.core.ability import Ability
-from structopt.errors import CompatibilityError, ConfigError
-from structopt.executor.threads import Threads
+from structopt.errors import CompatibilityError
 from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.lbfgs import LBFGS, Ray
 from structopt.run.observer import Observer
 from structopt.run.trainer import Trainer
-from structopt.testing.optimizer import OptimizerSuite, stored
+from structopt.testing.optimizer import stored
 from structopt.testing.problems import make_problem, random_encoded, random_weights
+from tests.optimizer.classes import BatchSuite
 from tests.optimizer.composed import abilities, check
 from tests.optimizer.listings import minimum_of
 
@@ -50,30 +49,14 @@ def gradient_of(problem, weights):
 
 
 @smooth
-class TestLBFGS(OptimizerSuite):
+class TestLBFGS(BatchSuite):
     @pytest.fixture
     def optimizer(self):
         return lambda: LBFGS(2.0, memory=3)
 
     @pytest.fixture
     def problem(self, loss):
-        return lambda seed: problem_of(loss, seed=seed)
-
-
-@pytest.mark.parametrize("options", [{}, {"anchored": True, "values": True}], ids=str)
-@members
-def test_reaches_the_optimum_between_its_bounds(loss, options):
-    for C in (0.05, 5.0):
-        problem = problem_of(loss, C, **options)
-        best = minimum_of(problem)
-        state, reports = trained(problem, 300, gradient_tolerance=1e-6)
-        for report in reports:
-            assert report.dual - 1e-7 <= best.value <= report.primal + 1e-7
-        last = reports[-1]
-        assert last.finished
-        assert last.primal == pytest.approx(best.value, rel=1e-4)
-        assert last.primal - last.dual <= 1e-9 * last.primal
-        np.testing.assert_allclose(state["theta"], best.weights, atol=1e-3)
+        return partial(problem_of, loss, 2.0, anchored=True, values=True)
 
 
 @smooth
@@ -168,55 +151,6 @@ def test_directions_are_those_of_the_bfgs_formula(memory):
         np.testing.assert_allclose(ray.direction, -H @ gradients[-1], rtol=1e-6, atol=1e-9)
         assert slope == pytest.approx(ray.direction @ gradients[-1])
     assert state["pairs"] == 8
-
-
-def test_weights_outside_the_support_stay_zero():
-    problem = problem_of()
-    support = problem.scorer.support
-    assert 0 < support.sum() < len(support)
-    state = trained(problem, 10)[0]
-    assert not state["theta"][~support].any()
-    assert state["gradient"].shape == (support.sum(),)
-
-
-@pytest.mark.parametrize(("loss", "support"), [(MEMBERS[1], "seen"), (RISK, "all")])
-def test_same_bits_on_two_threads(loss, support):
-    lengths = tuple(np.random.default_rng(0).integers(1, 6, 40))
-    runs = []
-    for executor in (None, Threads(2)):
-        problem = problem_of(loss, lengths=lengths, support=support)
-        problem.executor = executor or problem.executor
-        state, reports = trained(problem, 12)
-        runs.append((state["theta"], [(r.loss, r.primal, r.dual) for r in reports]))
-    np.testing.assert_array_equal(runs[0][0], runs[1][0])
-    assert runs[0][1] == runs[1][1]
-
-
-@smooth
-def test_plain_python_kernels_give_the_same_iterates(loss):
-    (compiled, one), (listed, other) = (
-        trained(problem_of(loss, inference=i), 6) for i in (Exact(), Enumeration())
-    )
-    np.testing.assert_allclose(compiled["theta"], listed["theta"], atol=1e-7)
-    np.testing.assert_allclose([r.primal for r in one], [r.primal for r in other], atol=1e-9)
-
-
-@pytest.mark.parametrize("memory", [2, 10])
-@pytest.mark.parametrize("cut", [1, 4, 7])
-def test_resumes_with_the_same_bits(memory, cut):
-    whole, reports = trained(problem_of(), 9, memory=memory)
-    method, problem = LBFGS(2.0, memory=memory), problem_of()
-    state = stored(trained(problem, cut, memory=memory)[0])
-    rest = []
-    for _ in range(9 - cut):
-        state, report = method.step(problem, state)
-        rest.append(report)
-    for name, array in whole.items():
-        np.testing.assert_array_equal(state[name], array)
-    assert [(r.loss, r.primal, r.dual) for r in rest] == [
-        (r.loss, r.primal, r.dual) for r in reports[cut:]
-    ]
-    assert all(len(report.evaluations) >= 1 for report in rest)
 
 
 class Interrupted(Exception):
@@ -348,34 +282,6 @@ def test_risk_goes_down_to_a_stationary_point():
 def test_requires_a_bound_on_the_marginals():
     assert abilities(LBFGS()) == Ability.MARGINALS | Ability.UPPER
     assert abilities(LBFGS()) in Exact().provides(CHAIN)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0 and finite"),
-        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
-        ({"tolerance": -0.1}, r"optimizer\.tolerance=-0\.1 must be at least 0 and finite"),
-        (
-            {"gradient_tolerance": -0.1},
-            r"optimizer\.gradient_tolerance=-0\.1 must be at least 0 and finite",
-        ),
-        ({"memory": 0}, r"optimizer\.memory=0 must be at least 1"),
-    ],
-)
-def test_refuses(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        LBFGS(**arguments)
-
-
-@pytest.mark.parametrize(
-    "loss", [LossFamily(inf, 1.0), LossDifference(inf, 1.0)], ids=lambda loss: loss.member
-)
-def test_refuses_losses_that_maximise(loss):
-    with pytest.raises(
-        CompatibilityError, match=r"optimizer=lbfgs needs a differentiable loss, loss\.beta < inf"
-    ):
-        check(LBFGS(), loss)
 
 
 def test_refuses_a_gap_where_there_is_none():

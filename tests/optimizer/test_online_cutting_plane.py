@@ -2,20 +2,18 @@
 caches.
 """
 
+from functools import partial
 from math import inf
 
 import numpy as np
 import pytest
 
-from structopt.errors import CompatibilityError, ConfigError
-from structopt.inference.enumeration import Enumeration
+from structopt.errors import ConfigError
 from structopt.learning.plane_cache import PlaneCache
-from structopt.loss.family import LossFamily
 from structopt.optimizer.online_cutting_plane import OnlineCuttingPlane
 from structopt.reference.mira_program import k_best_step
-from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import outputs, random_weights
-from tests.optimizer.composed import check
+from tests.optimizer.classes import CuttingSuite
 from tests.optimizer.cutting import (
     SHAPES,
     cache_bytes,
@@ -29,7 +27,7 @@ from tests.optimizer.cutting import (
 
 
 @pytest.mark.parametrize("average", [False, True])
-class TestOnlineCuttingPlane(OptimizerSuite):
+class TestOnlineCuttingPlane(CuttingSuite):
     many, decrease = 10, 0.65  # the minimum is 0.6 of P(0)
 
     @pytest.fixture
@@ -38,7 +36,7 @@ class TestOnlineCuttingPlane(OptimizerSuite):
 
     @pytest.fixture
     def problem(self):
-        return lambda seed: problem_of(0.5, seed=seed)
+        return partial(problem_of, 0.5)
 
 
 @pytest.mark.nightly("optima")
@@ -166,17 +164,6 @@ def test_agrees_with_a_general_solver(passes):
     assert method.verify(problem, state, range(problem.m)) > 1e-3
 
 
-@pytest.mark.parametrize("guided", [False, True])
-def test_plain_python_kernels_give_the_same_weights(guided):
-    results = []
-    for inference in (None, Enumeration()):
-        problem = problem_of(0.5, inference=inference, lengths=(1, 2, 3, 4))
-        start = random_weights(problem, 1) if guided else None
-        method = OnlineCuttingPlane(0.5, average=True)
-        results.append(method.weights(run(method, problem, 4, start)[0]))
-    np.testing.assert_allclose(*results, atol=1e-9)
-
-
 @pytest.mark.nightly("optima")
 @pytest.mark.parametrize(
     ("C", "cache_mb", "gap"), [(0.5, 0.004, 1e-4), (0.5, 0.0025, 1e-3), (10.0, 0.0035, 1e-3)]
@@ -217,21 +204,6 @@ def test_resumes_from_a_checkpoint_with_a_full_cache(cache_mb, tmp_path):
     np.testing.assert_array_equal(whole, halves)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"C": inf}, r"optimizer\.C=inf must be greater than 0 and finite"),
-        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
-        ({"tolerance": -1.0}, r"optimizer\.tolerance=-1\.0 must be at least 0"),
-        ({"steps": 0}, r"optimizer\.steps=0 must be at least 1"),
-        ({"cache_mb": -5}, r"optimizer\.cache_mb=-5 must be greater than 0 and finite"),
-    ],
-)
-def test_refuses(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        OnlineCuttingPlane(**arguments)
-
-
 def test_refuses_a_cache_without_room():
     problem = problem_of()
     with pytest.raises(
@@ -239,15 +211,3 @@ def test_refuses_a_cache_without_room():
         match=r"optimizer\.cache_mb=0\.0001 is too small: the planes of all instances need",
     ):
         OnlineCuttingPlane(cache_mb=1e-4).init(problem, np.zeros(problem.dimension))
-
-
-@pytest.mark.parametrize(
-    ("loss", "message"),
-    [
-        (LossFamily(2.0, 1.0), r"optimizer=online_cutting_plane needs loss\.beta=inf"),
-        (LossFamily(inf, 0.0), r"optimizer=online_cutting_plane needs loss\.gamma > 0"),
-    ],
-)
-def test_refuses_losses(loss, message):
-    with pytest.raises(CompatibilityError, match=message):
-        check(OnlineCuttingPlane(), loss)

@@ -2,20 +2,19 @@
 its orthant.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from structopt.core.weights.penalty import L1, Penalty
-from structopt.errors import ConfigError
-from structopt.executor.threads import Threads
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.lbfgs import LBFGS
-from structopt.testing.optimizer import OptimizerSuite, stored
 from structopt.testing.problems import make_problem, random_encoded, random_weights
+from tests.optimizer.classes import BatchSuite
 from tests.optimizer.listings import minimum_of
 
 CRF, MARGIN, RISK = LossFamily(1.0, 0.0), LossFamily(3.0, 2.5), LossDifference(1.0, 1.0)
@@ -51,33 +50,19 @@ def smooth_gradient(problem, weights):
     return decay * weights + problem.gradient(weights)[1] / problem.m
 
 
-@pytest.mark.parametrize("loss", [CRF, RISK], ids=lambda loss: loss.member)
-class TestOWLQN(OptimizerSuite):
+@pytest.mark.parametrize(
+    ("loss", "chosen"),
+    [(CRF, OPTIONS[0]), (MARGIN, OPTIONS[1]), (CRF, OPTIONS[2]), (RISK, OPTIONS[2])],
+    ids=["crf", "margin", "elastic", "risk"],
+)
+class TestOWLQN(BatchSuite):
     @pytest.fixture
-    def optimizer(self):
-        return lambda: LBFGS(2.0, memory=3, penalty="elastic", c1=0.2, c2=0.1)
+    def optimizer(self, chosen):
+        return lambda: LBFGS(2.0, memory=3, **chosen)
 
     @pytest.fixture
     def problem(self, loss, optimizer):
-        return lambda seed: problem_of(optimizer(), loss, seed=seed)
-
-
-@options
-@pytest.mark.parametrize("loss", [CRF, MARGIN], ids=lambda loss: loss.member)
-def test_reaches_the_optimum_between_its_bounds(loss, chosen):
-    for C in (1.0, 5.0):
-        method = LBFGS(C, gradient_tolerance=1e-7, **chosen)
-        problem = problem_of(method, loss, anchored=True, values=True)
-        best = minimum_of(problem)
-        state, reports = trained(method, problem, 1000)
-        for report in reports:
-            assert report.dual - 1e-7 <= best.value <= report.primal + 1e-7
-        assert reports[-1].finished
-        assert reports[-1].primal == pytest.approx(best.value, rel=1e-6)
-        assert reports[-1].primal - reports[-1].dual <= 1e-5 * reports[-1].primal
-        np.testing.assert_allclose(
-            problem.losses(state["theta"]), problem.losses(best.weights), rtol=1e-2
-        )
+        return partial(problem_of, optimizer(), loss)
 
 
 @options
@@ -153,43 +138,6 @@ def test_without_an_l1_norm_it_is_lbfgs():
     )
 
 
-def test_same_bits_on_two_threads():
-    lengths, runs = tuple(np.random.default_rng(0).integers(1, 6, 40)), []
-    for executor in (None, Threads(2)):
-        method = LBFGS(2.0, penalty="l1")
-        problem = problem_of(method, lengths=lengths)
-        problem.executor = executor or problem.executor
-        state, reports = trained(method, problem, 12)
-        runs.append((state["theta"], [(r.loss, r.primal, r.dual) for r in reports]))
-    np.testing.assert_array_equal(runs[0][0], runs[1][0])
-    assert runs[0][1] == runs[1][1]
-
-
-def test_plain_python_kernels_give_the_same_iterates():
-    method = LBFGS(2.0, penalty="elastic")
-    (compiled, one), (listed, other) = (
-        trained(method, problem_of(method, inference=i), 6) for i in (Exact(), Enumeration())
-    )
-    np.testing.assert_allclose(compiled["theta"], listed["theta"], atol=1e-7)
-    np.testing.assert_allclose([r.primal for r in one], [r.primal for r in other], atol=1e-9)
-
-
-@pytest.mark.parametrize("cut", [1, 4])
-def test_resumes_with_the_same_bits(cut):
-    def fresh():
-        return LBFGS(2.0, penalty="l1", memory=2)
-
-    whole, reports = trained(fresh(), problem_of(fresh()), 8)
-    method, problem = fresh(), problem_of(fresh())
-    state, rest = stored(trained(fresh(), problem_of(fresh()), cut)[0]), []
-    for _ in range(8 - cut):
-        state, report = method.step(problem, state)
-        rest.append((report.loss, report.primal, report.dual))
-    for name, array in whole.items():
-        np.testing.assert_array_equal(state[name], array)
-    assert rest == [(r.loss, r.primal, r.dual) for r in reports[cut:]]
-
-
 def test_a_penalty_above_all_gradients_is_finished_at_zero():
     method = LBFGS(penalty="l1", c1=1e6)
     state, reports = trained(method, problem_of(method), 3)
@@ -207,38 +155,3 @@ def test_risk_goes_down_to_a_stationary_point():
     assert all(b < a for a, b in zip(values, values[1:], strict=False))
     assert reports[-1].finished == "the gradient is within 1e-05 of zero"
     assert (state["theta"] == 0).sum() > (start == 0).sum()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"penalty": "l3"}, r"optimizer\.penalty=l3 is unknown\. There are: l2, l1, elastic\."),
-        (
-            {"c1": 0.1},
-            r"optimizer\.c1=0\.1 is no number of optimizer\.penalty=l2\. Type "
-            r"optimizer\.penalty=l1 or elastic\.",
-        ),
-        (
-            {"c2": 0.1},
-            r"c2=0\.1 is no number of optimizer\.penalty=l2\. Type .*=elastic, or optimizer\.C=5 "
-            r"in place of c2\.",
-        ),
-        (
-            {"penalty": "l1", "c2": 0.1},
-            r"c2=0\.1 is no number of optimizer\.penalty=l1\. Type optimizer\.penalty=elastic\.",
-        ),
-        ({"penalty": "l1", "c1": -1.0}, r"optimizer\.c1=-1\.0 must be at least 0 and finite"),
-        ({"penalty": "elastic", "c2": -1.0}, r"optimizer\.c2=-1\.0 must be at least 0 and finite"),
-        (
-            {"penalty": "elastic", "c1": 0.0, "c2": 0.0},
-            r"optimizer\.c1=0 and optimizer\.c2=0 would leave the weights free",
-        ),
-        (
-            {"penalty": "l1", "c1": 0.0},
-            r"optimizer\.c1=0 would leave the weights free to grow without end",
-        ),
-    ],
-)
-def test_refuses(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        LBFGS(**arguments)

@@ -1,20 +1,21 @@
 """Pegasos: the contract, every step by dense vectors, the ball, the delay, and cvxpy's optimum."""
 
+from functools import partial
 from math import inf
 
 import numpy as np
 import pytest
 
-from structopt.core.ability import Ability
-from structopt.errors import CompatibilityError, ConfigError
-from structopt.inference.enumeration import Enumeration
+from structopt.errors import CompatibilityError
 from structopt.loss.family import LossFamily
 from structopt.optimizer.pegasos import Pegasos
-from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import loss_and_gradient, random_weights
-from tests.optimizer.composed import abilities, check
+from tests.covering import covering
+from tests.optimizer.classes import OnlineSuite
+from tests.optimizer.composed import check
 from tests.optimizer.online import (
     CRF,
+    MARGIN,
     MEMBERS,
     RAMP,
     SHAPES,
@@ -23,7 +24,6 @@ from tests.optimizer.online import (
     optimum,
     problem_of,
     run,
-    trained,
 )
 
 members = pytest.mark.parametrize("member", MEMBERS)
@@ -51,9 +51,11 @@ def by_hand(problem, batch, passes, weights, delay):
     return before, theta, losses, projections
 
 
-@members
-@pytest.mark.parametrize("options", [{}, {"average": True}, {"batch_size": 4, "delay": "auto"}])
-class TestPegasos(OptimizerSuite):
+@pytest.mark.parametrize(
+    ("member", "options"),
+    [(CRF, {}), (SVM, {"average": True}), (MARGIN, {"batch_size": 4, "delay": "auto"})],
+)
+class TestPegasos(OnlineSuite):
     many = 40
 
     @pytest.fixture
@@ -62,12 +64,10 @@ class TestPegasos(OptimizerSuite):
 
     @pytest.fixture
     def problem(self, member):
-        return lambda seed: problem_of(member, 1.0, seed)
+        return partial(problem_of, member, 1.0)
 
 
-@members
-@pytest.mark.parametrize("options", SHAPES)
-@pytest.mark.parametrize("batch", [1, 4, 9])
+@pytest.mark.parametrize(("member", "options", "batch"), covering(MEMBERS, SHAPES, [1, 4, 9]))
 def test_steps(member, options, batch):
     for C, delay in ((0.1, 0.0), (5.0, 0.0), (5.0, 2.5)):
         problem = problem_of(member, C, **options)
@@ -80,15 +80,6 @@ def test_steps(member, options, batch):
         averaged = np.average(before, axis=0, weights=np.arange(1, len(before) + 1))
         np.testing.assert_allclose(method.weights(state), averaged, atol=1e-9)
         np.testing.assert_allclose(reported, losses, rtol=1e-9, atol=1e-9)
-
-
-@members
-@pytest.mark.parametrize("options", [{}, {"average": True}, {"batch_size": 4}])
-def test_falls_to_the_optimum(member, options):
-    for C in (0.1, 1.0):
-        excesses = excess(Pegasos(C, **options), member, C, (1, 10, 150))
-        assert all(later < earlier for earlier, later in zip(excesses, excesses[1:], strict=False))
-        assert -1e-6 < excesses[-1] < 0.05
 
 
 @members
@@ -126,40 +117,6 @@ def test_iterates_stay_in_a_ball_that_holds_the_optimum(member, C):
     assert max(lengths) > 0.1 * radius
 
 
-@members
-def test_state_keeps_to_the_support(member):
-    problem = problem_of(member)
-    state, _ = run(Pegasos(average=True), problem, 2)
-    free = ~problem.scorer.support
-    assert free.any()
-    assert all(not state[name][free].any() and state[name].any() for name in ("theta", "total"))
-
-
-@members
-def test_plain_python_kernels_give_the_same_weights(member):
-    method, slow = Pegasos(average=True, batch_size=4), problem_of(member, inference=Enumeration())
-    np.testing.assert_allclose(
-        trained(method, problem_of(member), 2), trained(method, slow, 2), atol=1e-10
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"C": inf}, r"optimizer\.C=inf must be greater than 0 and finite"),
-        ({"delay": -1.0}, r"optimizer\.delay=-1.0 must be at least 0"),
-        ({"batch_size": 0}, r"optimizer\.batch_size=0 must be at least 1"),
-        (
-            {"tolerance": 0.1},
-            r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true",
-        ),
-    ],
-)
-def test_refuses(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        Pegasos(**arguments)
-
-
 def test_refuses_losses():
     with pytest.raises(
         CompatibilityError, match=r"optimizer=pegasos needs a convex loss, which ramp .* is not"
@@ -174,8 +131,3 @@ def test_refuses_losses():
     )
     for member in (CRF, SVM, (2.0, 0.0)):
         check(Pegasos(), LossFamily(*member))
-
-
-def test_certificates_need_a_bound():
-    assert abilities(Pegasos(certificate=True)) == Ability.UPPER | Ability.CONVEX
-    assert abilities(Pegasos()) == Ability(0)

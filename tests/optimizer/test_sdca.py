@@ -2,24 +2,21 @@
 certificate.
 """
 
-from math import inf, isinf
+from functools import partial
+from math import inf
 
 import numpy as np
 import pytest
 
 from structopt.core.ability import Ability
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.formats.durable_files import read_arrays, write_arrays
-from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.kernels.chain import calculus
 from structopt.kernels.learn import block_frank_wolfe, sdca
-from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.optimizer.sdca import StochasticDualCoordinateAscent
-from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import (
     gold_and_cost,
     instance_scores,
@@ -29,7 +26,9 @@ from structopt.testing.problems import (
     random_encoded,
     random_weights,
 )
-from tests.optimizer.composed import abilities, check
+from tests.covering import covering
+from tests.optimizer.classes import DualSuite
+from tests.optimizer.composed import abilities
 from tests.optimizer.listings import minimum_of
 
 LENGTHS = (1, 2, 3, 4, 3, 2)
@@ -89,20 +88,23 @@ def blocks(problem, state):
         yield i, z, *gold_and_cost(problem, i, len(z)), outputs(problem, i).features
 
 
+WAYS = {"last": {}, "average": {"average": True}, "gap": {"sampling": "gap"}}
+
+
 @pytest.mark.parametrize(
-    "options", [{}, {"average": True}, {"sampling": "gap"}], ids=["last", "average", "gap"]
+    ("variant", "beta", "gamma", "way"),
+    [(*case, list(WAYS)[index % 3]) for index, case in enumerate([*CASES, CASES[-2]])],
 )
-@cases
-class TestStochasticDualCoordinateAscent(OptimizerSuite):
+class TestStochasticDualCoordinateAscent(DualSuite):
     many = 30
 
     @pytest.fixture
-    def optimizer(self, variant, options):
-        return lambda: method_of(variant, 1.0, **options)
+    def optimizer(self, variant, way):
+        return lambda: method_of(variant, 1.0, **WAYS[way])
 
     @pytest.fixture
     def problem(self, variant, beta, gamma):
-        return lambda seed: problem_of(variant, beta, gamma, 1.0, seed=seed)
+        return partial(problem_of, variant, beta, gamma, 1.0)
 
     def test_starts_from_given_weights(self, optimizer, problem):
         """It starts from zero weights, those of the gold outputs as dual point, and refuses
@@ -117,33 +119,18 @@ class TestStochasticDualCoordinateAscent(OptimizerSuite):
             optimizer().init(small, random_weights(small, 1))
 
 
-@pytest.mark.nightly("optima")
-@pytest.mark.parametrize("sampling", ["uniform", "gap"])
-@pytest.mark.parametrize("C", [0.05, 1.0])
-@cases
-def test_reaches_the_optimum_between_its_bounds(variant, beta, gamma, C, sampling):
-    problem, last = problem_of(variant, beta, gamma, C), 0.0
-    best = minimum_of(problem).value
-    method, passes = method_of(variant, C, sampling=sampling), 1500 if variant == MARGIN else 150
-    state = start(method, problem)
-    for n in range(passes):
-        state, report = method.step(problem, state)
-        assert last - 1e-12 <= report.dual <= best * (1 + 1e-7)
-        last = report.dual
-        if n < 20 or n == passes - 1:
-            primal = problem.objective(method.weights(state))
-            assert primal >= best * (1 - 1e-7)
-    slow = variant == MARGIN  # sublinear: that is what the kept vertices are for
-    assert primal - report.dual <= (3e-3 if slow else 1e-4) * best
-    assert report.dual == pytest.approx(best, rel=1e-3 if slow else 1e-4)
+CORPORA = [
+    {"constrained": True},
+    {"partial": True},
+    {"anchored": True, "values": True},
+    {"order": 2},
+]
 
 
-@pytest.mark.nightly("optima")
 @pytest.mark.parametrize(
-    "options",
-    [{"constrained": True}, {"partial": True}, {"anchored": True, "values": True}, {"order": 2}],
+    ("variant", "beta", "gamma", "options"),
+    [(*case, CORPORA[index % 4]) for index, case in enumerate([*CASES, *CASES[-2:]])],
 )
-@cases
 def test_other_problems(variant, beta, gamma, options):
     """Scores of -inf, features on transitions, longer histories (which have no closed forms)."""
     if variant == CLOSED and "order" in options:
@@ -159,13 +146,14 @@ def test_other_problems(variant, beta, gamma, options):
     )
 
 
-@pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("sampling", ["uniform", "gap"])
-@cases
-def test_dual_is_that_of_its_point(variant, beta, gamma, sampling, average):
+@pytest.mark.parametrize(
+    ("case", "sampling", "average"), covering(CASES, ["uniform", "gap"], [False, True])
+)
+def test_dual_is_that_of_its_point(case, sampling, average):
     """theta = C sum F (z - z_bar), and D and the gaps as their definitions say, at a point of the
     polytope.
     """
+    variant, beta, gamma = case
     problem, C = problem_of(variant, beta, gamma, 0.5), 0.5
     method = method_of(variant, C, sampling=sampling, average=average)
     state, reports = trained(method, problem, 6)
@@ -393,19 +381,6 @@ def test_temperature_can_be_traded_for_scale(variant):
     )
 
 
-@pytest.mark.parametrize("sampling", ["uniform", "gap"])
-@cases
-def test_plain_python_kernels_give_the_same_weights(variant, beta, gamma, sampling):
-    method = method_of(variant, sampling=sampling, average=True)
-    compiled, listed = (
-        problem_of(variant, beta, gamma, inference=inference)
-        for inference in (Exact(), Enumeration())
-    )
-    (one, reports), (two, others) = (trained(method, problem, 3) for problem in (compiled, listed))
-    np.testing.assert_allclose(method.weights(one), method.weights(two), atol=1e-9)
-    assert reports[-1].dual == pytest.approx(others[-1].dual, abs=1e-10)
-
-
 @cases
 def test_long_sentences(variant, beta, gamma):
     """Hundreds of positions, scores of -inf, weights that grow large at this C: still a dual point,
@@ -443,28 +418,6 @@ def test_gaps_are_drawn_from():
     np.testing.assert_array_equal(method._draws(problem, state)[0], problem.order(0))
 
 
-@cases
-def test_a_checkpoint_holds_the_state(variant, beta, gamma, tmp_path):
-    """All arrays but the weights are two-dimensional, so that none is taken for weights where the
-    numbers coincide.
-    """
-    problem, method = (
-        problem_of(variant, beta, gamma),
-        method_of(variant, average=True, sampling="gap"),
-    )
-    state, _ = trained(method, problem, 2)
-    arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-    assert {name for name, value in arrays.items() if value.ndim == 1} == {"theta", "lag"}
-    assert problem.scorer.support is not None
-    assert not state["theta"][~problem.scorer.support].any()
-    assert not state["lag"][~problem.scorer.support].any()
-    write_arrays(tmp_path / "state.safetensors", arrays)
-    restored = state | read_arrays(tmp_path / "state.safetensors")[0]
-    for other in (restored, state):
-        method.step(problem, other)
-    np.testing.assert_array_equal(method.weights(restored), method.weights(state))
-
-
 def test_a_first_visit_of_everything_at_the_optimum_changes_nothing():
     """At gamma = 0 and beta = inf zero weights are optimal, and the gold outputs their dual
     point.
@@ -486,30 +439,3 @@ def test_needs_convex_losses_and_parts_of_its_own_only_for_closed_entropies():
     assert not closed.needs(crf, longer).positional
     assert not closed.needs(svm, chain).positional
     assert not hypograph.needs(crf, chain).positional
-
-
-def test_refuses_losses_outside_the_family():
-    with pytest.raises(
-        CompatibilityError, match="optimizer=sdca climbs the dual of the loss family"
-    ):
-        check(StochasticDualCoordinateAscent(), LossDifference(inf, 1.0))
-    assert not isinf(StochasticDualCoordinateAscent().tolerance)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0 and finite"),
-        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
-        ({"tolerance": -0.1}, r"optimizer\.tolerance=-0\.1 must be at least 0"),
-        ({"planes": -1}, r"optimizer\.planes=-1 must be at least 0"),
-        ({"sampling": "gaps"}, r"optimizer\.sampling=gaps is unknown\. There are: uniform, gap\."),
-        (
-            {"entropy": "open"},
-            r"optimizer\.entropy=open is unknown\. There are: closed, hypograph\.",
-        ),
-    ],
-)
-def test_refuses(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        StochasticDualCoordinateAscent(**arguments)

@@ -2,21 +2,19 @@
 cvxpy's optimum.
 """
 
+from functools import partial
 from math import inf, nan
 
 import numpy as np
 import pytest
 
-from structopt.core.ability import Ability
-from structopt.errors import CompatibilityError, ConfigError
-from structopt.inference.enumeration import Enumeration
+from structopt.errors import ConfigError
 from structopt.learning.rate import CANDIDATES, best_rate
-from structopt.loss.family import LossFamily
 from structopt.optimizer.sgd import StochasticGradientDescent as SGD
-from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import loss_and_gradient, random_weights
-from tests.optimizer.composed import abilities, check
-from tests.optimizer.online import CRF, MEMBERS, RAMP, SHAPES, SVM, excess, problem_of, run, trained
+from tests.covering import covering
+from tests.optimizer.classes import OnlineSuite
+from tests.optimizer.online import CRF, MARGIN, MEMBERS, SHAPES, SVM, problem_of, run, trained
 
 members = pytest.mark.parametrize("member", MEMBERS)
 
@@ -35,27 +33,29 @@ def by_hand(problem, eta, passes, weights):
     return before, theta, losses
 
 
-@members
 @pytest.mark.parametrize(
-    "options", [{"eta": 0.5}, {"eta": 0.5, "average": True}, {"average": True}]
+    ("member", "options"),
+    [(CRF, {"eta": 0.5}), (SVM, {"eta": 0.5, "average": True}), (MARGIN, {"average": True})],
 )
-class TestSGD(OptimizerSuite):
+class TestSGD(OnlineSuite):
     @pytest.fixture
     def optimizer(self, options):
         return lambda: SGD(1.0, **options)
 
     @pytest.fixture
     def problem(self, member):
-        return lambda seed: problem_of(member, 1.0, seed)
+        return partial(problem_of, member, 1.0)
 
 
-@members
-@pytest.mark.parametrize("options", SHAPES)
-@pytest.mark.parametrize(("C", "eta"), [(1.0, 0.7), (0.02, 0.115), (0.02, 0.05)])
-def test_steps(member, options, C, eta):
+@pytest.mark.parametrize(
+    ("member", "options", "rate"),
+    covering(MEMBERS, SHAPES, [(1.0, 0.7), (0.02, 0.115), (0.02, 0.05)]),
+)
+def test_steps(member, options, rate):
     """With C=0.02, eta * lambda is 0.96 at first, so that the scale becomes too small in every
     pass.
     """
+    C, eta = rate
     problem = problem_of(member, C, **options)
     initial = random_weights(problem, 1)
     before, last, losses = by_hand(problem, eta, 3, initial)
@@ -66,32 +66,6 @@ def test_steps(member, options, C, eta):
         trained(SGD(C, eta=eta, average=True), problem, 3, initial),
         np.mean(before, axis=0),
         atol=1e-10,
-    )
-
-
-@members
-@pytest.mark.parametrize("average", [False, True])
-def test_falls_to_the_optimum(member, average):
-    for C in (0.1, 1.0):
-        excesses = excess(SGD(C, average=average), member, C, (1, 10, 150))
-        assert all(later < earlier for earlier, later in zip(excesses, excesses[1:], strict=False))
-        assert -1e-6 < excesses[-1] < 0.05
-
-
-@members
-def test_state_keeps_to_the_support(member):
-    problem = problem_of(member)
-    state, _ = run(SGD(average=True), problem, 2)
-    free = ~problem.scorer.support
-    assert free.any()
-    assert all(not state[name][free].any() and state[name].any() for name in ("theta", "total"))
-
-
-@members
-def test_plain_python_kernels_give_the_same_weights(member):
-    method, slow = SGD(eta=0.3, average=True), problem_of(member, inference=Enumeration())
-    np.testing.assert_allclose(
-        trained(method, problem_of(member), 2), trained(method, slow, 2), atol=1e-10
     )
 
 
@@ -156,40 +130,6 @@ def test_refuses_rates_that_overshoot():
         match=r"optimizer\.eta=auto, which begins with 0\.001, is too large.* below 0\.0006\.",
     ):
         SGD(1e-4).init(problem_of(C=1e-4), start)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0 and finite"),
-        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
-        ({"eta": 0.0}, r"optimizer\.eta=0\.0 must be greater than 0 and finite"),
-        ({"eta": inf}, r"optimizer\.eta=inf must be greater than 0 and finite"),
-        (
-            {"tolerance": 0.1},
-            r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true",
-        ),
-        (
-            {"tolerance": -0.1, "certificate": True},
-            r"optimizer\.tolerance=-0\.1 must be at least 0",
-        ),
-    ],
-)
-def test_refuses(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        SGD(**arguments)
-
-
-def test_certificates_need_a_bound():
-    assert abilities(SGD(certificate=True)) == Ability.UPPER | Ability.CONVEX
-    assert abilities(SGD()) == Ability(0)
-    check(SGD(), RAMP)
-    check(SGD(certificate=True), LossFamily(*SVM))
-    with pytest.raises(
-        CompatibilityError,
-        match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not",
-    ):
-        check(SGD(certificate=True), RAMP)
 
 
 def test_the_certificate_is_below_the_optimum_and_closes():

@@ -1,5 +1,6 @@
 """Factored SMO: the contract, every pair step against listed outputs, and the optimum."""
 
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -8,12 +9,10 @@ import pytest
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import HAMMING, LossFamily
 from structopt.optimizer.smo import FactoredSMO
-from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import (
     gold_and_cost,
     make_problem,
@@ -21,8 +20,8 @@ from structopt.testing.problems import (
     random_encoded,
     random_weights,
 )
+from tests.optimizer.classes import DualSuite
 from tests.optimizer.composed import abilities, check
-from tests.optimizer.listings import minimum_of
 
 HARD = {"constrained": True, "partial": True}
 CORPORA = [{}, {"anchored": True, "values": True}, {"support": "seen"}, HARD, {"lengths": (1,) * 6}]
@@ -91,16 +90,18 @@ def listed_smo(problem, theta, residuals, order):
     return moved_residuals, moved, cost / m - moved @ moved / (2 * C * m), losses
 
 
-class TestFactoredSMO(OptimizerSuite):
+@corpora
+class TestFactoredSMO(DualSuite):
     many, decrease = 10, 0.9
+    python_passes = 1  # a step makes two outputs tie: later, rounding decides
 
     @pytest.fixture
     def optimizer(self):
-        return lambda: FactoredSMO(0.3, steps=2)
+        return lambda: FactoredSMO(0.3)
 
     @pytest.fixture
-    def problem(self):
-        return lambda seed: problem_of(0.3, seed)
+    def problem(self, options):
+        return partial(problem_of, 0.3, gamma=2.0, **options)
 
     def test_starts_from_given_weights(self, optimizer, problem):
         """No dual point belongs to given weights, so that they are refused; zeros are not."""
@@ -133,19 +134,6 @@ def test_steps_are_those_of_listed_outputs(options, C, before):
     np.testing.assert_allclose(state["theta"], theta, atol=1e-8)
     assert report.dual == pytest.approx(dual, abs=1e-9)
     assert report.loss == pytest.approx(losses, abs=1e-8)
-
-
-@pytest.mark.nightly("optima")
-@corpora
-@pytest.mark.parametrize(("C", "gamma"), [(0.05, 1.0), (0.5, 2.0), (5.0, 1.0)])
-def test_reaches_the_optimum(options, C, gamma):
-    problem = problem_of(C, gamma=gamma, **options)
-    best = minimum_of(problem)
-    _, weights, reports = trained(problem, 500, FactoredSMO(C, steps=3))
-    assert_bounds(problem, weights[:20] + weights[-1:], reports, best)
-    primal = problem.objective(weights[-1])
-    assert primal == pytest.approx(best.value, rel=1e-4)
-    assert primal - reports[-1].dual <= 1e-4 * primal
 
 
 def test_more_steps_a_visit_climb_higher():
@@ -191,21 +179,6 @@ def test_finishes_when_every_instance_is_in_balance():
     np.testing.assert_allclose(reports[-1].dual, reports[settled[0]].dual, rtol=1e-12)
 
 
-def test_plain_python_kernels_give_the_same_weights():
-    for compiled, listed in zip(
-        *(trained(problem_of(inference=kind), 2)[1] for kind in (Exact(), Enumeration())),
-        strict=True,
-    ):
-        np.testing.assert_allclose(compiled, listed, atol=1e-12)
-
-
-def test_checkpoints_cannot_take_marginals_for_weights():
-    state = trained(problem_of(), 1)[0]
-    assert [
-        name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1
-    ] == ["theta"]
-
-
 def test_requires_exact_maximisation():
     assert abilities(FactoredSMO()) == Ability.MAP | Ability.EXACT
 
@@ -216,30 +189,3 @@ def test_asks_for_positional_parts():
         CompatibilityError, match="optimizer=smo needs marginals of every position in closed form"
     ):
         check(FactoredSMO(), LossFamily(inf, 1.0), LinearChain(2))
-
-
-@pytest.mark.parametrize(
-    ("beta", "gamma", "message"),
-    [
-        (1.0, 1.0, r"optimizer=smo needs loss\.beta=inf"),
-        (inf, 0.0, r"optimizer=smo needs loss\.gamma > 0"),
-    ],
-)
-def test_refuses_losses(beta, gamma, message):
-    check(FactoredSMO(), LossFamily(inf, 0.5))
-    with pytest.raises(CompatibilityError, match=message):
-        check(FactoredSMO(), LossFamily(beta, gamma))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0"),
-        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
-        ({"tolerance": -0.1}, r"optimizer\.tolerance=-0\.1 must be at least 0"),
-        ({"steps": 0}, r"optimizer\.steps=0 must be at least 1"),
-    ],
-)
-def test_refuses(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        FactoredSMO(**arguments)

@@ -13,6 +13,7 @@ import pytest
 from numba.core.errors import TypingError
 
 from structopt.kernels.arrays import row_tables, rows
+from tests.covering import covering
 
 LENGTHS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 45, 63]
 WORD = 0x5A96_C3F0_5A96_C3F1
@@ -88,8 +89,7 @@ def test_rows_change_as_numpy_says(length: int) -> None:
     assert np.array_equal(plain, after)
 
 
-@pytest.mark.parametrize("length", LENGTHS)
-@pytest.mark.parametrize("count", [0, 1, 3, 4, 6, 9])
+@pytest.mark.parametrize(("length", "count"), covering(LENGTHS, [0, 1, 3, 4, 6, 9], strength=1))
 def test_tables(length: int, count: int) -> None:
     generator = np.random.default_rng(count)
     R, M, N, weights = (

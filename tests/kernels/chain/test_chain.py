@@ -19,6 +19,7 @@ from structopt.kernels.chain.ngram_parts import sum_ngram_scores
 from structopt.kernels.chain.record import CHAIN, SCRATCH
 from structopt.testing.inference import best_listed
 from structopt.testing.problems import random_encoded
+from tests.covering import covering
 
 TEMPERATURES = (0.0, 0.5, 1.0, 3.0)
 NO_MEMORY = np.zeros(0)
@@ -105,17 +106,17 @@ def check(encoded, order, seed=0, scale=1.0, temperatures=TEMPERATURES):
                 )
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
-@pytest.mark.parametrize("labels", [1, 2, 3, 4])
-@pytest.mark.parametrize("constrained", [False, True])
+@pytest.mark.parametrize(
+    ("order", "labels", "constrained"), covering([1, 2, 3], [1, 2, 3, 4], [False, True])
+)
 def test_equals_listing(order, labels, constrained):
     lengths = (1, 2, 3, 4, 5) if labels < 4 else (1, 2, 4)
     check(random_encoded(order, lengths, labels, constrained=constrained), order)
 
 
-@pytest.mark.parametrize("labels", [1, 2, 3])
-@pytest.mark.parametrize("constrained", [False, True])
-@pytest.mark.parametrize("partial", [False, True])
+@pytest.mark.parametrize(
+    ("labels", "constrained", "partial"), covering([1, 2, 3], [False, True], [False, True])
+)
 def test_anchored_equals_listing(labels, constrained, partial):
     check(
         random_encoded(
@@ -133,9 +134,9 @@ def test_partially_labelled_equals_listing(order):
         )
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
-@pytest.mark.parametrize("anchored", [False, True])
-@pytest.mark.parametrize("scale", [150.0, 1e4])
+@pytest.mark.parametrize(
+    ("order", "anchored", "scale"), covering([1, 2, 3], [False, True], [150.0, 1e4])
+)
 def test_large_scores_equal_listing(order, anchored, scale):
     if anchored and order > 1:
         pytest.skip("anchored chains have order 1")
@@ -218,10 +219,10 @@ def test_mass_that_underflows_and_returns(temperature):
     np.testing.assert_allclose(z, marginals, atol=1e-9)
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("anchored", [False, True])
-@pytest.mark.parametrize("temperature", TEMPERATURES)
-@pytest.mark.parametrize("where", ["starts", "token", "transitions"])
+@pytest.mark.parametrize(
+    ("order", "anchored", "temperature", "where"),
+    covering([1, 2], [False, True], TEMPERATURES, ["starts", "token", "transitions"]),
+)
 def test_nothing_allowed(order, anchored, temperature, where):
     if anchored and order > 1:
         pytest.skip("anchored chains have order 1")

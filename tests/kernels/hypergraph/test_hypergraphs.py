@@ -11,6 +11,7 @@ from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.kernels.hypergraph import hypergraph
 from structopt.testing.inference import InferenceSuite, best_listed, run
+from tests.covering import covering
 from tests.kernels.hypergraph.random_hypergraphs import SHAPES, packed, random_structure
 
 GENERATOR = np.random.default_rng(8)
@@ -123,9 +124,10 @@ def test_max_rule_of_no_derivation_is_none():
     assert not z.any()
 
 
-@pytest.mark.parametrize("scale", [30.0, 400.0, 1e4])
-@pytest.mark.parametrize("temperature", [1e-3, 1.0, 1e3])
-@instances
+@pytest.mark.parametrize(
+    ("i", "scale", "temperature"),
+    covering(range(len(SHAPES)), [30.0, 400.0, 1e4], [1e-3, 1.0, 1e3]),
+)
 def test_any_range_of_scores_on_small_hypergraphs(i, scale, temperature):
     structure = random_structure(9)
     s = scale * GENERATOR.normal(size=int(np.diff(structure.parts)[i]))

@@ -15,6 +15,7 @@ from structopt.kernels.trees.arcs import ARCS
 from structopt.kernels.trees.log_matrix_tree import log_partition
 from structopt.testing.inference import best_listed
 from structopt.testing.problems import random_trees
+from tests.covering import covering
 
 
 def is_tree(heads):
@@ -102,10 +103,11 @@ def test_number_of_trees():
         )
 
 
-@pytest.mark.parametrize("scale", [1.0, 30.0, 1e3, 1e4])
-@pytest.mark.parametrize("pruned", [False, True])
-@pytest.mark.parametrize(("n", "single_root"), CASES)
-def test_against_all_trees(n, single_root, pruned, scale):
+@pytest.mark.parametrize(
+    ("case", "pruned", "scale"), covering(CASES, [False, True], [1.0, 30.0, 1e3, 1e4])
+)
+def test_against_all_trees(case, pruned, scale):
+    n, single_root = case
     generator = np.random.default_rng([n, pruned, single_root])
     trees = CASES[n, single_root]
     for _ in range(20):
@@ -201,9 +203,10 @@ def exact_total(weights, single_root):
     return determinant(matrix)
 
 
-@pytest.mark.parametrize("single_root", [True, False])
-@pytest.mark.parametrize("bits", [4, 200, 1000, 3000])
-@pytest.mark.parametrize("kind", ["uniform", "cycles", "unlikely roots"])
+@pytest.mark.parametrize(
+    ("kind", "bits", "single_root"),
+    covering(["uniform", "cycles", "unlikely roots"], [4, 200, 1000, 3000], [True, False]),
+)
 def test_against_exact_arithmetic(kind, bits, single_root):
     """Weights that are powers of two, up to 2^3000 apart. Pairs that point at each other leave only
     very light trees.
@@ -368,9 +371,9 @@ def parts_of(structure, i, tree, labels, L):
     return z
 
 
-@pytest.mark.parametrize("single_root", [True, False])
-@pytest.mark.parametrize("labels", [0, 1, 2, 3])
-@pytest.mark.parametrize("candidates", [False, True])
+@pytest.mark.parametrize(
+    ("candidates", "labels", "single_root"), covering([False, True], [0, 1, 2, 3], [True, False])
+)
 def test_solve_against_all_labelled_trees(candidates, labels, single_root):
     encoded = random_trees(
         4, (1, 4, 2, 3), max(labels, 1), candidates=candidates, single_root=single_root

@@ -1,0 +1,54 @@
+"""Contract suites of the classes of optimizers on problems whose outputs can be listed, with one
+tolerance per class.
+"""
+
+import numpy as np
+import pytest
+
+from structopt.inference.enumeration import Enumeration
+from structopt.testing.optimizer import OptimizerSuite, passes
+from tests.optimizer.listings import minimum_of
+
+
+class ListedSuite(OptimizerSuite):
+    """Methods without a guarantee: they are compared with plain Python, and P* bounds P."""
+
+    @pytest.fixture
+    def optimum(self):
+        return lambda problem: minimum_of(problem).value if problem.convex else None
+
+    @pytest.fixture
+    def python_inference(self):
+        return Enumeration()
+
+
+class BatchSuite(ListedSuite):
+    """Quasi-Newton methods."""
+
+    enough, within, python_passes = 300, 1e-4, 6
+
+
+class OnlineSuite(ListedSuite):
+    """Stochastic gradients with falling rates."""
+
+    enough, within = 150, 0.05
+
+
+class DualSuite(ListedSuite):
+    """Ascent of the dual, which reports D."""
+
+    enough, within, dual_rises = 300, 0.01, True
+
+    def test_only_weights_have_one_dimension(self, optimizer, problem):
+        """Shards and checkpoints take arrays of two dimensions for those of instances."""
+        method, small = optimizer(), problem(seed=0)
+        state = passes(method, small, method.init(small, np.zeros(small.dimension)), 1)
+        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+        flat = {name for name, value in arrays.items() if value.ndim == 1}
+        assert flat <= set(method.plan.weights)
+
+
+class CuttingSuite(ListedSuite):
+    """Cutting planes, which prove how near the optimum is."""
+
+    enough, within, dual_rises = 200, 1e-4, True
