@@ -147,7 +147,7 @@ def copy_of_the_tree(folder):
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("rest")
 def test_a_new_default_is_equal_and_other_data_differ(tmp_path, capsys):
     changed, only = copy_of_the_tree(tmp_path), ["--only", "^multiclass-lbfgs$"]
     preset = changed / "conf" / "optimizer" / "lbfgs.yaml"
@@ -163,7 +163,7 @@ def test_a_new_default_is_equal_and_other_data_differ(tmp_path, capsys):
     assert "history dev." in printed
 
 
-@pytest.mark.slow
+@pytest.mark.nightly("rest")
 def test_times_are_printed_with_their_ratio(tmp_path, capsys):
     assert faster.main([str(ROOT), "--only", "^help$", "--repeats", "1", "--check"]) in (0, 1)
     row = capsys.readouterr().out.splitlines()[-1].split()

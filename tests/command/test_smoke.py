@@ -27,7 +27,7 @@ def test_a_process_trains_and_another_resumes(tmp_path: Path) -> None:
     """With the tracker that users get if they set none."""
     done = run(*SMALL, "hydra.run.dir=run", "tracker.log_model=false", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "mlflow.db").is_file()
+    assert (tmp_path / "outputs" / "mlflow.db").is_file()
     done = run("resume=run", "optimizer.epochs=3", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf8"))
