@@ -96,8 +96,7 @@ def candidates(root: Path, table: Table) -> Iterator[tuple[float, Table]]:
 
 def assign(root: Path, table: Table, options: argparse.Namespace) -> None:
     """Give each mutant the fastest tests that execute its lines."""
-    data = measurements(root, table, options)
-    tests = json.loads((root / MEASURED / "tests.json").read_text())
+    data, tests = measurements(root, table, options)
     seconds = {name: duration for name, (outcome, duration) in tests.items() if outcome == "passed"}
     for mutant in table["mutants"]:
         path = root / mutant["file"]
@@ -173,7 +172,7 @@ def collected(root: Path, names: set[str], options: argparse.Namespace) -> set[s
     present = sorted(file for file in files if (root / file).exists())
     existing = {n for _, found, _ in forked(present, work, 600, options) for n in found or ()}
     for name in sorted(names - existing):
-        print(f"There is no test {name}. `python -m tools.mutants map` assigns tests anew.")
+        print(f"There is no test {name}. `python -m tools.mutants map` assigns the tests again.")
     return names & existing
 
 
@@ -222,7 +221,7 @@ def compare(before: list[Table], after: list[Table]) -> None:
 
 def print_coverage(root: Path, table: Table, options: argparse.Namespace) -> None:
     """Print the part of the lines that the tests execute, by package."""
-    data = measurements(root, table, options)
+    data, _ = measurements(root, table, options)
     packages = defaultdict[str, Counter[str]](Counter)
     for path in sorted((root / table["package"]).rglob("*.py")):
         _, statements, _, missing, _ = data.analysis2(str(path))
@@ -234,19 +233,27 @@ def print_coverage(root: Path, table: Table, options: argparse.Namespace) -> Non
         print(f"{package:32} {100 * (1 - missing / max(lines, 1)):5.1f} % of {lines:6,} lines")
 
 
-def measurements(root: Path, table: Table, options: argparse.Namespace) -> Any:
-    """Run the tests under coverage, one process per file, unless the last results are to be used;
-    return the lines that each test executes.
+def measurements(
+    root: Path, table: Table, options: argparse.Namespace
+) -> tuple[Any, dict[str, tuple[str, float]]]:
+    """Run the tests under coverage, one process per file; return the lines that each test executes,
+    its outcome and its CPU seconds.
     """
     import coverage
     import pytest
 
     folder = root / MEASURED
+    folder.mkdir(exist_ok=True)
+    for old in [] if options.keep else list(folder.iterdir()):
+        old.unlink()
+
+    def outcomes(file: str) -> Path:
+        return folder / f"tests.{file.replace('/', '-')}.json"
 
     def work(file: str) -> Any:
         name = folder / f"lines.{file.replace('/', '-')}"
         lines = coverage.Coverage(name, source=[str(root / table["package"])])
-        plugin = _Measured(lines, options.seconds)
+        plugin = _Measured(lines, options)
         signal.signal(signal.SIGPROF, plugin.stop)
         _trace_threads()
         lines.start()
@@ -255,23 +262,17 @@ def measurements(root: Path, table: Table, options: argparse.Namespace) -> Any:
         lines.save()
         return plugin.tests
 
-    if not options.keep:
-        folder.mkdir(exist_ok=True)
-        for old in folder.iterdir():
-            old.unlink()
-        tests = dict[str, Any]()
-        for file, answer, seconds in forked(test_files(root, table), work, 3600, options):
-            tests |= answer or {}
-            counts = Counter(outcome for outcome, _ in (answer or {}).values())
-            text = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-            print(f"{file}: {text or 'no test ran'}; {seconds:.0f} s", flush=True)
-        (folder / "tests.json").write_text(json.dumps(tests))
-        lines = coverage.Coverage(folder / "lines")
-        lines.combine([str(folder)])
-        lines.save()
+    files = test_files(root, table)
+    missing = [file for file in files if not outcomes(file).exists()]
+    for file, tests, seconds in forked(missing, work, 3600, options):
+        outcomes(file).write_text(json.dumps(tests or {}))
+        counts = Counter(outcome for outcome, _ in (tests or {}).values())
+        text = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+        print(f"{file}: {text or 'no test ran'}; {seconds:.0f} s", flush=True)
     data = coverage.Coverage(folder / "lines")
-    data.load()
-    return data
+    data.combine([str(folder)], keep=True)
+    data.save()
+    return data, {k: v for f in files for k, v in json.loads(outcomes(f).read_text()).items()}
 
 
 def test_files(root: Path, table: Table) -> list[str]:
@@ -325,8 +326,21 @@ class _TooSlow(BaseException):
 class _Measured:
     """Notes the outcome and CPU seconds of each test, and attributes lines to it."""
 
-    def __init__(self, lines: Any, limit: float) -> None:
-        self.lines, self.limit, self.tests = lines, limit, dict[str, list[Any]]()
+    def __init__(self, lines: Any, options: argparse.Namespace) -> None:
+        self.lines, self.limit, self.cases = lines, options.seconds, options.cases
+        self.tests = dict[str, list[Any]]()
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Select some cases of each test function, evenly among them."""
+        functions = defaultdict[str, list[Any]](list)
+        for item in items:
+            functions[item.nodeid.partition("[")[0]].append(item)
+        items[:] = [
+            item
+            for cases in functions.values()
+            for k, item in enumerate(cases)
+            if k == 0 or k * self.cases // len(cases) > (k - 1) * self.cases // len(cases)
+        ]
 
     def stop(self, *_: Any) -> None:
         raise _TooSlow(f"The test takes more than {self.limit} seconds.")
@@ -410,7 +424,8 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
     command.set_defaults(command=seed)
     for name, function in (("map", assign), ("coverage", print_coverage)):
         command = commands.add_parser(name, help=function.__doc__)
-        command.add_argument("--keep", action="store_true", help="use the last measurements")
+        command.add_argument("--keep", action="store_true", help="measure only new files of tests")
+        command.add_argument("--cases", type=int, default=8, help="cases of a test function")
         command.add_argument("--seconds", type=float, default=10, help="CPU time of a test")
         command.set_defaults(command=function)
     command = commands.add_parser("run", help=run.__doc__)
