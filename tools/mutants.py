@@ -247,12 +247,11 @@ def measurements(
     for old in [] if options.keep else list(folder.iterdir()):
         old.unlink()
 
-    def outcomes(file: str) -> Path:
-        return folder / f"tests.{file.replace('/', '-')}.json"
+    def named(kind: str, file: str) -> Path:
+        return folder / f"{kind}.{file.removesuffix('.py').replace('/', '-')}"
 
     def work(file: str) -> Any:
-        name = folder / f"lines.{file.replace('/', '-')}"
-        lines = coverage.Coverage(name, source=[str(root / table["package"])])
+        lines = coverage.Coverage(named("lines", file), source=[str(root / table["package"])])
         plugin = _Measured(lines, options)
         signal.signal(signal.SIGPROF, plugin.stop)
         _trace_threads()
@@ -263,16 +262,16 @@ def measurements(
         return plugin.tests
 
     files = test_files(root, table)
-    missing = [file for file in files if not outcomes(file).exists()]
+    missing = [file for file in files if not named("tests", file).exists()]
     for file, tests, seconds in forked(missing, work, 3600, options):
-        outcomes(file).write_text(json.dumps(tests or {}))
+        named("tests", file).write_text(json.dumps(tests or {}))
         counts = Counter(outcome for outcome, _ in (tests or {}).values())
         text = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
         print(f"{file}: {text or 'no test ran'}; {seconds:.0f} s", flush=True)
     data = coverage.Coverage(folder / "lines")
     data.combine([str(folder)], keep=True)
     data.save()
-    return data, {k: v for f in files for k, v in json.loads(outcomes(f).read_text()).items()}
+    return data, {k: v for f in files for k, v in json.loads(named("tests", f).read_text()).items()}
 
 
 def test_files(root: Path, table: Table) -> list[str]:
