@@ -152,7 +152,7 @@ def _changes(node: Any) -> Iterator[tuple[str, Change]]:
         case ast.BinOp(op=ast.Div() | ast.BitAnd() | ast.BitOr() | ast.BitXor()):
             yield "term", lambda n: n.left
         case ast.AugAssign(op=op):
-            yield "term", lambda n: ast.Pass()
+            yield "term", lambda _: ast.Pass()
             if type(op) in FLIPPED:
                 yield "sign", lambda n: _set(n, "op", FLIPPED[type(op)]())
         case ast.UnaryOp(op=ast.USub()):
