@@ -6,8 +6,6 @@ import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 import structopt
 
 ROOT = Path(structopt.__file__).parent
@@ -105,31 +103,31 @@ def floor(module):
 INSIDE = [module for module in MODULES if room(module) not in OUTSIDE]
 
 
-@pytest.mark.parametrize("module", INSIDE)
-def test_imports_come_from_its_own_floor_and_below(module):
-    for other in IMPORTS[module] - EXCEPTIONS.get(module, set()):
-        assert room(other) not in OUTSIDE and floor(other) <= floor(module), (
-            f"{module} imports {other}, which is above it"
-        )
+def test_imports_come_from_its_own_floor_and_below():
+    for module in INSIDE:
+        for other in IMPORTS[module] - EXCEPTIONS.get(module, set()):
+            assert room(other) not in OUTSIDE and floor(other) <= floor(module), (
+                f"{module} imports {other}, which is above it"
+            )
 
 
-@pytest.mark.parametrize("module", [one for one in INSIDE if room(one) in COMPONENTS])
-def test_components_import_none_of_another_kind(module):
-    for other in IMPORTS[module]:
-        assert room(other) not in COMPONENTS - {room(module)}, f"{module} imports {other}"
+def test_components_import_none_of_another_kind():
+    for module in (one for one in INSIDE if room(one) in COMPONENTS):
+        for other in IMPORTS[module]:
+            assert room(other) not in COMPONENTS - {room(module)}, f"{module} imports {other}"
 
 
-@pytest.mark.parametrize("module", [one for one in INSIDE if floor(one) == floor("task")])
-def test_files_and_scores_are_known_to_few_rooms(module):
-    read = {room(other) for other in IMPORTS[module]} & READERS["task"]
-    assert read <= READERS.get(room(module), set()), f"{module} imports {sorted(read)}"
+def test_files_and_scores_are_known_to_few_rooms():
+    for module in (one for one in INSIDE if floor(one) == floor("task")):
+        read = {room(other) for other in IMPORTS[module]} & READERS["task"]
+        assert read <= READERS.get(room(module), set()), f"{module} imports {sorted(read)}"
 
 
-@pytest.mark.parametrize("module", [one for one in INSIDE if floor(one) > floor("task")])
-def test_only_the_registry_reaches_components(module):
+def test_only_the_registry_reaches_components():
     """Above the components, nothing names one: they are found through entry points."""
-    named = {room(other) for other in IMPORTS[module]} & COMPONENTS
-    assert named <= EXCEPTIONS.get(module, set()), f"{module} imports {sorted(named)}"
+    for module in (one for one in INSIDE if floor(one) > floor("task")):
+        named = {room(other) for other in IMPORTS[module]} & COMPONENTS
+        assert named <= EXCEPTIONS.get(module, set()), f"{module} imports {sorted(named)}"
 
 
 def test_there_are_no_circles():
