@@ -12,9 +12,10 @@ import pytest
 from structopt.config import pairs, registry
 from structopt.config.composition import compose, validate
 from structopt.core.ability import Ability
-from structopt.errors import CompatibilityError
+from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph import kinds
 from structopt.run.components import make_components
+from structopt.testing.components import check
 from structopt.testing.problems import make_problem, random_encoded, random_graphs, random_trees
 from tests.optimizer.classes import (
     BatchSuite,
@@ -102,6 +103,7 @@ def test_every_combination_has_a_verdict(graph):
     found = verdicts(graph)
     for key in product(OPTIMIZERS, LOSSES, GRAPHS[graph]):
         verdict, optimizer = found[key], f"optimizer={key[0]}"
+        assert (not verdict) == accepts(key[0], graph, key[2], key[1])
         if verdict:
             blamed = (optimizer, "optimizer.", "loss.beta")
             advice = ("Type ", "take ", "Add ", "Leave ", " come from: ")
@@ -114,10 +116,20 @@ def accepted(optimizer):
     return [
         (graph, inference, loss)
         for graph, inferences in GRAPHS.items()
-        for inference in inferences
-        for loss in LOSSES
-        if not verdicts(graph)[optimizer, loss, inference]
+        for inference, loss in product(inferences, LOSSES)
+        if accepts(optimizer, graph, inference, loss)
     ]
+
+
+def accepts(optimizer, graph, inference, loss):
+    method, member = preset("optimizer", optimizer), preset("loss", loss)
+    made, solver = preset("factor_graph", graph), preset("inference", inference)
+    try:
+        check(made, solver, member, method)
+        member.kernel(method.plan.variant)
+    except (CompatibilityError, ConfigError):
+        return False
+    return True
 
 
 def classes_of(graph, inference, loss):
