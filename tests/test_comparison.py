@@ -30,6 +30,7 @@ def composed(section, name):
     return one.settings, validate(compose(checkouts.overrides(settings)))
 
 
+@pytest.mark.nightly("rest")
 @pytest.mark.parametrize("kind", [*checkouts.KINDS, "cost"])
 def test_every_component_has_a_configuration(kind):
     core = {

@@ -110,6 +110,7 @@ def test_selection_depends_on_seed_and_code_only(toy, table, capsys):
     assert [m for m in table["mutants"] if m["function"] != "earlier"] == first
 
 
+@pytest.mark.nightly("rest")
 def test_run_names_the_test_that_detects_a_mutant(toy, table, capsys):
     def mutant(number, before, after, tests, function="total"):
         mutant = {"id": str(number), "file": "toy_of_mutants.py", "function": function}

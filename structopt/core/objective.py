@@ -18,7 +18,7 @@ from structopt.kernels.waist.record import Array
 
 if TYPE_CHECKING:  # they compile
     from structopt.kernels.waist.drivers import Driver, P, Result
-from structopt.kernels.waist.signatures import Data, Kernels, Space
+    from structopt.kernels.waist.signatures import Data, Kernels, Space
 
 ROUNDING = 1e-6
 """A dual that comes out above the objective by at most this share of it does so by rounding."""

@@ -27,6 +27,7 @@ def test_train(stages: Stages, tmp_path: Path) -> None:
     assert (tmp_path / "here/.hydra/config.yaml").is_file()
 
 
+@pytest.mark.nightly("runs")
 def test_default_folders(stages: Stages, tmp_path: Path) -> None:
     assert main.main(["tracker=none"]) == 0
     assert stages.calls[0][2].relative_to(tmp_path).parts[0] == "outputs"

@@ -12,6 +12,7 @@ from hydra._internal.utils import get_args_parser
 
 from structopt.command import main, spelling
 from tests.command.commands import Stages, failed
+from tests.parts import gate_cases
 
 JARGON = re.compile(
     r"override|struct\b|GrammarParse|LexerNo|mismatched|defaults "
@@ -234,7 +235,11 @@ def files(stages: Stages) -> Stages:
     return stages
 
 
-@pytest.mark.parametrize(("command", "text"), MISTAKES, ids=[command for command, _ in MISTAKES])
+@pytest.mark.parametrize(
+    ("command", "text"),
+    gate_cases(MISTAKES, "rest", MISTAKES[::3]),
+    ids=[command for command, _ in MISTAKES],
+)
 def test_mistakes(
     files: Stages, capsys: pytest.CaptureFixture[str], command: str, text: str
 ) -> None:

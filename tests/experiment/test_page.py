@@ -192,6 +192,7 @@ def judged(task, scores, folder):
     return read_report(place / "report.json")
 
 
+@pytest.mark.nightly("experiments")
 def test_observations_are_judged_over_all_tasks(tmp_path):
     tasks = {
         "ner": GOOD,

@@ -34,7 +34,8 @@ KERNELS = [
     one
     for module in MODULES
     for one in vars(module).values()
-    if not isinstance(one, type) and hasattr(one, "py_func")
+    if not isinstance(one, type)
+    and hasattr(one, "py_func")
     and one.py_func.__module__ == module.__name__
     and not one._can_compile
 ]

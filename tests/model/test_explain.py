@@ -178,6 +178,7 @@ def test_hashed_weights_have_the_names_of_the_features_that_have_them(name, mode
 
 
 @HASHED
+@pytest.mark.nightly("runs")
 def test_names_of_hashed_weights_come_from_a_corpus(name, model):
     trained = model(name)
     nameless, named = (
@@ -196,6 +197,7 @@ def test_names_of_hashed_weights_come_from_a_corpus(name, model):
     assert max(trained.weights) in shown and min(trained.weights) in shown
 
 
+@pytest.mark.nightly("runs")
 def test_collisions_are_told(model):
     """On 2^14 weights many features share theirs: a weight has the names of all that occur."""
     named = model("dependency").explain(top=50, names=datasets.path("train", "conllu"))

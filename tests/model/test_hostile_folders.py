@@ -82,6 +82,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.nightly("fuzzing")
 def test_few_mutations(models: Path) -> None:
     check_mutations(models, "first", FEW)
 

@@ -169,6 +169,7 @@ def plain(output: Any) -> Any:
 @pytest.mark.parametrize(
     "name", gate_cases(CASES, "runs", ("ner", "multiclass", "labelled", "multilabel"))
 )
+@pytest.mark.nightly("runs")
 def test_against_all_outputs(name: str, models: dict[str, Any]) -> None:
     """Best outputs, lists, marginals, with something given and without, are those of a listing of
     all outputs.
@@ -383,6 +384,7 @@ def test_given_outputs_that_are_refused(
     assert message in str(caught.value)
 
 
+@pytest.mark.nightly("runs")
 def test_no_output_agrees(models: dict[str, Any]) -> None:
     for name, given in (
         ("trees", [2, 1, None, None]),

@@ -341,6 +341,7 @@ def test_images_have_as_many_pixels_in_every_row(trained: TrainedRuns) -> None:
         model.predict_columns({"pixels": [[[[0.0] * 3] * 2, [[0.0] * 3]]]})
 
 
+@pytest.mark.nightly("runs")
 def test_a_missing_column_is_padding_and_said_once(
     served: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -86,6 +86,7 @@ def test_the_bytes_are_those_of_one_process(words, placed):
     assert {stretch.path for stretch in placed} == {placed[0].path}
 
 
+@pytest.mark.nightly("runs")
 def test_several_files_of_which_one_is_compressed(placed):
     text = datasets.path("train", "conll").read_text("utf8")
     cut = text.index("\n\n", len(text) // 2) + 2
@@ -104,6 +105,7 @@ def test_values_of_some_stretches_only():
     assert_same("task=attributes", "task.train=train.txt")
 
 
+@pytest.mark.nightly("runs")
 def test_an_earlier_vocabulary_is_kept():
     config = composition.compose(["task=ner", "task.limit=20", *COMMON, "storage.folder=first"])
     old = make_components(config)
@@ -166,6 +168,7 @@ def test_malformed_data_are_told_with_the_line_of_the_whole_file(task, kind, lin
         assert told == expected
 
 
+@pytest.mark.nightly("runs")
 def test_what_a_worker_wrote_must_be_here(monkeypatch, tmp_path):
     write = stretches.write_corpus
     monkeypatch.setattr(

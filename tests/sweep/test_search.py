@@ -182,6 +182,7 @@ def test_the_same_seed_proposes_the_same(search: Callable[..., Jobs], sweeper: s
     assert len({tuple(words) for words in first.launched.values()}) == 7
 
 
+@pytest.mark.nightly("sweeps")
 def test_bayesian_search_draws_where_trials_were_good(search: Callable[..., Jobs]) -> None:
     words = ("hydra.sweeper.trials=30", *SPACE[::2])
     means = {}
@@ -261,6 +262,7 @@ def test_what_was_tried_is_not_trained_again(
     assert "as trial" in capsys.readouterr().out
 
 
+@pytest.mark.nightly("sweeps")
 def test_a_killed_search_goes_on(search: Callable[..., Jobs]) -> None:
     words = ("hydra.sweeper.trials=9", "hydra.sweeper.startup=3", *SPACE)
     whole = search(*words, sweeper="bayesian", folder="whole")
@@ -437,6 +439,7 @@ def test_the_best_is_the_best(folder: Path) -> None:
     assert (folder / "search.png").stat().st_size > 10_000
 
 
+@pytest.mark.nightly("sweeps")
 def test_pruned_trials_say_so_and_are_short(folder: Path) -> None:
     jobs = {
         int(path.parent.name): json.loads(path.read_text())["status"]

@@ -104,6 +104,7 @@ def model(tmp_path_factory):
     )
 
 
+@pytest.mark.nightly("runs")
 def test_relative_frequencies_predict_the_shipped_treebank(model):
     scores = model.evaluate(datasets.path("dev", "ptb"))
     assert scores["bracket_f1"] > 0.83 and scores["tag_accuracy"] == 1.0

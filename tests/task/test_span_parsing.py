@@ -113,6 +113,7 @@ def test_dual_methods_reach_the_optimum_of_the_batch_method(short, tmp_path):
     assert objectives["eg"] == pytest.approx(objectives["lbfgs"], rel=1e-3)
 
 
+@pytest.mark.nightly("runs")
 def test_the_shipped_treebank(model):
     trained, _ = model
     scores = trained.evaluate(datasets.path("dev", "ptb"))

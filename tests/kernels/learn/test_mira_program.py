@@ -51,6 +51,7 @@ def clipped_ascent(rows, heights, cap, sweeps=1000):
     return -rows.T @ alpha
 
 
+@pytest.mark.nightly("optima")
 def test_solves_the_program_of_forty_lists():
     full, stuck = 0, 0
     for trial in range(40):

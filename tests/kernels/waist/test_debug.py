@@ -55,6 +55,7 @@ def test_debug_after_compiling_is_refused():
         structopt.debug()
 
 
+@pytest.mark.nightly("runs")
 def test_training_in_debug_mode_gives_the_same_weights(tmp_path):
     words = '["task=ner", "task.limit=6", "optimizer.epochs=1", "tracker=none", "quiet=true"]'
     code = f"import structopt\n{{debug}}\nprint(structopt.train({words}).weights.sum())"
