@@ -174,8 +174,8 @@ def fault_of(optimizer, graph, inference, loss):
     """Return what is wrong with the weights of a combination; the empty string if nothing is.
 
     P is compared with its minimum over lists of outputs if it is convex, and inference is exact and
-    compiled. Else some pass must reach a lower P than that of zero weights, and none may fall
-    below the minimum if the inference bounds the loss from above.
+    compiled. Else some pass must reach a lower P than that of zero weights if inference bounds the
+    loss from above and the loss is convex or smooth; no P may fall below the minimum.
     """
     method, suite = preset("optimizer", optimizer), SUITES[optimizer]
     problem = problem_of(method, graph, inference, loss)
@@ -199,8 +199,13 @@ def fault_of(optimizer, graph, inference, loss):
         return f"P={least} is below the minimum {best}"
     if known and primal > (1 + suite.within) * best + ACCURACY:
         return f"P={primal} is above the minimum {best}"
+    if not np.isfinite(method.weights(state)).all():
+        return "there are weights that are not finite"
+    smooth = problem.convex or not isinf(problem.loss.beta)
+    if known or least < start or Ability.UPPER not in provided or not smooth:
+        return ""
     # zero weights may be the minimum
-    return "" if known or least < start or start <= best + ACCURACY else f"P stays at {start}"
+    return "" if start <= best + ACCURACY else f"P stays at {start}"
 
 
 def problem_of(method, graph, inference, loss):
