@@ -55,6 +55,7 @@ LIBRARIES = (
 OPTIONS = ("-q", "-n0", "-p", "no:cacheprovider", "--hypothesis-seed=0")
 MOST_TESTS, MOST_SECONDS = 12, 15.0  # per mutant
 MEMORY = 8 << 30  # bytes of address space of a process
+WALL = 1200  # seconds, for a busy machine
 DEAD = ("killed", "timeout")
 
 
@@ -368,8 +369,8 @@ def forked(
 ) -> Iterator[tuple[Any, Any, float]]:
     """Compute `work(task)` in a forked process per task; yield task, result and duration.
 
-    The result is None if the process died, or used more than `seconds` of CPU time or ten times as
-    much wall-clock time.
+    The result is None if the process died, or used more than `seconds` of CPU time or, for
+    processes that wait forever, `WALL` seconds of wall-clock time.
     """
     waiting, running = list(tasks)[::-1], dict[int, tuple[Any, Path, float]]()
     with TemporaryDirectory() as folder:
@@ -389,7 +390,7 @@ def forked(
                 continue
             time.sleep(0.02)
             for process, (_, _, start) in running.items():
-                if time.perf_counter() - start > 10 * seconds:
+                if time.perf_counter() - start > max(WALL, seconds):
                     os.kill(process, signal.SIGKILL)
 
 

@@ -18,7 +18,7 @@ FLIPPED: dict[type, type] = {ast.Add: ast.Sub, ast.Sub: ast.Add}
 BOUNDARY: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 # functions whose arguments have no order, or whose swapped arguments every test detects
 SYMMETRIC = re.compile(
-    "(range|isinstance|issubclass|getattr|hasattr|setattr|min|max|dot|vdot|inner|maximum|minimum|"
+    "(isinstance|issubclass|getattr|hasattr|setattr|min|max|dot|vdot|inner|maximum|minimum|"
     "log_add|logaddexp|array_equal|allclose|isclose|print)$"
 )
 Change = Callable[[Any], Any]
@@ -138,44 +138,52 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 def _changes(node: Any) -> Iterator[tuple[str, Change]]:
     """List the changes of one node: the kind, and a function that changes a copy of the node and
-    returns what replaces it.
+    returns its replacement.
     """
     match node:
-        case ast.BinOp(op=ast.Add() | ast.Sub() as op) if not _joins(node):
-            yield "sign", lambda n: _set(n, "op", FLIPPED[type(op)]())
-            yield "term", lambda n: n.left
-            if isinstance(op, ast.Add):
-                yield "term", lambda n: n.right
-        case ast.BinOp(op=ast.Mult()) if not _joins(node):
-            yield "term", lambda n: n.left
-            yield "term", lambda n: n.right
-        case ast.BinOp(op=ast.Div() | ast.BitAnd() | ast.BitOr() | ast.BitXor()):
-            yield "term", lambda n: n.left
+        case ast.BinOp() if not _joins(node):
+            yield from _operation_changes(node.op)
         case ast.AugAssign(op=op):
-            yield "term", lambda _: ast.Pass()
+            yield "term", _dropped
             if type(op) in FLIPPED:
                 yield "sign", lambda n: _set(n, "op", FLIPPED[type(op)]())
         case ast.UnaryOp(op=ast.USub()):
             yield "sign", lambda n: n.operand
-        case ast.BoolOp(values=[_, _]):
-            yield "term", lambda n: n.values[0]
-            yield "term", lambda n: n.values[1]
         case ast.BoolOp(values=values):
-            for k in range(len(values)):
-                yield "term", lambda n, k=k: _set(n, "values", n.values[:k] + n.values[k + 1 :])
+            for k in reversed(range(len(values))):
+                yield "term", lambda n, k=k: _without(n, k)
+        case ast.Call(args=args) if args:
+            yield from _call_changes(node)
+        case _:
+            yield from _index_changes(node)
+
+
+def _operation_changes(op: ast.operator) -> Iterator[tuple[str, Change]]:
+    if type(op) in FLIPPED:
+        yield "sign", lambda n: _set(n, "op", FLIPPED[type(op)]())
+    if isinstance(op, ast.Add | ast.Sub | ast.Mult | ast.Div | ast.BitAnd | ast.BitOr | ast.BitXor):
+        yield "term", lambda n: n.left
+    if isinstance(op, ast.Add | ast.Mult):
+        yield "term", lambda n: n.right
+
+
+def _index_changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
+    match node:
         case ast.Compare(ops=[op]) if type(op) in BOUNDARY:
             yield "off_by_one", lambda n: _set(n, "ops", [BOUNDARY[type(op)]()])
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
             yield "off_by_one", lambda n: ast.Constant(n.value + 1)
         case ast.Subscript(slice=ast.Name() as index):
             yield "off_by_one", lambda n: _set(n, "slice", _plus(index, 1))
-        case ast.Call(func=ast.Name(id="range"), args=args) if args:
-            yield "off_by_one", lambda n: _set(n, "args", _shorter(n.args))
-        case ast.Call(func=function, args=args):
-            name = getattr(function, "attr", getattr(function, "id", ""))
-            if not SYMMETRIC.match(name) and not any(isinstance(a, ast.Starred) for a in args):
-                for k in range(len(args) - 1):
-                    yield "argument", lambda n, k=k: _set(n, "args", _swapped(n.args, k))
+
+
+def _call_changes(node: ast.Call) -> Iterator[tuple[str, Change]]:
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    if name == "range":
+        yield "off_by_one", lambda n: _set(n, "args", _shorter(n.args))
+    elif not SYMMETRIC.match(name) and not any(isinstance(a, ast.Starred) for a in node.args):
+        for k in range(len(node.args) - 1):
+            yield "argument", lambda n, k=k: _set(n, "args", _swapped(n.args, k))
 
 
 def _joins(node: ast.BinOp) -> bool:
@@ -190,6 +198,15 @@ def _joins(node: ast.BinOp) -> bool:
 def _set(node: ast.AST, field: str, value: Any) -> ast.AST:
     setattr(node, field, value)
     return node
+
+
+def _dropped(_: ast.AugAssign) -> ast.AST:
+    return ast.Pass()
+
+
+def _without(node: ast.BoolOp, k: int) -> ast.AST:
+    rest = node.values[:k] + node.values[k + 1 :]
+    return _set(node, "values", rest) if len(rest) > 1 else rest[0]
 
 
 def _plus(node: ast.expr, number: int) -> ast.expr:
