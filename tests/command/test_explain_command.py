@@ -27,7 +27,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_weights(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, f"model={runs['ner']}", "top=2")
     assert text.startswith("The 2 highest and lowest weights\n\nlabel B-LOC (")
-    assert "transition (" in text and "[B-PER → I-PER]" in text
+    assert "transition (" in text and "[B-ORG → I-ORG]" in text
 
 
 def test_one_prediction(

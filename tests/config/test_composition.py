@@ -18,6 +18,7 @@ from structopt.config.search_path import conf_dir
 from structopt.config.wording import value_name
 from structopt.errors import ConfigError
 from tests.config.test_registry import write_distribution
+from tests.parts import gate_cases
 
 CONF = Path(conf_dir())
 CHOICES = sorted(
@@ -28,7 +29,6 @@ CHOICES = sorted(
 PARTS = """
 from structopt.plugin import Optimizer, Task
 from tests.config.test_registry import whole
-from tests.parts import gate_cases
 
 @whole
 class Steps(Optimizer):
