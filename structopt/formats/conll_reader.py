@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,8 @@ class Columns:
     fields : dict of str to str
         What the columns are called in a file whose fields have names; empty for other files, and in
         memory.
+    matrices : mapping of str to sequence
+        Matrices that came with sentences in memory, by key: one matrix per sentence.
     """
 
     path: str
@@ -60,6 +63,7 @@ class Columns:
     numbers: dict[str, int] = field(default_factory=dict)
     width: int = 0
     fields: dict[str, str] = field(default_factory=dict)
+    matrices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of sentences."""
@@ -74,6 +78,7 @@ class Columns:
             offsets=self.offsets[first : last + 1] - begin,
             cells=cells,
             lines=self.lines[begin:end],
+            matrices={key: every[first:last] for key, every in self.matrices.items()},
         )
 
     def sentences(self, name: str) -> list[list[str]]:

@@ -140,7 +140,8 @@ class Dependency(Task):
         """Make an unlabelled corpus of sentences: sequences of words, of tuples of cells, or
         mappings from column to cells.
         """
-        return dependency_trees.in_memory(instances)
+        sentences, matrices = self._numbers.separated(instances, COLUMNS)
+        return replace(dependency_trees.in_memory(sentences), matrices=matrices)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Trees:
         """Make a corpus of sentences, as `corpus` takes them, and trees: a head, or a pair (head,
@@ -158,7 +159,13 @@ class Dependency(Task):
         columns = (
             Column(name, "string", 1, required=False, like="tokens", filler="") for name in further
         )
-        return Schema((Column("tokens", "string", 1, alias="form"), *columns))
+        return Schema(
+            (
+                Column("tokens", "string", 1, alias="form"),
+                *columns,
+                *self._numbers.schema_columns("tokens"),
+            )
+        )
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
         """Return the sentences of a table: mappings from column name to cells."""
@@ -166,11 +173,13 @@ class Dependency(Task):
 
     def input_example(self) -> dict[str, list[Any]]:
         """Return two sentences of values of the training data."""
+        matrices = self._numbers.examples()
         values = {
             column.name: self._columns.values(column.task_name)[:6] or [column.task_name]
             for column in self.input_schema
+            if column.name not in matrices
         }
-        return example_sentences(values)
+        return example_sentences(values) | matrices
 
     def fit(self, corpus: Trees, earlier: Dependency | None = None) -> EncodedTrees:
         """Learn relations and the values of columns from the training corpus, beside those of an
@@ -353,7 +362,8 @@ class Dependency(Task):
         self._numbers.read_from(sources)
 
     def _tokens(self, corpus: Trees) -> Tokens:
-        return Tokens(corpus.path, corpus.offsets, corpus.lines, corpus.cells.get("form", []), {})
+        words = corpus.cells.get("form", [])
+        return Tokens(corpus.path, corpus.offsets, corpus.lines, words, {}, corpus.matrices)
 
     def _with_sets(self, corpus: Trees, encoded: EncodedTrees) -> EncodedTrees:
         """The training corpus with any head and any relation allowed where it leaves them open."""

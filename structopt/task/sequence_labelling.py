@@ -150,6 +150,7 @@ class SequenceLabelling(TokenLabelling):
             (
                 tokens,
                 *(Column(name, "string", 1, False, like=tokens.name, filler="") for name in used),
+                *self._numbers.schema_columns(tokens.name),
             )
         )
 
@@ -159,9 +160,13 @@ class SequenceLabelling(TokenLabelling):
 
     def input_example(self) -> dict[str, list[Any]]:
         """Return two sentences of values of the training data."""
-        return example_sentences(
-            {column.name: self._some_values(column.task_name) for column in self.input_schema}
-        )
+        matrices = self._numbers.examples()
+        values = {
+            column.name: self._some_values(column.task_name)
+            for column in self.input_schema
+            if column.name not in matrices
+        }
+        return example_sentences(values) | matrices
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Columns:
         """Read a file; with `labelled` it must have every column, otherwise only the word.
@@ -217,8 +222,9 @@ class SequenceLabelling(TokenLabelling):
         """Make an unlabelled corpus of sentences in memory, in a form that `sentence_columns`
         takes; DataError otherwise.
         """
-        columns = sentence_columns(instances, self.columns, (TAG,))
-        corpus = Columns(MEMORY, columns.offsets, columns.cells, columns.lines)
+        sentences, matrices = self._numbers.separated(instances, self.columns)
+        columns = sentence_columns(sentences, self.columns, (TAG,))
+        corpus = Columns(MEMORY, columns.offsets, columns.cells, columns.lines, matrices=matrices)
         if not columns.named:  # columns are numbered, as in a file
             corpus = replace(
                 corpus,
@@ -233,7 +239,10 @@ class SequenceLabelling(TokenLabelling):
         token.
         """
         sentences = form_of_sentences(self._columns.layouts.names[:1]).listed(instances)
-        names = self._columns.of_sentences(sentences) if not self.labels else self.columns
+        typed = bool(self.labels or self._columns.numbers)
+        known = self.columns if typed else self._columns.layouts.names
+        sentences, matrices = self._numbers.separated(sentences, known)
+        names = self.columns if self.labels else self._columns.of_sentences(sentences)
         columns = sentence_columns(sentences, names, (TAG,))
         cells = columns.cells | {TAG: self._gold_cells(columns.offsets, outputs)}
         if absent := [name for name in names if name not in cells]:
@@ -249,6 +258,7 @@ class SequenceLabelling(TokenLabelling):
             columns.lines,
             {name: j for j, name in enumerate(cells)},
             len(cells),
+            matrices=matrices,
         )
 
     def fit(self, corpus: Columns, earlier: SequenceLabelling | None = None) -> Encoded:
@@ -469,7 +479,12 @@ class SequenceLabelling(TokenLabelling):
 
     def _tokens(self, corpus: Columns) -> Tokens:
         return Tokens(
-            corpus.path, corpus.offsets, corpus.lines, self._words(corpus), self._inputs(corpus)
+            corpus.path,
+            corpus.offsets,
+            corpus.lines,
+            self._words(corpus),
+            self._inputs(corpus),
+            corpus.matrices,
         )
 
     def _dense(self, corpus: Columns) -> dict[str, tuple[DenseTable, ...]]:

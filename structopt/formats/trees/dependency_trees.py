@@ -4,8 +4,8 @@ memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +52,8 @@ class Trees:
         What the file is written in: ``conllu``, ``conllx`` or ``penn``; empty in memory.
     text : str
         The whole text of the file, from which it is written again.
+    matrices : mapping of str to sequence
+        Matrices that came with sentences in memory, by key: one matrix per sentence.
     """
 
     path: str
@@ -61,6 +63,7 @@ class Trees:
     heads: NDArray[np.int32] | None = None
     format: str = ""
     text: str = ""
+    matrices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of sentences."""
@@ -72,7 +75,15 @@ class Trees:
         cells = {name: column[begin:end] for name, column in self.cells.items()}
         heads = None if self.heads is None else self.heads[begin:end]
         offsets = self.offsets[first : last + 1] - begin
-        return replace(self, offsets=offsets, lines=self.lines[begin:end], cells=cells, heads=heads)
+        matrices = {key: every[first:last] for key, every in self.matrices.items()}
+        return replace(
+            self,
+            offsets=offsets,
+            lines=self.lines[begin:end],
+            cells=cells,
+            heads=heads,
+            matrices=matrices,
+        )
 
     @property
     def relations(self) -> list[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,8 @@ class Treebank:
         Where each sentence begins in its file, from 1; in memory its number.
     tagged : bool
         Whether every word has a tag.
+    matrices : mapping of str to sequence
+        Matrices that came with sentences in memory, by key: one matrix per sentence.
     """
 
     path: str
@@ -55,6 +57,7 @@ class Treebank:
     tags: list[list[str]]
     lines: list[int]
     tagged: bool
+    matrices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def subset(self, first: int, last: int) -> Treebank:
         """Return the sentences first <= i < last."""
@@ -79,7 +82,12 @@ class Treebank:
         trees = None if self.trees is None else tuple(self.trees[i] for i in kept)
         words, tags = ([column[i] for i in kept] for column in (self.words, self.tags))
         return replace(
-            self, trees=trees, words=words, tags=tags, lines=[self.lines[i] for i in kept]
+            self,
+            trees=trees,
+            words=words,
+            tags=tags,
+            lines=[self.lines[i] for i in kept],
+            matrices={key: [every[i] for i in kept] for key, every in self.matrices.items()},
         )
 
     def __len__(self) -> int:

@@ -152,7 +152,8 @@ class Constituency(Task):
         """Make an unlabelled corpus of sentences: sequences of words or of pairs (word, tag),
         mappings, trees.
         """
-        return treebank.in_memory(instances)
+        sentences, matrices = self._numbers.separated(instances, ("tokens", "tags"))
+        return replace(treebank.in_memory(sentences), matrices=matrices)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Treebank:
         """Make a corpus of sentences, as `corpus` takes them, and trees: `Node`s, or text in
@@ -169,6 +170,7 @@ class Constituency(Task):
             (
                 Column("tokens", "string", 1),
                 Column("tags", "string", 1, required=False, like="tokens", filler=""),
+                *self._numbers.schema_columns("tokens"),
             )
         )
 
@@ -179,7 +181,7 @@ class Constituency(Task):
     def input_example(self) -> dict[str, list[Any]]:
         """Return two sentences of words of the training data."""
         words, tags = self._lexicon.example(6)
-        return example_sentences({"tokens": words, "tags": tags})
+        return example_sentences({"tokens": words, "tags": tags}) | self._numbers.examples()
 
     @property
     def annotator(self) -> str | None:
@@ -397,7 +399,8 @@ class Constituency(Task):
         lengths = np.array(list(map(len, corpus.words)), np.int64)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         words = tuple(word for sentence in corpus.words for word in sentence)
-        return Tokens(corpus.path, offsets, np.repeat(corpus.lines, lengths), words, {})
+        lines = np.repeat(corpus.lines, lengths)
+        return Tokens(corpus.path, offsets, lines, words, {}, corpus.matrices)
 
     def _cells(self, corpus: Treebank) -> tuple[dict[str, list[str]], int]:
         """The columns that templates look at, and the number of words; tags are empty where the

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -16,10 +16,12 @@ import numpy as np
 
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.saved_state import SavedState
+from structopt.core.data.table_schema import Column
 from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.formats.in_memory.instances import MEMORY
 from structopt.formats.vectors.matrices import read_matrix
 from structopt.kernels.waist.record import Array
+from structopt.task.dense.sentence_numbers import Matrices, key_of_matrix, separated, stacked
 from structopt.task.dense.word_rows import WordRows
 from structopt.task.key_checks import check_keys
 
@@ -47,8 +49,8 @@ class DenseReading(TypedDict, total=False):
 
 
 class Tokens(NamedTuple):
-    """What numbers of tokens are read from: the words and columns of a corpus, where its sentences
-    begin, lines of its file.
+    """The tokens of a corpus: the offsets of its sentences, the lines of its file, words, columns,
+    and matrices that came with sentences in memory.
     """
 
     path: str
@@ -56,6 +58,7 @@ class Tokens(NamedTuple):
     lines: Array
     words: Sequence[str]
     cells: Mapping[str, Sequence[str]]
+    matrices: Matrices = {}
 
 
 @dataclass(eq=False)
@@ -201,6 +204,31 @@ class DenseColumns:
         ]
 
     @property
+    def matrix_keys(self) -> dict[str, Block]:
+        """The blocks that read matrices, by the keys that sentences in memory have for them."""
+        own = [block for block in self.blocks if block.name.endswith(MATRIX)]
+        return {key_of_matrix(number): block for number, block in enumerate(own)}
+
+    def schema_columns(self, like: str) -> tuple[Column, ...]:
+        """Return the columns of matrices in a table; `like` is the column of tokens."""
+        return tuple(Column(key, "double", 2, like=like) for key in self.matrix_keys)
+
+    def examples(self, lengths: Sequence[int] = (4, 2)) -> dict[str, list[Any]]:
+        """Return matrices of zeros for sentences of these lengths, by key."""
+        return {
+            key: [[[0.0] * block.dimensions for _ in range(length)] for length in lengths]
+            for key, block in self.matrix_keys.items()
+        }
+
+    def separated(
+        self, instances: Iterable[Any], names: Sequence[str]
+    ) -> tuple[Iterable[Any], Matrices]:
+        """Separate the matrices of sentences in memory from their columns `names`: see
+        `structopt.task.dense.sentence_numbers.separated`.
+        """
+        return separated(instances, list(self.matrix_keys), self.columns, names)
+
+    @property
     def names(self) -> list[str]:
         """Readable names of all numbers of a token."""
         return [name for block in self.blocks for name in block.names]
@@ -277,20 +305,32 @@ class DenseColumns:
                     "features.vectors: the model reads no word vectors. Leave it out."
                 )
             self.words.path = str(sources["vectors"])
-        own = [block for block in self.blocks if block.name.endswith(MATRIX)]
-        names = [
-            name.strip()
-            for name in str(sources.get("dense") or "").strip("[]").split(",")
-            if name.strip()
-        ]
-        if names and (len(names) != len(own) or not all(name.endswith(MATRIX) for name in names)):
-            message = (
-                f"the model reads {len(own)} matrices. Name as many files that end in {MATRIX}, "
-                "with commas between."
+        own, dense = list(self.matrix_keys.values()), sources.get("dense")
+        if isinstance(dense, (str, Path)):
+            dense = str(dense).strip().removeprefix("[").removesuffix("]").split(",")
+        named = [Block.of(str(name)) for name in dense or () if str(name).strip()]
+        if not named:
+            return
+        if len(named) != len(own) or not all(block.name.endswith(MATRIX) for block in named):
+            raise ConfigError(
+                f"must name {len(own)} files that end in {MATRIX}, because the model reads "
+                f"{len(own)} matrices.",
+                parameter="features.dense",
+                value=sources["dense"],
+                remedy=f"Type features.dense=[{','.join(['FILE.npy'] * len(own))}]."
+                if own
+                else "Leave it out.",
             )
-            raise ConfigError(f"features.dense={sources['dense']}: {message}")
-        for block, name in zip(own, names, strict=False):
-            block.name = name
+        for block, other in zip(own, named, strict=True):
+            if other.window not in ((0,), block.window):
+                raise ConfigError(
+                    f"names another window for {other.name} than in training: "
+                    f"{block.window[0]}..{block.window[-1]}.",
+                    parameter="features.dense",
+                    value=sources["dense"],
+                    remedy="Leave the window out.",
+                )
+            block.name = other.name
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return the sources, and the vectors of the words that training and later splits have
@@ -359,9 +399,12 @@ class DenseColumns:
             numbers = self.words.rows(tokens.words)
             return numbers, self.words.matrix
         if block.name.endswith(MATRIX):
-            return np.arange(count, dtype=np.int32), read_matrix(
-                _named(block.name, tokens.path), count, partial
-            )
+            key = next(key for key, one in self.matrix_keys.items() if one is block)
+            if key in tokens.matrices:
+                matrix = stacked(key, tokens.matrices[key], tokens.offsets, block.dimensions)
+            else:
+                matrix = read_matrix(_named(block.name, tokens.path, key), count, partial)
+            return np.arange(count, dtype=np.int32), matrix
         if block.name not in tokens.cells:  # of a file to predict, which may lack columns
             return np.full(count, -1, np.int32), np.zeros((0, 1), np.float32)
         return _parsed(block.name, tokens)
@@ -385,22 +428,25 @@ class DenseColumns:
         )
 
 
-def _named(name: str, path: str) -> str:
+def _named(name: str, path: str, key: str) -> str:
     """The name of the matrix of a data file: * stands for the file's name without suffixes."""
-    if "*" not in Path(name).name:
-        if name == MATRIX:
-            message = (
-                "the model reads a matrix with a row a token. Type features.dense=[FILE.npy], "
-                "the matrix of these data."
-            )
-            raise DataError(path, None, message)
-        return name
-    if path == MEMORY:
+    if path == MEMORY and (name == MATRIX or "*" in Path(name).name):
         raise DataError(
             path,
             None,
-            f"features.dense: {name} is the matrix of a file, and this is data in memory.",
+            "the model reads a matrix with one row per token.",
+            remedy=f"Give it with every sentence, as {{'tokens': [...], '{key}': MATRIX}}.",
         )
+    if "*" not in Path(name).name:
+        if name == MATRIX:
+            raise DataError(
+                path,
+                None,
+                "is not set, and the model reads a matrix with one row per token.",
+                parameter="features.dense",
+                remedy="Type features.dense=[FILE.npy], the matrix of this file.",
+            )
+        return name
     stem = Path(path).name.removesuffix(".gz")
     return str(Path(name).with_name(Path(name).name.replace("*", Path(stem).stem)))
 

@@ -113,12 +113,12 @@ def test_matrices_of_data_files(tmp_path):
         DataError, match=r"test.emb.npy: there is no such file: check features.dense"
     ):
         columns.tables(tokens(["a", "b"], path="test.txt"))
-    with pytest.raises(DataError, match="is the matrix of a file, and this is data in memory"):
+    with pytest.raises(DataError, match="the model reads a matrix with one row per token. Give it with every sentence"):
         columns.tables(tokens(["a", "b"], path=MEMORY))
     again = DenseColumns.restore(SavedState(*columns.state()))
     with pytest.raises(
         DataError,
-        match=r"new.txt: the model reads a matrix with a row a token. Type features.dense=\[FILE",
+        match=r"new.txt: features.dense is not set, and the model reads a matrix with one row per token. Type features.dense=\[FILE",
     ):
         again.tables(tokens(["a"], path="new.txt"))
     again.read_from({"dense": f"[{tmp_path}/dev.emb.npy]"})
@@ -233,7 +233,7 @@ def test_refusals_of_other_sources(vectors):
     columns.fit(tokens(["a"], {"size": ["1"]}), False)
     for sources, text in (
         ({"vectors": vectors}, "features.vectors: the model reads no word vectors"),
-        ({"dense": "m.npy"}, "features.dense=m.npy: the model reads 0 matrices"),
+        ({"dense": "m.npy"}, "features.dense=m.npy must name 0 files that end in .npy"),
         ({"vector": "m"}, "There is no key 'features.vector'. Did you mean 'vectors'"),
     ):
         with pytest.raises(ConfigError, match=text):
