@@ -20,6 +20,7 @@ from structopt.config import feature_keys, registry, schema, unknown_keys
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import RUN_FOLDER, key_of, spelled_out
 from structopt.config.search_path import conf_dir, register
+from structopt.config.values import escaped, set_values
 from structopt.errors import ConfigError, ModelError
 
 
@@ -86,13 +87,15 @@ LOWEST = {
 }
 
 
-def compose(overrides: list[str]) -> dict[str, Any]:
+def compose(overrides: list[str], values: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Compose a config as the command line would.
 
     Parameters
     ----------
     overrides : list of str
         What one would type: ``["task=ner", "loss.beta=inf"]``.
+    values : mapping or None
+        Plain values by dotted keys, which are set as they are: ``{"loss.beta": inf}``.
 
     Returns
     -------
@@ -111,6 +114,7 @@ def compose(overrides: list[str]) -> dict[str, Any]:
             initialize_config_dir(config_dir=conf_dir(), version_base="1.3", job_name="structopt"),
         ):
             config = hydra_compose("config", overrides=spelled_out(overrides))
+            set_values(config, values or {})
     except (HydraException, OmegaConfBaseException, ValueError) as error:  # ValueError: task=null
         raise ConfigError(friendly(error, list(overrides))) from error
     return resolved(config)
@@ -292,7 +296,8 @@ def run_folder(folder: str | Path | None) -> Path:
 def save_config(config: Mapping[str, Any], folder: Path) -> None:
     """Save the validated config of a run that Hydra did not start in its folder."""
     (folder / ".hydra").mkdir(parents=True, exist_ok=True)
-    OmegaConf.save(OmegaConf.create(dict(config)), folder / ".hydra" / "config.yaml")
+    saved = OmegaConf.create(escaped(dict(config)))
+    OmegaConf.save(saved, folder / ".hydra" / "config.yaml")
 
 
 def _setting(key: str, value: Any) -> Any:

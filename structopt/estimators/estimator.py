@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structopt.config import registry
-from structopt.core.data.in_memory import InMemory
-from structopt.errors import ArgumentError, ConfigError, did_you_mean
+from structopt.core.data.in_memory import InMemory, read_once
+from structopt.errors import ArgumentError, ConfigError, StructoptError, did_you_mean
 from structopt.estimators.bases import BaseEstimator, NotFittedError, Tags, available_if
 from structopt.estimators.fitting import composed, fitted
 from structopt.estimators.matrices import weights_of
 from structopt.estimators.packed_model import packed, unpacked
-from structopt.estimators.words import Overrides, words_of
+from structopt.estimators.settings import Overrides, Settings, further_settings
 from structopt.kernels.waist.record import Array
 from structopt.model.explanation.explanation import Explanation
 from structopt.model.explanation.rivals import Against
@@ -53,7 +53,7 @@ def goes_on(estimator: Estimator) -> bool:
     try:
         node = estimator.config["optimizer"]
         bound = registry.create("optimizer", node).plan.bound
-    except ConfigError:
+    except StructoptError:
         return True
     if bound:
         raise ConfigError(
@@ -139,13 +139,13 @@ class Estimator(BaseEstimator):
 
     @property
     def words(self) -> list[str]:
-        """What one would type for the run on the command line, but for the files."""
-        return self._words({})
+        """The overrides of the run as the command line takes them, without the files."""
+        return self._chosen_settings({}).words
 
     @property
     def config(self) -> dict[str, Any]:
         """The config of the run, composed and checked; errors as of `structopt.train`."""
-        return composed(self.words)
+        return composed(self._chosen_settings({}))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep` also those of the chosen components, as
@@ -157,7 +157,7 @@ class Estimator(BaseEstimator):
             return params
         try:
             config = self.config
-        except ConfigError:
+        except StructoptError:
             # an estimator with wrong settings is shown, copied and corrected all the same
             return params
         nodes = {kind: config.get(kind, {}) for kind in registry.KINDS}
@@ -194,12 +194,26 @@ class Estimator(BaseEstimator):
                 )
         return self
 
-    def _words(self, chosen: Mapping[str, Any]) -> list[str]:
-        """The words of a run, with settings that y has chosen."""
+    def _chosen_settings(self, chosen: Mapping[str, Any]) -> Settings:
+        """The settings of a run, with those that y has chosen."""
+        self._check_once()
         silent = {"tracker": "none", "quiet": None if self.verbose else True}
-        return words_of(
-            {"task": self.task_name, **self.settings, **chosen, **silent}, self.overrides
-        )
+        settings = {"task": self.task_name, **self.settings, **chosen, **silent}
+        return Settings.of(settings, self.overrides)
+
+    def _check_once(self) -> None:
+        """Refuse a parameter if `overrides` has another value for its key."""
+        presets = {field.name: field.default for field in fields(self)}
+        further = further_settings(self.overrides)
+        for name, key in self.keys.items():
+            value = getattr(self, name)
+            if key in further and value != presets[name] and value != further[key]:
+                raise ArgumentError(
+                    f"sets {key}, and so does overrides={{{key!r}: {further[key]!r}}}.",
+                    parameter=name,
+                    value=value,
+                    remedy="Leave one of them out.",
+                )
 
     def _overrides(self) -> dict[str, Any]:
         """The overrides as a mapping."""
@@ -237,8 +251,10 @@ class Estimator(BaseEstimator):
         StructoptError
             For whatever the user can mend.
         """
+        X, y = read_once("X", X), read_once("y", y)
         splits = {"train": self._split(X, y, sample_weight)}
         if X_dev is not None:
+            X_dev, y_dev = read_once("X_dev", X_dev), read_once("y_dev", y_dev)
             splits["dev"] = self._split(X_dev, y_dev)
         self._chosen = self._typed(y)
         self._trained(splits, None)
@@ -272,18 +288,25 @@ class Estimator(BaseEstimator):
         """
         if "model_" not in vars(self):
             return self.fit(X, y, sample_weight)
+        X, y = read_once("X", X), read_once("y", y)
+        self._check_more(y)
         self._trained({"train": self._split(X, y, sample_weight)}, self.model_)
         self._note_more(X, y)
         return self
 
     def _trained(self, splits: Mapping[str, InMemory], earlier: Model | None) -> None:
         """Make the run, and set the attributes that tell of it."""
-        self.model_, self.metrics_ = fitted(self._words(self._chosen), splits, self.folder, earlier)
+        self.model_, self.metrics_ = fitted(
+            self._chosen_settings(self._chosen), splits, self.folder, earlier
+        )
         train = self.metrics_["train"]
         self.n_iter_, self.n_samples_seen_ = (
             train["epochs"],
             train.get("instances_seen", train["instances"]),
         )
+
+    def _check_more(self, y: Any) -> None:
+        """Refuse outputs of another kind than those of the first call; by default none."""
 
     def _note_more(self, X: Any, y: Any) -> None:
         """Set the attributes that tell of the training data, after more of them."""
@@ -300,7 +323,7 @@ class Estimator(BaseEstimator):
             what is ``given``.
         """
         instances = self._instances_of_fitted(X)
-        outputs = self.model_.predict(instances, given=self._allowed(allowed))
+        outputs = self.model_.predict(instances, given=self._allowed(read_once("allowed", allowed)))
         return Outputs(self._returned(outputs), self.model_, instances, outputs)
 
     def predict_marginals(self, X: Sequence[Any], *, allowed: Any = None) -> Any:
@@ -308,7 +331,7 @@ class Estimator(BaseEstimator):
         `Model.marginals`.
         """
         instances = self._instances_of_fitted(X)
-        return self.model_.marginals(instances, given=self._allowed(allowed))
+        return self.model_.marginals(instances, given=self._allowed(read_once("allowed", allowed)))
 
     def predict_k_best(
         self, X: Sequence[Any], k: int = 5, *, allowed: Any = None
@@ -317,7 +340,9 @@ class Estimator(BaseEstimator):
         probability).
         """
         instances = self._instances_of_fitted(X)
-        lists = self.model_.predict_k_best(instances, k, given=self._allowed(allowed))
+        lists = self.model_.predict_k_best(
+            instances, k, given=self._allowed(read_once("allowed", allowed))
+        )
         outputs = iter(self._returned([scored.output for one in lists for scored in one]))
         return [[scored._replace(output=next(outputs)) for scored in one] for one in lists]
 
@@ -348,13 +373,13 @@ class Estimator(BaseEstimator):
             See `structopt.model.model.Model.explain`.
         """
         self._check_fitted()
-        instances = None if X is None else self._instances(X)
+        instances = None if X is None else self._instances(read_once("X", X))
         return self.model_.explain(instances, sentence=sentence, top=top, against=against)
 
     def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
         """Return the task's main metric of the predictions, a fraction in [0, 1]."""
         self._check_fitted()
-        split = self._split(X, y, sample_weight)
+        split = self._split(read_once("X", X), read_once("y", y), sample_weight)
         metrics = self.model_.compare(split.instances, split.outputs, split.weights)
         return metrics[self.model_.task.main_metric]
 
@@ -399,7 +424,7 @@ class Estimator(BaseEstimator):
     def _instances_of_fitted(self, X: Any) -> Any:
         """The instances as the task takes them; NotFittedError where there is no model yet."""
         self._check_fitted()
-        return self._instances(X)
+        return self._instances(read_once("X", X))
 
     def _check_fitted(self) -> None:
         if "model_" not in vars(self):

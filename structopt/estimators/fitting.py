@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from structopt.config import composition
 from structopt.config.overrides import check_single_run
 from structopt.core.data.in_memory import InMemory
+from structopt.estimators.settings import Settings
 from structopt.model.model import Model
 from structopt.process import folder_lock
 from structopt.run import stages
@@ -26,10 +27,12 @@ class Fitted(NamedTuple):
     metrics: dict[str, dict[str, Any]]
 
 
-def composed(words: Sequence[str]) -> dict[str, Any]:
-    """Return the config of a run, checked: what one would get by typing the words."""
-    check_single_run(words)
-    return composition.validate(composition.compose(list(words)), words)
+def composed(settings: Settings, further: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the config of a run, checked, with `further` overrides."""
+    check_single_run(settings.overrides)
+    words = [*settings.overrides, *further]
+    config = composition.compose(words, settings.values)
+    return composition.validate(config, [*words, *(f"{key}=" for key in settings.values)])
 
 
 EARLIER = ("warm_start.model=memory", "warm_start.state=new")
@@ -37,7 +40,7 @@ EARLIER = ("warm_start.model=memory", "warm_start.state=new")
 
 
 def fitted(
-    words: Sequence[str],
+    settings: Settings,
     splits: Mapping[str, InMemory],
     folder: str | Path | None,
     earlier: Model | None = None,
@@ -46,8 +49,7 @@ def fitted(
 
     Parameters
     ----------
-    words : sequence of str
-        What one would type.
+    settings : Settings
     splits : mapping of split to InMemory
         ``train``, and perhaps ``dev``.
     folder : str or Path or None
@@ -55,7 +57,7 @@ def fitted(
     earlier : Model or None
         Whose training goes on (`structopt.partial_fit`).
     """
-    config = composed(words if earlier is None else [*words, *EARLIER])
+    config = composed(settings, () if earlier is None else EARLIER)
     with _run_folder(folder) as path, folder_lock.locked(path):
         composition.save_config(config, path)
         model = stages.train(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.scorer import SparseFeatures
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
 from structopt.model.marginals import Marginals
 
@@ -23,7 +24,8 @@ class SequenceTagger(Estimator):
     of features (text, numbers, booleans, nested lists, sets and mappings) or a list of their names;
     or a sequence is a matrix, dense or sparse, a row a token. With `templates` a sequence is a list
     of words, a list of tuples of cells, or a mapping from column to cells; the columns are those of
-    ``task=ner``: word, pos, chunk. y is a list of lists of labels, texts or whole numbers.
+    ``task=ner``: word, pos, chunk. y is a list of lists of labels: text, integers or
+    booleans.
 
     Parameters
     ----------
@@ -39,7 +41,8 @@ class SequenceTagger(Estimator):
         Forbid sequences that the scheme of the labels (IOB, IOB2, BIOES) forbids.
     c1, c2 : float or None
         Regularisation as CRFsuite counts it: m P = c1 ||theta||_1 + c2 ||theta||^2 + sum_i L_i.
-        They choose ``optimizer="lbfgs"`` and ``loss="crf"``, where nothing else is named.
+        None is 0, and one of them must be above 0. They replace `C`, and choose
+        ``optimizer="lbfgs"`` and ``loss="crf"`` unless you name others.
     optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads,
     overrides, verbose, folder
         See `structopt.estimators.estimator.Estimator`.
@@ -89,18 +92,44 @@ class SequenceTagger(Estimator):
         return settings | {key: value for key, value in chosen.items() if settings.get(key) is None}
 
     def _regularisation(self) -> dict[str, Any]:
-        """The keys that c1 and c2 set."""
-        if not self.c1 and not self.c2:
+        """The keys that c1 and c2 set.
+
+        Raises
+        ------
+        ArgumentError
+            For numbers below 0, for zeros only, and for C with c1 or c2.
+        """
+        numbers = {"c1": self.c1, "c2": self.c2}
+        typed = {
+            name: float(checks.floats(name, value, (), least=0.0))
+            for name, value in numbers.items()
+            if value is not None
+        }
+        if not typed:
             return {}
+        name, value = list(typed.items())[-1]
+        if self.C is not None:
+            raise ArgumentError(
+                f"has no effect with {name}={value:g}, which sets the same.",
+                parameter="C",
+                value=self.C,
+                remedy="Leave one of them out: C is 1 / (2 c2).",
+            )
+        c1, c2 = (typed.get(name, 0.0) for name in numbers)
+        if not c1 and not c2:
+            raise ArgumentError(
+                "leaves the weights free to grow without bound.",
+                parameter=name,
+                value=value,
+                remedy="Set c1 or c2 above 0.",
+            )
         choice: dict[str, Any] = {"optimizer": "lbfgs", "loss": "crf"}
-        if not self.c1:
-            return choice | {"optimizer.C": 0.5 / float(self.c2 or 0.0)}
-        both = (
-            {"optimizer.penalty": "elastic", "optimizer.c2": float(self.c2)}
-            if self.c2
-            else {"optimizer.penalty": "l1"}
-        )
-        return choice | both | {"optimizer.c1": float(self.c1)}
+        if not c1:
+            return choice | {"optimizer.C": 0.5 / c2}
+        penalty = {"optimizer.penalty": "l1"}
+        if c2:
+            penalty = {"optimizer.penalty": "elastic", "optimizer.c2": c2}
+        return choice | penalty | {"optimizer.c1": c1}
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
@@ -167,16 +196,19 @@ class SequenceTagger(Estimator):
         return list(X) if isinstance(X, np.ndarray) and X.dtype == object else X
 
     def _outputs(self, y: Any, X: Any) -> Any:
-        """Whole numbers as text."""
+        """Integers and booleans as text."""
         if isinstance(y, (str, Mapping)) or not isinstance(y, Iterable):
             return y
         return [
-            list(map(_text, labels)) if isinstance(labels, (list, tuple, np.ndarray)) else labels
+            labels
+            if isinstance(labels, (str, bytes, Mapping, set, frozenset))
+            or not isinstance(labels, Iterable)
+            else list(map(_text, labels))
             for labels in y
         ]
 
     def _returned(self, outputs: list[Any]) -> list[Any]:
-        return outputs if not self._numbers else [list(map(int, labels)) for labels in outputs]
+        return [list(map(READ[self._kind], labels)) for labels in outputs]
 
     def _allowed(self, allowed: Any) -> Any:
         """A label, a collection of labels or None for every token."""
@@ -185,15 +217,63 @@ class SequenceTagger(Estimator):
         return [None if labels is None else list(map(_cell, labels)) for labels in allowed]
 
     def _note(self, X: Any, y: Any) -> None:
-        labels = [label for sequence in y for label in sequence if label is not None]
-        self._numbers = all(isinstance(label, (int, np.integer)) for label in labels)
+        self._kind = _kind(y) or "text"
+        self._set_classes()
+
+    def _check_more(self, y: Any) -> None:
+        kind = _kind(y) or self._kind
+        if kind != self._kind:
+            raise ArgumentError(
+                f"has labels that are {PLURALS[kind]}, and those of the first call are "
+                f"{PLURALS[self._kind]}.",
+                parameter="y",
+                remedy="Give labels of one type in all calls.",
+            )
+
+    def _note_more(self, X: Any, y: Any) -> None:
+        self._set_classes()
+
+    def _set_classes(self) -> None:
         names: list[Any] = list(self.model_.labels)
-        self.classes_ = np.array(list(map(int, names)) if self._numbers else names)
+        self.classes_ = np.array(list(map(READ[self._kind], names)))
+
+
+READ: Mapping[str, Callable[[str], Any]] = {
+    "text": str,
+    "integer": int,
+    "boolean": {"False": False, "True": True}.__getitem__,
+}
+"""Labels of the model as those of y, by their kind."""
+PLURALS = {"text": "text", "integer": "integers", "boolean": "booleans"}
+
+
+def _kind(y: Any) -> str | None:
+    """The kind of all labels of y, a key of `READ`; None if y has no label."""
+    if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
+        return None
+    kinds = {
+        type(label)
+        for labels in y
+        if isinstance(labels, Iterable) and not isinstance(labels, (str, bytes))
+        for label in labels
+        if label is not None
+    }
+    if not kinds:
+        return None
+    if all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
+        return "boolean"
+    if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
+        return "integer"
+    return "text"
 
 
 def _text(label: Any) -> Any:
     """A label as the task takes it."""
-    return str(int(label)) if isinstance(label, (int, np.integer)) else label
+    if isinstance(label, (bool, np.bool_)):
+        return str(bool(label))
+    if isinstance(label, (int, np.integer)):
+        return str(int(label))
+    return str(label) if isinstance(label, str) else label
 
 
 def _cell(labels: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 from structopt.config import compatibility, registry
 from structopt.core.ability import Ability
+from structopt.core.data.in_memory import read_once
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -342,7 +343,8 @@ class Predictor:
             if given is True:
                 return self.examples(corpus, self.given_labels(corpus), executor)
         else:
-            corpus = self.task.corpus(instances)
+            corpus = self.task.corpus(read_once("instances", instances))
+        given = read_once("given", given)
         if given is True:
             raise ConfigError(
                 "given=True keeps the labels of a file, and these instances are in memory. Give "
@@ -381,7 +383,9 @@ class Predictor:
         """Metrics of the predictions on instances in memory with their gold outputs; instance i
         counts ``times[i]``, or once.
         """
-        corpus = self.task.labelled(instances, outputs)
+        corpus = self.task.labelled(
+            read_once("instances", instances), read_once("outputs", outputs)
+        )
         return self.task.outcomes(corpus, self.outputs(self.examples(corpus))).scores(times)
 
     def evaluate(self, path: str | Path, executor: Executor | None = None) -> dict[str, float]:

@@ -60,6 +60,9 @@ class OutputLists:
                 None,
                 f"{shown(outputs)} is no list of outputs. Give one for every instance: {form}.",
             )
+        if isinstance(outputs, (set, frozenset)):
+            message = f"the outputs are a set, which has no order. Give a list of them: {form}."
+            raise self.refused(None, message)
         entries = list(outputs)
         if len(entries) != count:
             message = (
@@ -86,6 +89,9 @@ class OutputLists:
                 f"the output {shown(output)} is no list. Give one cell for each of the {count} "
                 f"{unit}.",
             )
+        if isinstance(output, (set, frozenset)):
+            message = f"the output is a set, which has no order. Give a list of {count} cells."
+            raise self.refused(number, message)
         cells = list(output)
         if len(cells) != count:
             advice = "Give as many, with None where it is open." if self.open else "Give as many."

@@ -13,6 +13,43 @@ from structopt.kernels.waist.record import Array
 
 NAME = Path("<memory>")
 """Stands for a file's name in messages."""
+DEEPEST = 3
+"""Instances, their elements, and the cells of an element."""
+
+
+def read_once(name: str, value: Any, depth: int = DEEPEST) -> Any:
+    """Return an argument with iterators replaced by lists, so that it can be read again.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    value : object
+        Generators, maps, zips and other iterators, also within lists and tuples, become lists; all
+        other values are returned as they are.
+    depth : int
+        How many levels of lists are searched.
+
+    Raises
+    ------
+    ArgumentError
+        For a set of instances: its order differs between processes.
+    """
+    if isinstance(value, (set, frozenset)):
+        raise ArgumentError(
+            "is a set, which has no order.", parameter=name, remedy="Give a list of instances."
+        )
+    return _read_once(value, depth)
+
+
+def _read_once(value: Any, depth: int) -> Any:
+    if hasattr(type(value), "__next__"):
+        value = list(value)
+    if depth <= 1 or type(value) not in (list, tuple):
+        return value
+    elements = [_read_once(element, depth - 1) for element in value]
+    changed = any(one is not other for one, other in zip(elements, value, strict=True))
+    return elements if changed else value
 
 
 @dataclass(frozen=True)
@@ -49,6 +86,7 @@ def checked_weights(weights: Any, count: int) -> Array:
         If the weights have another shape, are not finite numbers, are below 0, or are all 0.
     """
     name = "sample_weight"
+    weights = read_once(name, weights, 1)
     numbers = checks.floats(name, weights, (count,), least=0.0, place=checks.of_instance)
     if not numbers.any():
         raise ArgumentError("must be above 0 for at least one instance.", parameter=name)

@@ -104,7 +104,9 @@ class _Reader:
         if isinstance(token, Mapping):
             self._add_mapping(token, "")
         else:
-            self._add_names(FORM.elements(self.number, token, "token"), "")
+            is_set = isinstance(token, (set, frozenset))
+            names = self._sorted(token) if is_set else FORM.elements(self.number, token, "token")
+            self._add_names(names, "")
         self.ends.append(len(self.ids))
 
     def _add_mapping(self, token: Mapping[Any, Any], prefix: str) -> None:
@@ -120,8 +122,10 @@ class _Reader:
                 values.append(float(value))
             elif isinstance(value, Mapping):
                 self._add_mapping(value, name + SEPARATOR)
-            elif isinstance(value, (list, tuple, set, frozenset)):
+            elif isinstance(value, (list, tuple)):
                 self._add_names(value, name + SEPARATOR)
+            elif isinstance(value, (set, frozenset)):
+                self._add_names(self._sorted(value), name + SEPARATOR)
             elif isinstance(value, bytes):
                 self._add_names([value], name + SEPARATOR)
             else:
@@ -133,6 +137,10 @@ class _Reader:
         names = [prefix + (one if isinstance(one, str) else self._text(one)) for one in attributes]
         self.ids.extend(map(self.names.__getitem__, names))
         self.values.extend([1.0] * len(names))
+
+    def _sorted(self, names: Iterable[Any]) -> list[str]:
+        """The names of a set in an order that does not depend on the process."""
+        return sorted(one if isinstance(one, str) else self._text(one) for one in names)
 
     def _add_matrix(self, matrix: Any) -> None:
         """Add the rows of a matrix."""

@@ -48,6 +48,8 @@ class Form:
             raise self.refused(None, f"the instances are one string, {shown(instances)}")
         if isinstance(instances, Mapping):
             raise self.refused(None, f"the instances are one mapping, of {_keys(instances)}")
+        if isinstance(instances, (set, frozenset)):
+            raise self.refused(None, "the instances are a set, which has no order")
         return self._iterated(None, instances, "the instances are")
 
     def elements(self, number: int, instance: Any, unit: str = "") -> list[Any]:
@@ -62,6 +64,8 @@ class Form:
         unit = unit or self.unit
         if isinstance(instance, (str, bytes)):
             raise self.refused(number, f"a {unit} is one string, {shown(instance)}")
+        if isinstance(instance, (set, frozenset)):
+            raise self.refused(number, f"a {unit} is a set, which has no order")
         return self._iterated(number, instance, f"a {unit} is")
 
     def number(self, number: int, name: str, value: Any) -> float:

@@ -1,0 +1,74 @@
+"""Values from Python in a config: they are converted to plain values, and never parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from structopt.errors import ArgumentError
+
+
+def plain_value(name: str, value: Any) -> Any:
+    """Return a value as YAML can hold it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the setting, for messages.
+    value : object
+        None, a boolean, a number, text, a path, a list, tuple or iterator of these, or a mapping
+        whose keys are text or numbers. Arrays and NumPy scalars are converted. A set becomes a
+        sorted list.
+
+    Raises
+    ------
+    ArgumentError
+        For an object of another type.
+    """
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, PathLike):
+        return str(fspath(value))
+    if isinstance(value, Mapping):
+        return {_key(name, key): plain_value(name, one) for key, one in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted((plain_value(name, one) for one in value), key=str)
+    if isinstance(value, (list, tuple, range)) or hasattr(type(value), "__next__"):
+        return [plain_value(name, one) for one in value]
+    raise ArgumentError(
+        f"must be a number, text, a list or a mapping, not of type {type(value).__name__}.",
+        parameter=name,
+        value=value,
+    )
+
+
+def set_values(config: DictConfig, values: Mapping[str, Any]) -> None:
+    """Set values by dotted keys in a composed config; a mapping is merged into a mapping."""
+    with open_dict(config):
+        for key, value in values.items():
+            OmegaConf.update(config, key, escaped(value), merge=True, force_add=True)
+
+
+def escaped(value: Any) -> Any:
+    """Return a plain value whose text OmegaConf does not interpolate."""
+    if isinstance(value, Mapping):
+        return {key: escaped(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [escaped(one) for one in value]
+    return value.replace("${", "\\${") if isinstance(value, str) else value
+
+
+def _key(name: str, key: Any) -> str:
+    """A key of a mapping as text: the label 0 is ``0``."""
+    key = key.item() if isinstance(key, np.generic) else key
+    if not isinstance(key, (str, int, float)):
+        raise ArgumentError("must have keys that are text or numbers.", parameter=name, value=key)
+    return str(key)
