@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import structopt
 from structopt import SequenceTagger
-from structopt.errors import ArgumentError, ConfigError, DataError
+from structopt.errors import ArgumentError, ConfigError, DataError, StructoptError
 from structopt.estimators.bases import NotFittedError
 from tests.estimators.shipped import tagged
 from tests.messages import raises
@@ -232,11 +232,11 @@ def test_words():
     assert words == [
         "task=attributes",
         "loss=svm",
+        "tracker=none",
+        "check=true",
         "seed=0",
         "threads=1",
-        "tracker=none",
         "quiet=true",
-        "check=true",
         "optimizer.C=2",
         "loss.cost=weighted",
         "loss.cost_weights={O: 0.5, B-X: 2}",
@@ -300,3 +300,61 @@ def test_wrong_data_are_told():
         ValueError, match="This SequenceTagger instance is not fitted yet. Call 'fit' first."
     ):
         SequenceTagger().predict(TOY)
+
+
+ONCE = {
+    "generator": lambda rows: (list(row) for row in rows),
+    "nested": lambda rows: (iter(row) for row in rows),
+    "map": lambda rows: map(list, rows),
+    "zip": lambda rows: (list(pair) for pair in zip(*zip(*rows, strict=True), strict=True)),
+    "array": lambda rows: np.array(rows, object),
+}
+"""Forms of a list of lists of one length, most of which can be read once."""
+
+
+@pytest.mark.parametrize("form", ONCE.values(), ids=ONCE)
+def test_iterables_are_read_once(form):
+    X, y = [["a", "b"], ["c", "b"]], [["1", "0"], ["2", "0"]]
+    options = {"optimizer": "perceptron", "epochs": 2, "templates": ["word"]}
+    expected = SequenceTagger(**options).fit(X, y)
+    tagger = SequenceTagger(**options)
+    tagger.fit(form(X), form(y), sample_weight=iter([1, 2]), X_dev=form(X), y_dev=form(y))
+    assert tagger.classes_.tolist() == ["0", "1", "2"]
+    assert tagger.predict(form(X), allowed=form(y)) == y
+    assert tagger.predict(form(X)) == expected.predict(X)
+    assert tagger.score(form(X), form(y), sample_weight=iter([1, 2])) == expected.score(X, y)
+    np.testing.assert_array_equal(tagger.decision_function(form(X)), tagger.decision_function(X))
+    assert tagger.predict_k_best(form(X), 2) == tagger.predict_k_best(X, 2)
+    assert tagger.partial_fit(form(X), form(y)).n_samples_seen_ == 4
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        ([[True, False]], bool),
+        ([np.array([True, False])], bool),
+        ([[1, 0]], int),
+        ([np.array([1, 0], np.int8)], int),
+        ([np.array(["a", "b"])], str),
+        ([["1", "0"]], str),
+    ],
+)
+def test_labels_of_every_type(labels, kind):
+    tagger = SequenceTagger(optimizer="perceptron", epochs=3, templates=["word"])
+    predicted = tagger.fit([["a", "b"]], labels).predict([["a", "b"]])
+    assert predicted == [list(map(kind, labels[0]))]
+    assert {type(label) for label in predicted[0]} == {kind}
+    assert {type(label) for label in tagger.classes_.tolist()} == {kind}
+    other = [["x", "y"]] if kind is not str else [[5, 6]]
+    with raises(ArgumentError, parameter="y", match="those of the first call are"):
+        tagger.partial_fit([["a", "b"]], other)
+
+
+def test_sets_have_no_order():
+    tagger = SequenceTagger(optimizer="perceptron", epochs=1)
+    X, y = [[{"a", "b"}, {"x": {"c", "d"}}]], [["A", "B"]]
+    names = tagger.fit(X, y).model_.task.attribute_names()
+    assert names == ["a", "b", "x:c", "x:d"]
+    for arguments in ((X, [{"A", "B"}]), ([{"a", "b"}], y), ({("a",)}, y), (X, {("A", "B")})):
+        with pytest.raises(StructoptError, match="is a set|are a set"):
+            tagger.fit(*arguments)

@@ -113,7 +113,10 @@ def test_matrices_of_data_files(tmp_path):
         DataError, match=r"test.emb.npy: there is no such file: check features.dense"
     ):
         columns.tables(tokens(["a", "b"], path="test.txt"))
-    with pytest.raises(DataError, match="the model reads a matrix with one row per token. Give it with every sentence"):
+    with pytest.raises(
+        DataError,
+        match="the model reads a matrix with one row per token. Give it with every sentence",
+    ):
         columns.tables(tokens(["a", "b"], path=MEMORY))
     again = DenseColumns.restore(SavedState(*columns.state()))
     with pytest.raises(
