@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from hydra.errors import MissingConfigException, OverrideParseException
@@ -68,7 +69,14 @@ def _several_values(word: str) -> str:
         if re.fullmatch(r"\d+,\d+", value)
         else ""
     )
-    forms = f"A list is '{key}=[{value}]', a text '{key}=\"{value}\"'."
+    forms = " ".join(
+        f"{name}: {shlex.quote(typed)}."
+        for name, typed in (
+            ("A list", f"{key}=[{value}]"),
+            ("A text", f"{key}={unreadable_words.in_quotes(value)}"),
+        )
+        if unreadable_words.readable(typed)
+    )
     return f"'{word}' has several values. To run each: --multirun. {forms}{point}"
 
 

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Union
 
+from structopt.config.flow_values import flow_of
 from structopt.config.wording import ill_typed, type_name, value_name
 from structopt.errors import ConfigError, did_you_mean
 
@@ -298,22 +299,25 @@ def _coerce_literal(where: str, value: Any, allowed: tuple[Any, ...]) -> Any:
 
 
 def _coerce_mapping(where: str, value: Any, hint: Any, types_: tuple[Any, ...]) -> Any:
-    if not isinstance(value, Mapping):
+    entries = flow_of(value) if isinstance(value, str) else value
+    if not isinstance(entries, Mapping):
         return _refuse(where, value, hint)
     return {
         coerce(f"{where}.{key}", key, types_[0]): coerce(f"{where}.{key}", one, types_[1])
-        for key, one in value.items()
+        for key, one in entries.items()
     }
 
 
 def _coerce_sequence(where: str, value: Any, hint: Any, types_: tuple[Any, ...]) -> Any:
-    if not isinstance(value, list | tuple):
+    entries = flow_of(value) if isinstance(value, str) else value
+    if not isinstance(entries, list | tuple):
         return _refuse(where, value, hint)
-    items = [coerce(f"{where}[{i}]", one, types_[0]) for i, one in enumerate(value)]
+    items = [coerce(f"{where}[{i}]", one, types_[0]) for i, one in enumerate(entries)]
     return tuple(items) if (typing.get_origin(hint) or hint) is tuple else items
 
 
 def _coerce_typed_dict(where: str, value: Any, hint: Any) -> Any:
+    value = flow_of(value) if isinstance(value, str) and flow_of(value) is not None else value
     if not isinstance(value, Mapping):
         return _refuse(where, value, hint)
     hints = typing.get_type_hints(hint)

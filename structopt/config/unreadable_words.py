@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
+from structopt.config.flow_values import flow_of
+
 CLOSING = {"[": "]", "{": "}", "(": ")"}
 PLAIN = re.compile(r"[\w.:/\\%@?|*+-]+", re.ASCII)
 """Values that need no quotes inside a list."""
@@ -17,6 +19,8 @@ BRACES = re.compile(r"\{[\w.-]+(?:,|\.\.)[\w.,-]+\}|(?<=[\w./*-])\[[^\[\],\s]+\]
 """A list or a range of names in braces; a set of signs within a name."""
 NAMES = re.compile(r"(?:[^\s{}'\"$()]|\{[\w.,-]+\})+")
 """Patterns of file names."""
+APOSTROPHES = re.compile(r"""[^\s\[\]{}'"$()][^\[\]{}"$()]*""")
+"""Text with an apostrophe or more, as in a file's name, that begins with another character."""
 OUTSIDE_OF_BRACES = re.compile(r",(?![^{}]*\})")
 """Commas between the values of a sweep."""
 STRUCTURED = re.compile(r"[\[\]{}'\"$]|\w+\(")
@@ -44,18 +48,15 @@ def explained(word: str, words: Sequence[str]) -> str:
             f"'{word}' ends inside a bracket: the shell divides words at spaces. Quote it whole: "
             f"{shlex.quote(whole)}"
         )
+    text = f"{key}={quoted(value)}"
+    if value[:1] not in CLOSING and value[:1] not in ("'", '"') and readable(text):
+        return f"'{word}' cannot be read: text with quotes needs quotes. Type {shlex.quote(text)}"
     if left := unclosed(value):
         what = "quote" if left in "'\"" else "bracket"
         example = "Quote such words whole, for the shell: 'KEY={A: 1, B: 2}'."
         return f"'{word}' cannot be read: its {what} {left} is not closed. {example}"
-    typed = next(
-        (
-            f"{key}={one}"
-            for one in (_elements(value), quoted(value))
-            if one and readable(f"{key}={one}")
-        ),
-        "",
-    )
+    candidates = (f"{key}={one}" for one in (_elements(value), quoted(value)) if one)
+    typed = next(filter(readable, candidates), "")
     if typed:
         return (
             f"'{word}' cannot be read: texts with signs or spaces need quotes. Type "
@@ -75,16 +76,26 @@ def made_readable(word: str) -> str:
     texts are left as they are.
     """
     key, equals, value = word.partition("=")
-    if (
-        not value
-        or PLAIN.fullmatch(value)
-        or readable(word)
-        or (STRUCTURED.search(value) and not _is_pattern(value))
-    ):
+    if not value or PLAIN.fullmatch(value):
+        return word
+    if value.isspace():  # Hydra strips blanks that have no quotes
+        return f"{key}='{value}'"
+    if readable(word):
+        return word
+    if flow_of(value) is not None:
+        repaired = f"{key}={in_quotes(value)}"
+        return repaired if readable(repaired) else word
+    if STRUCTURED.search(value) and not _is_pattern(value) and not APOSTROPHES.fullmatch(value):
         return word
     choices = OUTSIDE_OF_BRACES.split(value)
     repaired = f"{key}={','.join(map(quoted, choices))}"
     return repaired if all(choices) and readable(repaired) else word
+
+
+def in_quotes(text: str) -> str:
+    """Quote a text as Hydra reads it."""
+    escaped = re.sub(r"(\\*)(\"|$)", lambda match: match[1] * 2 + (match[2] and '\\"'), text)
+    return f'"{escaped}"'
 
 
 def _is_pattern(value: str) -> bool:
@@ -108,7 +119,7 @@ def readable(word: str) -> bool:
 
 def quoted(text: str) -> str:
     """Quote a text as Hydra reads it, where it needs quotes."""
-    return text if PLAIN.fullmatch(text) else '"' + text.strip().replace('"', '\\"') + '"'
+    return text if PLAIN.fullmatch(text) else in_quotes(text.strip())
 
 
 def unclosed(value: str) -> str:

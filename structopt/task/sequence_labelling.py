@@ -25,6 +25,7 @@ from structopt.formats.conll_reader import Columns
 from structopt.formats.in_memory.instances import MEMORY
 from structopt.formats.in_memory.sentences import form_of_sentences, sentence_columns
 from structopt.formats.predicted_cells import predicted_cells
+from structopt.formats.separators import separator_of
 from structopt.formats.tag_schemes import detect_scheme
 from structopt.formats.text_pieces import Stretch
 from structopt.formats.token_lists.token_files import AUTO, COLUMNS, TokenFiles
@@ -65,7 +66,8 @@ class SequenceLabelling(TokenLabelling):
         Names of the columns of files of each width: see `structopt.formats.conll_layouts.Layouts`.
         A template on a column that some layouts have is left out where the file lacks it.
     separator : str or None
-        What separates columns; None means any white space.
+        The text between columns; ``tab`` is a tab, ``space`` a space. None: any white
+        space.
     format : str
         ``columns`` of CoNLL; ``jsonl``, ``csv``, ``parquet`` or ``spacy``, whose fields have names;
         ``auto``: by the end of a file's name, see
@@ -120,8 +122,8 @@ class SequenceLabelling(TokenLabelling):
             partial,
         )
         self._columns = FileColumns(columns, layouts)
-        self.separator = separator
-        self._token_files = TokenFiles(format, fields or FIELDS, names, encoding, separator)
+        self.separator = separator_of(separator)
+        self._token_files = TokenFiles(format, fields or FIELDS, names, encoding, self.separator)
         features = features or {"templates": ["bias", "word"]}
         check_keys("features", features, Reading.__annotations__)
         self._numbers, self._templates = DenseColumns.of(features), TemplateGroups.of(features)

@@ -526,3 +526,39 @@ def test_train_refuses_flags(word: str) -> None:
         structopt.train([word, "seed=1,2"])
     advice = "Sweeps run from the command line: structopt --multirun."
     assert str(refused.value) == f"'{word}' is no override, and train makes one run. {advice}"
+
+
+@pytest.mark.parametrize(
+    ("word", "key", "value"),
+    [
+        (r"task.separator=\t", "task.separator", r"\t"),
+        (r"task.separator='\t'", "task.separator", r"\t"),
+        ("task.separator=\t", "task.separator", "\t"),
+        ("task.separator='\t'", "task.separator", "\t"),
+        ("task.separator= ", "task.separator", " "),
+        ("task.train=l'été.txt", "task.train", "l'été.txt"),
+        ("task.train=it's", "task.train", "it's"),
+        ("loss.cost_weights={B-é: 0.5, 0: 1}", "loss.cost_weights", {"B-é": 0.5, "0": 1.0}),
+        ("loss.cost_weights={PRP$: 0.5}", "loss.cost_weights", {"PRP$": 0.5}),
+        ("loss.cost_weights={'0': 1, \"a b\": 2}", "loss.cost_weights", {"0": 1.0, "a b": 2.0}),
+        ("features.lists={é: l'été.txt}", "features.lists", {"é": "l'été.txt"}),
+    ],
+)
+def test_characters_and_mappings(word: str, key: str, value: object) -> None:
+    node, _, name = key.partition(".")
+    words = ["task=ner", "task.train=x", word]
+    assert validate(compose(words), words)[node][name] == value
+
+
+@pytest.mark.parametrize(
+    "word", ['label=it\'s "so"', "label=a, b", "features.templates=[word & é,bias]", 'label=x"']
+)
+def test_advice_can_be_typed(word: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        compose(["task=ner", word])
+    key = word.partition("=")[0]
+    advised = shlex.split(str(raised.value)[len(word) + 2 :].replace("it's", "its"), posix=True)
+    typed = [one.rstrip(".") for one in advised if one.startswith(f"{key}=")]
+    assert typed
+    for one in typed:
+        compose(["task=ner", one])
