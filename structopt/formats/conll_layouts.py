@@ -70,6 +70,11 @@ class Layouts:
             if not all(name in numbers for numbers in self._numbers.values())
         )
 
+    @property
+    def widest(self) -> int:
+        """The largest width; 0 if there are no layouts."""
+        return max(self._lines, default=0)
+
     def columns(self, path: str | Path, line: int, width: int) -> dict[str, int]:
         """Column numbers by name of a file.
 

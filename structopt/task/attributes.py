@@ -154,8 +154,7 @@ class AttributeLabelling(TokenLabelling):
             return list(table["tokens"])
         sentences = zip(table["tokens"], table["values"], strict=True)
         return [
-            [dict(zip(*token, strict=True)) for token in zip(*sentence, strict=True)]
-            for sentence in sentences
+            [_summed(*token) for token in zip(*sentence, strict=True)] for sentence in sentences
         ]
 
     def input_example(self) -> dict[str, list[Any]]:
@@ -318,6 +317,14 @@ def _counts(corpus: AttributeText) -> Array:
     for begin in range(0, len(corpus.ids), STRETCH):
         counts += np.bincount(corpus.ids[begin : begin + STRETCH], minlength=len(counts))
     return counts
+
+
+def _summed(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
+    """Return the value of every attribute: the sum if it occurs twice, as in text."""
+    sums: dict[str, float] = {}
+    for name, value in zip(names, values, strict=True):
+        sums[name] = sums.get(name, 0.0) + value
+    return sums
 
 
 class AttributeLearner(Learner):

@@ -224,7 +224,10 @@ class SequenceLabelling(TokenLabelling):
         """Make an unlabelled corpus of sentences in memory, in a form that `sentence_columns`
         takes; DataError otherwise.
         """
-        sentences, matrices = self._numbers.separated(instances, self.columns)
+        listed = form_of_sentences(self.columns).listed(instances)
+        sentences, matrices = self._numbers.separated(
+            self._renamed(listed, self.columns), self.columns
+        )
         columns = sentence_columns(sentences, self.columns, (TAG,))
         corpus = Columns(MEMORY, columns.offsets, columns.cells, columns.lines, matrices=matrices)
         if not columns.named:  # columns are numbered, as in a file
@@ -240,10 +243,11 @@ class SequenceLabelling(TokenLabelling):
         """Make a corpus of sentences, in the forms that `corpus` takes, and lists of labels, one a
         token.
         """
-        sentences = form_of_sentences(self._columns.layouts.names[:1]).listed(instances)
+        listed = form_of_sentences(self._columns.layouts.names[:1]).listed(instances)
         typed = bool(self.labels or self._columns.numbers)
         known = self.columns if typed else self._columns.layouts.names
-        sentences, matrices = self._numbers.separated(sentences, known)
+        sentences, matrices = self._numbers.separated(self._renamed(listed, known), known)
+        sentences = list(sentences)
         names = self.columns if self.labels else self._columns.of_sentences(sentences)
         columns = sentence_columns(sentences, names, (TAG,))
         cells = columns.cells | {TAG: self._gold_cells(columns.offsets, outputs)}
@@ -262,6 +266,14 @@ class SequenceLabelling(TokenLabelling):
             len(cells),
             matrices=matrices,
         )
+
+    def _renamed(self, sentences: Sequence[Any], columns: Sequence[str]) -> list[Any]:
+        """Sentences whose keys are the names of columns: files have fields of the same names."""
+        fields = self._token_files.fields
+        return [
+            fields.renamed(sentence, columns) if isinstance(sentence, Mapping) else sentence
+            for sentence in sentences
+        ]
 
     def fit(self, corpus: Columns, earlier: SequenceLabelling | None = None) -> Encoded:
         """Learn labels and attributes from the training corpus, beside those of an `earlier` task,

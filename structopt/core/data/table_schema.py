@@ -191,8 +191,19 @@ def vector_columns(name: str, kind: Kind) -> Schema:
 
 
 def vectors(table: Mapping[str, Sequence[Any]]) -> list[dict[Any, float]]:
-    """Instances of such a table: mappings from attribute to value."""
+    """Instances of such a table: mappings from attribute to value; DataError for an attribute that
+    occurs twice in a row, which files refuse as well.
+    """
     names, *values = table.values()
+    for number, row in enumerate(names, 1):
+        if len(set(row)) < len(row):
+            twice = next(name for index, name in enumerate(row) if name in row[:index])
+            raise DataError(
+                TABLE,
+                number,
+                f"the attribute {twice} occurs twice in this row.",
+                remedy="Keep one of them, or their sum.",
+            )
     weights = values[0] if values else [[1.0] * len(row) for row in names]
     return [dict(zip(row, own, strict=True)) for row, own in zip(names, weights, strict=True)]
 

@@ -4,14 +4,17 @@ cells.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structopt.errors import did_you_mean
-from structopt.formats.in_memory.instances import Form, shown
+from structopt.errors import did_you_mean, first_few
+from structopt.formats.in_memory.instances import MEMORY, Form, shown
+
+log = logging.getLogger(__name__)
 
 
 def form_of_sentences(names: Sequence[str]) -> Form:
@@ -63,10 +66,11 @@ def sentence_columns(
     Raises
     ------
     DataError
-        A string for a sentence, an unknown column, no words, columns of different lengths, a cell
+        A string for a sentence, a misspelt column, no words, columns of different lengths, a cell
         that is no string; its ``line`` is the number of the sentence, from 1.
     """
     sentences = form_of_sentences(names).listed(instances)
+    _note_unknown(sentences, names, ignored)
     columns = [
         columns_of(sentence, number, names, ignored) for number, sentence in enumerate(sentences, 1)
     ]
@@ -82,6 +86,26 @@ def sentence_columns(
         {name: [cell for one in columns for cell in one[name]] for name in shared},
         any(isinstance(sentence, Mapping) for sentence in sentences),
     )
+
+
+def _note_unknown(sentences: Sequence[Any], names: Sequence[str], ignored: Collection[str]) -> None:
+    """Log the keys of mappings that are not columns, as fields of files are."""
+    known = {*names, *ignored}
+    keys = dict.fromkeys(
+        str(key)
+        for sentence in sentences
+        if isinstance(sentence, Mapping)
+        for key in sentence
+        if key not in known
+    )
+    unread = [key for key in keys if not did_you_mean(key, names)]
+    if unread:
+        log.warning(
+            "%s: these keys are not columns, and are not read: %s. The columns are: %s.",
+            MEMORY,
+            first_few(unread),
+            ", ".join(names),
+        )
 
 
 def columns_of(
@@ -115,9 +139,8 @@ def _columns_of_mapping(
     form: Form,
 ) -> dict[str, Any]:
     for name in sentence:
-        if name not in names and name not in ignored:
-            hint = did_you_mean(str(name), names)
-            known = f"{', '.join(names)}{'.' if hint else ''}{hint}"
+        if name not in names and name not in ignored and (hint := did_you_mean(str(name), names)):
+            known = f"{', '.join(names)}.{hint}"
             raise form.refused(number, f"there is no column {shown(name)}; the columns are {known}")
     if names[0] not in sentence:
         raise form.refused(number, f"the sentence has no words (column '{names[0]}')")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from structopt.errors import ConfigError, DataError
 from structopt.formats.conll_layouts import TAG
@@ -86,6 +87,20 @@ class Fields:
                 f"there is no field of words ({known}); the fields are {has or 'none'}: {advice}.",
             )
         return {column: chosen[column] for column in self.columns if column in chosen}
+
+    def renamed(self, sentence: Mapping[str, Any], columns: Collection[str]) -> dict[str, Any]:
+        """Return a sentence in memory with the names of columns for those of fields, such as
+        ``tag`` for ``ner_tags``; keys that are in `columns` keep their names.
+        """
+        own = {key for key in sentence if key in columns or key == TAG}
+        chosen = {key: key for key in own}
+        free = [key for key in sentence if isinstance(key, str) and key not in own]
+        for column in (self.word, TAG, *self.columns):
+            field = None if column in chosen else self._field(column, free, chosen)
+            if field is not None and (column in columns or column == TAG):
+                chosen[column] = field
+        names = {field: column for column, field in chosen.items()}
+        return {names.get(key, key): cells for key, cells in sentence.items()}
 
     def of_sentences(self, available: Iterable[str], chosen: Mapping[str, str]) -> str | None:
         """Return the field that numbers sentences, among those that are no column; None where there

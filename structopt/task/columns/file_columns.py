@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.core.data.saved_state import SavedState
+from structopt.errors import DataError
 from structopt.formats.conll_layouts import (
     TAG,
     Layouts,
@@ -75,12 +76,23 @@ class FileColumns:
         ------
         DataError
             There is no layout of this width; a labelled file whose width is not that of the
-            training file.
+            training file; a file to predict that is wider than all layouts by more than one column,
+            which earlier predictions may take.
         """
         if not self.numbers:
             return self.layouts.columns(path, line, width)
         if labelled and self.by_layout and width != self.width:
             raise other_width_error(path, line, width, self.numbers, self.width)
+        if not labelled and self.by_layout and width > max(self.layouts.widest, self.width) + 1:
+            raise DataError(
+                path,
+                line,
+                f"this line has {width} columns, and the widest training layout has "
+                f"{max(self.layouts.widest, self.width)}. A line has one word and its columns, "
+                "not a sentence.",
+                remedy="Write one word per line, with an empty line between sentences, or set "
+                "task.separator.",
+            )
         return self.numbers
 
     def of_sentences(self, sentences: Sequence[Any]) -> tuple[str, ...]:
