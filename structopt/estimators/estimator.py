@@ -195,7 +195,7 @@ class Estimator(BaseEstimator):
         return self
 
     def _chosen_settings(self, chosen: Mapping[str, Any]) -> Settings:
-        """The settings of a run, with those that y has chosen."""
+        """Return the settings of a run, `chosen` by y among them."""
         self._check_once()
         silent = {"tracker": "none", "quiet": None if self.verbose else True}
         settings = {"task": self.task_name, **self.settings, **chosen, **silent}
@@ -306,7 +306,7 @@ class Estimator(BaseEstimator):
         )
 
     def _check_more(self, y: Any) -> None:
-        """Refuse outputs of another kind than those of the first call; by default none."""
+        """Refuse outputs of another kind than in the first call; by default none."""
 
     def _note_more(self, X: Any, y: Any) -> None:
         """Set the attributes that tell of the training data, after more of them."""

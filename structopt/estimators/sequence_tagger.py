@@ -224,7 +224,7 @@ class SequenceTagger(Estimator):
         kind = _kind(y) or self._kind
         if kind != self._kind:
             raise ArgumentError(
-                f"has labels that are {PLURALS[kind]}, and those of the first call are "
+                f"has labels that are {PLURALS[kind]}, and the labels of the first call are "
                 f"{PLURALS[self._kind]}.",
                 parameter="y",
                 remedy="Give labels of one type in all calls.",
@@ -243,7 +243,7 @@ READ: Mapping[str, Callable[[str], Any]] = {
     "integer": int,
     "boolean": {"False": False, "True": True}.__getitem__,
 }
-"""Labels of the model as those of y, by their kind."""
+"""Functions that convert a label of the model to the kind of y."""
 PLURALS = {"text": "text", "integer": "integers", "boolean": "booleans"}
 
 

@@ -39,7 +39,7 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], overrides: Overrides) -> Self:
-        """Divide settings by their keys, without those that are None, and further `overrides`.
+        """Divide settings and further `overrides` by their keys; settings that are None are left out.
 
         Raises
         ------

@@ -72,7 +72,7 @@ class Layouts:
 
     @property
     def widest(self) -> int:
-        """The largest width; 0 if there are no layouts."""
+        """The largest width; 0 without layouts."""
         return max(self._lines, default=0)
 
     def columns(self, path: str | Path, line: int, width: int) -> dict[str, int]:

@@ -346,7 +346,7 @@ def test_labels_of_every_type(labels, kind):
     assert {type(label) for label in predicted[0]} == {kind}
     assert {type(label) for label in tagger.classes_.tolist()} == {kind}
     other = [["x", "y"]] if kind is not str else [[5, 6]]
-    with raises(ArgumentError, parameter="y", match="those of the first call are"):
+    with raises(ArgumentError, parameter="y", match="the labels of the first call are"):
         tagger.partial_fit([["a", "b"]], other)
 
 

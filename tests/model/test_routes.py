@@ -66,8 +66,8 @@ def test_attributes_that_occur_twice(folder):
 
 
 def test_a_line_of_text_is_not_a_token(folder):
-    (folder / "text.txt").write_text("Ann slept in Oslo .\n", encoding="utf8")
+    (folder / "text.txt").write_text("Ann slept in Oslo today .\n", encoding="utf8")
     words = ("predict", "model=ner", "input=text.txt", "output=out.txt")
     done = run_words(folder, *words)
     assert done.code == 2
-    assert "text.txt:1: this line has 5 columns, and the widest training layout has" in done.err
+    assert "text.txt:1: this line has 6 columns, and the widest training layout has" in done.err

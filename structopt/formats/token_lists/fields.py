@@ -89,8 +89,8 @@ class Fields:
         return {column: chosen[column] for column in self.columns if column in chosen}
 
     def renamed(self, sentence: Mapping[str, Any], columns: Collection[str]) -> dict[str, Any]:
-        """Return a sentence in memory with the names of columns for those of fields, such as
-        ``tag`` for ``ner_tags``; keys that are in `columns` keep their names.
+        """Return a sentence in memory whose keys are columns and not fields, such as ``tag`` for
+        ``ner_tags``; keys that are in `columns` keep their names.
         """
         own = {key for key in sentence if key in columns or key == TAG}
         chosen = {key: key for key in own}

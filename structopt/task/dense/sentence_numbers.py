@@ -15,7 +15,7 @@ from structopt.formats.in_memory.sentences import form_of_sentences
 from structopt.kernels.waist.record import Array
 
 KEY = "dense"
-"""The key of the first matrix of a sentence; those of further matrices are dense2, dense3, ..."""
+"""The key of the first matrix of a sentence; further matrices have the keys dense2, dense3, ..."""
 Matrices = Mapping[str, Sequence[Any]]
 """The matrices of all sentences, by key."""
 
@@ -89,7 +89,7 @@ def stacked(key: str, matrices: Sequence[Any], offsets: Array, dimensions: int) 
     Raises
     ------
     ArgumentError
-        For what is not a matrix of finite numbers of single precision in this shape.
+        For another shape, and for numbers that are not finite in single precision.
     """
     found = []
     for index, (matrix, length) in enumerate(zip(matrices, np.diff(offsets).tolist(), strict=True)):
