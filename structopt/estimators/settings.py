@@ -39,7 +39,7 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], overrides: Overrides) -> Self:
-        """Divide settings and further `overrides` by their keys; settings that are None are left out.
+        """Divide settings and further `overrides` by their keys; None leaves a setting out.
 
         Raises
         ------

@@ -17,10 +17,11 @@ from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.storage.learner import Learner
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, DataError
 from structopt.formats import crfsuite, tag_schemes, text_pieces
 from structopt.formats.crfsuite import AttributeText
 from structopt.formats.in_memory.attributes import attribute_text
+from structopt.formats.in_memory.instances import MEMORY
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.text_pieces import Stretch
 from structopt.kernels.waist.record import Array
@@ -169,7 +170,20 @@ class AttributeLabelling(TokenLabelling):
     def fit(self, corpus: AttributeText, earlier: AttributeLabelling | None = None) -> Encoded:
         """Learn labels and attributes from the training corpus, beside those of an `earlier` task,
         and encode it.
+
+        Raises
+        ------
+        DataError
+            If no token of a file has an attribute.
         """
+        if corpus.path != MEMORY and len(corpus.lines) and not len(corpus.ids):
+            raise DataError(
+                corpus.path,
+                int(corpus.lines[0]),
+                "no token of this file has an attribute. A line is a label and its attributes, "
+                "separated by tabs.",
+                remedy="Write tabs, or type task=ner or task=tagging for columns.",
+            )
         self._fix_scheme(_labels_of_sentences(corpus), earlier)
         open_labels = self.partial and any(map(is_open, set(corpus.labels)))
         self._learn_labels(

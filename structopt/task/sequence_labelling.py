@@ -268,10 +268,12 @@ class SequenceLabelling(TokenLabelling):
         )
 
     def _renamed(self, sentences: Sequence[Any], columns: Sequence[str]) -> list[Any]:
-        """Sentences whose keys are the names of columns: files have fields of the same names."""
-        fields = self._token_files.fields
+        """Return sentences with columns for the fields of files, and names for their integers."""
+        fields, names = self._token_files.fields, self._token_files.names
         return [
-            fields.renamed(sentence, columns) if isinstance(sentence, Mapping) else sentence
+            fields.renamed(names.named(sentence), columns)
+            if isinstance(sentence, Mapping)
+            else sentence
             for sentence in sentences
         ]
 

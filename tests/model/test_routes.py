@@ -50,6 +50,21 @@ def test_names_of_data_sets(folder, caplog):
     assert estimator.model_.columns == ("word", "pos")
 
 
+def test_integers_of_data_sets(folder):
+    """Fields of integers have the names that the training file had."""
+    names = {"pos_tags": ["NNP", "VBD"], "ner_tags": ["O", "B-PER"]}
+    (folder / "names.json").write_text(json.dumps(names), encoding="utf8")
+    record = {"tokens": ["Ann", "slept"], "pos_tags": [0, 1], "ner_tags": [1, 0]}
+    (folder / "integers.jsonl").write_text(json.dumps(record) + "\n", encoding="utf8")
+    words = ["task=ner", f"task.train={folder}/integers.jsonl", f"task.names={folder}/names.json"]
+    model = structopt.train(
+        [*words, "features.templates=[pos]", *QUICK], folder=folder / "integers"
+    )
+    expected = model.scores(folder / "integers.jsonl").tolist()
+    for pos in ([0, 1], np.array([0, 1]), ["NNP", "VBD"]):
+        assert model.scores([record | {"pos_tags": pos}]).tolist() == expected
+
+
 def test_attributes_that_occur_twice(folder):
     model = structopt.load(folder / "attributes")
     table = {"tokens": [[["x", "x", "y"], ["y"]]], "values": [[[2.0, 0.5, 1.0], [3.0]]]}
@@ -71,3 +86,10 @@ def test_a_line_of_text_is_not_a_token(folder):
     done = run_words(folder, *words)
     assert done.code == 2
     assert "text.txt:1: this line has 6 columns, and the widest training layout has" in done.err
+
+
+def test_columns_are_not_attributes(folder):
+    """The separator of attribute text is a tab."""
+    done = run_words(folder, "task=attributes", "task.train=train.txt", *QUICK)
+    assert done.code == 2
+    assert "train.txt:1: no token of this file has an attribute" in done.err

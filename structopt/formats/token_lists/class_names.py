@@ -8,9 +8,11 @@ HuggingFace's data sets have them in ``dataset_info.json`` (``features``: for a 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from structopt.errors import ConfigError, DataError
 from structopt.formats.json_objects import reason
@@ -57,6 +59,27 @@ class ClassNames:
         if found:
             self.known[field] = found
         return found
+
+    def named(self, sentence: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a sentence in memory whose integers are replaced by names, in fields that have
+        names.
+        """
+        known = {field: names for field, names in self.known.items() if field in sentence}
+        if not known:
+            return sentence
+        replaced = {
+            field: [
+                names[int(cell)]
+                if isinstance(cell, (int, np.integer))
+                and not isinstance(cell, bool)
+                and 0 <= cell < len(names)
+                else cell
+                for cell in sentence[field]
+            ]
+            for field, names in known.items()
+            if isinstance(sentence[field], Iterable)
+        }
+        return {**sentence, **replaced}
 
     def _from_file(self, field: str) -> list[str] | None:
         if self.path is None:
