@@ -126,7 +126,7 @@ class SequenceTagger(Estimator):
         choice: dict[str, Any] = {"optimizer": "lbfgs", "loss": "crf"}
         if not c1:
             return choice | {"optimizer.C": 0.5 / c2}
-        penalty = {"optimizer.penalty": "l1"}
+        penalty: dict[str, Any] = {"optimizer.penalty": "l1"}
         if c2:
             penalty = {"optimizer.penalty": "elastic", "optimizer.c2": c2}
         return choice | penalty | {"optimizer.c1": c1}

@@ -4,7 +4,7 @@ memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -105,12 +105,12 @@ class Trees:
         return self.heads
 
 
-def in_memory(sentences: Sequence[Any]) -> Trees:
+def in_memory(sentences: Iterable[Any]) -> Trees:
     """Make an unlabelled corpus of sentences in memory.
 
     Parameters
     ----------
-    sentences : sequence
+    sentences : iterable
         Each a sequence of words, of tuples of cells in the order of `COLUMNS`, or a mapping from
         column name to sequence. A column is kept if every sentence has it; an empty string is an
         empty cell.
