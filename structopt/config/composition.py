@@ -20,6 +20,7 @@ from structopt.config import feature_keys, registry, schema, unknown_keys
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import RUN_FOLDER, key_of, spelled_out
 from structopt.config.search_path import conf_dir, register
+from structopt.core import credentials
 from structopt.errors import ConfigError, ModelError
 
 
@@ -178,7 +179,8 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     Returns
     -------
     dict
-        The same config with every number in its type (1 is 1.0 where a float is meant).
+        The same config with every number in its type (1 is 1.0 where a float is meant), and
+        without the user and password of the tracker's store (see `structopt.core.credentials`).
 
     Raises
     ------
@@ -189,6 +191,8 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     for key in config:
         if key not in known:
             raise ConfigError(unknown_keys.unknown(str(key), dict.fromkeys(known), config))
+    if "tracker" in config:
+        config = {**config, "tracker": credentials.removed_in(config["tracker"])}
     if "warm_start" in config:
         config = {**config, "warm_start": _warm_start(config["warm_start"])}
     if not isinstance(config.get("storage", {}), Mapping):

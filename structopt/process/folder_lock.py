@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from structopt.errors import FolderInUseError, SystemRefusal
+from structopt.errors import FolderInUseError, SystemRefusal, redacted
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Holder:
     @classmethod
     def current(cls) -> Holder:
         """Return this process, as it holds a lock from now on."""
-        pid, command = os.getpid(), shlex.join(["structopt", *sys.argv[1:]])
+        pid, command = os.getpid(), redacted(shlex.join(["structopt", *sys.argv[1:]]))
         return cls(
             pid,
             socket.gethostname(),

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from structopt.core import credentials
+
 SQLITE = "sqlite:///"
 RUN_FOLDER = "run_folder"
 """The tag with a run's folder."""
@@ -35,6 +37,8 @@ def milliseconds() -> int:
 def store_address(uri: str | None) -> str:
     """Return a store's address, that of a sqlite store independent of the current folder.
 
+    User and password are removed (see `structopt.core.credentials`): this address may be written.
+
     None means MLFLOW_TRACKING_URI where that is set, else the sqlite store ``outputs/mlflow.db``
     under the current folder.
     """
@@ -43,7 +47,7 @@ def store_address(uri: str | None) -> str:
         return f"{SQLITE}{Path('outputs', 'mlflow.db').resolve()}"
     if uri.startswith(SQLITE) and not uri.endswith(":memory:"):
         return f"{SQLITE}{Path(uri.removeprefix(SQLITE)).resolve()}"
-    return uri
+    return credentials.removed(uri)
 
 
 def artifact_location(uri: str) -> str | None:
@@ -142,7 +146,7 @@ def asked_at(uri: str) -> Iterator[None]:
     import mlflow
 
     before = os.environ.get("MLFLOW_TRACKING_URI")
-    mlflow.set_tracking_uri(uri)
+    mlflow.set_tracking_uri(credentials.restored(uri))
     try:
         yield
     finally:
