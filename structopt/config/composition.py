@@ -20,8 +20,8 @@ from structopt.config import feature_keys, registry, schema, unknown_keys
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import RUN_FOLDER, key_of, spelled_out
 from structopt.config.search_path import conf_dir, register
-from structopt.core import credentials
 from structopt.errors import ConfigError, ModelError
+from structopt.progress import credentials
 
 
 class Sweep(TypedDict, total=False):
@@ -180,7 +180,7 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     -------
     dict
         The same config with every number in its type (1 is 1.0 where a float is meant), and
-        without the user and password of the tracker's store (see `structopt.core.credentials`).
+        without the user and password of the tracker's store (see `structopt.progress.credentials`).
 
     Raises
     ------

@@ -14,8 +14,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from structopt.core import credentials
-from structopt.progress import display
+from structopt.progress import credentials, display
 from structopt.progress.quiet import is_quiet, quietly
 
 LOG = "structopt.log"

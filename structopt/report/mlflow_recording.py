@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from structopt.core import credentials
+from structopt.progress import credentials
 from structopt.report.chosen_runs import Candidate
 from structopt.report.mlflow_store import DESCRIPTION, Store
 from structopt.run.records import SWEEP, read_json

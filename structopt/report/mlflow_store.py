@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from structopt.core import credentials
 from structopt.errors import ConfigError, did_you_mean
+from structopt.progress import credentials
 from structopt.tracker import stores
 from structopt.tracker.stores import (
     RUN_FOLDER,

@@ -18,12 +18,11 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from structopt.core import credentials
 from structopt.core.data.config_keys import RESUME_SWEEP, Purpose, relevant
 from structopt.core.data.splits import SplitPath
 from structopt.errors import StructoptError, SystemRefusal, redacted
 from structopt.process import folder_lock, interruption
-from structopt.progress import console
+from structopt.progress import console, credentials
 from structopt.progress.quiet import quietly
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
 from structopt.sweep.launcher_watch import ended_with_launcher

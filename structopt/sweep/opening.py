@@ -14,8 +14,8 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf, flag_override
 
-from structopt.core import credentials
 from structopt.process import folder_lock
+from structopt.progress import credentials
 
 if TYPE_CHECKING:
     from structopt.sweep.ongoing import Sweep

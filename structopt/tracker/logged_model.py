@@ -9,9 +9,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from structopt.core import credentials
 from structopt.core.data.table_schema import Schema
 from structopt.errors import ModelError, StructoptError
+from structopt.progress import credentials
 from structopt.tracker.facts import DISTRIBUTION, version_of
 from structopt.tracker.stores import asked_at, store_address
 

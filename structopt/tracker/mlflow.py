@@ -9,8 +9,8 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from structopt.core import credentials
 from structopt.core.tracker import Run, Tracker
+from structopt.progress import credentials
 from structopt.tracker import recorder
 from structopt.tracker.background import Background
 from structopt.tracker.facts import common_tags, fingerprints, finite, git_tags, params, run_tags

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from structopt.core import credentials
+from structopt.progress import credentials
 
 SQLITE = "sqlite:///"
 RUN_FOLDER = "run_folder"
@@ -37,7 +37,7 @@ def milliseconds() -> int:
 def store_address(uri: str | None) -> str:
     """Return a store's address, that of a sqlite store independent of the current folder.
 
-    User and password are removed (see `structopt.core.credentials`): this address may be written.
+    User and password are removed (see `structopt.progress.credentials`), so that it may be written.
 
     None means MLFLOW_TRACKING_URI where that is set, else the sqlite store ``outputs/mlflow.db``
     under the current folder.

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from structopt.command import main
-from structopt.core import credentials
 from structopt.process import folder_lock
+from structopt.progress import credentials
 
 USER, PASSWORD = "annie", "pw-4711"
 AUTHORIZATION = f"Basic {base64.b64encode(f'{USER}:{PASSWORD}'.encode()).decode()}"

@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from structopt.core import credentials
-from structopt.core.credentials import VARIABLE, hidden, removed, removed_in, restored
 from structopt.errors import ConfigError, StructoptError
+from structopt.progress import credentials
+from structopt.progress.credentials import VARIABLE, hidden, removed, removed_in, restored
 from tests.messages import raises
 
 SECRET = {
