@@ -325,6 +325,8 @@ REMEDIES = {
     errno.ENOTDIR: "a part of this path is a file; take another name",
     errno.EEXIST: "this is a file where a folder is due; take another name",
     errno.EISDIR: "this is a folder where a file is due; take another name",
+    errno.ELOOP: "delete this link",
+    errno.EBADF: "standard output is closed; redirect it to a file",
     errno.EMFILE: "raise the limit (ulimit -n)",
     errno.ENOMEM: "end other programs, or take less data",
     errno.EIO: "check the disk or the terminal",

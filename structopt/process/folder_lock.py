@@ -282,7 +282,8 @@ def _open(path: Path) -> tuple[int, bool]:
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644), True
         except FileExistsError:
             with suppress(FileNotFoundError):  # it was deleted in between
-                return os.open(path, os.O_RDWR), False
+                # a link to another file would have that file overwritten
+                return os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)), False
 
 
 def _system_lock(descriptor: int) -> bool | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import logging
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -196,11 +197,11 @@ class MLflowTracker(Tracker):
         self.run_id = str(
             self._line.call("begin", self._run_name or run.label, tags, started, self._grouped)
         )
+        facts = json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n"
         # a run that is killed leaves the whole file or none
-        partial = run.folder / f".{RECORDED}.partial"
-        partial.write_text(
-            json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n", encoding="utf8"
-        )
+        partial = run.folder / f".{RECORDED}.{secrets.token_hex(8)}.partial"
+        with partial.open("x", encoding="utf8") as stream:
+            stream.write(facts)
         partial.replace(run.folder / RECORDED)
 
     def _known(self, folder: Path) -> str:

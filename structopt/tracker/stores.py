@@ -17,6 +17,8 @@ from typing import Any
 from structopt.progress import credentials
 
 SQLITE = "sqlite:///"
+LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+"""Of the file of a lock: it is not truncated, and a link is refused. Windows has no O_NOFOLLOW."""
 RUN_FOLDER = "run_folder"
 """The tag with a run's folder."""
 NOTE = "mlflow.note.content"
@@ -67,7 +69,8 @@ def store_lock(uri: str) -> Iterator[None]:
         return
     store = Path(uri.removeprefix(SQLITE))
     store.parent.mkdir(parents=True, exist_ok=True)
-    with store.with_name(store.name + ".lock").open("w") as stream:
+    lock = os.open(store.with_name(store.name + ".lock"), LOCK_FLAGS, 0o666)
+    with os.fdopen(lock, "r+") as stream:
         try:
             import fcntl
         except ImportError:
