@@ -16,10 +16,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 
 from structopt.errors import FolderInUseError, SystemRefusal, redacted
@@ -92,7 +93,7 @@ class Holder:
 @dataclass
 class _Lock:
     """A lock that this process holds: by which thread, how many times one within the other, and
-    whether it made the folder.
+    which folders it created, the innermost first.
     """
 
     path: Path
@@ -100,7 +101,7 @@ class _Lock:
     holder: Holder
     thread: int
     depth: int = 1
-    made_folder: bool = False
+    made: Sequence[Path] = ()
 
 
 _held: dict[Path, _Lock] = {}
@@ -147,6 +148,12 @@ def release_all() -> None:
     """Release all locks of this process, which is about to end at once."""
     for folder in held_folders():
         _release(folder)
+
+
+def is_new(folder: Path) -> bool:
+    """Whether this process holds the lock of a folder that it created for it."""
+    lock = _held.get(folder.resolve())
+    return lock is not None and bool(lock.made)
 
 
 def read_holder(folder: Path) -> Holder | None:
@@ -206,7 +213,7 @@ def _acquired(folder: Path, end: float) -> _Lock:
     """Take the lock of a folder, or wait for it until `end`."""
     while True:
         try:
-            is_new = not folder.exists()
+            made = list(takewhile(lambda path: not path.exists(), (folder, *folder.parents)))
             try:
                 folder.mkdir(parents=True)
             except FileExistsError:
@@ -214,7 +221,7 @@ def _acquired(folder: Path, end: float) -> _Lock:
                 if folder.is_file():
                     raise
             if lock := _attempt(folder):
-                lock.made_folder = is_new
+                lock.made = made
                 return lock
         except OSError as error:
             raise SystemRefusal(error) from error
@@ -341,5 +348,5 @@ def _release(folder: Path) -> None:
     with suppress(OSError):
         os.close(lock.descriptor)
     with suppress(OSError):  # such as a folder that is not empty
-        if lock.made_folder:
-            folder.rmdir()
+        for path in lock.made:
+            path.rmdir()
