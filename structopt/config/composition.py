@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
 
-from structopt.config import feature_keys, registry, schema, unknown_keys
+from structopt.config import feature_keys, registry, saved_yaml, schema, unknown_keys
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import RUN_FOLDER, key_of, spelled_out
 from structopt.config.search_path import conf_dir, register
@@ -247,7 +247,7 @@ def saved_config(folder: Path, asked: str = "") -> dict[str, Any]:
         )
     register()
     try:
-        return _completed(resolved(cast(DictConfig, OmegaConf.load(path))))
+        return _completed(resolved(cast(DictConfig, saved_yaml.load(path))))
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
     except (

@@ -42,9 +42,9 @@ def written_to(output: str) -> Iterator[Callable[[bytes], None]]:
     what it is given.
     """
     if output != STREAM:
-        with naming(Path(output)):
-            with opened_stream(Path(output)) or open(output, "wb", buffering=0) as file:
-                yield lambda data: _write_all(file, data)
+        path = Path(output)
+        with naming(path), opened_stream(path) or path.open("wb", buffering=0) as file:
+            yield lambda data: _write_all(file, data)
         return
     yield lambda data: _write_all(sys.stdout.buffer, data)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from structopt.config import saved_yaml
 from structopt.errors import (
     ConfigError,
     MemoryShortage,
@@ -192,7 +193,7 @@ def _yaml(path: Path) -> Any:
     from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
 
     try:
-        return OmegaConf.to_container(OmegaConf.load(path)) if path.is_file() else None
+        return OmegaConf.to_container(saved_yaml.load(path)) if path.is_file() else None
     except (
         YAMLError,
         OmegaConfBaseException,

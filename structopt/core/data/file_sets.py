@@ -76,6 +76,12 @@ class FileSet(os.PathLike[str]):
         """Whether the files are members of an archive."""
         return self._archive() is not None
 
+    @property
+    def packed_size(self) -> int:
+        """Bytes of the archive; 0 if there is none."""
+        archive = self._archive()
+        return archive[0].stat().st_size if archive is not None and archive[0].is_file() else 0
+
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Yield the path of every file, for messages, and its bytes."""
         archive = self._archive()
@@ -206,7 +212,17 @@ def _hidden(path: Path) -> bool:
 
 
 def _globbed(pattern: str) -> list[str]:
-    """The files that a pattern without braces fits, sorted."""
-    if not name_patterns.SIGNS.search(pattern):
+    """The files that a pattern without braces fits, sorted.
+
+    Several ``**`` are matched against the list of all files, because `glob` lists folders once for
+    each way to divide a path among them.
+    """
+    sign = name_patterns.SIGNS.search(pattern)
+    if not sign:
         return [pattern] if os.path.isfile(pattern) else []
+    if pattern.count("**") > 1:
+        begin = "".join(pattern[: sign.start()].rpartition("/")[:2])
+        folder = begin or "."
+        names = [begin + os.path.relpath(path, folder) for path in _files(Path(folder))]
+        return name_patterns.Names(names).fitting(pattern)
     return sorted(path for path in glob(pattern, recursive=True) if os.path.isfile(path))
