@@ -36,6 +36,7 @@ def open_closed() -> None:
     lines that cannot be written are dropped: `logging` would print a traceback for each.
     """
     logging.raiseExceptions = False
+    _show_all_characters()
     for number in range(3):
         try:
             os.fstat(number)
@@ -46,6 +47,13 @@ def open_closed() -> None:
     if sys.stdout is None:
         sys.stdout = ClosedOutput(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), "utf8")
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf8")  # noqa: SIM115
+
+
+def _show_all_characters() -> None:
+    """Let the terminal show characters that its encoding lacks as codes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def check_output() -> None:

@@ -7,6 +7,7 @@ left is known to be stale, and is taken over.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -125,7 +126,10 @@ def locked(folder: Path, wait: float = 0.0) -> Iterator[None]:
     SystemRefusal
         If the folder cannot be made or written.
     """
-    resolved = folder.resolve()
+    try:
+        resolved = folder.resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # NUL characters, circles of links
+        raise SystemRefusal(OSError(errno.EINVAL, str(error), str(folder))) from error
     lock = _held.get(resolved)
     if lock is not None and lock.thread == threading.get_ident() and lock.holder.pid == os.getpid():
         lock.depth += 1

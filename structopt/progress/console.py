@@ -138,6 +138,8 @@ def say(text: str, error: bool = False) -> None:
     display.clear()
     stream = sys.stderr if error else sys.stdout
     beside = "\r\x1b[K" if stream.isatty() else ""  # another process may show a line there
+    encoding = getattr(stream, "encoding", None) or "utf8"
+    text = text.encode(encoding, "backslashreplace").decode(encoding)
     print(f"{beside}{text}", file=stream, flush=True)
 
 

@@ -5,6 +5,7 @@ was.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import resource
 import subprocess
@@ -15,11 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from structopt.command import main
+from structopt.command import main, streams
 from structopt.errors import SystemRefusal
 from structopt.formats.durable_files import write_bytes
 from structopt.model.streaming import written_to
 from structopt.process import folder_lock
+from structopt.progress import console
 from tests.command.commands import Stages, failed
 
 QUICK = ("task=ner", "task.limit=40", "tracker=none", "task.layouts=[word pos chunk tag]")
@@ -219,3 +221,14 @@ def test_a_lock_does_not_follow_links(tmp_path: Path) -> None:
             pass
         (tmp_path / "run.lock").unlink()
     assert victim.read_bytes() == b"keep" and not (tmp_path / "missing").exists()
+
+
+def test_characters_that_the_terminal_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for say in (print, console.say):
+        written = io.BytesIO()
+        monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, "cp1252"))
+        if say is print:
+            streams.open_closed()
+        say("\u00e9 \u0142 \U0001f600")
+        sys.stdout.flush()
+        assert written.getvalue() == b"\xe9 \\u0142 \\U0001f600\n"

@@ -61,15 +61,19 @@ class FileSet(os.PathLike[str]):
         if archive := self._archive():
             with _opened(archive[0]) as members:
                 return self._members(archive[1], list(members))
-        folder = Path(self.pattern)
-        if folder.is_dir():
-            names = list(map(str, _files(folder)))
+        if os.path.isdir(self.pattern):
+            names = list(map(str, _files(Path(self.pattern))))
             if not names:
                 raise DataError(
                     self.pattern, None, "there is no file in this folder", remedy="check the path."
                 )
             return names
-        return name_patterns.chosen(self.pattern, _globbed, self._neighbours)
+        try:
+            return name_patterns.chosen(self.pattern, _globbed, self._neighbours)
+        except (OSError, ValueError) as error:  # a name that is too long, or has a NUL character
+            reason = error.strerror if isinstance(error, OSError) else error
+            message = f"these files cannot be listed ({reason})"
+            raise DataError(self.pattern, None, message, remedy="correct the path.") from error
 
     @property
     def is_archive(self) -> bool:
@@ -80,7 +84,7 @@ class FileSet(os.PathLike[str]):
     def packed_size(self) -> int:
         """Bytes of the archive; 0 if there is none."""
         archive = self._archive()
-        return archive[0].stat().st_size if archive is not None and archive[0].is_file() else 0
+        return os.path.getsize(archive[0]) if archive and os.path.isfile(archive[0]) else 0
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Yield the path of every file, for messages, and its bytes."""
@@ -125,7 +129,7 @@ class FileSet(os.PathLike[str]):
         folder = Path(plain).parent if not plain.endswith("/") else Path(plain)
         return (
             [str(path) for path in sorted(folder.iterdir()) if path.is_file()]
-            if folder.is_dir()
+            if os.path.isdir(folder)
             else []
         )
 
@@ -160,7 +164,7 @@ def check_exists(path: DataPath) -> None:
     """
     if isinstance(path, FileSet):
         path.names()
-    elif not path.is_file():
+    elif not (path.is_file() if isinstance(path, SplitPath) else os.path.isfile(path)):
         raise ConfigError(
             "there is no such file.",
             where=str(path),
