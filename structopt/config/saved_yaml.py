@@ -8,7 +8,7 @@ from typing import Any
 LARGEST = 1 << 24
 """Bytes of a file. Configurations have some thousand bytes."""
 MOST_NODES = 1_000_000
-"""Values and keys after aliases are expanded; a few nested aliases may stand for billions."""
+"""Values and keys after aliases are expanded; a few nested aliases may expand to billions."""
 
 
 def load(path: Path) -> Any:
@@ -25,7 +25,7 @@ def load(path: Path) -> Any:
     Raises
     ------
     ValueError
-        If the file is too large, or its aliases stand for too many values.
+        If the file is too large, or its aliases expand to too many values.
     YAMLError, OmegaConfBaseException, OSError, TypeError, RecursionError
         For other damage; callers name the file and the remedy.
     """
@@ -51,5 +51,5 @@ def load(path: Path) -> Any:
 
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     if root is not None and size(root) >= MOST_NODES:
-        raise ValueError(f"its aliases stand for more than {MOST_NODES:,} values")
+        raise ValueError(f"its aliases expand to more than {MOST_NODES:,} values")
     return OmegaConf.create(text)

@@ -82,7 +82,7 @@ def restored(address: str) -> str:
 
 
 def hidden(text: str) -> str:
-    """Return a text without users and passwords: those of addresses, and remembered ones."""
+    """Return a text without users and passwords, both in addresses and remembered ones."""
     text = redacted(text)
     words = {re.escape(word) for word in _words() if len(word) >= SHORTEST}
     return re.sub(rf"(?<!\w)({'|'.join(sorted(words))})(?!\w)", HIDDEN, text) if words else text

@@ -48,7 +48,7 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 ALIASES = b"a0: &a0 [1]\n" + b"".join(
     b"a%d: &a%d [%s]\n" % (i, i, b",".join([b"*a%d" % (i - 1)] * 9)) for i in range(1, 12)
 )
-"""Eleven lines that stand for 9^11 values."""
+"""Eleven lines that expand to 9^11 values."""
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ ALIASES = b"a0: &a0 [1]\n" + b"".join(
         (b"[" * 3000, "truncated or altered (maximum recursion depth"),
         (b"- 1", "truncated or altered (the key seed is missing)"),
         (b"", "truncated or altered (the key seed is missing)"),
-        (ALIASES, "truncated or altered (its aliases stand for more than 1,000,000 values)"),
-        (b"a: &a [*a]", "truncated or altered (its aliases stand for more than 1,000,000 values)"),
+        (ALIASES, "truncated or altered (its aliases expand to more than 1,000,000 values)"),
+        (b"a: &a [*a]", "truncated or altered (its aliases expand to more than 1,000,000 values)"),
         (b"#" * (1 << 24) + b"#", "truncated or altered (it has more than 16 MB)"),
         (b"a: ${a}\n", "a: Recursive interpolation detected"),
     ],
@@ -193,7 +193,7 @@ def test_records_of_runs(
 def test_aliases_in_a_compared_run(finished: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(finished, tmp_path / "run"))
     (run / ".hydra/config.yaml").write_bytes(ALIASES)
-    with pytest.raises(ConfigError, match=r"config.yaml: this is not YAML \(its aliases stand for"):
+    with pytest.raises(ConfigError, match=r"config.yaml: this is not YAML \(its aliases expand to"):
         read_run(run)
 
 

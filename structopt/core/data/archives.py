@@ -45,7 +45,7 @@ def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
         NotImplementedError,
         EOFError,
         OSError,
-        # of damaged directories: zipfile seeks to negative places, and unpacks what is too short
+        # raised by zipfile for damaged directories: negative places, short records
         ValueError,
         LookupError,
         OverflowError,
