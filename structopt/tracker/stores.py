@@ -18,7 +18,7 @@ from structopt.progress import credentials
 
 SQLITE = "sqlite:///"
 LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-"""Flags for the file of a lock: it is not truncated, and a link is refused. Windows has no O_NOFOLLOW."""
+"""Flags for opening a lock: it is not truncated, and a link is refused (not on Windows)."""
 RUN_FOLDER = "run_folder"
 """The tag with a run's folder."""
 NOTE = "mlflow.note.content"
