@@ -100,7 +100,7 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     from structopt.config.overrides import check_single_run
     from structopt.errors import ConfigError
     from structopt.process import folder_lock
-    from structopt.run import stages
+    from structopt.run import records, stages
 
     words = list(overrides)
     check_single_run(words)
@@ -114,7 +114,7 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
             "one of them out."
         )
     path = composition.run_folder(typed if folder is None else folder)
-    with folder_lock.locked(path):
+    with folder_lock.locked(path), records.nothing_left(path):
         composition.save_config(config, path)
         return stages.train(config, path)
 

@@ -28,12 +28,34 @@ LONG_VALUE = 200
 WORD = re.compile(r"[^\W\d][\w./-]*")
 """A string that is shown without quotation marks, unless it is one of `OTHER_WORDS`."""
 OTHER_WORDS = frozenset({"none", "null", "true", "false", "nan", "inf", "infinity"})
+HIDDEN = "***"
+"""Stands for a user and password, which no text shows."""
+CREDENTIALS = re.compile(
+    r"""
+    (?<=://)                                     # of an address:
+    (?: [^\s"<>/?#@:]*:(?!\d*(?:[/?#\s]|\Z))      # a user and a password (not host and port), in
+        [^\s"<>@]*(?:@[^\s"<>/?#@]*)*             # which databases allow / and @,
+      | [^\s"<>/?#]+ )                            # or a user
+    (?=@)
+    | (?<=[?&]user=)[^\s"'&]+ | (?<=[?&]username=)[^\s"'&]+ | (?<=[?&]uid=)[^\s"'&]+
+    | (?<=[?&]password=)[^\s"'&]+ | (?<=[?&]passwd=)[^\s"'&]+ | (?<=[?&]pwd=)[^\s"'&]+
+    | (?<=[?&]token=)[^\s"'&]+ | (?<=[?&]odbc_connect=)[^\s"'&]+
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A user, a password or both in an address: ``https://USER:PASSWORD@host``."""
+
+
+def redacted(text: str) -> str:
+    """Return a text with ``***`` for the user and password of each address in it."""
+    return CREDENTIALS.sub(HIDDEN, text) if "://" in text else text
 
 
 def legible(text: str) -> str:
     r"""Return a text as a terminal can show it: long words cut, and the whole too; control
-    characters as ``\x1b``.
+    characters as ``\x1b``, users and passwords of addresses as ``***``.
     """
+    text = redacted(text)
     text = re.sub(rf"\S{{{LONG_WORD + 1},}}", lambda word: _cut(word[0], LONG_WORD), text)
     text = _cut(text, LONG_TEXT)
     if text.replace("\n", "").isprintable():
@@ -303,6 +325,8 @@ REMEDIES = {
     errno.ENOTDIR: "a part of this path is a file; take another name",
     errno.EEXIST: "this is a file where a folder is due; take another name",
     errno.EISDIR: "this is a folder where a file is due; take another name",
+    errno.ELOOP: "delete this link",
+    errno.EBADF: "standard output is closed; redirect it to a file",
     errno.EMFILE: "raise the limit (ulimit -n)",
     errno.ENOMEM: "end other programs, or take less data",
     errno.EIO: "check the disk or the terminal",

@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ):
             with interruption.before_errors(), garbage.rarely_collected():
                 code = _dispatch(words)
-            sys.stdout.flush()
+            streams.check_output()
             interruption.obey()
             return code
     except StructoptError as error:

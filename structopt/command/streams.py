@@ -5,6 +5,7 @@ result.
 from __future__ import annotations
 
 import errno
+import io
 import logging
 import os
 import sys
@@ -13,21 +14,59 @@ from typing import TextIO
 from structopt.errors import SystemRefusal
 
 
-def open_closed() -> None:
-    """Put the null device in the place of streams that are closed, so that no file gets their
-    numbers.
+class ClosedOutput(io.TextIOWrapper):
+    """Stands for a closed standard output: it discards text, and knows whether there was any.
 
-    Log lines that cannot be written are dropped: `logging` would print a traceback for each.
+    A command does not fail in the middle, because a run keeps its results in files.
+    """
+
+    lost = False
+
+    def write(self, text: str) -> int:
+        """Discard a text."""
+        self.lost = self.lost or bool(text)
+        return len(text)
+
+
+def open_closed() -> None:
+    """Open the null device for each standard stream that is closed, so that no file gets its
+    number.
+
+    For standard output it is opened for reading, so that writing bytes to it is an error. Log
+    lines that cannot be written are dropped: `logging` would print a traceback for each.
     """
     logging.raiseExceptions = False
+    _show_all_characters()
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            # takes the lowest number that is free
+            os.open(os.devnull, os.O_RDONLY if number == 1 else os.O_RDWR)
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf8")  # noqa: SIM115
-    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf8")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = ClosedOutput(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), "utf8")
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf8")  # noqa: SIM115
+
+
+def _show_all_characters() -> None:
+    """Let the terminal show characters that its encoding lacks as codes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def check_output() -> None:
+    """Flush standard output.
+
+    Raises
+    ------
+    SystemRefusal
+        If it was closed, and something was printed.
+    """
+    sys.stdout.flush()
+    if isinstance(sys.stdout, ClosedOutput) and sys.stdout.lost:
+        raise SystemRefusal(OSError(errno.EBADF, "nothing could be printed", "standard output"))
 
 
 def say(text: str) -> None:

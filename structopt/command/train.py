@@ -130,8 +130,11 @@ def _task_function(outcome: _Outcome) -> Callable[[DictConfig], Any]:
             from structopt.sweep import job
 
             return job.run_job(config)
+        from structopt.run import records
+
         try:
-            return _train_composed(config)
+            with records.nothing_left(Path(HydraConfig.get().runtime.output_dir)):
+                return _train_composed(config)
         except StructoptError as error:
             outcome.failure = error
         except KeyboardInterrupt:  # however early: the folder has been made

@@ -16,12 +16,13 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
 
-from structopt.config import feature_keys, registry, schema, unknown_keys
+from structopt.config import feature_keys, registry, saved_yaml, schema, unknown_keys
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import RUN_FOLDER, key_of, spelled_out
 from structopt.config.search_path import conf_dir, register
 from structopt.config.values import escaped, set_values
 from structopt.errors import ConfigError, ModelError
+from structopt.progress import credentials
 
 
 class Sweep(TypedDict, total=False):
@@ -182,7 +183,8 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     Returns
     -------
     dict
-        The same config with every number in its type (1 is 1.0 where a float is meant).
+        The same config with every number in its type (1 is 1.0 where a float is meant), and
+        without the user and password of the tracker's store (see `structopt.progress.credentials`).
 
     Raises
     ------
@@ -193,6 +195,8 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     for key in config:
         if key not in known:
             raise ConfigError(unknown_keys.unknown(str(key), dict.fromkeys(known), config))
+    if "tracker" in config:
+        config = {**config, "tracker": credentials.removed_in(config["tracker"])}
     if "warm_start" in config:
         config = {**config, "warm_start": _warm_start(config["warm_start"])}
     if not isinstance(config.get("storage", {}), Mapping):
@@ -247,7 +251,7 @@ def saved_config(folder: Path, asked: str = "") -> dict[str, Any]:
         )
     register()
     try:
-        return _completed(resolved(cast(DictConfig, OmegaConf.load(path))))
+        return _completed(resolved(cast(DictConfig, saved_yaml.load(path))))
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
     except (

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from structopt.config.unreadable_words import made_readable
 from structopt.errors import ConfigError
+from structopt.progress import credentials
 
 SHORT = {"warm_start": "warm_start.model", "storage": "storage.name"}
 """Keys that stand for another one where a plain value follows: a key cannot be both a value and a
@@ -30,12 +31,15 @@ def spelled_out(words: Sequence[str]) -> list[str]:
 
     ``warm_start=MODEL`` becomes ``warm_start.model=MODEL``, ``storage=disk`` becomes
     ``storage.name=disk``, ``experiment=NAME`` gets its sign +, and texts their quotes.
-    ``optimizer.initial=counts`` is ``warm_start=counts``.
+    ``optimizer.initial=counts`` is ``warm_start=counts``. User and password in the tracker's
+    address are removed (see `structopt.progress.credentials`): Hydra writes overrides to files.
     """
     return [made_readable(_spelled_out(word)) for word in words]
 
 
 def _spelled_out(word: str) -> str:
+    if key_of(word).startswith("tracker"):
+        word = credentials.removed(word)
     if word in SAME:
         return SAME[word]
     key, equals, value = word.partition("=")

@@ -105,10 +105,18 @@ class Ray(Executor):
             os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         import ray
 
-        if not ray.is_initialized():
-            with _own_handler():
-                self._join()
-        there: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        where = "on this machine" if self.address is None else f"at executor.address={self.address}"
+        try:
+            if not ray.is_initialized():
+                with _own_handler():
+                    self._join()
+            there: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        # Ray raises plain exceptions, or exits, if one of its processes ends as it starts
+        except (Exception, SystemExit) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise ConfigError(
+                f"executor=ray: Ray could not be reached or started {where}: {reason}"
+            ) from error
         if there.get("CPU", 0) < self.workers:
             raise ConfigError(
                 f"executor.workers={self.workers}, of one CPU each, but Ray has "
@@ -119,18 +127,10 @@ class Ray(Executor):
         import ray
 
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-        try:
-            if self.address is None:
-                ray.init("local", num_cpus=self.workers, include_dashboard=False, **quiet)
-            else:
-                ray.init(self.address, **quiet)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            where = (
-                "on this machine" if self.address is None else f"at executor.address={self.address}"
-            )
-            raise ConfigError(
-                f"executor=ray: Ray could not be reached or started {where}: {error}"
-            ) from error
+        if self.address is None:
+            ray.init("local", num_cpus=self.workers, include_dashboard=False, **quiet)
+        else:
+            ray.init(self.address, **quiet)
         self._started = True
 
 

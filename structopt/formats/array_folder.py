@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -49,9 +50,9 @@ class ArrayFolderWriter:
 
     def __init__(self, folder: Path, key: Mapping[str, Any]) -> None:
         self.folder, self.key = folder, key
-        self.beside = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
+        self.beside = folder.with_name(temporary_name(folder.name))
         for left in folder.parent.glob(f".{folder.name}.*.partial"):
-            if not _is_running(left.name.split(".")[-2]) or left == self.beside:
+            if not _is_running(left.name.split(".")[-2].partition("-")[0]):
                 shutil.rmtree(left, ignore_errors=True)  # of a process that was killed
         self.beside.mkdir(parents=True)
         self._files: dict[str, _VectorFile] = {}
@@ -126,6 +127,11 @@ class _VectorFile:
     def _end_segment(self) -> None:
         self.checksums.append(self._sum)
         self._sum, self._room = 0, SEGMENT
+
+
+def temporary_name(name: str) -> str:
+    """Return an unpredictable name of a folder that becomes `name`; it has this process's id."""
+    return f".{name}.{os.getpid()}-{secrets.token_hex(8)}.partial"
 
 
 def opened(

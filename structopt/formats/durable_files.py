@@ -1,15 +1,19 @@
-"""Writing files durably: beside the old one, synced, then renamed. Bytes, JSON, safetensors; no
-pickle.
+"""Writing files durably: to a temporary file in the same folder, synced, then renamed. Bytes, JSON,
+safetensors; no pickle.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -33,21 +37,25 @@ SAFETENSORS = {
 }
 """Names of types in safetensors, in the order in which its files have them."""
 TAKE_ANOTHER = "Take it from a backup, or train again."
-OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
+DESCRIPTOR = re.compile(r"/(?:dev|proc/(\d+)(?:/task/\d+)?)/fd/(\d+)")
+"""A path without links that names an open file of this or another process."""
+MOST_LINKS = 40
+"""Links that a path may pass through, as in Linux."""
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file at once: a reader sees the old file or the new one, at any time, and never a
+    """Replace a file atomically: a reader sees the old file or the new one, and never a
     half-written one.
 
-    A pipe or a device is written to as it is, and of a link the file that it stands for is
-    replaced.
+    The mode of a replaced file stays. Bytes are appended to a pipe, a device or an open file, such
+    as /dev/stdout. Of a link the file is replaced to which it refers.
     """
     with naming(path):
-        if _is_stream(path):
-            path.write_bytes(data)
+        if (stream := opened_stream(path)) is not None:
+            with stream:
+                stream.write(data)
         else:
-            _replace(Path(os.path.realpath(path)), data)
+            _replace(Path(os.path.realpath(path)), [data])
 
 
 @contextmanager
@@ -63,28 +71,67 @@ def naming(path: Path) -> Iterator[None]:
         raise
 
 
-def _replace(path: Path, data: bytes | Iterator[bytes | memoryview]) -> None:
-    beside = path.with_name(f".{path.name[:40]}.{os.getpid()}.partial")
-    try:
-        with beside.open("wb") as stream:
-            stream.writelines([data] if isinstance(data, bytes) else data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        beside.replace(path)
-    finally:
-        if beside.parent.is_dir():
-            beside.unlink(missing_ok=True)
+def temporary_file(path: Path) -> tuple[int, Path]:
+    """Create a file in the folder of `path` for its new content; return its descriptor and path.
 
-
-def _is_stream(path: Path) -> bool:
-    """Whether a path names a pipe, a device or an open file of a process, such as /dev/stdout, and
-    no file of its own.
+    The name is unpredictable, and a link of that name is an error, so that nobody can redirect the
+    content of a shared folder to another file.
     """
-    return (
-        path.exists()
-        and not path.is_dir()
-        and (not path.is_file() or str(path).startswith(OPEN_FILES))
-    )
+    while True:
+        temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}.partial")
+        try:
+            return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), temporary
+        except FileExistsError:
+            continue
+
+
+def _replace(path: Path, data: Iterable[bytes | memoryview]) -> None:
+    descriptor, temporary = temporary_file(path)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.writelines(data)
+            stream.flush()
+            with suppress(OSError):  # a new file, or a file system without modes
+                os.chmod(temporary, stat.S_IMODE(path.stat().st_mode))
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def opened_stream(path: Path) -> BinaryIO | None:
+    """Open a pipe, a device or an open file, such as /dev/stdout, to append to it; None for files.
+
+    An open file of this process is written to at its present place: opening its path would begin at
+    the first byte again.
+    """
+    own = _open_file(path)
+    if own is not None:
+        if own == 1:
+            sys.stdout.flush()
+        return os.fdopen(os.dup(own), "wb")
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):  # the error of the caller's write names the reason
+        return None
+    if stat.S_ISDIR(mode) or stat.S_ISREG(mode):
+        return None
+    return os.fdopen(os.open(path, os.O_WRONLY), "wb")
+
+
+def _open_file(path: Path) -> int | None:
+    """Return the descriptor of an open file of this process; None for another path."""
+    try:
+        for _ in range(MOST_LINKS):
+            path = Path(os.path.realpath(path.parent), path.name)
+            if named := DESCRIPTOR.fullmatch(str(path)):
+                return int(named[2]) if named[1] in (None, str(os.getpid())) else None
+            path = path.parent / os.readlink(path)
+    except (OSError, ValueError):  # not a link
+        return None
+    return None
 
 
 def replace_file(path: str | Path, data: bytes) -> None:

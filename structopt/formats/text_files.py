@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
-from structopt.core.data.expansion import expanded
+from structopt.core.data.expansion import Expansion, expanded
 from structopt.core.data.file_sets import FileSet, data_path
 from structopt.errors import ConfigError, DataError, did_you_mean, name_lines
 from structopt.formats.durable_files import replace_file
@@ -191,8 +191,13 @@ def _joined(files: FileSet, encoding: str) -> str:
 
 
 def _contents(files: FileSet) -> Iterator[tuple[str, bytes]]:
-    """The path of every file and its bytes, unpacked."""
-    return ((name, expanded(name, data)) for name, data in files.contents())
+    """The path of every file and its bytes, unpacked; members of an archive within one bound."""
+    total = Expansion(str(files), files.packed_size) if files.is_archive else None
+    for name, data in files.contents():
+        text = expanded(name, data)
+        if total is not None and text is not data:
+            total.add(len(text))
+        yield name, text
 
 
 def _with_empty_line(text: str) -> str:

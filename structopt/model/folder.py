@@ -4,6 +4,7 @@ and none is run.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -116,9 +117,9 @@ def find_model(address: str) -> Path:
         return _download(address)
     folder = Path(address)
     for candidate in (folder, folder / "model", folder / "artifacts" / "model"):
-        if (candidate / MANIFEST).is_file():
+        if os.path.isfile(candidate / MANIFEST):
             return candidate
-    what = "has no model in it" if folder.is_dir() else "does not exist"
+    what = "has no model in it" if os.path.isdir(folder) else "does not exist"
     raise ModelError(
         f"{address}: {what}. Give a run folder, a model folder (with manifest.json), or an "
         "MLflow address such as runs:/ID/model."

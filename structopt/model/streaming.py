@@ -14,7 +14,7 @@ from typing import Any
 from structopt.core.data.boundaries import Boundary, Instances
 from structopt.core.task import Task
 from structopt.errors import ConfigError, StructoptError, name_lines
-from structopt.formats.durable_files import naming
+from structopt.formats.durable_files import naming, opened_stream
 from structopt.formats.in_memory.texts import INPUT, OUTPUT, input_held, output_held
 from structopt.progress import console, phases
 
@@ -42,7 +42,8 @@ def written_to(output: str) -> Iterator[Callable[[bytes], None]]:
     what it is given.
     """
     if output != STREAM:
-        with naming(Path(output)), open(output, "wb", buffering=0) as file:
+        path = Path(output)
+        with naming(path), opened_stream(path) or path.open("wb", buffering=0) as file:
             yield lambda data: _write_all(file, data)
         return
     yield lambda data: _write_all(sys.stdout.buffer, data)

@@ -7,6 +7,7 @@ left is known to be stale, and is taken over.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -16,13 +17,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 
-from structopt.errors import FolderInUseError, SystemRefusal
+from structopt.errors import FolderInUseError, SystemRefusal, redacted
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +60,7 @@ class Holder:
     @classmethod
     def current(cls) -> Holder:
         """Return this process, as it holds a lock from now on."""
-        pid, command = os.getpid(), shlex.join(["structopt", *sys.argv[1:]])
+        pid, command = os.getpid(), redacted(shlex.join(["structopt", *sys.argv[1:]]))
         return cls(
             pid,
             socket.gethostname(),
@@ -92,7 +94,7 @@ class Holder:
 @dataclass
 class _Lock:
     """A lock that this process holds: by which thread, how many times one within the other, and
-    whether it made the folder.
+    which folders it created, the innermost first.
     """
 
     path: Path
@@ -100,7 +102,7 @@ class _Lock:
     holder: Holder
     thread: int
     depth: int = 1
-    made_folder: bool = False
+    made: Sequence[Path] = ()
 
 
 _held: dict[Path, _Lock] = {}
@@ -124,7 +126,10 @@ def locked(folder: Path, wait: float = 0.0) -> Iterator[None]:
     SystemRefusal
         If the folder cannot be made or written.
     """
-    resolved = folder.resolve()
+    try:
+        resolved = folder.resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # NUL characters, circles of links
+        raise SystemRefusal(OSError(errno.EINVAL, str(error), str(folder))) from error
     lock = _held.get(resolved)
     if lock is not None and lock.thread == threading.get_ident() and lock.holder.pid == os.getpid():
         lock.depth += 1
@@ -147,6 +152,12 @@ def release_all() -> None:
     """Release all locks of this process, which is about to end at once."""
     for folder in held_folders():
         _release(folder)
+
+
+def is_new(folder: Path) -> bool:
+    """Whether this process holds the lock of a folder that it created for it."""
+    lock = _held.get(folder.resolve())
+    return lock is not None and bool(lock.made)
 
 
 def read_holder(folder: Path) -> Holder | None:
@@ -206,7 +217,7 @@ def _acquired(folder: Path, end: float) -> _Lock:
     """Take the lock of a folder, or wait for it until `end`."""
     while True:
         try:
-            is_new = not folder.exists()
+            made = list(takewhile(lambda path: not path.exists(), (folder, *folder.parents)))
             try:
                 folder.mkdir(parents=True)
             except FileExistsError:
@@ -214,7 +225,7 @@ def _acquired(folder: Path, end: float) -> _Lock:
                 if folder.is_file():
                     raise
             if lock := _attempt(folder):
-                lock.made_folder = is_new
+                lock.made = made
                 return lock
         except OSError as error:
             raise SystemRefusal(error) from error
@@ -282,7 +293,8 @@ def _open(path: Path) -> tuple[int, bool]:
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644), True
         except FileExistsError:
             with suppress(FileNotFoundError):  # it was deleted in between
-                return os.open(path, os.O_RDWR), False
+                # a link to another file would have that file overwritten
+                return os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)), False
 
 
 def _system_lock(descriptor: int) -> bool | None:
@@ -340,5 +352,5 @@ def _release(folder: Path) -> None:
     with suppress(OSError):
         os.close(lock.descriptor)
     with suppress(OSError):  # such as a folder that is not empty
-        if lock.made_folder:
-            folder.rmdir()
+        for path in lock.made:
+            path.rmdir()

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from structopt.progress import display
+from structopt.progress import credentials, display
 from structopt.progress.quiet import is_quiet, quietly
 
 LOG = "structopt.log"
@@ -35,6 +35,21 @@ class Ours(logging.Filter):
         if passes:
             display.clear()
         return passes
+
+
+class Discreet(logging.Filter):
+    """Removes users and passwords of tracking stores from messages and tracebacks."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let each record through, with ``***`` for users and passwords."""
+        text = record.getMessage()
+        if (clean := credentials.hidden(text)) != text:
+            record.msg, record.args = clean, None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = credentials.hidden(
+                logging.Formatter().formatException(record.exc_info)
+            )
+        return True
 
 
 @cache
@@ -123,6 +138,8 @@ def say(text: str, error: bool = False) -> None:
     display.clear()
     stream = sys.stderr if error else sys.stdout
     beside = "\r\x1b[K" if stream.isatty() else ""  # another process may show a line there
+    encoding = getattr(stream, "encoding", None) or "utf8"
+    text = text.encode(encoding, "backslashreplace").decode(encoding)
     print(f"{beside}{text}", file=stream, flush=True)
 
 
@@ -155,6 +172,7 @@ def logged_in(folder: Path) -> Iterator[None]:
     file.setFormatter(logging.Formatter("[%(asctime)s][%(name)s][%(levelname)s] - %(message)s"))
     root.setLevel(logging.INFO)
     for handler in (stream, file):
+        handler.addFilter(Discreet())
         root.addHandler(handler)
     try:
         yield

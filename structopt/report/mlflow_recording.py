@@ -8,6 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from structopt.progress import credentials
 from structopt.report.chosen_runs import Candidate
 from structopt.report.mlflow_store import DESCRIPTION, Store
 from structopt.run.records import SWEEP, read_json
@@ -42,7 +43,7 @@ def record(
     except Exception as error:  # MLflow raises many kinds; the comparison is written all the same
         log.warning(
             "the comparison is not in MLflow: %s",
-            (str(error).strip() or type(error).__name__).splitlines()[0],
+            credentials.hidden(str(error).strip() or type(error).__name__).splitlines()[0],
         )
 
 

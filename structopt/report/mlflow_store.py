@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.errors import ConfigError, did_you_mean
+from structopt.progress import credentials
 from structopt.tracker import stores
 from structopt.tracker.stores import (
     RUN_FOLDER,
@@ -97,7 +98,9 @@ class Store:
         # looking up a logged model takes no address
         with self._asked(f"the model of run '{run_id}'"), asked_at(self.uri):
             mlflow.artifacts.download_artifacts(
-                f"{ADDRESS}{run_id}/model", dst_path=str(target), tracking_uri=self.uri
+                f"{ADDRESS}{run_id}/model",
+                dst_path=str(target),
+                tracking_uri=credentials.restored(self.uri),
             )
         for manifest in sorted(target.rglob("manifest.json")):
             return manifest.parent
@@ -145,7 +148,7 @@ class Store:
         import_mlflow()
         from mlflow import MlflowClient
 
-        return MlflowClient(tracking_uri=self.uri)
+        return MlflowClient(tracking_uri=credentials.restored(self.uri))
 
     def _all_runs(self, experiment_id: str) -> list[Any]:
         """Return the runs of an experiment, the oldest first, page by page."""
@@ -168,5 +171,5 @@ class Store:
         except ConfigError:
             raise
         except Exception as error:
-            first = (str(error).strip() or type(error).__name__).splitlines()[0]
+            first = credentials.hidden(str(error).strip() or type(error).__name__).splitlines()[0]
             raise ConfigError(f"{what} cannot be had from {self.uri}: {first}") from error

@@ -10,7 +10,7 @@ from numbers import Integral
 from pathlib import Path
 
 from structopt.errors import DataError
-from structopt.formats.durable_files import naming
+from structopt.formats.durable_files import naming, write_bytes
 
 REMEDY = "Restore the file, or delete it."
 
@@ -35,7 +35,7 @@ class History:
         text = _whole_lines(self.path)
         self._header = next(csv.reader(io.StringIO(text)), [])
         if self.path.exists() and self.path.stat().st_size != len(text.encode()):
-            _replace(self.path, text)
+            write_bytes(self.path, text.encode())
 
     def append(self, row: Mapping[str, Value]) -> None:
         """Write one pass, flush and sync."""
@@ -57,7 +57,7 @@ class History:
         """Write the whole file anew under a header."""
         self._header = header
         lines = [_line(_cell(row.get(key)) for key in header) for row in rows]
-        _replace(self.path, "".join([_line(header), *lines]) if header else "")
+        write_bytes(self.path, "".join([_line(header), *lines] if header else []).encode())
 
 
 def read(path: str | Path) -> list[dict[str, Value]]:
@@ -119,15 +119,6 @@ def _line(cells: Iterable[str]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerow(cells)
     return buffer.getvalue()
-
-
-def _replace(path: Path, text: str) -> None:
-    """Replace a file: write, sync, rename."""
-    temporary = path.with_name(path.name + ".tmp")
-    with naming(path), temporary.open("w", encoding="utf-8", newline="") as stream:
-        stream.write(text)
-        _sync(stream)
-    temporary.replace(path)
 
 
 def _sync(stream: io.TextIOBase | io.TextIOWrapper) -> None:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from structopt.errors import ConfigError
+from structopt.config import saved_yaml
+from structopt.errors import (
+    ConfigError,
+    MemoryShortage,
+    NumericalError,
+    StructoptError,
+    SystemRefusal,
+)
+from structopt.process import folder_lock
 
 if TYPE_CHECKING:
     from structopt.run.history import Value
@@ -39,6 +49,33 @@ TYPES: Mapping[str, Mapping[str, Any]] = {
 """What the entries of files must be; of metrics.json, all are numbers by name."""
 REQUIRED: Mapping[str, tuple[str, ...]] = {JOB: ("number", "overrides", "status", "config")}
 FINISHED, FAILED, KILLED, PRUNED = "FINISHED", "FAILED", "KILLED", "PRUNED"
+OF_REFUSED = frozenset({TRACKING, folder_lock.LOCK, ".hydra", "structopt.log"})
+"""Files and folders that a run writes before it reads data."""
+
+
+@contextmanager
+def nothing_left(folder: Path) -> Iterator[None]:
+    """Remove the content of a new run folder if the run is refused before it trains.
+
+    `structopt.process.folder_lock` then removes the empty folder.
+    """
+    try:
+        yield
+    except (
+        SystemRefusal,
+        MemoryShortage,
+        NumericalError,
+    ):  # which have more causes than the command
+        raise
+    except StructoptError:
+        if folder_lock.is_new(folder) and {path.name for path in folder.iterdir()} <= OF_REFUSED:
+            for name in OF_REFUSED - {folder_lock.LOCK}:
+                path = folder / name
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+        raise
 
 
 @dataclass(frozen=True)
@@ -156,7 +193,7 @@ def _yaml(path: Path) -> Any:
     from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
 
     try:
-        return OmegaConf.to_container(OmegaConf.load(path)) if path.is_file() else None
+        return OmegaConf.to_container(saved_yaml.load(path)) if path.is_file() else None
     except (
         YAMLError,
         OmegaConfBaseException,

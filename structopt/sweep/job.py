@@ -20,9 +20,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from structopt.core.data.config_keys import RESUME_SWEEP, Purpose, relevant
 from structopt.core.data.splits import SplitPath
-from structopt.errors import StructoptError, SystemRefusal
+from structopt.errors import StructoptError, SystemRefusal, redacted
 from structopt.process import folder_lock, interruption
-from structopt.progress import console
+from structopt.progress import console, credentials
 from structopt.progress.quiet import quietly
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
 from structopt.sweep.launcher_watch import ended_with_launcher
@@ -64,6 +64,7 @@ def run_job(config: DictConfig) -> dict[str, Any]:
 def _attempt(config: DictConfig, sweep: Path) -> dict[str, Any]:
     """Run a job, and note how it ended."""
     hydra = HydraConfig.get()
+    _remove_credentials(Path(hydra.runtime.output_dir) / str(hydra.output_subdir))
     job = SweepJob(
         Path(hydra.runtime.output_dir), sweep, int(hydra.job.num), list(hydra.overrides.task)
     )
@@ -256,12 +257,23 @@ class SweepJob:
         )
 
 
+def _remove_credentials(folder: Path) -> None:
+    """Remove users and passwords from the configs that Hydra wrote; they come from YAML files."""
+    from structopt.formats.durable_files import write_bytes
+
+    for path in folder.glob("*.yaml"):
+        text = path.read_text(encoding="utf8")
+        if (clean := redacted(text)) != text:
+            write_bytes(path, clean.encode())
+
+
 def _plain(config: DictConfig) -> Any:
     """Return a config that was refused, resolved where that is possible."""
     try:
-        return OmegaConf.to_container(config, resolve=True)
+        plain = OmegaConf.to_container(config, resolve=True)
     except OmegaConfBaseException:
-        return OmegaConf.to_container(config)
+        plain = OmegaConf.to_container(config)
+    return credentials.removed_in(plain)
 
 
 def _fingerprints(config: Mapping[str, Any]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf, flag_override
 
 from structopt.process import folder_lock
+from structopt.progress import credentials
 
 if TYPE_CHECKING:
     from structopt.sweep.ongoing import Sweep
@@ -48,6 +49,7 @@ class Opening(Callback):
         before = HydraConfig.instance().cfg
         HydraConfig.instance().set_config(config)  # without it ${hydra:...} does not resolve yet
         try:
+            _remove_credentials(config)
             self.locks.enter_context(folder_lock.locked(Path(str(config.hydra.run.dir))))
         except Exception as error:
             raise Refused(error) from error
@@ -64,6 +66,7 @@ class Opening(Callback):
         """
         HydraConfig.instance().set_config(config)  # without it ${hydra:...} does not resolve yet
         try:
+            _remove_credentials(config)
             type(self).opened = open_sweep(config, sys.argv[1:])
         except Exception as error:
             raise Refused(error) from error
@@ -106,6 +109,16 @@ def open_sweep(config: DictConfig, words: Sequence[str]) -> Sweep:
     if OmegaConf.select(config, "hydra.launcher._target_") != BASIC:
         sweep.limit_threads()
     return sweep
+
+
+def _remove_credentials(config: DictConfig) -> None:
+    """Remove user and password of a tracker from a config, which Hydra writes to a file."""
+    if "tracker" not in config:
+        return
+    node = OmegaConf.to_container(config.tracker)
+    if (clean := credentials.removed_in(node)) != node:
+        with flag_override(config, ["readonly", "struct"], [False, False]):
+            config.tracker = clean
 
 
 def _tracker_node(config: DictConfig) -> dict[str, Any]:

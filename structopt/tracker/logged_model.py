@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from structopt.core.data.table_schema import Schema
-from structopt.errors import ModelError
+from structopt.errors import ModelError, StructoptError
+from structopt.progress import credentials
 from structopt.tracker.facts import DISTRIBUTION, version_of
 from structopt.tracker.stores import asked_at, store_address
 
@@ -97,7 +98,12 @@ def download_model(address: str, uri: str | None = None) -> Path:
     try:
         with asked_at(store):  # looking up a logged model does not take the argument below
             return Path(
-                mlflow.artifacts.download_artifacts(artifact_uri=address, tracking_uri=store)
+                mlflow.artifacts.download_artifacts(
+                    artifact_uri=address, tracking_uri=credentials.restored(store)
+                )
             )
+    except StructoptError:
+        raise
     except Exception as error:
-        raise ModelError(f"{address}: MLflow cannot fetch it from {store} ({error}).") from error
+        reason = credentials.hidden(str(error))
+        raise ModelError(f"{address}: MLflow cannot fetch it from {store} ({reason}).") from error

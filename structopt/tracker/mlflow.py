@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import json
 import logging
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from structopt.core.tracker import Run, Tracker
+from structopt.progress import credentials
 from structopt.tracker import recorder
 from structopt.tracker.background import Background
 from structopt.tracker.facts import common_tags, fingerprints, finite, git_tags, params, run_tags
@@ -36,7 +38,8 @@ class MLflowTracker(Tracker):
     ----------
     uri : str or None
         Tracking store; None means MLFLOW_TRACKING_URI where that is set, else the sqlite store
-        ``outputs/mlflow.db`` under the current folder.
+        ``outputs/mlflow.db`` under the current folder. User and password in it are not written to
+        any file; a run that resumes needs them again.
     experiment : str
         Name of the experiment; made where it is missing.
     run_name : str or None
@@ -60,6 +63,7 @@ class MLflowTracker(Tracker):
         group_metrics: bool = True,
     ) -> None:
         self.uri = store_address(uri)
+        credentials.restored(self.uri)  # refuses an address without its user and password now
         self.run_id: str | None = None
         self._experiment, self._run_name, self._log_model, self._grouped = (
             experiment,
@@ -173,7 +177,9 @@ class MLflowTracker(Tracker):
     def _connect(self) -> None:
         """Let the store be opened; that MLflow is imported first is not charged to the store."""
         self._worker.put(lambda: self._line.call("prepare", recorder.switches()), _LOCAL_LIMIT)
-        self._put(lambda: self._line.call("connect", self.uri, self._experiment))
+        self._put(
+            lambda: self._line.call("connect", credentials.restored(self.uri), self._experiment)
+        )
 
     def _close(self) -> None:
         """Wait for what is queued."""
@@ -191,11 +197,11 @@ class MLflowTracker(Tracker):
         self.run_id = str(
             self._line.call("begin", self._run_name or run.label, tags, started, self._grouped)
         )
+        facts = json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n"
         # a run that is killed leaves the whole file or none
-        partial = run.folder / f".{RECORDED}.partial"
-        partial.write_text(
-            json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n", encoding="utf8"
-        )
+        partial = run.folder / f".{RECORDED}.{secrets.token_hex(8)}.partial"
+        with partial.open("x", encoding="utf8") as stream:
+            stream.write(facts)
         partial.replace(run.folder / RECORDED)
 
     def _known(self, folder: Path) -> str:
@@ -215,7 +221,7 @@ class MLflowTracker(Tracker):
         _logger.warning(
             "tracking stopped: %s: %s; the run goes on, everything is in %s",
             self.uri,
-            reason,
+            credentials.hidden(reason),
             folder,
         )
 

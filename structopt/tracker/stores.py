@@ -14,7 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from structopt.progress import credentials
+
 SQLITE = "sqlite:///"
+LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+"""Flags for opening a lock: it is not truncated, and a link is refused (not on Windows)."""
 RUN_FOLDER = "run_folder"
 """The tag with a run's folder."""
 NOTE = "mlflow.note.content"
@@ -35,6 +39,8 @@ def milliseconds() -> int:
 def store_address(uri: str | None) -> str:
     """Return a store's address, that of a sqlite store independent of the current folder.
 
+    User and password are removed (see `structopt.progress.credentials`), so that it may be written.
+
     None means MLFLOW_TRACKING_URI where that is set, else the sqlite store ``outputs/mlflow.db``
     under the current folder.
     """
@@ -43,7 +49,7 @@ def store_address(uri: str | None) -> str:
         return f"{SQLITE}{Path('outputs', 'mlflow.db').resolve()}"
     if uri.startswith(SQLITE) and not uri.endswith(":memory:"):
         return f"{SQLITE}{Path(uri.removeprefix(SQLITE)).resolve()}"
-    return uri
+    return credentials.removed(uri)
 
 
 def artifact_location(uri: str) -> str | None:
@@ -63,7 +69,8 @@ def store_lock(uri: str) -> Iterator[None]:
         return
     store = Path(uri.removeprefix(SQLITE))
     store.parent.mkdir(parents=True, exist_ok=True)
-    with store.with_name(store.name + ".lock").open("w") as stream:
+    lock = os.open(store.with_name(store.name + ".lock"), LOCK_FLAGS, 0o666)
+    with os.fdopen(lock, "r+") as stream:
         try:
             import fcntl
         except ImportError:
@@ -142,7 +149,7 @@ def asked_at(uri: str) -> Iterator[None]:
     import mlflow
 
     before = os.environ.get("MLFLOW_TRACKING_URI")
-    mlflow.set_tracking_uri(uri)
+    mlflow.set_tracking_uri(credentials.restored(uri))
     try:
         yield
     finally:

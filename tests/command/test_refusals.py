@@ -5,19 +5,23 @@ was.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from structopt.command import main
+from structopt.command import main, streams
 from structopt.errors import SystemRefusal
 from structopt.formats.durable_files import write_bytes
+from structopt.model.streaming import written_to
+from structopt.process import folder_lock
+from structopt.progress import console
 from tests.command.commands import Stages, failed
 
 QUICK = ("task=ner", "task.limit=40", "tracker=none", "task.layouts=[word pos chunk tag]")
@@ -113,9 +117,14 @@ def test_a_full_disk_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFix
             "structopt: standard output, or a file of a library: No space left on device: free "
             "some.\n",
         ),
-        (">&-", 0, ""),
+        (
+            ">&-",
+            2,
+            "structopt: standard output: nothing could be printed: standard output is closed; "
+            "redirect it to a file.\n",
+        ),
         (">/dev/full 2>/dev/full", 2, ""),
-        (">&- 2>&- <&-", 0, ""),
+        (">&- 2>&- <&-", 2, ""),
     ],
 )
 def test_standard_streams(tmp_path: Path, streams: str, code: int, text: str) -> None:
@@ -143,9 +152,6 @@ def test_outputs_that_are_no_files(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     write_bytes(Path(f"/dev/fd/{writing}"), b"words")
     assert os.read(reading, 10) == b"words"
-    with (tmp_path / "open").open("w+b") as stream:
-        write_bytes(Path(f"/proc/self/fd/{stream.fileno()}"), b"words")
-        assert stream.read() == b"words"
     with pytest.raises(OSError, match="No space left"):
         write_bytes(Path("/dev/full"), b"words")
     assert Path("/dev/full").is_char_device()
@@ -153,3 +159,76 @@ def test_outputs_that_are_no_files(tmp_path: Path) -> None:
     write_bytes(tmp_path / "link", b"words")
     assert (tmp_path / "link").is_symlink() and (tmp_path / "file").read_bytes() == b"words"
     write_bytes(tmp_path / ("\u00e4" * 127), b"words")
+
+
+def _streamed(path: Path) -> None:
+    with written_to(str(path)) as write:
+        write(b"new\n")
+
+
+@pytest.mark.parametrize("write", [lambda path: write_bytes(path, b"new\n"), _streamed])
+@pytest.mark.parametrize(
+    "name",
+    ["/dev/fd/{}", "/proc/self/fd/{}", "/proc/{pid}/fd/{}", "/dev/../dev/fd/{}", "link", "links"],
+)
+def test_open_files_are_appended_to(
+    write: Callable[[Path], None], name: str, tmp_path: Path
+) -> None:
+    """As `output=/dev/stdout >> all.txt`, also through links and other spellings of the path."""
+    with (tmp_path / "all.txt").open("w+b", buffering=0) as file:
+        file.write(b"keep\n")
+        (tmp_path / "link").symlink_to(f"/dev/fd/{file.fileno()}")
+        (tmp_path / "links").symlink_to("link")
+        before = os.fstat(file.fileno()).st_ino
+        path = Path(tmp_path, name.format(file.fileno(), pid=os.getpid()))
+        write(path)
+        file.write(b"after\n")
+    assert (tmp_path / "all.txt").read_bytes() == b"keep\nnew\nafter\n"
+    assert (tmp_path / "all.txt").stat().st_ino == before
+
+
+def test_temporary_files_are_exclusive_and_modes_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link of the temporary name, as in a shared folder, is not followed."""
+    victim, path = tmp_path / "victim", tmp_path / "file"
+    victim.write_bytes(b"keep")
+    path.touch()
+    path.chmod(0o640)
+    tokens = iter(["known", "other", "third"])
+    monkeypatch.setattr("secrets.token_hex", lambda _: next(tokens))
+    (tmp_path / ".file.known.partial").symlink_to(victim)
+    write_bytes(path, b"words")
+    assert path.read_bytes() == b"words" and victim.read_bytes() == b"keep"
+    assert path.stat().st_mode & 0o777 == 0o640
+    before = os.umask(0o027)
+    try:
+        write_bytes(tmp_path / "new", b"")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_lock_does_not_follow_links(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"keep")
+    for target in (victim, tmp_path / "missing"):
+        (tmp_path / "run.lock").symlink_to(target)
+        with (
+            pytest.raises(SystemRefusal, match="run.lock: .*: delete this link"),
+            folder_lock.locked(tmp_path),
+        ):
+            pass
+        (tmp_path / "run.lock").unlink()
+    assert victim.read_bytes() == b"keep" and not (tmp_path / "missing").exists()
+
+
+def test_characters_that_the_terminal_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for say in (print, console.say):
+        written = io.BytesIO()
+        monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, "cp1252"))
+        if say is print:
+            streams.open_closed()
+        say("\u00e9 \u0142 \U0001f600")
+        sys.stdout.flush()
+        assert written.getvalue() == b"\xe9 \\u0142 \\U0001f600\n"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import structopt
 from structopt.command import main
-from structopt.errors import DataError
+from structopt.errors import DataError, NumericalError, StructoptError, SystemRefusal
 from tests.command.commands import Stages, failed
 
 
@@ -91,6 +92,39 @@ def test_errors_of_the_job(stages: Stages, capsys: pytest.CaptureFixture[str]) -
     assert "structopt: job 1 (seed=1): train.conll:3: 2 columns instead of 4.\n" in shown.err
     assert "2 jobs: 2 failed\n" in shown.out
     assert len(stages.calls) == 3
+
+
+REFUSED = (
+    ("task.train=missing.txt",),
+    ("task.train=bad.conll",),
+    ("features.dense=[missing.npy]",),
+    ("tracker=mlflow", "tracker.uri=https://***@host"),
+)
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_a_refused_command_leaves_no_run_folder(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.conll").write_text("a A\nb\n")
+    Path("kept").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    words = ("task=ner", "tracker=none", "hydra.run.dir=a/b/run", *words)
+    assert main.main(words) == 2
+    with pytest.raises(StructoptError):
+        structopt.train(words)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert main.main([*words, "hydra.run.dir=kept"]) == 2
+    assert Path("kept/.hydra/config.yaml").is_file()  # a folder that was there is not emptied
+
+
+def test_a_run_that_fails_later_keeps_its_folder(stages: Stages) -> None:
+    for error in (NumericalError("inf"), SystemRefusal(OSError("full")), KeyboardInterrupt()):
+        stages.error = error
+        folder = type(error).__name__
+        assert main.main(["tracker=none", f"hydra.run.dir={folder}"]) in (2, 130)
+        assert Path(folder, ".hydra/config.yaml").is_file()
 
 
 def test_bugs_do_not_end_a_sweep(

@@ -12,9 +12,11 @@ import pytest
 
 import structopt
 from structopt.command import main
-from structopt.errors import DataError
+from structopt.config import saved_yaml
+from structopt.errors import ConfigError, DataError
 from structopt.formats import durable_files
 from structopt.run import history
+from structopt.run.records import read_run
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,12 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return line.removeprefix("structopt: ")
 
 
+ALIASES = b"a0: &a0 [1]\n" + b"".join(
+    b"a%d: &a%d [%s]\n" % (i, i, b",".join([b"*a%d" % (i - 1)] * 9)) for i in range(1, 12)
+)
+"""Eleven lines that expand to 9^11 values."""
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -51,6 +59,9 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (b"[" * 3000, "truncated or altered (maximum recursion depth"),
         (b"- 1", "truncated or altered (the key seed is missing)"),
         (b"", "truncated or altered (the key seed is missing)"),
+        (ALIASES, "truncated or altered (its aliases expand to more than 1,000,000 values)"),
+        (b"a: &a [*a]", "truncated or altered (its aliases expand to more than 1,000,000 values)"),
+        (b"#" * (1 << 24) + b"#", "truncated or altered (it has more than 16 MB)"),
         (b"a: ${a}\n", "a: Recursive interpolation detected"),
     ],
 )
@@ -177,3 +188,16 @@ def test_records_of_runs(
         assert said().startswith(f"{job}: {reason}")
     job.write_text(json.dumps({key: facts[key] for key in facts.keys() - {"number"}}))
     assert said() == f"{job}: the entry number is missing. Restore the file, or delete it."
+
+
+def test_aliases_in_a_compared_run(finished: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(finished, tmp_path / "run"))
+    (run / ".hydra/config.yaml").write_bytes(ALIASES)
+    with pytest.raises(ConfigError, match=r"config.yaml: this is not YAML \(its aliases expand to"):
+        read_run(run)
+
+
+def test_a_few_aliases_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: &a {x: 1}\nb: *a\n")
+    assert saved_yaml.load(path) == {"a": {"x": 1}, "b": {"x": 1}}

@@ -366,3 +366,16 @@ def test_dual_methods_reach_the_optimum_of_the_batch_method(short, tmp_path):
 
 def _rows(path):
     return [line.split(",") for line in path.read_text().splitlines()]
+
+
+def test_long_sentences_are_refused_before_memory_is_allocated() -> None:
+    task = Constituency(max_words=3)
+    words, message = [["a"] * 3, ["b"] * 4], "has 4 words, and task.max_words=3 is the bound"
+    task.fit(task.labelled([["a"]], ["(S (N a))"]))
+    with pytest.raises(DataError, match=message):
+        task.encode(task.corpus(words))
+    with pytest.raises(DataError, match=message):
+        task.fit(task.labelled(words[1:], ["(S (N b) (N b) (N b) (N b))"]))
+    assert len(task.encode(task.corpus(words[:1])).offsets) == 2
+    with pytest.raises(ConfigError, match="task.max_words=0 must be at least 1"):
+        Constituency(max_words=0)

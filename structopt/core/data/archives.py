@@ -5,6 +5,8 @@ expansion; nothing is written.
 from __future__ import annotations
 
 import io
+import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -13,14 +15,14 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from structopt.core.data.expansion import CHUNK, check_expansion, expanded
+from structopt.core.data.expansion import CHUNK, Expansion, expanded
 from structopt.errors import DataError
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
     """Give the files of an archive while this lasts: by name, sorted, a function that reads it.
-    Links and folders are left out.
+    Links and folders are left out. The bound of expansion is for all members together.
 
     Raises
     ------
@@ -43,6 +45,12 @@ def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
         NotImplementedError,
         EOFError,
         OSError,
+        # raised by zipfile for damaged directories: negative places, short records
+        ValueError,
+        LookupError,
+        OverflowError,
+        struct.error,
+        lzma.LZMAError,
     ) as error:
         message = (
             f"the archive cannot be read ({error}): copy or download it again, or unpack it and "
@@ -53,16 +61,17 @@ def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
 
 @contextmanager
 def _tar(path: Path, data: bytes) -> Iterator[dict[str, Callable[[], bytes]]]:
+    total = Expansion(path, len(data))
     with tarfile.open(fileobj=io.BytesIO(expanded(path, data)), mode="r:") as archive:
         yield {
-            info.name.removeprefix("./"): partial(_tar_member, path, archive, info, len(data))
+            info.name.removeprefix("./"): partial(_tar_member, archive, info, total)
             for info in archive
             if info.isreg()
         }
 
 
-def _tar_member(path: Path, archive: tarfile.TarFile, info: tarfile.TarInfo, packed: int) -> bytes:
-    check_expansion(path, packed, info.size)  # a sparse file may be larger than the archive
+def _tar_member(archive: tarfile.TarFile, info: tarfile.TarInfo, total: Expansion) -> bytes:
+    total.add(info.size)  # a sparse file may be larger than the archive
     stream = archive.extractfile(info)
     assert stream is not None
     return stream.read()
@@ -70,19 +79,19 @@ def _tar_member(path: Path, archive: tarfile.TarFile, info: tarfile.TarInfo, pac
 
 @contextmanager
 def _zip(path: Path, data: bytes) -> Iterator[dict[str, Callable[[], bytes]]]:
+    total = Expansion(path, len(data))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         yield {
-            info.filename: partial(_zip_member, path, archive, info)
+            info.filename: partial(_zip_member, archive, info, total)
             for info in archive.infolist()
             if not info.is_dir()
         }
 
 
-def _zip_member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    chunks, size = [], 0
+def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, total: Expansion) -> bytes:
+    chunks = []
     with archive.open(info) as stream:
         while chunk := stream.read(CHUNK):
             chunks.append(chunk)
-            size += len(chunk)
-            check_expansion(f"{path}:{info.filename}", info.compress_size, size)
+            total.add(len(chunk))
     return b"".join(chunks)

@@ -52,6 +52,32 @@ def check_expansion(path: str | Path, packed: int, expanded: int) -> None:
         )
 
 
+class Expansion:
+    """The size that the members of an archive have together so far.
+
+    Parameters
+    ----------
+    path : str or Path
+        The archive.
+    packed : int
+        Its bytes.
+    """
+
+    def __init__(self, path: str | Path, packed: int) -> None:
+        self.path, self.packed, self.size = path, packed, 0
+
+    def add(self, size: int) -> None:
+        """Count the bytes of a member.
+
+        Raises
+        ------
+        DataError
+            If all members together expand to more than they may.
+        """
+        self.size += size
+        check_expansion(self.path, self.packed, self.size)
+
+
 def expanded(path: str | Path, data: bytes) -> bytes:
     """Return the bytes of a file, expanded where it is gzip, of one member or several; O(bytes).
 

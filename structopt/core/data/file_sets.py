@@ -61,20 +61,30 @@ class FileSet(os.PathLike[str]):
         if archive := self._archive():
             with _opened(archive[0]) as members:
                 return self._members(archive[1], list(members))
-        folder = Path(self.pattern)
-        if folder.is_dir():
-            names = list(map(str, _files(folder)))
+        if os.path.isdir(self.pattern):
+            names = list(map(str, _files(Path(self.pattern))))
             if not names:
                 raise DataError(
                     self.pattern, None, "there is no file in this folder", remedy="check the path."
                 )
             return names
-        return name_patterns.chosen(self.pattern, _globbed, self._neighbours)
+        try:
+            return name_patterns.chosen(self.pattern, _globbed, self._neighbours)
+        except (OSError, ValueError) as error:  # a name that is too long, or has a NUL character
+            reason = error.strerror if isinstance(error, OSError) else error
+            message = f"these files cannot be listed ({reason})"
+            raise DataError(self.pattern, None, message, remedy="correct the path.") from error
 
     @property
     def is_archive(self) -> bool:
         """Whether the files are members of an archive."""
         return self._archive() is not None
+
+    @property
+    def packed_size(self) -> int:
+        """Bytes of the archive; 0 if there is none."""
+        archive = self._archive()
+        return os.path.getsize(archive[0]) if archive and os.path.isfile(archive[0]) else 0
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Yield the path of every file, for messages, and its bytes."""
@@ -119,7 +129,7 @@ class FileSet(os.PathLike[str]):
         folder = Path(plain).parent if not plain.endswith("/") else Path(plain)
         return (
             [str(path) for path in sorted(folder.iterdir()) if path.is_file()]
-            if folder.is_dir()
+            if os.path.isdir(folder)
             else []
         )
 
@@ -154,7 +164,7 @@ def check_exists(path: DataPath) -> None:
     """
     if isinstance(path, FileSet):
         path.names()
-    elif not path.is_file():
+    elif not (path.is_file() if isinstance(path, SplitPath) else os.path.isfile(path)):
         raise ConfigError(
             "there is no such file.",
             where=str(path),
@@ -206,7 +216,17 @@ def _hidden(path: Path) -> bool:
 
 
 def _globbed(pattern: str) -> list[str]:
-    """The files that a pattern without braces fits, sorted."""
-    if not name_patterns.SIGNS.search(pattern):
+    """The files that a pattern without braces fits, sorted.
+
+    Several ``**`` are matched against the list of all files, because `glob` lists folders once for
+    each way to divide a path among them.
+    """
+    sign = name_patterns.SIGNS.search(pattern)
+    if not sign:
         return [pattern] if os.path.isfile(pattern) else []
+    if pattern.count("**") > 1:
+        begin = "".join(pattern[: sign.start()].rpartition("/")[:2])
+        folder = begin or "."
+        names = [begin + os.path.relpath(path, folder) for path in _files(Path(folder))]
+        return name_patterns.Names(names).fitting(pattern)
     return sorted(path for path in glob(pattern, recursive=True) if os.path.isfile(path))

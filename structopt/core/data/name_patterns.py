@@ -5,7 +5,7 @@ ranges ``{0001..0160}``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import reduce
 from itertools import islice
@@ -18,6 +18,14 @@ SIGNS = re.compile(r"[*?\[{]")
 BRACES = re.compile(r"\{([^{}]*(?:,|\.\.)[^{}]*)\}")
 RANGE = re.compile(r"(\d+)\.\.(\d+)")
 TOKENS = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
+REPEATED = re.compile(r"(?:\*\*/){2,}")
+"""Stands for one ``**/``."""
+CHARACTERS = re.compile(r"(.)(?:(-)(.))?", re.DOTALL)
+"""A character, or a range, in brackets."""
+WILDCARDS = {"**/": r"(?:.*/)?", "**": ".*", "*": "[^/]*"}
+"""Tokens that fit any number of characters, as regular expressions."""
+FEW, SHORT = 3, 256
+"""Wildcards of a pattern, and characters of a name, up to which a regular expression is fast."""
 MOST = 1_000_000
 """Names that braces may stand for."""
 
@@ -111,20 +119,85 @@ class Names:
                 for name in self._by_end.get(pattern.rpartition("/")[2], [])
                 if anywhere or name == pattern
             ]
-        expression = re.compile(
-            (r"(?:.*/)?" if anywhere else "") + "".join(map(_expression, TOKENS.findall(pattern))),
-            re.DOTALL,
-        )
-        return [name for name in self.sorted if expression.fullmatch(name)]
+        tokens = (["**/"] if anywhere else []) + TOKENS.findall(REPEATED.sub("**/", pattern))
+        matches = _matcher(pattern, tokens)
+        return [name for name in self.sorted if matches(name)]
 
 
-def _expression(token: str) -> str:
-    """A sign of a pattern as a regular expression."""
-    plain = {"**/": r"(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(token)
+def _matcher(pattern: str, tokens: Sequence[str]) -> Callable[[str], bool]:
+    """Return a function that matches a name: in time |name| x |pattern|, or a regular expression.
+
+    A regular expression with n wildcards takes |name|^n steps on names that it does not fit.
+    """
+    expressions = [_expression(pattern, token) for token in tokens]
+    compiled = re.compile("".join(expressions), re.DOTALL)
+    single = {
+        token: re.compile(expression, re.DOTALL)
+        for token, expression in zip(tokens, expressions, strict=True)
+        if token not in WILDCARDS
+    }
+    few = sum(token in WILDCARDS for token in tokens) <= FEW
+
+    def matches(name: str) -> bool:
+        if few and len(name) <= SHORT:
+            return compiled.fullmatch(name) is not None
+        return _simulated(tokens, single, name)
+
+    return matches
+
+
+def _simulated(tokens: Sequence[str], single: Mapping[str, re.Pattern[str]], name: str) -> bool:
+    """Match a name by the set of all tokens that may come next, after each character."""
+    last = len(tokens)
+
+    def with_skips(states: Iterable[int]) -> set[int]:
+        """Add the tokens after wildcards, which fit nothing too."""
+        reached = set(states)
+        for state in sorted(reached):
+            while state < last and tokens[state] in WILDCARDS:
+                state += 1
+                reached.add(state)
+        return reached
+
+    states, within = with_skips([0]), set[int]()  # within: begun folders of **/
+    for character in name:
+        folders = {state for state in states if state < last and tokens[state] == "**/"} | within
+        following = {state + 1 for state in folders} if character == "/" else set[int]()
+        for state in states:
+            if state == last or tokens[state] == "**/":
+                continue
+            token = tokens[state]
+            if token == "**" or (token == "*" and character != "/"):
+                following.add(state)
+            elif token != "*" and single[token].fullmatch(character):
+                following.add(state + 1)
+        states, within = with_skips(following), folders
+    return last in states
+
+
+def _expression(pattern: str, token: str) -> str:
+    """Return the regular expression of a token of a pattern."""
+    plain = {**WILDCARDS, "?": "[^/]"}.get(token)
     if plain is None and token.startswith("[") and len(token) > 2:
-        inside = token[1:-1].replace("\\", r"\\")
-        return f"[{'^' + inside[1:] if inside.startswith('!') else inside}]"
+        inside = token[1:-1]
+        negated = inside[0] in "!^"
+        return f"[{'^' if negated else ''}{_characters(pattern, inside[negated:])}]"
     return plain or re.escape(token)
+
+
+def _characters(pattern: str, inside: str) -> str:
+    """Return characters and ranges in brackets as a regular expression has them."""
+    parts = []
+    for character, _, end in CHARACTERS.findall(inside):
+        if end and end < character:
+            raise DataError(
+                pattern,
+                None,
+                f"the range [{character}-{end}] is empty",
+                remedy=f"write [{end}-{character}].",
+            )
+        parts.append(re.escape(character) + (f"-{re.escape(end)}" if end else ""))
+    return "".join(parts)
 
 
 def chosen(

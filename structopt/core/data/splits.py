@@ -38,7 +38,7 @@ class SplitPath(os.PathLike[str]):
 
     def is_file(self) -> bool:
         """Whether it can be read."""
-        return self.source is None or self.source.is_file()
+        return self.source is None or os.path.isfile(self.source)
 
     def __fspath__(self) -> str:
         return self.split if self.source is None else f"{self.source}#{self.split}"
@@ -104,6 +104,6 @@ def split_of(path: str | os.PathLike[str]) -> SplitPath | None:
     """The split that a path names; None where the path is that of a file."""
     text = os.fspath(path)
     source, mark, split = text.rpartition("#")
-    if split not in SPLITS or bool(mark) != bool(source) or Path(text).exists():
+    if split not in SPLITS or bool(mark) != bool(source) or os.path.exists(text):
         return None
     return SplitPath(split, Path(source) if source else None)

@@ -4,7 +4,6 @@ and featurise them.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -17,7 +16,7 @@ from structopt.core.executor import Executor
 from structopt.core.storage.learner import Learner
 from structopt.core.task import Task
 from structopt.errors import ConfigError
-from structopt.formats.array_folder import UnusableFolder
+from structopt.formats.array_folder import UnusableFolder, temporary_name
 from structopt.objective.on_disk.corpus_folder import open_shard, write_corpus
 
 
@@ -58,7 +57,7 @@ class Stretches:
     def __init__(self, executor: Executor, stretches: Sequence[Any], folder: Path) -> None:
         self.placement = executor.place(StretchReader, stretches)
         folder = folder.absolute()
-        self.beside = folder.with_name(f".{folder.name}.stretches.{os.getpid()}.partial")
+        self.beside = folder.with_name(temporary_name(f"{folder.name}.stretches"))
 
     def gathered(self, learner: Learner, number: int) -> Iterator[Any]:
         """What every stretch shows in a round of learning, in their order."""

@@ -12,7 +12,7 @@ from structopt.config.continuation import continued
 from structopt.core.data.config_keys import Purpose
 from structopt.model.model import Model
 from structopt.process import folder_lock
-from structopt.run import stages
+from structopt.run import records, stages
 from structopt.run.continuing.earlier_runs import earlier_run
 
 
@@ -27,6 +27,6 @@ def go_on(
     assert run is not None
     config = continued({**run.trained.config, "warm_start": node}, overrides, Purpose.GOING_ON)
     path = composition.run_folder(folder)
-    with folder_lock.locked(path):
+    with folder_lock.locked(path), records.nothing_left(path):
         composition.save_config(config, path)
         return stages.train(config, path, earlier=run.model)

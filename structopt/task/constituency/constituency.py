@@ -63,6 +63,8 @@ class Constituency(Task):
         Number of training sentences to read.
     max_length : int or None
         Training sentences with more words are left out.
+    max_words : int
+        Sentences with more words are refused, before memory is allocated for them.
     encoding : str
         Encoding of the files.
     tags : str
@@ -103,6 +105,7 @@ class Constituency(Task):
         test: str | None = None,
         limit: int | None = None,
         max_length: int | None = None,
+        max_words: int = 1000,
         encoding: str = "utf8",
         tags: Literal["gold", "column", "model", "free"] = "gold",
         tagger: str | None = None,
@@ -122,6 +125,9 @@ class Constituency(Task):
             raise ConfigError(
                 f"task.max_length={max_length} must be at least 1, or null for all sentences."
             )
+        if max_words < 1:
+            raise ConfigError("must be at least 1.", parameter="task.max_words", value=max_words)
+        self.max_words = max_words
         self._paths, self.max_length = checked_paths(train, dev, test, limit), max_length
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.default_C_by = dict(default_C_by or {})
@@ -366,6 +372,7 @@ class Constituency(Task):
         }
 
     def _encoded(self, corpus: Treebank, tags: Sequence[Sequence[str]]) -> EncodedConstituents:
+        self._check_lengths(corpus)
         offsets = np.cumsum([0, *map(len, corpus.words)]).astype(np.int64)
         given = [[""] * len(one) for one in tags] if self.tags == "free" else tags
         table, allowed = self._lexicon.encode(corpus.words, given)
@@ -388,6 +395,19 @@ class Constituency(Task):
             columns=self._columns.names,
             codes=self._columns.encode(*self._cells(corpus)),
         )
+
+    def _check_lengths(self, corpus: Treebank) -> None:
+        """Refuse long sentences: a chart grows with the square of the words, time with the cube."""
+        for line, words in zip(corpus.lines, corpus.words, strict=True):
+            if len(words) > self.max_words:
+                raise DataError(
+                    corpus.path,
+                    line,
+                    f"this sentence has {len(words)} words, and task.max_words={self.max_words} "
+                    "is the bound",
+                    remedy=f"divide it into sentences, or set task.max_words={len(words)}; memory "
+                    "grows with the square of the words, and time with their cube.",
+                )
 
     def read_features_from(self, sources: Mapping[str, Any]) -> None:
         """Take files of word vectors, or matrices: see

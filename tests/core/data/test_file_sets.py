@@ -151,7 +151,7 @@ def test_an_archive_of_zeros_is_refused_before_it_fills_memory(folder: Path) -> 
         info = tarfile.TarInfo("zeros.txt")
         info.size = 70 << 20
         packed.addfile(info, io.BytesIO(bytes(70 << 20)))
-    for pattern, name in (("zeros.zip:*", "zeros.zip:zeros.txt"), ("zeros.tgz:*", "zeros.tgz")):
+    for pattern, name in (("zeros.zip:*", "zeros.zip"), ("zeros.tgz:*", "zeros.tgz")):
         with pytest.raises(DataError, match="it expands to over 100 times its size") as caught:
             list(FileSet(pattern).contents())
         assert str(caught.value).startswith(f"{name}: ")

@@ -4,8 +4,11 @@ does.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from structopt.core.data import file_sets, name_patterns
 from structopt.core.data.name_patterns import Names, alternatives, chosen
 from structopt.errors import DataError
 
@@ -102,3 +105,50 @@ def test_nothing_fits(pattern: str, message: str) -> None:
 def test_no_files_at_all() -> None:
     with pytest.raises(DataError, match="no file fits \\*: there are no files."):
         chosen("*", Names([]).fitting, list)
+
+
+PATTERNS = {
+    "**/*.mrg": [0, 1, 2],
+    "tb/**/wsj_*": [0, 1, 2, 4],
+    "**/**/**/wsj_00*": [0, 1, 2, 4],
+    "**": [0, 1, 2, 3, 4],
+    "**/combined/**": [0, 1, 2],
+    "t*/*a*/*_*1*.t?t": [4],
+    "*_*0*1*": [0, 2, 4],
+    "[a-z][!c]/**/*[0-1].[mt]*": [0, 2, 4],
+    "[^x]b/*[A-E]*": [3],
+    "**/[]r]aw/*.*.*": [],
+}
+
+
+@pytest.mark.parametrize(("pattern", "fits"), PATTERNS.items())
+def test_wildcards_by_both_ways(
+    pattern: str, fits: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [NAMES[index] for index in fits]
+    assert Names(NAMES).fitting(pattern) == sorted(names)
+    monkeypatch.setattr(name_patterns, "FEW", -1)
+    assert Names(NAMES).fitting(pattern) == sorted(names)
+
+
+def test_many_wildcards_take_no_exponential_time() -> None:
+    names = ["a/" * 2000 + "b", "a" * 5000]
+    for pattern in ("**/" * 30 + "c", "**/a/" * 15 + "c", "*a" * 20 + "c", "**a" * 20 + "c"):
+        assert Names(names).fitting(pattern) == []
+
+
+def test_folders_are_listed_once(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*"abcdefghijkl")
+    deep.mkdir(parents=True)
+    for folder in (deep, *deep.parents[:12]):
+        (folder / "x.txt").touch()
+    assert len(file_sets.FileSet(f"{tmp_path}/**/**/**/*.txt").names()) == 13
+    assert len(file_sets.FileSet(f"{tmp_path}/**/c/**/x.*").names()) == 10
+    with pytest.raises(DataError, match="no file fits"):
+        file_sets.FileSet(f"{tmp_path}/" + "**/*/" * 12 + "y.txt").names()
+
+
+@pytest.mark.parametrize("brackets", ["[z-a]", "[!9-0]", "[ab5-1]"])
+def test_empty_ranges(brackets: str) -> None:
+    with pytest.raises(DataError, match=r"the range \[.-.\] is empty: write \[.-.\]"):
+        Names(NAMES).fitting(f"tb/{brackets}*")
