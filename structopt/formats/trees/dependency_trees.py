@@ -107,12 +107,9 @@ def in_memory(sentences: Sequence[Any]) -> Trees:
     Raises
     ------
     DataError
-        A sentence that is a string, has no words, unknown columns, columns of different lengths, or
+        A sentence that is a string, unknown columns, columns of different lengths, or
         cells that are no strings; its ``line`` is the number of the sentence, from 1.
     """
     columns = sentence_columns(sentences, COLUMNS, IGNORED)
-    empty = np.flatnonzero(np.diff(columns.offsets) == 0)
-    if len(empty):
-        raise form_of_sentences(COLUMNS).refused(int(empty[0]) + 1, "the sentence has no words")
     cells = {name: [cell or EMPTY for cell in column] for name, column in columns.cells.items()}
     return Trees(MEMORY, columns.offsets, columns.lines, cells)
