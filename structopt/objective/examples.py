@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.encoded_checks import check_encoded
 from structopt.core.data.places import Places
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
@@ -59,10 +60,30 @@ class Examples:
         scorer: Scorer,
         inference: Inference | None = None,
         places: Places | None = None,
+        trusted: bool = False,
     ) -> Examples:
-        """Build the graphs of a corpus, with what the inference needs, and pack its features for a
-        fitted scorer; no instance may be empty (`Encoded.without_empty`).
+        """Build the graphs of a corpus, and pack its features for a fitted scorer.
+
+        Parameters
+        ----------
+        encoded : Encoded
+            No instance may be empty (`Encoded.without_empty`).
+        graph, scorer : components
+        inference : Inference or None
+            Its memory and scratch become part of the structure.
+        places : Places or None
+            Places of the instances in the whole corpus, with the empty instances.
+        trusted : bool
+            Whether a task of this package has just encoded the corpus, so that its arrays need no
+            check.
+
+        Raises
+        ------
+        ArgumentError
+            If an array of `encoded` is inconsistent or out of bounds.
         """
+        if not trusted:
+            check_encoded(encoded)
         structure = graph.build(encoded)
         structure = structure if inference is None else inference.prepare(structure)
         record, allowed = (

@@ -67,7 +67,7 @@ class HeldOut:
                     self._warn_unseen(split, encoded)
                     encoded, places = encoded.without_empty()
                     encoded = pruned.prune(split, encoded)
-                    examples = Examples.build(encoded, graph, scorer, decoder, places)
+                    examples = Examples.build(encoded, graph, scorer, decoder, places, trusted=True)
                     self.splits[split] = corpus, examples
 
     def scores(self, split: str, weights: Array) -> dict[str, float]:
