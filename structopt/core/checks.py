@@ -399,9 +399,7 @@ def _typed(name: str, value: Any, kind: str, expected: str) -> Array:
     """Return the argument if it is an array of a kind of types."""
     if not isinstance(value, np.ndarray) or value.dtype.kind != kind:
         found = f"of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-        raise ArgumentError(
-            f"must be a NumPy array of {expected}, and is {found}.", parameter=name
-        )
+        raise ArgumentError(f"must be a NumPy array of {expected}, and is {found}.", parameter=name)
     return value
 
 

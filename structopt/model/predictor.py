@@ -148,7 +148,9 @@ class Predictor:
         encoded, places = self.task.encode(corpus, given).without_empty()
         if self.pruner is not None:
             encoded = self.pruner.prune(encoded, executor=executor).encoded
-        return Examples.build(encoded, self.graph, self.scorer, self.inference, places, trusted=True)
+        return Examples.build(
+            encoded, self.graph, self.scorer, self.inference, places, trusted=True
+        )
 
     def given_labels(self, corpus: Any) -> Sequence[Any]:
         """The labels that a corpus read from a file has already, for `examples` to keep.
