@@ -186,7 +186,7 @@ def _without_empty(components: Components, encoded: Encoded) -> Encoded:
     kept, places = encoded.without_empty()
     if not len(kept):
         what = components.task.instance
-        raise DataError(components.files["train"], None, f"every {what} is empty.")
+        raise DataError(str(components.files["train"]), None, f"every {what} is empty.")
     if len(places.empty):
         log.warning(
             "%s: %d empty %ss are skipped in training; the first is number %d.",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt.core import checks
 from structopt.config import registry
+from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
 from structopt.core.inference import Inference

@@ -1,6 +1,5 @@
 """An empty instance has the empty output with score 0 and probability 1, and changes no other."""
 
-import json
 import logging
 
 import numpy as np

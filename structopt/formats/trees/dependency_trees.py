@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from structopt.errors import DataError
 from structopt.formats.in_memory.instances import MEMORY
-from structopt.formats.in_memory.sentences import form_of_sentences, sentence_columns
+from structopt.formats.in_memory.sentences import sentence_columns
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats")
 EMPTY = "_"

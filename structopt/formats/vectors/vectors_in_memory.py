@@ -36,9 +36,9 @@ def vectors(instances: Sequence[Any], first: int = 1) -> Vectors:
     Raises
     ------
     DataError
-        An instance that is neither, an index that is neither integer nor name or is negative, or a value that is
-        not a finite number or above 1e100 in absolute value; its ``line`` is the number of the
-        instance, from 1.
+        An instance that is neither, an index that is negative or neither integer nor name, or a
+        value that is not a finite number or above 1e100 in absolute value; its ``line`` is the
+        number of the instance, from 1.
     """
     numbers, ids, values, ends = Numbering(), array("i"), array("d"), array("q", [0])
     for number, instance in enumerate(FORM.listed(instances), 1):

@@ -19,7 +19,7 @@ import numpy as np
 from structopt.errors import StructoptError
 
 _checking = bool(numba.config.DISABLE_JIT)
-"""Whether bounds are checked: also with ``NUMBA_DISABLE_JIT=1``, as in processes of a debugged one."""
+"""Whether bounds are checked; child processes of a debugged one have ``NUMBA_DISABLE_JIT=1``."""
 
 
 class CheckedArray(np.ndarray):  # type: ignore[type-arg]
