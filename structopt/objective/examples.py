@@ -39,8 +39,8 @@ class Examples:
     `graphs` builds the graphs of some of the instances, where the corpus may be divided. `allowed`,
     where it is not None, are the parts that outputs may have: those of labels that are kept
     (`FactorGraph.restricted`). `answers` makes the targets and the costs of some of the instances,
-    for workers that open these themselves. `places` are those of the instances in a corpus that
-    also has empty instances; None if it has none.
+    for workers that open these themselves. `places` has the indices of the instances in a
+    corpus that also has empty instances; None if it has none.
     """
 
     encoded: Encoded

@@ -29,7 +29,7 @@ def run(
     Raises
     ------
     ArgumentError
-        If there is no such instance, or the scores have another shape or are NaN or +inf.
+        If the instance does not exist, or the scores have another shape or are NaN or +inf.
     """
     _check_scores(structure, i, s)
     z = np.zeros(len(s))

@@ -268,7 +268,7 @@ def instance_scores(problem: Problem, weights: Array, i: int) -> Array:
     Raises
     ------
     ArgumentError
-        If there is no such instance, or the weights have another shape.
+        If the instance does not exist, or the weights have another shape.
     """
     s = np.zeros(_parts_of(problem, i))
     checks.check_floats("weights", weights, (problem.dimension,))
@@ -283,7 +283,7 @@ def residual(problem: Problem, s: Array, i: int) -> tuple[float, Array]:
     Raises
     ------
     ArgumentError
-        If there is no such instance, or the scores have another shape or are NaN or +inf.
+        If the instance does not exist, or the scores have another shape or are NaN or +inf.
     """
     checks.floats("s", s, (_parts_of(problem, i),), allow_minus_inf=True)
     k, data, r = problem.kernels, problem.data, np.zeros(len(s))

@@ -80,6 +80,6 @@ class Places:
 
 
 def nonempty_offsets(offsets: Array) -> Array:
-    """Return the offsets of ranges without those of empty ranges."""
+    """Return the offsets of the ranges that are not empty."""
     lengths = np.diff(offsets)
     return offsets if lengths.all() else np.concatenate([offsets[:1], offsets[1:][lengths > 0]])

@@ -23,7 +23,7 @@ def in_memory(documents: Iterable[Any]) -> Texts:
     Raises
     ------
     DataError
-        What is no list of documents, or a document that is no list of strings; its
+        Another form than a list of documents, each a list of strings; its
         ``line`` is the document's number.
     """
     found = []
