@@ -23,6 +23,9 @@ COMMANDS = ("predict", "evaluate", "explain", "compare", "experiments", "compone
 TRAIN = "train"
 """May be typed first where no subcommand is."""
 
+DEBUG = {True: "debug=true", False: "debug=false"}
+"""Arguments that switch the debug mode, for training and for all subcommands."""
+
 SHORTAGE = (
     "Free some, or take less: fewer instances (task.limit, smaller files), or a smaller model."
 )
@@ -54,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             memory.shortage_explained(SHORTAGE),
         ):
             with interruption.before_errors(), garbage.rarely_collected():
-                code = _dispatch(words)
+                code = _dispatch(_debugged(words))
             streams.check_output()
             interruption.obey()
             return code
@@ -78,6 +81,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         streams.say(f"structopt: {streams.refusal(error)}")
         return MENDABLE
     return DONE
+
+
+def _debugged(words: list[str]) -> list[str]:
+    """Start the debug mode if ``debug=true`` is among the arguments, before kernels are imported.
+
+    Subcommands have no such option, so that the argument is removed from theirs.
+    """
+    if DEBUG[True] in words:
+        from structopt.kernels.waist.debug import debug
+
+        debug()
+    is_subcommand = bool(words) and words[0] in COMMANDS
+    return [word for word in words if word not in DEBUG.values()] if is_subcommand else words
 
 
 def _dispatch(words: list[str]) -> int:

@@ -70,6 +70,7 @@ class Settings(TypedDict, total=False):
     patience: int | None
     time_decoding: bool
     quiet: bool
+    debug: bool
     max_expansion: float
 
 
@@ -118,7 +119,12 @@ def compose(overrides: list[str], values: Mapping[str, Any] | None = None) -> di
             set_values(config, values or {})
     except (HydraException, OmegaConfBaseException, ValueError) as error:  # ValueError: task=null
         raise ConfigError(friendly(error, list(overrides))) from error
-    return resolved(config)
+    values = resolved(config)
+    if values.get("debug") is True:
+        from structopt.kernels.waist.debug import debug
+
+        debug()
+    return values
 
 
 def typed_folder(overrides: Sequence[str]) -> Path | None:

@@ -279,6 +279,130 @@ def offsets(
     return numbers
 
 
+def in_rows(offsets: Array) -> Place:
+    """Return a function that names the row, and the position in it, of an element of a flat array.
+
+    Parameters
+    ----------
+    offsets : int64, shape (rows + 1,)
+        Begin of each row.
+    """
+
+    def place(index: tuple[int, ...]) -> str:
+        row = int(np.searchsorted(offsets, index[0], side="right")) - 1
+        return f"row {row}, element {index[0] - int(offsets[row])}"
+
+    return place
+
+
+def check_ids(
+    name: str,
+    value: Any,
+    least: int,
+    most: int | None,
+    shape: Shape,
+    *,
+    place: Place = at_index,
+) -> None:
+    """Refuse an array that does not have integers within bounds; reads it once and copies nothing.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    value : object
+        Must be a NumPy array of signed integers.
+    least, most : int
+        Bounds, both inclusive; None: the largest of int32.
+    shape : sequence of int or None
+        The required shape.
+    place : callable
+        Names the place of an element in messages.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    array = _typed(name, value, "i", "integers")
+    _check_shape(name, array, shape)
+    high = np.iinfo(np.int32).max if most is None else most
+    if array.size and (int(array.min()) < least or int(array.max()) > high):
+        bounds = _bounds(least, most, least, high)
+        _refuse(name, array, (array < least) | (array > high), bounds, place)
+
+
+def check_floats(
+    name: str,
+    value: Any,
+    shape: Shape,
+    *,
+    least: float | None = None,
+    place: Place = at_index,
+) -> None:
+    """Refuse an array that does not have finite floating-point numbers; copies nothing.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    value : object
+        Must be a NumPy array of floating-point numbers.
+    shape : sequence of int or None
+        The required shape.
+    least : float, optional
+        The least number.
+    place : callable
+        Names the place of an element in messages.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    array = _typed(name, value, "f", "floating-point numbers")
+    _check_shape(name, array, shape)
+    if not array.size:
+        return
+    lowest, highest = array.min(), array.max()  # NaN if any number is
+    if not (lowest > -inf and highest < inf):
+        _refuse(name, array, ~np.isfinite(array), "must be a finite number.", place)
+    if least is not None and lowest < least:
+        _refuse(name, array, array < least, f"must be at least {least:g}.", place)
+
+
+def check_booleans(name: str, value: Any, shape: Shape) -> None:
+    """Refuse an array that does not have booleans of a shape, as `check_ids` does of integers."""
+    _check_shape(name, _typed(name, value, "b", "booleans"), shape)
+
+
+def check_offsets(name: str, value: Any, count: int | None = None) -> None:
+    """Refuse an array that is not ascending integers from 0; copies nothing.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    value : object
+        Must be a NumPy array of signed integers.
+    count : int, optional
+        The required number of ranges.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    array = _typed(name, value, "i", "integers")
+    _check_shape(name, array, (None if count is None else count + 1,))
+    offsets(name, array, int(array[-1]) if len(array) else 0, copy=False)
+
+
+def _typed(name: str, value: Any, kind: str, expected: str) -> Array:
+    """Return the argument if it is an array of a kind of types."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind != kind:
+        found = f"of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise ArgumentError(f"must be a NumPy array of {expected}, and is {found}.", parameter=name)
+    return value
+
+
 def same_length(name: str, one: Any, other_name: str, other: Any) -> None:
     """Refuse two arguments of different lengths.
 

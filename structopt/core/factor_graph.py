@@ -419,6 +419,12 @@ class FactorGraph(Component):
         """
         return [table.reshape(-1, len(encoded.labels)) for table in marginals]
 
+    def no_probabilities(self, encoded: Encoded) -> Array:
+        """Return the `probabilities` of an instance without variables: no rows, and by default one
+        column per label.
+        """
+        return np.zeros((0, len(encoded.labels)))
+
     def choices(
         self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
     ) -> list[dict[str, Array]]:

@@ -210,6 +210,13 @@ class Task(Component):
         )
 
     @property
+    def empty_output(self) -> Any:
+        """The output of an instance without variables, as `decode` returns it; an empty list by
+        default.
+        """
+        return []
+
+    @property
     def annotator(self) -> str | None:
         """A run or model folder whose predictions this task takes for a column of its inputs; None,
         the default: none.

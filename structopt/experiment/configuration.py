@@ -75,7 +75,7 @@ def typed_command(experiment: str, arguments: Sequence[str]) -> str:
     """Return what was typed, with DIR for the folder of the data, and of other files their names
     without their folders.
     """
-    without = ("experiment", "tracker", "hydra.sweep.dir", "sweep.resume", "quiet")
+    without = ("experiment", "tracker", "hydra.sweep.dir", "sweep.resume", "quiet", "debug")
     words = [
         f"data={DATA}" if key_of(word) == "data" else _named(word)
         for word in arguments

@@ -234,6 +234,10 @@ class Antecedent(FactorGraph):
             tables.append(table)
         return tables
 
+    def no_probabilities(self, encoded: Encoded) -> Array:
+        """Return no rows, and the column of new entities."""
+        return np.zeros((0, 1))
+
     def choices(
         self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
     ) -> list[dict[str, Array]]:

@@ -176,6 +176,10 @@ class Coverage(FactorGraph):
         """Probabilities that each sentence is out, and that it is in, shape (sentences, 2)."""
         return [np.stack([1.0 - p, p], axis=1) for p in marginals]
 
+    def no_probabilities(self, encoded: Encoded) -> Array:
+        """Return no rows, and two columns."""
+        return np.zeros((0, 2))
+
 
 def _texts_of(encoded: Encoded) -> EncodedTexts:
     """Return the corpus, or refuse that of another task."""

@@ -225,6 +225,10 @@ class SecondOrder(FactorGraph):
         """
         return head_tables(structure, marginals)
 
+    def no_probabilities(self, encoded: Encoded) -> Array:
+        """Return no rows, and the column of the root."""
+        return np.zeros((0, 1))
+
     def choices(
         self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
     ) -> list[dict[str, Array]]:

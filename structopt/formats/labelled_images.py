@@ -178,18 +178,20 @@ def write_images(path: str | Path, images: Sequence[Image], **more: Array) -> No
 
 def images_of(instances: Sequence[Any], path: str = MEMORY) -> Images:
     """Make a corpus of images in memory: `Image`s, or arrays of shape (rows, columns, channels) or
-    (rows, columns).
+    (rows, columns). An array without elements is an image without cells.
 
     Raises
     ------
     DataError
-        One image instead of a list of them; arrays of other shapes, without cells, or with
-        different numbers of channels; labels of another shape.
+        One image instead of a list of them; arrays of other shapes, or with different numbers of
+        channels; labels of another shape.
     """
     if isinstance(instances, Image):
         raise FORM.refused(None, "the instances are one image")
     images = [_image(instance, number) for number, instance in enumerate(FORM.listed(instances), 1)]
-    flat = [pixels.reshape(pixels.shape[0] * pixels.shape[1], -1) for pixels, _ in images]
+    flat = [
+        pixels.reshape(pixels.shape[0] * pixels.shape[1], -1) for pixels, _ in images if pixels.size
+    ]
     if len({cells.shape[1] for cells in flat}) > 1:
         raise FORM.refused(None, "the images have different numbers of channels")
     shapes = np.array([pixels.shape[:2] for pixels, _ in images], np.int64).reshape(-1, 2)
@@ -232,6 +234,8 @@ def image_of_lists(cells: Sequence[Any], number: int) -> Array:
     """Make an image of nested lists of rows, columns and channels; DataError where their lengths
     differ.
     """
+    if not len(cells):
+        return np.zeros((0, 0))
     widths, channels = {len(row) for row in cells}, {len(pixel) for row in cells for pixel in row}
     if len(widths) != 1 or len(channels) != 1 or 0 in widths | channels:
         message = (
@@ -248,6 +252,9 @@ def _image(instance: Any, number: int) -> Image:
     except ValueError:  # rows of different lengths
         raise FORM.refused(number, "an image has rows of different lengths") from None
     pixels, labels = image
+    if not pixels.size and pixels.ndim in (1, 2, 3) and (labels is None or not np.size(labels)):
+        none = None if labels is None else np.zeros((0, 0), np.int32)
+        return Image(np.zeros((0, 0)), none)
     if pixels.ndim not in (2, 3) or not pixels.size or not _are_numbers(pixels):
         raise FORM.refused(number, f"an image is not numbers of such a shape, but {_kind(pixels)}")
     if (index := ranges.first_fault(pixels.ravel())) >= 0:

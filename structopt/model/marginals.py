@@ -57,7 +57,8 @@ class Marginals(list[Array]):
         tables = []
         for index in range(len(self)):
             columns = self._columns(index)
-            tables.append({self.instance: [index + 1] * len(columns["probability"]), **columns})
+            if len(columns["probability"]):
+                tables.append({self.instance: [index + 1] * len(columns["probability"]), **columns})
         names = tables[0] if tables else (self.instance, "probability")
         return {
             name: list(chain.from_iterable(_plain(table[name]) for table in tables))

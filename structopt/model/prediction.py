@@ -68,13 +68,13 @@ def _predict_file(
     kept_labels = model.given_labels(corpus) if options.get("partial") else None
     with phases.phase("featurising", name):
         examples = model.examples(corpus, kept_labels, executor)
-    with phases.phase("predicting", visits=len(examples)):
+    with phases.phase("predicting", visits=examples.count):
         outputs = model.best_outputs(examples, executor)
     marginals = ranked = None
     if options["probabilities"] or (
         options["picture"] and Ability.MARGINALS in model.inference.provides(model.graph.kind)
     ):
-        with phases.phase("computing", "probabilities", len(examples)):
+        with phases.phase("computing", "probabilities", examples.count):
             marginals = model.view_marginals(examples, executor)
     if k > 1:
         with phases.phase("listing", f"the {k} best"):
@@ -88,7 +88,7 @@ def _predict_file(
         model.task.write_picture(
             corpus, options["sentence"], options["picture"], outputs, marginals
         )
-    return len(examples)
+    return examples.count
 
 
 def evaluate(options: Mapping[str, Any]) -> tuple[dict[str, float], str]:

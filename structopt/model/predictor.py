@@ -11,6 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from structopt.config import compatibility, registry
 from structopt.core.ability import Ability
 from structopt.core.data.in_memory import read_once
@@ -144,10 +146,12 @@ class Predictor:
                 )
         if self.annotator is not None:
             corpus = self.annotator.annotated(self.task, corpus, executor)
-        encoded = self.task.encode(corpus, given)
+        encoded, places = self.task.encode(corpus, given).without_empty()
         if self.pruner is not None:
             encoded = self.pruner.prune(encoded, executor=executor).encoded
-        return Examples.build(encoded, self.graph, self.scorer, self.inference)
+        return Examples.build(
+            encoded, self.graph, self.scorer, self.inference, places, trusted=True
+        )
 
     def given_labels(self, corpus: Any) -> Sequence[Any]:
         """The labels that a corpus read from a file has already, for `examples` to keep.
@@ -236,7 +240,7 @@ class Predictor:
         values = log_partitions(examples, self.kernels, self.weights, executor, T).tolist()
         return [
             [Scored(score, output, min(exp((score - value) / T), 1.0)) for score, output in pairs]
-            for value, pairs in zip(values, ranked, strict=True)
+            for value, pairs in zip(examples.spread(values, 0.0), ranked, strict=True)
         ]
 
     def predict_columns(self, columns: Mapping[str, Sequence[Any]]) -> list[Any]:
@@ -308,14 +312,18 @@ class Predictor:
         """
         compatibility.check_option("model.marginals", Ability.MARGINALS, self.inference, self.graph)
         examples = self._read(instances, given, executor)
-        of_parts, view = self._part_marginals(examples, executor), self.task.view
-        arrays = self.graph.probabilities(view, examples.encoded, examples.structure, of_parts)
+        of_parts = self._part_marginals(examples, executor)
+        arrays = self._probabilities(examples, of_parts)
 
         @cache
         def choices() -> list[dict[str, Array]]:
-            return self.graph.choices(view, examples.encoded, examples.structure, of_parts)
+            of = self.task.view, examples.encoded, examples.structure
+            return self.graph.choices(*of, of_parts)
 
-        def columns(index: int) -> dict[str, Any]:
+        def columns(instance: int) -> dict[str, Any]:
+            index = instance if examples.places is None else examples.places.index(instance)
+            if index is None:
+                return {"probability": np.zeros(0)}
             return self.task.marginal_columns(examples.encoded, index, choices()[index])
 
         return Marginals(arrays, self.labels, self.task.instance, columns)
@@ -326,10 +334,15 @@ class Predictor:
 
     def view_marginals(self, examples: Examples, executor: Executor | None = None) -> list[Array]:
         """Probabilities of an encoded corpus, as of `marginals`."""
-        of_parts = self._part_marginals(examples, executor)
-        return self.graph.probabilities(
-            self.task.view, examples.encoded, examples.structure, of_parts
-        )
+        return self._probabilities(examples, self._part_marginals(examples, executor))
+
+    def _probabilities(self, examples: Examples, of_parts: list[Array]) -> list[Array]:
+        """Return an array per instance of the corpus; that of an empty instance has no rows."""
+        of = self.task.view, examples.encoded, examples.structure
+        arrays = self.graph.probabilities(*of, of_parts)
+        if len(arrays) == examples.count:
+            return arrays
+        return examples.spread(arrays, self.graph.no_probabilities(examples.encoded))
 
     def _part_marginals(self, examples: Examples, executor: Executor | None) -> list[Array]:
         """Marginals of the parts that the task's view is read from."""
@@ -366,16 +379,9 @@ class Predictor:
         (instances,).
         """
         examples, executor = self._read(instances, given, executor), executor or registry.serial()
-        outputs = predicted_outputs(
-            examples,
-            self.task,
-            self.inference,
-            self.kernels,
-            self.weights,
-            executor,
-            self.temperature,
-        )
-        return output_scores(examples, self.weights, outputs)
+        of = self.task, self.inference, self.kernels, self.weights
+        outputs = predicted_outputs(examples, *of, executor, self.temperature)
+        return np.array(examples.spread(output_scores(examples, self.weights, outputs), 0.0))
 
     def compare(
         self, instances: Sequence[Any], outputs: Sequence[Any], times: Array | None = None

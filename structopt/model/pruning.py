@@ -214,7 +214,8 @@ class _Coarse:
     def examples(self) -> Examples:
         """The corpus with the coarser graphs."""
         graph = self.pruner.graph.coarsened(self.pruner.pruning.least)
-        return Examples.build(self.encoded, graph, self.pruner.scorer, self.pruner.inference)
+        of = self.pruner
+        return Examples.build(self.encoded, graph, of.scorer, of.inference, trusted=True)
 
     @property
     def structure(self) -> Structure:

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.task import Ranked, Task
 from structopt.objective.decoding import KBest, decoded, joined
@@ -35,15 +37,16 @@ def ranked_outputs(
     task: Task, graph: FactorGraph, examples: Examples, lists: Sequence[KBest], k: int
 ) -> list[Ranked]:
     """Return scores and outputs of the k best of every instance, the best first; fewer where there
-    are fewer.
+    are fewer. An empty instance has one output, with score 0.
     """
-    ranked: list[Ranked] = [[] for _ in lists]
-    for rank in range(k if lists else 0):
+    everywhere = examples.spread([best.scores for best in lists], np.zeros(1))
+    ranked: list[Ranked] = [[] for _ in everywhere]
+    for rank in range(k if ranked else 0):
         outputs = joined([best.outputs.subset(*_bounds(rank, len(best.scores))) for best in lists])
         written = task.written(decoded(task, graph, examples, outputs))
-        for of_instance, best, output in zip(ranked, lists, written, strict=True):
-            if rank < len(best.scores):
-                of_instance.append((float(best.scores[rank]), output))
+        for of_instance, scores, output in zip(ranked, everywhere, written, strict=True):
+            if rank < len(scores):
+                of_instance.append((float(scores[rank]), output))
     return ranked
 
 

@@ -179,10 +179,9 @@ def best_at_scores(
 def decoded(
     task: Task, graph: FactorGraph, examples: Examples, outputs: SparseVectors
 ) -> list[Any]:
-    """Outputs, decoded by the task from the view of them that it asks for."""
-    return task.decode(
-        examples.encoded, graph.view(task.view, examples.encoded, examples.structure, outputs)
-    )
+    """Decode outputs by the view that the task asks for; empty instances have the empty output."""
+    view = graph.view(task.view, examples.encoded, examples.structure, outputs)
+    return examples.spread(task.decode(examples.encoded, view), task.empty_output)
 
 
 def joined(lists: list[SparseVectors]) -> SparseVectors:

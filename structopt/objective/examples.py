@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.encoded_checks import check_encoded
+from structopt.core.data.places import Places
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.data.targets import AllowedParts, Targets
@@ -37,7 +39,8 @@ class Examples:
     `graphs` builds the graphs of some of the instances, where the corpus may be divided. `allowed`,
     where it is not None, are the parts that outputs may have: those of labels that are kept
     (`FactorGraph.restricted`). `answers` makes the targets and the costs of some of the instances,
-    for workers that open these themselves.
+    for workers that open these themselves. `places` has the indices of the instances in a
+    corpus that also has empty instances; None if it has none.
     """
 
     encoded: Encoded
@@ -47,6 +50,7 @@ class Examples:
     graphs: Callable[[Encoded], Structure] | None = None
     allowed: AllowedParts | None = None
     answers: Callable[[Encoded], tuple[Targets, SparseVectors]] | None = None
+    places: Places | None = None
 
     @classmethod
     def build(
@@ -55,21 +59,51 @@ class Examples:
         graph: FactorGraph,
         scorer: Scorer,
         inference: Inference | None = None,
+        places: Places | None = None,
+        trusted: bool = False,
     ) -> Examples:
-        """Build the graphs of a corpus, with what the inference needs, and pack its features for a
-        fitted scorer.
+        """Build the graphs of a corpus, and pack its features for a fitted scorer.
+
+        Parameters
+        ----------
+        encoded : Encoded
+            No instance may be empty (`Encoded.without_empty`).
+        graph, scorer : components
+        inference : Inference or None
+            Its memory and scratch become part of the structure.
+        places : Places or None
+            Places of the instances in the whole corpus, with the empty instances.
+        trusted : bool
+            Whether a task of this package has just encoded the corpus, so that its arrays need no
+            check.
+
+        Raises
+        ------
+        ArgumentError
+            If an array of `encoded` is inconsistent or out of bounds.
         """
+        if not trusted:
+            check_encoded(encoded)
         structure = graph.build(encoded)
         structure = structure if inference is None else inference.prepare(structure)
         record, allowed = (
             scoring.record_of(scorer, encoded, structure),
             graph.restricted(encoded, structure),
         )
-        return cls(encoded, structure, record, scorer, graph.build, allowed)
+        return cls(encoded, structure, record, scorer, graph.build, allowed, places=places)
 
     def __len__(self) -> int:
         """Number of instances."""
         return len(self.encoded)
+
+    @property
+    def count(self) -> int:
+        """Number of instances of the corpus, the empty ones included."""
+        return len(self) if self.places is None else self.places.count
+
+    def spread(self, results: Iterable[Any], empty: Any) -> list[Any]:
+        """Return one result per instance of the corpus; `empty` is the result of empty ones."""
+        return list(results) if self.places is None else self.places.spread(results, empty)
 
     def solved_by(self, inference: Inference) -> Examples:
         """The same corpus with the memory and the scratch that another inference needs."""

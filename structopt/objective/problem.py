@@ -13,6 +13,7 @@ import numpy as np
 
 from structopt.config import registry
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.encoded_checks import check_encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.targets import Targets
 from structopt.core.executor import Executor
@@ -25,6 +26,7 @@ from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import SparseFeatures
 from structopt.core.storage.arrays import Storage
 from structopt.core.weights.penalty import L2, Penalty
+from structopt.errors import ArgumentError
 from structopt.kernels.waist.drivers import Driver, P, Result
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
@@ -232,8 +234,19 @@ class Problem:
             As of `Problem`.
         positional : bool
             Whether every factor has parts of its own (the optimizer's `Needs`).
+
+        Raises
+        ------
+        ArgumentError
+            If an array of `encoded` is inconsistent or out of bounds.
+        ConfigError
+            As of `Problem`.
         """
-        assert encoded.gold is not None
+        if encoded.folder is None:  # else `open_corpus` has checked it
+            check_encoded(encoded, training=True)
+        if encoded.gold is None:
+            problem = "must be given: a problem learns from gold outputs."
+            raise ArgumentError(problem, parameter="gold")
         structure = inference.prepare(graph.build(encoded, positional))
         targets, cost = gold_and_costs(encoded, graph, loss, structure, positional)
         seen = targets.possible(structure.parts) if targets.sets.any() else targets.points
@@ -386,6 +399,7 @@ class Problem:
         """
         from structopt.kernels.waist.passes import minibatch_pass
 
+        self._check_weights(weights)
         scores, pullback = self.examples.training(weights, instances, [self.seed, *noise])
         residuals = np.zeros(len(scores))
         losses = self.run(minibatch_pass, instances, scores, residuals)
@@ -393,6 +407,7 @@ class Problem:
 
     def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""
+        self._check_weights(weights)
         from structopt.kernels.waist.passes import loss_pass
 
         return float(sum(self._over_shards(loss_pass, self._objective_data, weights)))
@@ -416,6 +431,7 @@ class Problem:
         Weights go out to the shards, and their sums are added up in the order of the shards: the
         bits are the same whichever executor there is.
         """
+        self._check_weights(weights)
         losses, sums = 0.0, np.zeros(self.scorer.count)
         for bounds, evaluation in self._placed_shards().evaluate(
             self.scorer.compress(weights), sums
@@ -462,6 +478,14 @@ class Problem:
             self.loss,
             inference,
         )
+
+    def _check_weights(self, weights: Array) -> None:
+        """Refuse weights of another shape, which kernels would read beyond their end."""
+        if np.shape(weights) != (self.dimension,):
+            raise ArgumentError(
+                f"must have the shape ({self.dimension},), and has the shape {np.shape(weights)}.",
+                parameter="weights",
+            )
 
     def _placed_shards(self) -> GradientShards:
         """The shards of the corpus, placed at the first call; one where nothing says how to build

@@ -65,10 +65,10 @@ class HeldOut:
                     )
                     encoded = task.encode(with_columns)
                     self._warn_unseen(split, encoded)
-                    self.splits[split] = (
-                        corpus,
-                        Examples.build(pruned.prune(split, encoded), graph, scorer, decoder),
-                    )
+                    encoded, places = encoded.without_empty()
+                    encoded = pruned.prune(split, encoded)
+                    examples = Examples.build(encoded, graph, scorer, decoder, places, trusted=True)
+                    self.splits[split] = corpus, examples
 
     def scores(self, split: str, weights: Array) -> dict[str, float]:
         """Metrics of the predictions on a split; where instances may have no output, also how many

@@ -15,7 +15,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.loss import Beginning
 from structopt.core.optimizer import Earlier
 from structopt.core.scorer import Scorer
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, DataError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
 from structopt.learning import mixing
@@ -178,7 +178,24 @@ def _encoded(components: Components, warm_start: WarmStart | None) -> Encoded:
         corpus = components.read("train")
     with phases.phase("featurising", name):
         fitted = warm_start.fit(task, corpus) if warm_start else task.fit(corpus)
-        return _admitted(components, components.weighted(fitted))
+        return _admitted(components, _without_empty(components, components.weighted(fitted)))
+
+
+def _without_empty(components: Components, encoded: Encoded) -> Encoded:
+    """Return the training split without empty instances, and log how many there were."""
+    kept, places = encoded.without_empty()
+    if not len(kept):
+        what = components.task.instance
+        raise DataError(str(components.files["train"]), None, f"every {what} is empty.")
+    if len(places.empty):
+        log.warning(
+            "%s: %d empty %ss are skipped in training; the first is number %d.",
+            components.files["train"],
+            len(places.empty),
+            components.task.instance,
+            places.empty[0] + 1,
+        )
+    return kept
 
 
 def _admitted(components: Components, encoded: Encoded) -> Encoded:

@@ -57,6 +57,10 @@ class EncodedImages(EncodedGraphs):
         images = self.images.selected(range(first, last), self.images.path)
         return replace(self, **self._sliced(EncodedImages, first, last), images=images)
 
+    def _kept(self, kept: Array) -> dict[str, Any]:
+        images = replace(self.images, shapes=self.images.shapes[kept])
+        return {**super()._kept(kept), "images": images}
+
 
 class Grid(WholeOutputs):
     """Labels of the cells of images of any size: snakes, segmentations.
@@ -288,6 +292,11 @@ class Grid(WholeOutputs):
             Image(images.pixels[a:b].reshape(*shape, -1), labels[a:b].reshape(shape))
             for (a, b), shape in zip(pairwise(offsets), images.shapes.tolist(), strict=True)
         ]
+
+    @property
+    def empty_output(self) -> Image:
+        """An image without cells."""
+        return Image(np.zeros((0, 0)), np.zeros((0, 0), np.int32))
 
     def outcomes(self, corpus: Images, predicted: Sequence[Image]) -> InstanceCounts:
         """Return the counts of every image: 1, whether all is right, its cells; of each label

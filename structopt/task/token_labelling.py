@@ -193,8 +193,6 @@ class TokenLabelling(Task):
         lengths, cells = np.diff(offsets).tolist(), []
         entries = GOLD.listed(outputs, len(lengths), "[['B-PER', 'O'], ['O']]")
         for number, (output, length) in enumerate(zip(entries, lengths, strict=True), 1):
-            if not length:
-                raise GOLD.refused(number, "the sentence has no tokens. Leave it out.")
             labels = GOLD.cells(output, length, number, "tokens")
             known = [FREE[0] if label is None and self.partial else label for label in labels]
             if wrong := [label for label in known if not isinstance(label, str) or not label]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from structopt.config import registry
+from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
 from structopt.core.inference import Inference
@@ -23,11 +24,25 @@ MOST = 100_000
 def run(
     solve: Any, structure: Structure, i: int, s: Array, temperature: float
 ) -> tuple[float, Array]:
-    """Value and (sub)gradient of one instance, from scratch; the scores are left as they are."""
+    """Value and (sub)gradient of one instance, from scratch; the scores are left as they are.
+
+    Raises
+    ------
+    ArgumentError
+        If the instance does not exist, or the scores have another shape or are NaN or +inf.
+    """
+    _check_scores(structure, i, s)
     z = np.zeros(len(s))
     memory = np.zeros(int(structure.memory[i + 1] - structure.memory[i]))
     work = Record(*(buffer.copy() for buffer in structure.work))
     return float(solve(structure.record, i, s.copy(), temperature, z, memory, work)), z
+
+
+def _check_scores(structure: Structure, i: int, s: Array) -> None:
+    """Refuse scores that a kernel would read beyond their end."""
+    checks.integers("i", i, 0, len(structure) - 1, ())
+    parts = int(structure.parts[i + 1] - structure.parts[i])
+    checks.floats("s", s, (parts,), allow_minus_inf=True)
 
 
 def finite_differences(value: Any, s: Array, step: float = 1e-5) -> Array:
@@ -45,7 +60,13 @@ def best_listed(
 
     What the kernel writes is checked: it keeps within the room that `Structure.most_active` leaves,
     and lists no part twice.
+
+    Raises
+    ------
+    ArgumentError
+        As of `run`.
     """
+    _check_scores(structure, i, s)
     room, spare = count * structure.most_active, 3
     values, offsets = np.full(count, np.nan), np.full(count + 1, -1, np.int64)
     parts, counts = np.full(room + spare, -7, np.int32), np.full(room + spare, np.nan)

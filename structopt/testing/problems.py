@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import Encoded, EncodedGraphs, EncodedTrees
 from structopt.core.factor_graph import FactorGraph
@@ -255,17 +256,36 @@ def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array
     return weights if support is None else weights * support
 
 
+def _parts_of(problem: Problem, i: int) -> int:
+    """Return the number of parts of an instance; refuse an index that does not exist."""
+    checks.integers("i", i, 0, problem.m - 1, ())
+    return int(problem.structure.parts[i + 1] - problem.structure.parts[i])
+
+
 def instance_scores(problem: Problem, weights: Array, i: int) -> Array:
-    """Part scores F(x_i)^T theta."""
-    parts = problem.structure.parts
-    s = np.zeros(int(parts[i + 1] - parts[i]))
+    """Part scores F(x_i)^T theta.
+
+    Raises
+    ------
+    ArgumentError
+        If the instance does not exist, or the weights have another shape.
+    """
+    s = np.zeros(_parts_of(problem, i))
+    checks.check_floats("weights", weights, (problem.dimension,))
     data, theta = problem.examples.scored(problem.data, weights, (i, i + 1))
     problem.kernels.scores(data.features, theta, i, s, problem.space.gradient)
     return s
 
 
 def residual(problem: Problem, s: Array, i: int) -> tuple[float, Array]:
-    """Loss of instance i at the given part scores, and its gradient by them."""
+    """Loss of instance i at the given part scores, and its gradient by them.
+
+    Raises
+    ------
+    ArgumentError
+        If the instance does not exist, or the scores have another shape or are NaN or +inf.
+    """
+    checks.floats("s", s, (_parts_of(problem, i),), allow_minus_inf=True)
     k, data, r = problem.kernels, problem.data, np.zeros(len(s))
     messages = data.messages[data.memory[i] : data.memory[i + 1]]
     work = problem.space.work
@@ -297,7 +317,7 @@ def loss_and_gradient(problem: Problem, weights: Array, i: int) -> tuple[float, 
 
 def outputs(problem: Problem, i: int) -> Outputs:
     """List the outputs of one instance, with its features and costs as dense arrays."""
-    structure, size = problem.structure, int(np.diff(problem.structure.parts)[i])
+    structure, size = problem.structure, _parts_of(problem, i)
     assert structure.kind.vertices is not None
     vertices = structure.kind.vertices(structure.record, i, size, 100_000)
     identity = np.eye(problem.dimension)

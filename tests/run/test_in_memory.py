@@ -195,7 +195,7 @@ def refused(task, X, y, message, folder, words=()):
             [[None]],
             "the label None is no string. Type task.partial=true, and None is a label that is",
         ),
-        ("attributes", [[]], [[]], "<outputs>:1: the sentence has no tokens. Leave it out."),
+        ("attributes", [[]], [[]], "<memory>: every sentence is empty."),
         ("dependency", [["Ann"]], [["root"]], "<outputs>:1: 'root' is neither a head nor a pair"),
         (
             "dependency",

@@ -146,7 +146,6 @@ def test_sentences_in_memory(
 @pytest.mark.parametrize(
     ("sentence", "message"),
     [
-        ([], "<memory>:2: the sentence has no words"),
         (
             "Dogs bark",
             "<memory>:2: a sentence is one string, 'Dogs bark'. Give a list of sentences, each a "

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
+from structopt.core.data.places import Places
 from structopt.core.storage.arrays import IN_MEMORY, Storage
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
@@ -86,6 +89,29 @@ class Encoded:
         """
         return replace(self, **self._sliced(Encoded, first, last))
 
+    def without_empty(self) -> tuple[Self, Places]:
+        """Return the corpus without instances that have no variables, and the places of the others.
+
+        Returns
+        -------
+        (Encoded, Places)
+        """
+        places = Places.of(self.offsets)
+        if places.indices is None:
+            return self, places
+        return replace(self, **self._kept(places.indices), folder=None), places
+
+    def _kept(self, kept: Array) -> dict[str, Any]:
+        """Return the fields with one element per instance, for the instances with variables.
+
+        A class with such fields extends it. Fields with elements per variable do not change.
+        """
+        weights = self.instance_weights
+        return {
+            "offsets": _kept_offsets(self.offsets, kept),
+            "instance_weights": None if weights is None else weights[kept],
+        }
+
     def _sliced(self, known: type[Encoded], first: int, last: int) -> dict[str, Any]:
         """The fields of this class for the instances first <= i < last; `known` is the class whose
         fields the caller slices.
@@ -135,6 +161,11 @@ class Encoded:
             f"{type(self).__name__} does not tell which rows of its table {name} belong to which "
             "instance."
         )
+
+
+def _kept_offsets(offsets: Array, kept: Array) -> Array:
+    """Return the offsets of some ranges, given that all other ranges are empty."""
+    return np.concatenate([offsets[:1], offsets[1:][kept]])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +249,10 @@ class EncodedGraphs(Encoded):
         starts, pairs = self.edges
         edges = starts[first : last + 1] - starts[first], pairs[starts[first] : starts[last]]
         return {**super()._sliced(known, first, last), "edges": edges}
+
+    def _kept(self, kept: Array) -> dict[str, Any]:
+        starts, pairs = self.edges
+        return {**super()._kept(kept), "edges": (_kept_offsets(starts, kept), pairs)}
 
     def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
         if name not in ("label", "edge"):
@@ -317,6 +352,10 @@ class EncodedTexts(Encoded):
             worth=None if self.worth is None else self.worth[a:b],
         )
 
+    def _kept(self, kept: Array) -> dict[str, Any]:
+        bigrams = _kept_offsets(self.bigrams, kept)
+        return {**super()._kept(kept), "budgets": self.budgets[kept], "bigrams": bigrams}
+
     def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
         """Sentences, or bigrams."""
         starts = self.bigrams if name == "bigram" else self.offsets
@@ -408,3 +447,11 @@ class EncodedConstituents(Encoded):
             None if self.codes is None else self.codes[own],
         )
         return replace(self, **known, constituents=constituents, candidates=candidates, codes=codes)
+
+    def _kept(self, kept: Array) -> dict[str, Any]:
+        constituents, candidates = self.constituents, self.candidates
+        if constituents is not None:
+            constituents = _kept_offsets(constituents[0], kept), constituents[1]
+        if candidates is not None:
+            candidates = replace(candidates, spans=_kept_offsets(candidates.spans, kept))
+        return {**super()._kept(kept), "constituents": constituents, "candidates": candidates}

@@ -190,6 +190,10 @@ class TreebankGrammar(FactorGraph):
         its last, probability.
         """
 
+    def no_probabilities(self, encoded: Encoded) -> Array:
+        """Return no constituents."""
+        return np.zeros((0, 4))
+
     def choices(
         self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
     ) -> list[dict[str, Array]]:

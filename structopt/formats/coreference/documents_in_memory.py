@@ -60,12 +60,13 @@ def in_memory(documents: Iterable[Any]) -> Documents:
     ]
     mentions = np.concatenate([np.zeros((0, 2), np.int64), *spans]).astype(np.int32)
     lines = np.repeat(np.arange(1, len(parsed) + 1), np.diff(bounds))
+    with_words = [one for one in parsed if one.lengths]
     names = [
         "form",
-        *(name for name in COLUMNS if parsed and all(name in one.cells for one in parsed)),
+        *(name for name in COLUMNS if parsed and all(name in one.cells for one in with_words)),
     ]
     heads = None
-    if parsed and all(one.heads is not None for one in parsed):
+    if parsed and all(one.heads is not None for one in with_words):
         heads = np.array([head for one in parsed for head in one.heads or ()], np.int32)
     firsts = lines[mentions[:, 0]].tolist() if len(mentions) else []
     return Documents(
@@ -74,7 +75,7 @@ def in_memory(documents: Iterable[Any]) -> Documents:
         documents=bounds,
         sentences=np.cumsum([0, *lengths], dtype=np.int64),
         lines=lines,
-        cells={name: [cell for one in parsed for cell in one.cells[name]] for name in names},
+        cells={name: [cell for one in with_words for cell in one.cells[name]] for name in names},
         heads=heads,
         offsets=np.cumsum([0, *(len(one.mentions) for one in parsed)], dtype=np.int64),
         mentions=mentions,

@@ -37,7 +37,7 @@ class SentenceColumns(NamedTuple):
     lines : int64, shape (tokens,)
         The number of the sentence of each token, from 1.
     cells : dict of str to list of str, each of length tokens
-        The columns that every sentence has, by name.
+        The columns that every sentence with words has, by name.
     named : bool
         Whether some sentence is a mapping, which names its columns.
     """
@@ -74,16 +74,17 @@ def sentence_columns(
     columns = [
         columns_of(sentence, number, names, ignored) for number, sentence in enumerate(sentences, 1)
     ]
+    lengths = [len(one[names[0]]) for one in columns]
+    with_words = [one for one, length in zip(columns, lengths, strict=True) if length]
     shared = [
         name
         for name in names
-        if name == names[0] or (columns and all(name in one for one in columns))
+        if name == names[0] or (columns and all(name in one for one in with_words))
     ]
-    lengths = [len(one[names[0]]) for one in columns]
     return SentenceColumns(
         np.cumsum([0, *lengths], dtype=np.int64),
         np.repeat(np.arange(1, len(lengths) + 1), lengths),
-        {name: [cell for one in columns for cell in one[name]] for name in shared},
+        {name: [cell for one in with_words for cell in one[name]] for name in shared},
         any(isinstance(sentence, Mapping) for sentence in sentences),
     )
 

@@ -78,8 +78,9 @@ def texts(
     places: list[tuple[str, int]],
     documents: list[list[str]],
     references: list[list[Summary]] | None = None,
+    allow_empty: bool = False,
 ) -> Texts:
-    """Make a corpus of documents.
+    """Make a corpus of documents; those without a sentence are refused unless `allow_empty`.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def texts(
     )
     seen: dict[str, int] = {}
     for number, (name, sentences) in enumerate(zip(names, documents, strict=True)):
-        if not sentences:
+        if not sentences and not allow_empty:
             raise corpus.error(
                 number,
                 "it has no sentence, so that there is nothing to summarize: remove it, or give "

@@ -23,7 +23,7 @@ def in_memory(documents: Iterable[Any]) -> Texts:
     Raises
     ------
     DataError
-        What is no list of documents, or a document that is no list of strings, or empty; its
+        Another form than a list of documents, each a list of strings; its
         ``line`` is the document's number.
     """
     found = []
@@ -40,4 +40,5 @@ def in_memory(documents: Iterable[Any]) -> Texts:
         sentences = FORM.strings(number, KEY, FORM.elements(number, own))
         found.append([" ".join(sentence.split()) for sentence in sentences if sentence.strip()])
     numbers = range(1, len(found) + 1)
-    return texts(MEMORY, list(map(str, numbers)), [(MEMORY, number) for number in numbers], found)
+    places = [(MEMORY, number) for number in numbers]
+    return texts(MEMORY, list(map(str, numbers)), places, found, allow_empty=True)

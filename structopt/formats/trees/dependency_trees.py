@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from structopt.errors import DataError
 from structopt.formats.in_memory.instances import MEMORY
-from structopt.formats.in_memory.sentences import form_of_sentences, sentence_columns
+from structopt.formats.in_memory.sentences import sentence_columns
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats")
 EMPTY = "_"
@@ -118,12 +118,9 @@ def in_memory(sentences: Iterable[Any]) -> Trees:
     Raises
     ------
     DataError
-        A sentence that is a string, has no words, unknown columns, columns of different lengths, or
+        A sentence that is a string, unknown columns, columns of different lengths, or
         cells that are no strings; its ``line`` is the number of the sentence, from 1.
     """
     columns = sentence_columns(sentences, COLUMNS, IGNORED)
-    empty = np.flatnonzero(np.diff(columns.offsets) == 0)
-    if len(empty):
-        raise form_of_sentences(COLUMNS).refused(int(empty[0]) + 1, "the sentence has no words")
     cells = {name: [cell or EMPTY for cell in column] for name, column in columns.cells.items()}
     return Trees(MEMORY, columns.offsets, columns.lines, cells)

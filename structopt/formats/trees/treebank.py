@@ -163,7 +163,7 @@ def in_memory(instances: Iterable[Any]) -> Treebank:
     Raises
     ------
     DataError
-        Another form, malformed brackets, no words, or a word that is empty or has white space; its
+        Another form, malformed brackets, or a word that is empty or has white space; its
         ``line`` is the number of the sentence, from 1.
     """
     trees: list[Node | None] = []
@@ -177,7 +177,7 @@ def in_memory(instances: Iterable[Any]) -> Treebank:
     words, tags = [one["tokens"] for one in columns], [one["tags"] for one in columns]
     return Treebank(
         MEMORY,
-        given if len(given) == len(trees) else None,
+        given if len(given) == len(trees) and all(words) else None,
         words,
         tags,
         numbers,
@@ -201,6 +201,8 @@ def with_trees(sentences: Treebank, trees: Sequence[Any]) -> Treebank:
         node = _tree(tree, number)
         if node is None:
             raise FORM.refused(number, f"the output {shown(tree)} is no tree")
+        if not words:
+            raise FORM.refused(number, "the sentence has no words, and no tree: leave it out")
         if (own := [leaf.word for leaf in words_of(node)]) != words:
             other, sentence = shown(" ".join(own)), shown(" ".join(words))
             raise FORM.refused(
@@ -230,6 +232,8 @@ def _tree(instance: Any, number: int) -> Node | None:
 
 
 def _pairs(tree: Node) -> list[tuple[str, str]]:
+    if not tree.children and not tree.word:  # the tree of an empty sentence
+        return []
     return [(leaf.word, leaf.label) for leaf in words_of(tree)]
 
 
@@ -237,8 +241,6 @@ def _columns(sentence: Any, number: int) -> dict[str, list[str]]:
     """Words and tags of a sentence, brackets escaped."""
     columns = columns_of(sentence, number, COLUMNS)
     words = columns["tokens"]
-    if not words:
-        raise FORM.refused(number, "the sentence has no words")
     for word in words:
         if not word or BLANKS.search(word) or "\n" in word:
             raise FORM.refused(

@@ -36,9 +36,9 @@ def vectors(instances: Sequence[Any], first: int = 1) -> Vectors:
     Raises
     ------
     DataError
-        An instance that is neither, an index that is neither integer nor name, or a value that is
-        not a finite number or above 1e100 in absolute value; its ``line`` is the number of the
-        instance, from 1.
+        An instance that is neither, an index that is negative or neither integer nor name, or a
+        value that is not a finite number or above 1e100 in absolute value; its ``line`` is the
+        number of the instance, from 1.
     """
     numbers, ids, values, ends = Numbering(), array("i"), array("d"), array("q", [0])
     for number, instance in enumerate(FORM.listed(instances), 1):
@@ -48,10 +48,12 @@ def vectors(instances: Sequence[Any], first: int = 1) -> Vectors:
             else _dense_pairs(instance, first, number)
         )
         for index, value in pairs:
-            if not isinstance(index, (str, Integral)):
+            if isinstance(index, bool) or not isinstance(index, (str, Integral)):
                 raise FORM.refused(
                     number, f"the index {shown(index)} is neither an integer nor a name"
                 )
+            if isinstance(index, Integral) and index < 0:
+                raise FORM.refused(number, f"the index {index} is negative; indices are at least 0")
             ids.append(numbers[str(index)])
             values.append(FORM.number(number, f"index {index}", value))
         ends.append(len(ids))

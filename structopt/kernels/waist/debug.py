@@ -7,6 +7,7 @@ the file and line of the kernel, instead of memory of another array.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -17,7 +18,8 @@ import numpy as np
 
 from structopt.errors import StructoptError
 
-_checking = False
+_checking = bool(numba.config.DISABLE_JIT)
+"""Whether bounds are checked; child processes of a debugged one have ``NUMBA_DISABLE_JIT=1``."""
 
 
 class CheckedArray(np.ndarray):  # type: ignore[type-arg]
@@ -61,7 +63,9 @@ def debug() -> None:
     """Run all kernels of this process as Python, with the bounds of arrays checked.
 
     Call it first, before anything trains or predicts. Everything becomes some hundred times
-    slower; use it on a few instances.
+    slower; use it on a few instances. ``debug=true`` on the command line and the environment
+    variable ``NUMBA_DISABLE_JIT=1`` have the same effect. Processes that this one starts inherit
+    it.
 
     Raises
     ------
@@ -76,6 +80,7 @@ def debug() -> None:
             "everything else, or set the environment variable NUMBA_DISABLE_JIT=1."
         )
     numba.config.DISABLE_JIT = True
+    os.environ["NUMBA_DISABLE_JIT"] = "1"  # read by Numba in processes that this one starts
     _checking = True
 
 

@@ -39,11 +39,19 @@ def one_instance(
     else:
         corpus = model.task.corpus(instances)
     examples = model.examples(corpus, executor=executor)
-    if not 1 <= number <= len(examples):
+    if not 1 <= number <= examples.count:
         raise ConfigError(
-            f"sentence={number}: {what} has {len(examples)} {model.task.instance}s, counted from 1."
+            f"sentence={number}: {what} has {examples.count} {model.task.instance}s, counted from "
+            "1."
         )
-    one = examples.encoded.subset(number - 1, number)
+    index = number - 1 if examples.places is None else examples.places.index(number - 1)
+    if index is None:
+        raise ConfigError(
+            f"must be a {model.task.instance} with {model.task.unit}, and this one has none.",
+            parameter="sentence",
+            value=number,
+        )
+    one = examples.encoded.subset(index, index + 1)
     return Examples.build(one, model.graph, model.scorer, model.inference)
 
 
@@ -70,7 +78,7 @@ def occurring(
     corpus = model.task.read(path)
     if model.annotator is not None:
         corpus = model.annotator.annotated(model.task, corpus, executor)
-    encoded, _ = model.graph.admit(model.task.encode(corpus))
+    encoded, _ = model.graph.admit(model.task.encode(corpus).without_empty()[0])
     if model.pruner is not None:
         encoded = model.pruner.prune(
             encoded, keep_gold=True, executor=executor or registry.serial()

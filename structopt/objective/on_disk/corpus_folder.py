@@ -13,9 +13,10 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.encoded_checks import check_encoded
 from structopt.core.storage.arrays import IN_MEMORY, InFiles, Storage
-from structopt.errors import ConfigError
-from structopt.formats.array_folder import ArrayFolderWriter, opened
+from structopt.errors import ArgumentError, ConfigError
+from structopt.formats.array_folder import ArrayFolderWriter, UnusableFolder, opened
 from structopt.kernels.waist.record import Array
 
 STATE = "task."
@@ -62,6 +63,9 @@ def open_corpus(
     """Map a corpus, and read the state of the task; what is made of the corpus goes to nameless
     files beside the folder.
 
+    Checksums guard against accidents only, so that ids and offsets are compared with their bounds,
+    too, before compiled code reads them.
+
     Raises
     ------
     UnusableFolder
@@ -69,6 +73,11 @@ def open_corpus(
     """
     arrays, notes = opened(folder, key, checked)
     encoded = replace(_encoded(arrays, notes, InFiles(folder.parent)), folder=folder.absolute())
+    if checked:
+        try:
+            check_encoded(encoded, training=True)
+        except ArgumentError as error:  # checksums guard against accidents only
+            raise UnusableFolder(f"its arrays are inconsistent ({error})") from error
     return encoded, (
         notes["state"],
         {name: np.array(arrays[STATE + name]) for name in notes["arrays"]},

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.places import nonempty_offsets
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
@@ -97,6 +98,7 @@ class TemplateGroups:
     ) -> dict[str, AttributeTable]:
         """Learn the attributes of tokens beside those of `earlier` ones, and return the tables."""
         known = {} if earlier is None else earlier._groups
+        offsets = nonempty_offsets(offsets)
         return _of_pairs(
             {
                 group: one.fit(cells, offsets, known.get(group))
@@ -114,6 +116,7 @@ class TemplateGroups:
         self, cells: Mapping[str, list[str]], offsets: Array
     ) -> dict[str, AttributeTable]:
         """Return the tables of the attributes that are known; columns may be missing."""
+        offsets = nonempty_offsets(offsets)
         tables = {
             group: one.transform(
                 cells, offsets, [column for column in one.columns if column not in cells]

@@ -267,6 +267,11 @@ class Constituency(Task):
         """Return trees; where no tree was found, one that branches to the right."""
         return trees_with(self._phrases, self._lexicon.tags, encoded, view)
 
+    @property
+    def empty_output(self) -> Node:
+        """The root without words."""
+        return Node(self._phrases.written(self._phrases.categories[0]))
+
     def outcomes(self, gold: Treebank, predicted: Sequence[Node]) -> InstanceCounts:
         """Return the counts of every sentence that scores are made of."""
         return brackets.outcomes(_trees(gold), predicted, gold.path)

@@ -406,7 +406,7 @@ class Summarization(Task):
         documents = []
         for number, sentences in enumerate(corpus.documents()):
             lengths = [self._length_of([sentence]) for sentence in sentences]
-            if min(lengths) > self.budget:
+            if lengths and min(lengths) > self.budget:
                 message = (
                     f"its shortest sentence has {min(lengths)} {self.lengths}, and "
                     f"task.budget={self.budget}: give more."

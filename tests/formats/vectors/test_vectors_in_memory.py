@@ -27,6 +27,8 @@ def test_mappings_and_rows_of_values():
         ([1.0, float("nan")], "the value nan of index 2 is not a finite number"),
         ({1: None}, "the value None of index 1 is not a finite number"),
         ({1.0: 2}, "the index 1.0 is neither an integer nor a name"),
+        ({True: 2}, "the index True is neither an integer nor a name"),
+        ({-1: 2}, "the index -1 is negative; indices are at least 0"),
         (3.0, "an instance is 3.0. Give a list of instances, each a mapping from index to value: "),
         ([[1.0]], r"an instance is \[\[1.0\]\]\."),
         (["a"], r"an instance is \['a'\]\."),

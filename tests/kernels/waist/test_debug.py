@@ -73,3 +73,52 @@ def test_records_are_checked_deeply():
         record.floats[3] = 1.0
     assert record.floats[np.array([0, 1])].tolist() == [0.0, 1.0]
     assert record.floats.reshape(1, 3)[0, 1:].tolist() == [1.0, 2.0]
+
+
+SMALL = ("task.limit=3", "optimizer.epochs=1", "tracker=none", "quiet=true")
+KERNEL_IS_PYTHON = """
+import sys
+from structopt.command.main import main
+code = main(sys.argv[1:])
+from structopt.kernels.chain import first_order
+from structopt.kernels.waist.debug import CheckedArray, checked
+import numpy as np
+print(type(first_order.padded).__name__, type(checked(np.zeros(1))) is CheckedArray)
+sys.exit(code)
+"""
+
+
+def command(*words, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", KERNEL_IS_PYTHON, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_debug_on_the_command_line(tmp_path):
+    run, text = tmp_path / "run", tmp_path / "text"
+    text.write_text("Ann\nslept\n")
+    done = command("task=ner", *SMALL, f"hydra.run.dir={run}", "debug=true")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split()[-2] == "function"
+    predict = ("predict", f"model={run}", f"input={text}", f"output={tmp_path / 'out'}")
+    done = command(*predict, "debug=true")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split()[-2] == "function"
+
+
+def test_numba_disable_jit_checks_bounds(tmp_path):
+    script = tmp_path / "kernel.py"
+    script.write_text(KERNEL.format(expression="x[n]").replace("structopt.debug()", ""))
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )
+    assert "IndexError" in done.stderr
+    assert f'{script}", line 11, in read' in done.stderr
