@@ -90,8 +90,10 @@ def _tokens(path: str, line: int, row: dict[str, Any]) -> list[re.Match[str]]:
 
 def _tags(
     path: str, line: int, row: dict[str, Any], key: str, tokens: list[re.Match[str]]
-) -> list[str]:
-    """The tags of tokens, of the entities of an object."""
+) -> list[str] | None:
+    """The tags of tokens, of the entities of an object; None for null, which leaves all open."""
+    if key in row and row[key] is None:
+        return None
     if not isinstance(row.get(key), list):
         what = (
             f'"{key}" is {kind(row[key])}'
