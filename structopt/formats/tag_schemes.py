@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
-from pathlib import Path
 
 from structopt.errors import ConfigError, DataError, did_you_mean, meaning
 

@@ -41,7 +41,6 @@ from structopt.task.partial_labels import (
 )
 from structopt.task.split_files import checked_paths, files_of
 
-
 log = logging.getLogger(__name__)
 
 

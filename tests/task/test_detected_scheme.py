@@ -136,7 +136,7 @@ def test_other_schemes_are_learned_in_the_target_scheme_and_written_back(tmp_pat
         encoded = task.fit(corpus)
         assert encoded.gold is not None
         learned_tags = [task.labels[y] for y in encoded.gold]
-        assert (task.scheme, learned_tags) == (scheme, "B-A I-A I-A O B-B".split())
+        assert (task.scheme, learned_tags) == (scheme, ["B-A", "I-A", "I-A", "O", "B-B"])
         assert task.written([learned_tags]) == [tags.split()]
         assert task.evaluate(corpus, [learned_tags]) == {
             name: 1.0
