@@ -373,7 +373,7 @@ class SchemeEvidence:
 
 
 LIKE_O = frozenset("0oQ\u039f\u03bf\u041e\u043e\u0555\u0585\uff2f\uff10")
-"""Characters that are taken for O: zero, Greek omicron, Cyrillic, Armenian and full-width letters."""
+"""Characters that look like O: zero, and letters of other alphabets."""
 
 
 def legible_tag(tag: str) -> str:

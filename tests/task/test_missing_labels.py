@@ -15,6 +15,11 @@ from structopt.task.partial_labels import MISSING
 from structopt.task.sequence_labelling import GIVEN, SequenceLabelling
 from tests.messages import raises
 
+FIELDS = {
+    "word": ["tokens", "word"],
+    "tag": ["ner_tags", "tag"],
+    "sentence": ["sentence"],
+}
 FIRST = {"tokens": ["Bo", "met"], "ner_tags": ["B-PER", "O"]}
 
 
@@ -65,7 +70,9 @@ FILES: list[tuple[str, str, int, list[str]]] = [
 
 def task_of(name: str, path: Path, **options: Any) -> SequenceLabelling:
     separator = "\t" if name.endswith(".txt") else None
-    return SequenceLabelling(str(path), layouts=["word tag"], separator=separator, **options)
+    return SequenceLabelling(
+        str(path), layouts=["word tag"], separator=separator, fields=FIELDS, **options
+    )
 
 
 @pytest.mark.parametrize(("name", "text", "line", "cells"), FILES, ids=[one[0] for one in FILES])
@@ -105,7 +112,7 @@ def test_parquet(labels: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "create",
     [
-        lambda **options: SequenceLabelling(columns={"word": 0, "tag": 1}, **options),
+        lambda **options: SequenceLabelling(layouts=["word tag"], **options),
         AttributeLabelling,
     ],
 )
