@@ -35,8 +35,10 @@ def is_open(cell: str) -> bool:
 
 
 def is_missing(cell: object) -> bool:
-    """Whether a label is missing: None, or a string without characters other than white space."""
-    return cell is None or (isinstance(cell, str) and not cell.strip())
+    """Whether a label is missing: None, NaN, or a string of nothing but white space."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    return cell is None or (isinstance(cell, float) and cell != cell)
 
 
 def known_runs(sentences: Sequence[Sequence[str]]) -> list[list[str]]:

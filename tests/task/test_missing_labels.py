@@ -11,6 +11,8 @@ import pytest
 
 from structopt.errors import DataError
 from structopt.task.attributes import AttributeLabelling
+from structopt.task.multiclass import Multiclass
+from structopt.task.multilabel import Multilabel
 from structopt.task.partial_labels import MISSING
 from structopt.task.sequence_labelling import GIVEN, SequenceLabelling
 from tests.messages import raises
@@ -108,7 +110,16 @@ def test_parquet(labels: Any, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("labels", [["B-PER", None], ["B-PER", ""], None])
+@pytest.mark.parametrize("label", [None, "", " ", float("nan")])
+def test_missing_classes_and_labels_of_vectors_are_refused(label: Any) -> None:
+    rows = [[1.0, 2.0], [1.0, 0.0]]
+    with raises(DataError, line=2, match="the instance has no class"):
+        Multiclass().labelled(rows, ["a", label])
+    with raises(DataError, line=2, match="the instance has a label without a name"):
+        Multilabel().labelled(rows, [["a"], ["a", label]])
+
+
+@pytest.mark.parametrize("labels", [["B-PER", None], ["B-PER", ""], ["B-PER", float("nan")], None])
 @pytest.mark.parametrize(
     "create",
     [
