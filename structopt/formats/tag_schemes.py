@@ -277,7 +277,7 @@ class SchemeEvidence:
         split : callable, optional
             Returns the tags that a cell names; by default a cell is a tag.
         runs : sequence of sequence of str, optional
-            Neighbouring tags, from which iob1 and iob2 are told apart; by default `sentences`.
+            Neighbouring tags, which distinguish iob1 from iob2; by default `sentences`.
         """
         cells = list(chain.from_iterable(sentences))
         first = dict(zip(reversed(cells), range(len(cells) - 1, -1, -1), strict=True))
@@ -354,7 +354,7 @@ class SchemeEvidence:
         )
 
     def _closest(self) -> str:
-        """The scheme with the fewest malformed tags; iob2 stands for iob1, too."""
+        """The scheme with the fewest malformed tags; iob2 if it is iob1."""
         letters = Counter[str]()
         for tag, count in self._counts.items():
             if _is_tag(tag, FIRST + INSIDE + LAST + SINGLE):
@@ -365,7 +365,7 @@ class SchemeEvidence:
         )
 
     def _by_prefixes(self) -> str | None:
-        """The scheme if the prefixes of the tags alone decide; None: it is iob2 or iob1."""
+        """The scheme if the prefixes of the tags decide; None: it is iob2 or iob1."""
         if sum(self.malformed.values()) > MOST_MALFORMED * self.tags:
             return "none"
         scheme = self._closest()

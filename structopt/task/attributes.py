@@ -289,7 +289,7 @@ class AttributeLabelling(TokenLabelling):
         self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None
     ) -> str:
         """The scheme of training tags: that of the earlier task if its prefixes contain theirs,
-        because labels of both are learnt as they are.
+        because this task does not convert labels.
         """
         scheme = super()._detected(evidence, earlier)
         if earlier is None or earlier.scheme not in tag_schemes.PREFIXES or scheme == "none":

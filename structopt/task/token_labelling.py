@@ -322,7 +322,7 @@ class TokenLabelling(Task):
     def _detected(
         self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None
     ) -> str:
-        """The scheme of training tags that follow those of an earlier task."""
+        """The scheme of training tags, which may continue an earlier task."""
         if earlier is not None and evidence.only_outside:
             return earlier.scheme
         return evidence.scheme
@@ -338,8 +338,8 @@ class TokenLabelling(Task):
         elif malformed < tags or evidence.path != MEMORY:
             percent = 100 * malformed / tags
             log.warning(
-                "%s: the labels are plain (task.scheme=none): %.0f %% of those other than O are no "
-                "tags such as B-PER.",
+                "%s: the labels are plain (task.scheme=none), because %.0f %% of the labels other "
+                "than O have no prefix such as B- or I-.",
                 evidence.path,
                 percent,
             )
@@ -358,7 +358,7 @@ class TokenLabelling(Task):
         self.labels = tuple(sorted({*labels, *(earlier.labels if earlier is not None else ())}))
 
     def _continues(self, earlier: TokenLabelling) -> bool:
-        """Whether labels of an earlier task mean in the learnt scheme what they meant to it."""
+        """Whether labels of an earlier task have the same meaning in the scheme of this task."""
         return earlier.target_scheme == self.target_scheme or set(earlier.labels) == {"O"}
 
     def _encoded(

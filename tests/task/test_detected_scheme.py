@@ -97,8 +97,8 @@ def test_tags_of_a_dev_file_outside_the_scheme_are_refused(tmp_path: Path) -> No
         (
             ["NAME"] * 4,
             "none",
-            "the labels are plain (task.scheme=none): 25 % of those other than O are no tags such "
-            "as B-PER.",
+            "the labels are plain (task.scheme=none), because 25 % of the labels other than O have "
+            "no prefix such as B- or I-.",
         ),
     ],
 )

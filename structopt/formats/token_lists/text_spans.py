@@ -3,10 +3,10 @@ spaCy write them.
 
     {"text": "Ann slept in Oslo.", "entities": [[0, 3, "PER"], [13, 17, "LOC"]]}
 
-Tokens are words (`structopt.formats.unicode_words`), of which each is one character in scripts
-without spaces, and single other characters that are no space. Entities are
-from a character, counted from 0, to the one after the last; they may also be objects (``start``,
-``end``, ``label``), and be named ``spans``.
+Tokens are words (`structopt.formats.unicode_words`) and single other characters except white space.
+In scripts without spaces, each character is a word. Entities are from a character, counted from 0,
+to the one after the last; they may also be objects (``start``, ``end``, ``label``), and be named
+``spans``.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def gold_sets(outputs: Any, count: int) -> list[tuple[Any, ...]]:
     Raises
     ------
     DataError
-        What is no list of lists, has another length, names a label twice, or has a missing label.
+        Another value than a list of lists, another length, a label twice, or a missing label.
     """
     sets = []
     for number, output in enumerate(GOLD.listed(outputs, count, "[['a', 'b'], []]"), 1):

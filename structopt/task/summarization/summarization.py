@@ -80,8 +80,7 @@ class Summarization(Task):
     budget : int
         What a summary may take.
     lengths : str
-        What the budget counts: ``words``, which are those of ROUGE (see `words`), or
-        ``characters``.
+        The unit of the budget: ``words`` as ROUGE counts them (see `words`), or ``characters``.
     stem : bool
         Whether ROUGE stems words.
     over : str
@@ -435,7 +434,7 @@ class Summarization(Task):
         Raises
         ------
         DataError
-            A document without a word, or of which no sentence is within the budget.
+            A document without a word, or without a sentence within the budget.
         """
         documents = []
         for number, sentences in enumerate(corpus.documents()):
