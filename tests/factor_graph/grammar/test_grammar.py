@@ -88,7 +88,7 @@ def test_symbols_between(direction, horizontal, symbols):
     binarization = Binarization(
         direction, horizontal, 1, lambda label, children: children.index("c")
     )
-    tree = flat("a", "b", "c", "d")
+    tree = Tree("ROOT", (flat("a", "b", "c", "d"),), 0, 4)
     spans = [span for span in binarization.binary(tree).spans() if span.bottom.startswith("@")]
     assert [span.bottom for span in spans] == symbols
     assert unbinarized(binarization.binary(tree)) == tree
