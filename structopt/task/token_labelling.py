@@ -332,6 +332,8 @@ class TokenLabelling(Task):
         enough.
         """
         malformed, tags = sum(evidence.malformed.values()), evidence.tags
+        if not tags:
+            return
         if self.scheme != "none":
             if evidence.path != MEMORY:
                 log.warning("%s: the tags are %s (task.scheme=auto).", evidence.path, self.scheme)

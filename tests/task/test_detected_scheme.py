@@ -166,6 +166,16 @@ def test_a_later_batch_continues_the_scheme(
     assert set(task.labels) == {*first, *second}
 
 
+def test_a_later_file_of_o_only_continues_plain_labels(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("NAME\tw\nO\tw\n")
+    earlier, task = AttributeLabelling(str(path)), AttributeLabelling(str(path))
+    earlier.fit(earlier.read(path))
+    path.write_text("O\tw\n")
+    task.fit(task.read(path), earlier)
+    assert (task.scheme, task.main_metric) == ("none", "accuracy")
+
+
 @pytest.mark.parametrize("tags", [["O", "O"], ["B-X", "O"], ["I-X"], ["S-X", "O"]])
 def test_the_metric_does_not_depend_on_the_fold(tags: list[str]) -> None:
     task = AttributeLabelling()
