@@ -106,7 +106,7 @@ class Places:
 
         It is `absent` where there is no weight.
         """
-        rows = array[self.start : self.behind_rows].reshape(-1, self.group.width)
+        rows = array[self.start : self.behind_rows].reshape(self.row_count, self.group.width)
         if self.rows is None:
             return rows
         table = np.full((self.group.size, self.group.width), absent, array.dtype)

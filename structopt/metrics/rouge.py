@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from structopt.formats import unicode_words
 from structopt.kernels.waist.record import Array
 from structopt.metrics.instance_counts import InstanceCounts
 
@@ -24,6 +25,8 @@ SHORTEST = 4
 Sentences = Sequence[str]
 """A summary, one text a sentence."""
 Words = list[str]
+Alphabet = Literal["unicode", "ascii"]
+"""The definition of words: see `words_of`."""
 
 
 class Rouge(NamedTuple):
@@ -36,12 +39,29 @@ class Rouge(NamedTuple):
     f1: float
 
 
-def words_of(text: str, stem: bool = True) -> Words:
-    """The words of a text: runs of a-z and 0-9 after lowering; those of four letters or more as
-    Porter's algorithm stems them.
+def words_of(text: str, stem: bool = True, words: Alphabet = "unicode") -> Words:
+    """Return the words of a text in lower case.
+
+    Parameters
+    ----------
+    text : str
+    stem : bool
+        Whether words of four letters or more, all of a-z and 0-9, are stemmed by Porter's
+        algorithm.
+    words : {"unicode", "ascii"}
+        ``unicode``: see `structopt.formats.unicode_words.words_of`. ``ascii``: runs of a-z and 0-9,
+        as in the package rouge-score.
     """
-    words = re.findall(r"[a-z0-9]+", text.lower())
-    return [_stemmed(word) if stem and len(word) >= SHORTEST else word for word in words]
+    text = text.lower()
+    found = unicode_words.words_of(text) if words == "unicode" else re.findall(r"[a-z0-9]+", text)
+    return [stemmed(word) for word in found] if stem else found
+
+
+def stemmed(word: str) -> str:
+    """Return the stem of a word by Porter's algorithm; short words, and words with other letters
+    than a-z, are their own stems.
+    """
+    return _stemmed(word) if len(word) >= SHORTEST and word.isascii() else word
 
 
 def rouge_n(summary: Words, reference: Words, n: int) -> Rouge:
@@ -99,6 +119,7 @@ def scores_of_summary(
     references: Sequence[Sentences],
     stem: bool = True,
     over: Literal["mean", "best"] = "mean",
+    words: Alphabet = "unicode",
 ) -> dict[str, Rouge]:
     """Return ROUGE-1, -2 and -L of a summary against its references.
 
@@ -113,6 +134,8 @@ def scores_of_summary(
     over : str
         ``mean``: of recall, precision and F1 over the references; ``best``: of the reference with
         the best F1, as ROUGE's authors had it before they took to jackknifing.
+    words : str
+        The definition of words: see `words_of`.
 
     Raises
     ------
@@ -121,10 +144,10 @@ def scores_of_summary(
     """
     if not references:
         raise ValueError("A summary is scored against one reference or more.")
-    ours = [words_of(sentence, stem) for sentence in summary]
+    ours = [words_of(sentence, stem, words) for sentence in summary]
     found: dict[str, list[Rouge]] = {metric: [] for metric in METRICS}
     for reference in references:
-        theirs = [words_of(sentence, stem) for sentence in reference]
+        theirs = [words_of(sentence, stem, words) for sentence in reference]
         flat, other = list(chain.from_iterable(ours)), list(chain.from_iterable(theirs))
         found["rouge1"].append(rouge_n(flat, other, 1))
         found["rouge2"].append(rouge_n(flat, other, 2))

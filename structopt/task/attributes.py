@@ -184,7 +184,7 @@ class AttributeLabelling(TokenLabelling):
                 "separated by tabs.",
                 remedy="Write tabs, or type task=ner or task=tagging for columns.",
             )
-        self._fix_scheme(_labels_of_sentences(corpus), earlier)
+        self._fix_scheme(corpus, _labels_of_sentences(corpus), earlier)
         open_labels = self.partial and any(map(is_open, set(corpus.labels)))
         self._learn_labels(
             self._labels_in_target_scheme(corpus.labels) if open_labels else corpus.labels, earlier
@@ -197,6 +197,7 @@ class AttributeLabelling(TokenLabelling):
         tables = {"label": self._table(corpus, number_of)}
         if open_labels:
             return self._encoded_with_sets(corpus, tables, corpus.labels)
+        self._check_tags(corpus, corpus.labels)
         return self._encoded(corpus, tables, self._gold_labels(corpus))
 
     def learner(
@@ -297,6 +298,37 @@ class AttributeLabelling(TokenLabelling):
         super()._take_scheme(evidence, earlier)
         self.target_scheme = self.scheme  # labels are learnt as the file has them
 
+    def _detected(
+        self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None
+    ) -> str:
+        """The scheme of training tags: that of the earlier task if its prefixes contain theirs,
+        because this task does not convert labels.
+        """
+        scheme = super()._detected(evidence, earlier)
+        if earlier is None or earlier.scheme not in tag_schemes.PREFIXES or scheme == "none":
+            return scheme
+        known = set(tag_schemes.PREFIXES[earlier.scheme])
+        if set(earlier.labels) != {"O"} and known >= set(tag_schemes.PREFIXES[scheme]):
+            return earlier.scheme
+        return scheme
+
+    def _continues(self, earlier: TokenLabelling) -> bool:
+        """Whether the labels of an earlier task are tags of the scheme, which may have more
+        prefixes.
+        """
+        if super()._continues(earlier) or "none" in (earlier.scheme, self.scheme):
+            return super()._continues(earlier)
+        try:
+            tag_schemes.check_tags(earlier.labels, self.scheme)
+        except tag_schemes.TagError:
+            return False
+        return True
+
+    def gold_outputs(self, corpus: AttributeText) -> list[list[str]]:
+        """Return the gold label sequences of a corpus; DataError at a tag outside the scheme."""
+        self._check_tags(corpus, corpus.labels)
+        return super().gold_outputs(corpus)
+
     def _file_labels(self, corpus: AttributeText) -> list[str] | None:
         return corpus.labels or None
 
@@ -362,7 +394,9 @@ class AttributeLearner(Learner):
         for corpus in blocks:
             labels |= set(corpus.labels)
             if task.scheme == "auto":
-                evidence.add(_labels_of_sentences(corpus))
+                task._add_evidence(evidence, corpus, _labels_of_sentences(corpus))
+            else:
+                task._check_tags(corpus, corpus.labels)
             if task.hash_bits is None:
                 counts.update(dict(zip(corpus.attributes, _counts(corpus).tolist(), strict=True)))
         return evidence, labels, counts

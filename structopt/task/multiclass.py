@@ -33,6 +33,7 @@ from structopt.task.attribute_entries import (
 )
 from structopt.task.key_checks import check_keys
 from structopt.task.outputs_in_memory import GIVEN, GOLD, kept_states, label_number
+from structopt.task.partial_labels import is_missing
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.whole_outputs import WholeOutputs
 
@@ -140,7 +141,7 @@ class Multiclass(WholeOutputs):
         if unknown := [
             number
             for number, label in enumerate(classes, 1)
-            if label is None or str(label) == NO_LABEL
+            if is_missing(label) or str(label) == NO_LABEL
         ]:
             raise GOLD.refused(unknown[0], "the instance has no class. Give one.")
         return replace(corpus, labels=[plain_label(str(label)) for label in classes])

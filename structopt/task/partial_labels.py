@@ -1,5 +1,7 @@
 """Cells that leave a label open: ``_`` or ``?`` where nothing is known (the token is *free*),
 ``A|B`` for one of these labels.
+
+A missing label (null, None, an empty cell) is open if ``task.partial=true``, and refused otherwise.
 """
 
 from __future__ import annotations
@@ -9,11 +11,17 @@ from itertools import groupby
 
 import numpy as np
 
+from structopt.formats.tag_schemes import CONTINUING
 from structopt.kernels.waist.record import Array
 
 FREE = ("_", "?")
 """The cells of free tokens."""
 EITHER = "|"
+MISSING = (
+    "a token has no label. Give the label, or set task.partial=true to learn from labels that are "
+    "open."
+)
+"""The message for a missing label in training or gold data."""
 
 
 def alternatives(cell: str) -> tuple[str, ...]:
@@ -24,6 +32,13 @@ def alternatives(cell: str) -> tuple[str, ...]:
 def is_open(cell: str) -> bool:
     """Whether a cell leaves a label open."""
     return cell in FREE or EITHER in cell
+
+
+def is_missing(cell: object) -> bool:
+    """Whether a label is missing: None, NaN, or a string of nothing but white space."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    return cell is None or (isinstance(cell, float) and cell != cell)
 
 
 def known_runs(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -38,7 +53,7 @@ def known_runs(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         for known, group in groupby(sentence, lambda cell: not is_open(cell)):
             run = list(group)
             if known:
-                while opened and run and run[0][:1] in "IE":
+                while opened and run and run[0][:1] in CONTINUING:
                     run.pop(0)
                 runs.append(run)
             opened = True

@@ -190,10 +190,11 @@ class SequenceLabelling(TokenLabelling):
         )
         if not labelled:
             if TAG in corpus.cells:  # in a file to predict, the last column may be anything
-                corpus.cells[GIVEN] = corpus.cells.pop(TAG)
+                corpus.cells[GIVEN] = self._complete(corpus, corpus.cells.pop(TAG), False)
             self._check_last_column(corpus)
             self._columns.warn_of_width(corpus)
-        return corpus
+            return corpus
+        return self._with_labels(corpus)
 
     def blocks(self, path: str | Path | Stretch, limit: int | None = None) -> Iterator[Columns]:
         """Read a training file, or a stretch of it, in blocks; a file of word vectors, and numeric
@@ -208,9 +209,10 @@ class SequenceLabelling(TokenLabelling):
             (path.path, self._columns.first) if isinstance(path, Stretch) else (path, (0, 0))
         )
         numbers = partial(self._columns.of_file, file, True)
-        return conll_reader.read_blocks(
+        blocks = conll_reader.read_blocks(
             path, numbers, limit, self.encoding, self.separator, (), (TAG,), known
         )
+        return map(self._with_labels, blocks)
 
     def stretches(self, path: str | Path) -> list[Stretch]:
         """Divide training files into stretches."""
@@ -290,7 +292,7 @@ class SequenceLabelling(TokenLabelling):
         """
         self._columns.fit(corpus)
         self._templates.drop(self._columns.missing, self.columns)
-        self._fix_scheme(corpus.sentences(TAG), earlier)
+        self._fix_scheme(corpus, corpus.sentences(TAG), earlier)
         tags = corpus.cells[TAG]
         open_labels = self.partial and any(map(is_open, set(tags)))
         labels = self._labels_in_target_scheme(tags) if open_labels else self._gold_labels(corpus)
@@ -419,7 +421,7 @@ class SequenceLabelling(TokenLabelling):
         corpus = self._token_files.read(path, limit, labelled)
         if not labelled:
             if TAG in corpus.cells:
-                corpus.cells[GIVEN] = corpus.cells.pop(TAG)
+                corpus.cells[GIVEN] = self._complete(corpus, corpus.cells.pop(TAG), False)
             return corpus
         lacking = [name for name in (*self._columns.numbers, TAG) if name not in corpus.cells]
         if lacking:
@@ -431,7 +433,12 @@ class SequenceLabelling(TokenLabelling):
                 int(corpus.lines[0]),
                 f"{message}: name it in task.fields, or give a file that has it.",
             )
-        return corpus
+        return self._with_labels(corpus)
+
+    def _with_labels(self, corpus: Columns) -> Columns:
+        """A labelled corpus whose missing labels are open, or refused."""
+        tags = self._complete(corpus, corpus.cells[TAG])
+        return replace(corpus, cells=corpus.cells | {TAG: tags})
 
     def _file_labels(self, corpus: Columns) -> list[str] | None:
         return corpus.cells.get(TAG)
@@ -541,7 +548,7 @@ class ColumnLearner(Learner):
         task, evidence = self.task, tag_schemes.SchemeEvidence()
         found = [learner.no_values() for learner in self._learners]
         for corpus in blocks:
-            evidence.add(corpus.sentences(TAG) if task.scheme == "auto" else ())
+            task._add_evidence(evidence, corpus, corpus.sentences(TAG))
             for learner, values in zip(self._learners, found, strict=True):
                 learner.values(values, task._inputs(corpus), corpus.offsets)
         return evidence, found

@@ -4,8 +4,9 @@ constraints.
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -23,14 +24,24 @@ from structopt.core.data.table_schema import Column, Schema
 from structopt.core.task import Ranked, Task
 from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.formats import tag_schemes
-from structopt.formats.in_memory.instances import shown
+from structopt.formats.in_memory.instances import MEMORY, shown
 from structopt.formats.predicted_cells import predicted_cells
 from structopt.kernels.waist.record import Array
 from structopt.metrics import entities
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.outputs_in_memory import GIVEN, GOLD
-from structopt.task.partial_labels import FREE, alternatives, certain_labels, known_runs, label_sets
+from structopt.task.partial_labels import (
+    FREE,
+    MISSING,
+    alternatives,
+    certain_labels,
+    is_missing,
+    known_runs,
+    label_sets,
+)
 from structopt.task.split_files import checked_paths, files_of
+
+log = logging.getLogger(__name__)
 
 
 class Labelled(Protocol):
@@ -64,8 +75,8 @@ class TokenLabelling(Task):
     encoding : str
         Encoding of the files.
     scheme : str
-        Tag scheme of the files: iob1, iob2, bioes, none (plain labels), or auto (detected from the
-        training tags).
+        Tag scheme of the files: iob1, iob2, bioes, biluo, bmes, none (plain labels), or auto
+        (detected from the training tags).
     target_scheme : str
         Scheme that is learnt; predictions are written in the files' scheme.
     valid_tags : bool
@@ -183,7 +194,7 @@ class TokenLabelling(Task):
                     "where it is open."
                 )
                 raise GIVEN.refused(number, message)
-            cells += [FREE[0] if label is None else label for label in labels]
+            cells += [FREE[0] if is_missing(label) else label for label in labels]
         return cells
 
     def _gold_cells(self, offsets: Array, outputs: Any) -> list[str]:
@@ -193,17 +204,27 @@ class TokenLabelling(Task):
         lengths, cells = np.diff(offsets).tolist(), []
         entries = GOLD.listed(outputs, len(lengths), "[['B-PER', 'O'], ['O']]")
         for number, (output, length) in enumerate(zip(entries, lengths, strict=True), 1):
-            labels = GOLD.cells(output, length, number, "tokens")
-            known = [FREE[0] if label is None and self.partial else label for label in labels]
-            if wrong := [label for label in known if not isinstance(label, str) or not label]:
-                open_label = (
-                    " Type task.partial=true, and None is a label that is open."
-                    if wrong[0] is None
-                    else ""
-                )
-                raise GOLD.refused(number, f"the label {shown(wrong[0])} is no string.{open_label}")
-            cells += known
+            labels = (
+                [None] * length if output is None else GOLD.cells(output, length, number, "tokens")
+            )
+            for label in labels:
+                if is_missing(label) and not self.partial:
+                    raise GOLD.refused(number, MISSING)
+                if not is_missing(label) and not isinstance(label, str):
+                    raise GOLD.refused(number, f"the label {shown(label)} is not a string.")
+            cells += [FREE[0] if is_missing(label) else label for label in labels]
         return cells
+
+    def _complete(self, corpus: Labelled, cells: list[str], gold: bool = True) -> list[str]:
+        """Return the label cells of a file, with an open label for each empty cell; DataError at an
+        empty cell of gold labels unless training labels may be open.
+        """
+        if not any(map(is_missing, set(cells))):
+            return cells
+        if gold and not self.partial:
+            position = next(i for i, cell in enumerate(cells) if is_missing(cell))
+            raise DataError(corpus.path, int(corpus.lines[position]), MISSING)
+        return [FREE[0] if is_missing(cell) else cell for cell in cells]
 
     def marginal_columns(
         self, encoded: Encoded, index: int, choices: Mapping[str, Array]
@@ -251,33 +272,83 @@ class TokenLabelling(Task):
         return {"labels": list(self.labels)}
 
     def _fix_scheme(
-        self, sentences: Sequence[Sequence[str]], earlier: TokenLabelling | None = None
+        self,
+        corpus: Labelled,
+        sentences: Sequence[Sequence[str]],
+        earlier: TokenLabelling | None = None,
     ) -> None:
-        """Replace the scheme ``auto`` by that of the training tags, or of an earlier task where all
+        """Replace the scheme ``auto`` by that of the training tags, or of an earlier task if all
         tags are O.
         """
-        if self.partial:
-            sentences = known_runs(sentences)
         evidence = tag_schemes.SchemeEvidence()
-        evidence.add(sentences if self.scheme == "auto" else ())
+        self._add_evidence(evidence, corpus, sentences)
         self._take_scheme(evidence, earlier)
+
+    def _add_evidence(
+        self,
+        evidence: tag_schemes.SchemeEvidence,
+        corpus: Labelled,
+        sentences: Sequence[Sequence[str]],
+    ) -> None:
+        """Count the tags of training sentences if they decide the scheme."""
+        if self.scheme != "auto":
+            return
+        runs, split = (known_runs(sentences), alternatives) if self.partial else (None, None)
+        evidence.add(sentences, corpus.path, corpus.lines, split, runs)
 
     def _take_scheme(
         self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None = None
     ) -> None:
-        """Replace the scheme ``auto`` by what training tags tell."""
+        """Replace the scheme ``auto`` by the scheme of the training tags, and print it.
+
+        Raises
+        ------
+        DataError
+            Some tags are malformed: see `structopt.formats.tag_schemes.SchemeEvidence`.
+        """
         if self.scheme == "auto":
-            self.scheme = (
-                earlier.scheme if earlier is not None and evidence.only_outside else evidence.scheme
-            )
+            evidence.check()
+            self.scheme = self._detected(evidence, earlier)
+            self._print_scheme(evidence)
         if self.scheme == "none":
             self.target_scheme = "none"
+            if self.valid_tags:
+                log.warning(
+                    "task.valid_tags=true has no effect: the labels are plain (task.scheme=none)."
+                )
+
+    def _detected(
+        self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None
+    ) -> str:
+        """The scheme of training tags, which may continue an earlier task."""
+        if earlier is not None and evidence.only_outside:
+            return earlier.scheme
+        return evidence.scheme
+
+    def _print_scheme(self, evidence: tag_schemes.SchemeEvidence) -> None:
+        """Print the scheme of a file; of labels in memory only if some look like tags, but not
+        enough.
+        """
+        malformed, tags = sum(evidence.malformed.values()), evidence.tags
+        if not tags:
+            return
+        if self.scheme != "none":
+            if evidence.path != MEMORY:
+                log.warning("%s: the tags are %s (task.scheme=auto).", evidence.path, self.scheme)
+        elif malformed < tags or evidence.path != MEMORY:
+            percent = 100 * malformed / tags
+            log.warning(
+                "%s: the labels are plain (task.scheme=none), because %.0f %% of the labels other "
+                "than O have no prefix such as B- or I-.",
+                evidence.path,
+                percent,
+            )
 
     def _learn_labels(self, labels: Sequence[str], earlier: TokenLabelling | None = None) -> None:
         """Number the labels of the training data, and those of an earlier task, which must be of
         the same scheme.
         """
-        if earlier is not None and earlier.target_scheme != self.target_scheme:
+        if earlier is not None and not self._continues(earlier):
             raise ConfigError(
                 f"warm_start: that model's labels are of the scheme {earlier.target_scheme}, and "
                 f"these of {self.target_scheme}. "
@@ -285,6 +356,10 @@ class TokenLabelling(Task):
                 "out: warm_start.vocabulary=new."
             )
         self.labels = tuple(sorted({*labels, *(earlier.labels if earlier is not None else ())}))
+
+    def _continues(self, earlier: TokenLabelling) -> bool:
+        """Whether labels of an earlier task have the same meaning in the scheme of this task."""
+        return earlier.target_scheme == self.target_scheme or set(earlier.labels) == {"O"}
 
     def _encoded(
         self,
@@ -369,11 +444,29 @@ class TokenLabelling(Task):
                 None,
                 "no label is given in this file: task.partial=true learns from some that are.",
             )
+        self._check_tags(corpus, cells, alternatives)
         sets = self._allowed(corpus, cells)
         if self.scheme not in ("none", self.target_scheme):
             self._narrow_sets(corpus, cells, sets)
         encoded = self._encoded(corpus, tables, None)
         return replace(encoded, gold=sets.argmax(axis=1).astype(np.int32), gold_sets=sets)
+
+    def _check_tags(
+        self,
+        corpus: Labelled,
+        cells: Sequence[str],
+        split: Callable[[str], Sequence[str]] = lambda cell: (cell,),
+    ) -> None:
+        """Raise DataError at the first cell with a tag outside the scheme of the files."""
+        wrong: dict[str, tag_schemes.TagError] = {}
+        for cell in set(cells):
+            try:
+                tag_schemes.check_tags(split(cell), self.scheme)
+            except tag_schemes.TagError as error:
+                wrong[cell] = error
+        if wrong:
+            position = next(i for i, cell in enumerate(cells) if cell in wrong)
+            raise DataError(corpus.path, int(corpus.lines[position]), f"{wrong[cells[position]]}.")
 
     def _narrow_sets(self, corpus: Labelled, cells: Sequence[str], sets: Array) -> None:
         """Leave one label in the set of a token whose neighbours decide it in the learnt scheme:

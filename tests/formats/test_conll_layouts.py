@@ -136,7 +136,8 @@ def test_columns_are_found(
     assert (task.columns, templates(task)) == (tuple(columns)[:-1], left)
     # before it is read
     assert SequenceLabelling(train=str(path), layouts=NER).columns == task.columns
-    first, *rest = [record.getMessage() for record in caplog.records]
+    first, *rest, scheme = caplog.messages
+    assert scheme == f"{path}: the tags are iob2 (task.scheme=auto)."
     shown = ", ".join(f"{name}: {number}" for name, number in columns.items())
     assert first == f"{path}: {len(columns)} columns, read as {{{shown}}}."
     if digits == "03":
@@ -282,7 +283,7 @@ def test_templates_on_transitions(make: Any, caplog: pytest.LogCaptureFixture) -
     assert templates(task, "transition") == ["bias"]
     task = fitted(path, features={"templates": ["word"], "transitions": ["pos"]})
     assert "transition" not in task.encode(task.read(path)).tables
-    assert caplog.records[-1].getMessage() == (
+    assert caplog.messages[-2] == (
         "features.transitions: there is no column pos or chunk, so these templates are left out: "
         "'pos'; none is left, so that "
         "transitions have no features."

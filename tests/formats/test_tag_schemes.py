@@ -4,9 +4,10 @@ import random
 
 import pytest
 
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, DataError
 from structopt.formats import tag_schemes
 from structopt.formats.tag_schemes import (
+    SchemeEvidence,
     TagError,
     constraints,
     convert,
@@ -15,11 +16,14 @@ from structopt.formats.tag_schemes import (
     to_spans,
     valid,
 )
+from tests.messages import raises
 
+BILUO = ["B-A", "L-A", "U-A", "U-B", "O", "U-B", "O", "U-A"]
+BMES = ["B-A", "E-A", "S-A", "S-B", "O", "S-B", "O", "S-A"]
 IOB1 = ["I-A", "I-A", "B-A", "I-B", "O", "I-B", "O", "I-A"]
 IOB2 = ["B-A", "I-A", "B-A", "B-B", "O", "B-B", "O", "B-A"]
 BIOES = ["B-A", "E-A", "S-A", "S-B", "O", "S-B", "O", "S-A"]
-SEQUENCES = {"iob1": IOB1, "iob2": IOB2, "bioes": BIOES}
+SEQUENCES = {"iob1": IOB1, "iob2": IOB2, "bioes": BIOES, "biluo": BILUO, "bmes": BMES}
 
 
 def random_spans(generator, length):
@@ -64,6 +68,10 @@ def test_none_keeps_labels_as_they_are():
         ("E-A I-A O", "bioes", "B-A B-A O"),
         ("B-A O B-A B-A", "bioes", "B-A O B-A B-A"),
         ("S-A I-A", "bioes", "B-A B-A"),
+        ("L-A I-A O", "biluo", "B-A B-A O"),
+        ("B-A I-A L-A U-A", "biluo", "B-A I-A I-A B-A"),
+        ("B-A M-A M-A E-A S-A", "bmes", "B-A I-A I-A I-A B-A"),
+        ("M-A O", "bmes", "B-A O"),
     ],
 )
 def test_irregular_sequences_are_repaired_as_conlleval_reads_them(tags, source, repaired):
@@ -88,6 +96,8 @@ def test_irregular_sequences_are_repaired_as_conlleval_reads_them(tags, source, 
         ("S-A E-A", "bioes", 1),
         ("O PER", "iob2", 1),
         ("", "bioes", None),
+        ("B-A I-A L-A U-A O", "biluo", None),
+        ("B-A M-A O", "bmes", 2),
     ],
 )
 def test_first_violation(tags, scheme, position):
@@ -129,7 +139,7 @@ def test_types_may_contain_hyphens():
 def test_unknown_scheme_suggests_a_known_one():
     with pytest.raises(
         ConfigError,
-        match=r"'iob3' is unknown\. Did you mean 'iob\d'\? Schemes: iob1, iob2, bioes, none\.",
+        match=r"'iob3' is unknown\. Did you mean 'iob\d'\? Schemes: iob1, iob2, bioes, biluo, bmes, none\.",
     ):
         convert(["O"], "iob3", "iob2")
     with pytest.raises(ConfigError, match="tag scheme 'iob' is unknown"):
@@ -151,8 +161,12 @@ def test_plain_labels_cannot_become_a_scheme():
         (["I-X", "B-X"], "iob1"),
         (["S-X", "O"], "bioes"),
         (["B-X", "E-X"], "bioes"),
+        (["U-X", "O"], "biluo"),
+        (["B-X", "L-X"], "biluo"),
+        (["B-X", "M-X", "E-X", "S-X"], "bmes"),
         (["NN", "VB"], "none"),
-        (["O"], "none"),
+        (["B", "I", "O"], "none"),
+        (["O"], "iob2"),
         (["B-X", "NN"], "none"),
     ],
 )
@@ -164,3 +178,75 @@ def test_a_slip_does_not_change_the_scheme():
     regular, slip = ["B-X", "I-X", "O", "B-Y"], ["O", "I-Y", "O"]
     assert detect_scheme([regular, regular, slip]) == "iob2"
     assert detect_scheme([slip, slip, ["I-X", "B-X"], regular]) == "iob1"
+
+
+REGULAR = ["B-PER", "I-PER", "O", "B-LOC"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "problem", "hint"),
+    [
+        ("0", "the tag '0' is neither O nor a tag of iob2", " Did you mean 'O'?"),
+        ("o", "the tag 'o' is", " Did you mean 'O'?"),
+        (
+            "\u039f",
+            "the tag '\u039f' (GREEK CAPITAL LETTER OMICRON) is neither",
+            " Did you mean 'O'?",
+        ),
+        ("B_PER", "the tag 'B_PER' is", " Did you mean 'B-PER'?"),
+        ("b-per", "the tag 'b-per' is", " Did you mean 'B-PER'?"),
+        ("B\u2013LOC", "the tag 'B\u2013LOC' (EN DASH) is", " Did you mean 'B-LOC'?"),
+        ("B", "the tag 'B' is", ""),
+        ("B-", "the tag 'B-' is", ""),
+        ("PER", "the tag 'PER' is", ""),
+        ("X-PER", "the tag 'X-PER' is", ""),
+        ("M-PER", "the tag 'M-PER' is", ""),
+    ],
+)
+def test_a_malformed_tag_is_refused(tag: str, problem: str, hint: str) -> None:
+    evidence = SchemeEvidence()
+    evidence.add([REGULAR] * 4, "train.txt", range(1, 17))
+    evidence.add([["O", tag]], "train.txt", [20, 21])
+    with raises(
+        DataError,
+        where="train.txt:21",
+        value=tag,
+        remedy="Correct the tag, or set task.scheme=none to learn plain labels.",
+    ) as error:
+        evidence.check()
+    assert error.value.problem.startswith(problem)
+    assert "1 of 13 tags other than O are malformed." in error.value.problem
+    assert hint in error.value.problem
+
+
+@pytest.mark.parametrize(("regular", "scheme"), [(4, "iob2"), (3, "none")])
+def test_one_malformed_tag_in_five_is_an_error(regular: int, scheme: str) -> None:
+    evidence = SchemeEvidence()
+    evidence.add([["B-A"] * regular, ["PER"], ["O"] * 50])
+    assert evidence.scheme == scheme
+    if scheme == "none":
+        evidence.check()
+    else:
+        with raises(DataError, value="PER"):
+            evidence.check()
+
+
+def test_a_stray_continuation_is_not_malformed() -> None:
+    evidence = SchemeEvidence()
+    evidence.add([*[REGULAR] * 4, ["O", "I-PER"], ["I-LOC", "O"]])
+    evidence.check()
+    assert evidence.scheme == "iob2"
+
+
+def test_evidence_of_blocks_is_evidence_of_the_whole() -> None:
+    blocks = [([REGULAR] * 5, range(1, 21)), ([["0", "B-PER"]], [30, 31]), ([["0"]], [40])]
+    whole, merged = SchemeEvidence(), SchemeEvidence()
+    for sentences, lines in blocks:
+        one = SchemeEvidence()
+        one.add(sentences, "t", lines)
+        merged.merge(one)
+        whole.add(sentences, "t", lines)
+    for evidence in (whole, merged):
+        assert (evidence.scheme, evidence.malformed, evidence.tags) == ("iob2", {"0": 2}, 18)
+        with raises(DataError, where="t:30"):
+            evidence.check()

@@ -186,8 +186,7 @@ def test_strict_mode_agrees_on_valid_sequences(scheme: str, name: str) -> None:
         assert {(entity.start, entity.end, entity.tag) for entity in found} == set(spans(sequence))
 
 
-def test_prefixes_beyond_those_of_the_schemes() -> None:
-    """By conlleval's rules L- and U- (BILOU) only begin an entity at a change of type, so that
-    neighbours of a type melt.
-    """
-    assert set(spans(["U-A", "U-A", "B-B", "L-B", "U-B"])) == {(0, 2, "A"), (2, 5, "B")}
+def test_prefixes_of_other_schemes() -> None:
+    """BILUO and BMES have the entities of BIOES; conlleval has no rules for their letters."""
+    assert spans(["U-A", "U-A", "B-B", "L-B", "U-B"]) == spans(["S-A", "S-A", "B-B", "E-B", "S-B"])
+    assert spans(["B-A", "M-A", "E-A", "S-A"]) == spans(["B-A", "I-A", "E-A", "S-A"])

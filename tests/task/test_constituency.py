@@ -166,6 +166,32 @@ def test_a_sentence_without_a_tree_falls_back(model):
     assert str(tree) == f"(ROOT ({label} (NN a) ({label} (NN b) (NN c))))"
 
 
+@pytest.mark.parametrize(("root", "written"), [("ROOT", "(ROOT"), ("", "(")])
+def test_the_fallback_of_a_treebank_without_constituents_is_flat(root, written, tmp_path):
+    """Training trees have no label below the root."""
+    from structopt.core.data.constituents import Bracketings
+
+    path = tmp_path / "t.mrg"
+    path.write_text(f"({root} (. !) (. ?))\n({root} (. !))\n")
+    task = Constituency()
+    task.fit(task.read(path))
+    encoded = task.encode(task.corpus([["!"], ["?", "!", "?"]]))
+    nothing = Bracketings(np.zeros(3, np.int64), np.zeros((0, 3), np.int32), np.full(4, -1))
+    assert list(map(str, task.decode(encoded, nothing))) == [
+        f"{written} (. !))",
+        f"{written} (. ?) (. !) (. ?))",
+    ]
+
+
+def test_sentences_of_punctuation_have_no_brackets_to_score(tmp_path):
+    path = tmp_path / "t.mrg"
+    path.write_text("(ROOT (FRAG (. !) (. ?)))\n(ROOT (. !))\n")
+    task = Constituency()
+    corpus = task.read(path)
+    scores = task.evaluate(corpus, list(corpus.trees))
+    assert (scores["bracket_f1"], scores["complete_match"]) == (0.0, 1.0)
+
+
 def test_tags_of_the_input_are_asked_for():
     task = Constituency(tags="column", limit=30)
     task.fit(task.read(datasets.path("train", "ptb"), 30))

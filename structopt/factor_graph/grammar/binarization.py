@@ -103,8 +103,15 @@ class Binarization:
     head: Callable[[str, Sequence[str]], int] = lambda _label, children: len(children) - 1
 
     def binary(self, tree: Tree) -> Span:
-        """The binary tree of a tree."""
-        return self._span(tree, ())
+        """Return the binary tree of a tree.
+
+        The symbol of the root is never a bottom. A root with several children has a step to a
+        symbol between, such as ``@ROOT``, which has the children.
+        """
+        span = self._span(tree, ())
+        if len(tree.children) > 1:
+            span = span._replace(chain=(span.top, f"{BETWEEN}{span.top}"))
+        return span
 
     def _span(self, tree: Tree, above: tuple[str, ...]) -> Span:
         chain: list[str] = []
@@ -174,17 +181,13 @@ def _trees(span: Span) -> tuple[Tree, ...]:
     children: tuple[Tree, ...] = ()
     if span.left is not None and span.right is not None:
         children = (*_trees(span.left), *_trees(span.right))
-    if span.bottom.startswith(BETWEEN):
-        return children
-    tree = Tree(
-        span.bottom.partition(PARENT)[0] if children else span.bottom,
-        children,
-        span.begin,
-        span.end,
-    )
+    trees = children
+    if not span.bottom.startswith(BETWEEN):
+        label = span.bottom.partition(PARENT)[0] if children else span.bottom
+        trees = (Tree(label, children, span.begin, span.end),)
     for symbol in reversed(span.chain[:-1]):
-        tree = Tree(symbol.partition(PARENT)[0], (tree,), span.begin, span.end)
-    return (tree,)
+        trees = (Tree(symbol.partition(PARENT)[0], trees, span.begin, span.end),)
+    return trees
 
 
 def coarse(symbol: str) -> str:

@@ -7,7 +7,7 @@ with lists in its cells.
 
 A row begins a sentence where its field of sentences has something else than the row before, and is
 not empty; an empty line ends one. Lists are JSON, or Python's (as pandas writes them), or their
-entries with spaces between.
+entries with spaces between. An empty cell of labels is a missing label, or a sentence without any.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 
 from structopt.core.data.file_sets import check_one_file
 from structopt.errors import DataError
+from structopt.formats.conll_layouts import TAG
 from structopt.formats.in_memory.instances import shown
 from structopt.formats.text_files import plain, read_text, read_verbatim, write_text
 from structopt.formats.token_lists.fields import Fields
@@ -209,7 +210,13 @@ def _of_lists(path: str, table: Table, chosen: dict[str, str], limit: int | None
     columns = {column: table.column(field) for column, field in chosen.items()}
     for index, line in enumerate(table.lines):
         sentences.add(
-            line, {column: _list(path, line, cells[index]) for column, cells in columns.items()}
+            line,
+            {
+                column: None
+                if column == TAG and not cells[index].strip()
+                else _list(path, line, cells[index])
+                for column, cells in columns.items()
+            },
         )
         if len(sentences) == limit:
             break

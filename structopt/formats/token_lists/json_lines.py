@@ -3,7 +3,7 @@
     {"id": "0", "tokens": ["Ann", "slept"], "pos_tags": ["NNP", "VBD"], "ner_tags": ["B-PER", "O"]}
 
 Labels are strings, or integers that have names (`structopt.formats.token_lists.class_names`);
-``null`` leaves one open.
+``null`` is a missing label, or a sentence without labels.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from structopt.errors import DataError
+from structopt.formats.conll_layouts import TAG
 from structopt.formats.json_objects import kind, objects
 from structopt.formats.text_files import read_text, read_verbatim, write_text
 from structopt.formats.token_lists.fields import Fields
@@ -41,7 +42,13 @@ def read(path: str, fields: Fields, limit: int | None, encoding: str) -> TokenLi
     sentences = Gathering(path, chosen)
     for line, row in rows:
         sentences.add(
-            line, {column: listed(path, line, row, field) for column, field in chosen.items()}
+            line,
+            {
+                column: None
+                if column == TAG and field in row and row[field] is None
+                else listed(path, line, row, field)
+                for column, field in chosen.items()
+            },
         )
         if len(sentences) == limit:
             break

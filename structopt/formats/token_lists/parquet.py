@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from structopt.core.data.expansion import check_expansion
 from structopt.core.data.file_sets import FileSet, data_path
 from structopt.errors import ConfigError, DataError
+from structopt.formats.conll_layouts import TAG
 from structopt.formats.durable_files import replace_file
 from structopt.formats.text_files import read_bytes
 from structopt.formats.token_lists.class_names import names_of
@@ -45,6 +47,8 @@ def read(path: str, fields: Fields, limit: int | None) -> TokenLists:
     chosen = fields.of(path, 1, table.column_names)
     lists = {column: _flat(path, table, field) for column, field in chosen.items()}
     lengths = np.diff(lists[fields.word][0])
+    if TAG in chosen:
+        lists[TAG] = _with_missing(table.column(chosen[TAG]), lengths, *lists[TAG])
     for column, (offsets, _) in lists.items():
         if len(other := np.flatnonzero(np.diff(offsets) != lengths)):
             row = int(other[0])
@@ -156,6 +160,23 @@ def _flat(path: str, table: Any, field: str) -> tuple[Any, list[Any]]:
     except (pyarrow.ArrowException, ValueError, OverflowError) as error:
         message = f'the column "{field}" is damaged ({_line(error)})'
         raise DataError(path, None, f"{message}: copy or download the file again.") from None
+
+
+def _with_missing(
+    column: Any, lengths: Any, offsets: Any, values: list[Any]
+) -> tuple[Any, list[Any]]:
+    """The labels of all rows, with None for each token of a row whose list is missing."""
+    missing = column.is_null().to_numpy()
+    if not missing.any():
+        return offsets, values
+    rows = [
+        [None] * int(length) if absent else values[begin:end]
+        for absent, length, (begin, end) in zip(
+            missing, lengths, pairwise(offsets.tolist()), strict=True
+        )
+    ]
+    ends = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    return ends, list(chain.from_iterable(rows))
 
 
 def _names(table: Any) -> dict[str, list[str]]:

@@ -20,7 +20,7 @@ from structopt.formats.tag_schemes import from_spans, spans
 from structopt.formats.text_files import read_text, write_text
 from structopt.formats.token_lists.fields import Fields
 from structopt.formats.token_lists.predicted_lists import PredictedLists
-from structopt.formats.token_lists.token_lists import OPEN, Gathering, TokenLists
+from structopt.formats.token_lists.token_lists import Gathering, TokenLists
 
 KEYS = {"orth": "tokens", "tag": "pos_tags", "ner": "ner_tags"}
 """Keys of a token, and the names under which files of other formats have the same."""
@@ -157,7 +157,7 @@ def _cell(path: str, line: int, token: dict[str, Any], key: str) -> Any:
     cell = token[key]
     if key != NER or not isinstance(cell, str):
         return cell
-    return OPEN if cell in ("-", "") else TO_BIOES.get(cell[:2], cell[:2]) + cell[2:]
+    return None if cell in ("-", "") else TO_BIOES.get(cell[:2], cell[:2]) + cell[2:]
 
 
 def _list_in(path: str, line: int, value: Any, key: str) -> list[Any]:

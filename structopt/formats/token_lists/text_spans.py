@@ -3,9 +3,10 @@ spaCy write them.
 
     {"text": "Ann slept in Oslo.", "entities": [[0, 3, "PER"], [13, 17, "LOC"]]}
 
-Tokens are runs of letters and digits, and single other characters that are no space. Entities are
-from a character, counted from 0, to the one after the last; they may also be objects (``start``,
-``end``, ``label``), and be named ``spans``.
+Tokens are words (`structopt.formats.unicode_words`) and single other characters except white space.
+In scripts without spaces, each character is a word. Entities are from a character, counted from 0,
+to the one after the last; they may also be objects (``start``, ``end``, ``label``), and be named
+``spans``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 from typing import Any
 
 from structopt.errors import DataError
+from structopt.formats import unicode_words
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.json_objects import kind, objects
 from structopt.formats.tag_schemes import from_spans, spans
@@ -24,7 +26,6 @@ from structopt.formats.token_lists.predicted_lists import PredictedLists
 from structopt.formats.token_lists.token_lists import Gathering, TokenLists
 
 TEXT, ENTITIES = "text", ("entities", "spans")
-TOKEN = re.compile(r"\w+|[^\w\s]")
 EXAMPLE = '{"text": "Ann slept", "entities": [[0, 3, "PER"]]}'
 
 
@@ -85,13 +86,15 @@ def _tokens(path: str, line: int, row: dict[str, Any]) -> list[re.Match[str]]:
     if not isinstance(row.get(TEXT), str):
         what = f'"{TEXT}" is {kind(row[TEXT])}' if TEXT in row else f'this object has no "{TEXT}"'
         raise DataError(path, line, f"{what}: write {EXAMPLE}.")
-    return list(TOKEN.finditer(row[TEXT]))
+    return list(unicode_words.tokens().finditer(row[TEXT]))
 
 
 def _tags(
     path: str, line: int, row: dict[str, Any], key: str, tokens: list[re.Match[str]]
-) -> list[str]:
-    """The tags of tokens, of the entities of an object."""
+) -> list[str] | None:
+    """The tags of tokens, of the entities of an object; None for null, which leaves all open."""
+    if key in row and row[key] is None:
+        return None
     if not isinstance(row.get(key), list):
         what = (
             f'"{key}" is {kind(row[key])}'
@@ -110,7 +113,7 @@ def _tags(
                 f"{row[TEXT][max(start, 0) : max(end, 0)]!r}, from character {start} to {end}, "
                 f"label {label}"
             )
-            message = f"does not begin and end where tokens do ({TOKEN.pattern})"
+            message = "does not begin and end where tokens do (words, and single other characters)"
             raise DataError(
                 path, line, f"the entity {where}, {message}: mend its ends, or give tokens."
             )

@@ -18,8 +18,10 @@ from structopt.formats.conll_reader import Columns
 from structopt.formats.in_memory.instances import shown
 from structopt.formats.token_lists.class_names import ClassNames
 
-OPEN = "_"
-"""The label of a token that has none (null): it is open, see `structopt.task.partial_labels`."""
+NO_LABEL = ""
+"""The label of a token that has none (null), as an empty cell: see
+`structopt.task.partial_labels`.
+"""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class TokenLists:
         if kind is str:
             return str(value)
         if value is None and column == TAG:
-            return OPEN
+            return NO_LABEL
         if kind is int and names is not None and 0 <= value < len(names):
             return str(names[value])
         name = self.fields[column]
@@ -162,13 +164,17 @@ class Gathering:
         """Number of sentences."""
         return len(self.offsets) - 1
 
-    def add(self, line: int, lists: Mapping[str, Sequence[Any]]) -> None:
-        """Add a sentence, by column; one without tokens is left out; DataError where the lists have
+    def add(self, line: int, lists: Mapping[str, Any]) -> None:
+        """Add a sentence, by column; one without tokens is left out; DataError if the lists have
         different lengths.
+
+        The list of labels may be None: then no token has one.
         """
         columns = iter(self.fields)
         word = next(columns)
         size = len(lists[word])
+        if lists.get(TAG, ()) is None:
+            lists = {**lists, TAG: [None] * size}
         for column in columns:
             if len(lists[column]) != size:
                 message = other_length(

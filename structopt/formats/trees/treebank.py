@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -259,7 +260,10 @@ def write(
     ranked: Sequence[Sequence[tuple[float, Node]]] | None = None,
     encoding: str = "utf8",
 ) -> None:
-    """Write predicted trees in brackets, one a line.
+    """Write predicted trees in brackets, one per line.
+
+    Lines without words before a sentence of words are written as empty lines, so that sentences
+    keep their places.
 
     Parameters
     ----------
@@ -290,13 +294,22 @@ def write(
     tables: Sequence[Mapping[tuple[str, int, int], float] | None] = probabilities or [None] * len(
         outputs
     )
-    if ranked is None:
-        lines = [_written(tree, table) for tree, table in zip(outputs, tables, strict=True)]
-    else:
-        lines = []
-        for trees, table in zip(ranked, tables, strict=True):
-            lines += [*(f"{score:.6f}\t{_written(tree, table)}" for score, tree in trees), ""]
+    lines: list[str] = []
+    for i, (blank, table) in enumerate(zip(_blank_lines(treebank), tables, strict=True)):
+        lines += [""] * blank
+        if ranked is None:
+            lines.append(_written(outputs[i], table))
+        else:
+            lines += [*(f"{score:.6f}\t{_written(tree, table)}" for score, tree in ranked[i]), ""]
     write_text(target, "".join(f"{line}\n" for line in lines), encoding)
+
+
+def _blank_lines(treebank: Treebank) -> list[int]:
+    """The number of lines without words before each sentence; 0 for trees."""
+    if treebank.trees is not None:
+        return [0] * len(treebank)
+    before = [0, *treebank.lines]
+    return [line - last - 1 for last, line in pairwise(before)]
 
 
 def _written(tree: Node, table: Mapping[tuple[str, int, int], float] | None) -> str:

@@ -169,7 +169,9 @@ def trees_with(
 
 def _to_the_right(n: int, phrases: Phrases) -> list[tuple[int, int, int]]:
     """The constituents of a tree over n words in which every word is followed by the rest of the
-    sentence.
+    sentence; only the root if training trees have no other label.
     """
+    if phrases.fallback == ROOT:
+        return [(0, 0, n)]
     label = phrases.categories.index(phrases.fallback)
     return [(0, 0, n), *((label, begin, n) for begin in range(max(n - 1, 1)))]

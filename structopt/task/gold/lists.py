@@ -6,6 +6,7 @@ from typing import Any
 
 from structopt.formats.in_memory.instances import shown
 from structopt.task.outputs_in_memory import GOLD, is_list
+from structopt.task.partial_labels import is_missing
 
 
 def gold_elements(output: Any, number: int, what: str, advice: str) -> list[Any]:
@@ -28,11 +29,13 @@ def gold_sets(outputs: Any, count: int) -> list[tuple[Any, ...]]:
     Raises
     ------
     DataError
-        What is no list of lists, has another length, or names a label twice.
+        Another value than a list of lists, another length, a label twice, or a missing label.
     """
     sets = []
     for number, output in enumerate(GOLD.listed(outputs, count, "[['a', 'b'], []]"), 1):
         labels = tuple(gold_elements(output, number, "labels", "Write [['a', 'b'], []]."))
+        if any(map(is_missing, labels)):
+            raise GOLD.refused(number, "the instance has a label without a name. Leave it out.")
         if len(set(labels)) < len(labels):
             raise GOLD.refused(
                 number, f"a label stands twice in {shown(list(labels))}. Keep one of them."

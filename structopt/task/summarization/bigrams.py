@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.kernels.waist.record import Array
-from structopt.metrics.rouge import words_of
+from structopt.metrics.rouge import Alphabet, stemmed, words_of
 
 Bigram = tuple[str, str]
 CLOSED_CLASSES = """
@@ -39,34 +39,36 @@ class Bigrams(NamedTuple):
     holders: list[list[int]]
 
 
-def bigrams_of(sentence: str) -> list[Bigram]:
+def bigrams_of(sentence: str, words: Alphabet = "unicode") -> list[Bigram]:
     """The stemmed pairs of neighbouring words, as often as they are there, but those of two
     stopwords.
 
     Words are those of ROUGE: signs between two are passed over. Gillick and Favre (2009), section
     3.
     """
-    words = words_of(sentence, stem=False)
-    pairs = zip(words, words[1:], strict=False)
+    found = words_of(sentence, stem=False, words=words)
+    pairs = zip(found, found[1:], strict=False)
     return [
-        (_stem(one), _stem(other))
+        (stemmed(one), stemmed(other))
         for one, other in pairs
         if not (one in STOPWORDS and other in STOPWORDS)
     ]
 
 
-def document_bigrams(sentences: Sequence[str]) -> Bigrams:
+def document_bigrams(sentences: Sequence[str], words: Alphabet = "unicode") -> Bigrams:
     """The bigrams of a document."""
     holders: dict[Bigram, list[int]] = {}
     for number, sentence in enumerate(sentences):
-        for bigram in dict.fromkeys(bigrams_of(sentence)):
+        for bigram in dict.fromkeys(bigrams_of(sentence, words)):
             holders.setdefault(bigram, []).append(number)
     # stable: else in the order in which they are read
     names = sorted(holders, key=lambda bigram: holders[bigram])
     return Bigrams(names, [holders[name] for name in names])
 
 
-def worth(names: Sequence[Bigram], references: Sequence[Iterable[str]]) -> Array:
+def worth(
+    names: Sequence[Bigram], references: Sequence[Iterable[str]], words: Alphabet = "unicode"
+) -> Array:
     r"""The share of the references' bigrams that each bigram covers, shape (bigrams,); a summary's
     recall is a sum of these.
 
@@ -76,7 +78,7 @@ def worth(names: Sequence[Bigram], references: Sequence[Iterable[str]]) -> Array
     Kummerfeld et al. (2015), section 2.
     """
     sets = [
-        {bigram for sentence in reference for bigram in bigrams_of(sentence)}
+        {bigram for sentence in reference for bigram in bigrams_of(sentence, words)}
         for reference in references
     ]
     total = sum(map(len, sets))
@@ -98,9 +100,4 @@ def packed_holders(documents: Sequence[Bigrams]) -> tuple[Array, Array]:
     return np.cumsum([0, *map(len, holders)], dtype=np.int64), flat
 
 
-def _stem(word: str) -> str:
-    (stem,) = words_of(word)
-    return stem
-
-
-STEMS = frozenset(map(_stem, STOPWORDS))
+STEMS = frozenset(map(stemmed, STOPWORDS))

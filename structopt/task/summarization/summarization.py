@@ -80,8 +80,7 @@ class Summarization(Task):
     budget : int
         What a summary may take.
     lengths : str
-        What the budget counts: ``words``, which are those of ROUGE (runs of a-z and 0-9), or
-        ``characters``.
+        The unit of the budget: ``words`` as ROUGE counts them (see `words`), or ``characters``.
     stem : bool
         Whether ROUGE stems words.
     over : str
@@ -97,6 +96,10 @@ class Summarization(Task):
     Notes
     -----
     Gillick and Favre (2009); Berg-Kirkpatrick, Gillick and Klein (2011); Kummerfeld et al. (2015).
+    words : str
+        The words of bigrams, of the budget and of ROUGE. ``unicode``: runs of letters, digits and
+        combining marks of any script; each character is a word in scripts without spaces (Chinese,
+        Japanese, Thai). ``ascii``: runs of a-z and 0-9, as in the package rouge-score.
     """
 
     reading = Reading
@@ -106,7 +109,7 @@ class Summarization(Task):
     unit = "sentences"
     instance = "document"
     view = "selection"
-    late = ("references", "encoding", "format", "budget", "lengths", "stem", "over")
+    late = ("references", "encoding", "format", "budget", "lengths", "stem", "words", "over")
     labels: tuple[str, ...] = ("out", "in")
     output_schema = Schema((Column("extract", "long", 1),))
 
@@ -126,6 +129,7 @@ class Summarization(Task):
         default_C: float = 1.0,
         default_C_by: Mapping[str, float] | None = None,
         features: Mapping[str, Any] | None = None,
+        words: rouge.Alphabet = "unicode",
     ) -> None:
         features = features or {}
         check_keys("features", features, Reading.__annotations__)
@@ -138,6 +142,7 @@ class Summarization(Task):
         self._references = references
         self.limit, self.encoding, self.format = limit, encoding, format
         self.budget, self.lengths, self.stem, self.over = budget, lengths, stem, over
+        self.words = words
         self.default_C, self.default_C_by = default_C, dict(default_C_by or {})
         self._templates = {
             BIGRAM: Templates("features.bigrams", features.get("bigrams") or (), OF_BIGRAMS),
@@ -343,6 +348,9 @@ class Summarization(Task):
 
     def _fitting(self, corpus: Texts) -> Texts:
         """The corpus; a warning tells of documents whose references are all beyond the budget."""
+        for number, own in enumerate(corpus.references or ()):
+            if not all(any(map(self._words_in, reference)) for reference in own):
+                raise corpus.error(number, f"a reference summary has no word. {self._no_word}")
         long = [
             i
             for i, own in enumerate(corpus.references or ())
@@ -360,18 +368,43 @@ class Summarization(Task):
         """What sentences take of the budget."""
         if self.lengths == "characters":
             return sum(map(len, sentences))
-        return sum(len(rouge.words_of(sentence, stem=False)) for sentence in sentences)
+        return sum(self._words_in(sentence) for sentence in sentences)
+
+    def _words_in(self, sentence: str) -> int:
+        """The number of words of a sentence."""
+        return len(rouge.words_of(sentence, stem=False, words=self.words))
+
+    @property
+    def _no_word(self) -> str:
+        """The remedy for a text without words."""
+        if self.words == "ascii":
+            return (
+                "With task.words=ascii, words are runs of a-z and 0-9; set task.words=unicode for "
+                "other scripts."
+            )
+        return "Give its text, or remove the document."
 
     def _scored(self, corpus: Texts, extracts: Sequence[Extract]) -> Array:
         """ROUGE of extracts, document by document."""
         assert corpus.references is not None
         return rouge.table_of(
-            summaries(corpus, extracts), corpus.references, stem=self.stem, over=self.over
+            summaries(corpus, extracts),
+            corpus.references,
+            stem=self.stem,
+            over=self.over,
+            words=self.words,
         )
 
     def _scores_of_best(self, corpus: Texts) -> Array:
         """ROUGE of the best extracts; found once."""
-        key = "scores of the best extracts", self.stem, self.over, self.budget, self.lengths
+        key = (
+            "scores of the best extracts",
+            self.stem,
+            self.over,
+            self.words,
+            self.budget,
+            self.lengths,
+        )
         if key not in corpus.found:
             inside = np.split(self._best_extracts(corpus), corpus.offsets[1:-1])
             corpus.found[key] = self._scored(
@@ -384,7 +417,7 @@ class Summarization(Task):
         once.
         """
         assert corpus.references is not None
-        key = "best extracts", self.budget, self.lengths
+        key = "best extracts", self.words, self.budget, self.lengths
         if key not in corpus.found:
             pairs = zip(documents or self._documents(corpus), corpus.references, strict=True)
             corpus.found[key] = np.concatenate([self._best_extract(*pair) for pair in pairs])
@@ -392,7 +425,7 @@ class Summarization(Task):
 
     def _best_extract(self, document: Document, references: Sequence[Sequence[str]]) -> Array:
         bigrams = document.bigrams
-        held, shares = packed_holders([bigrams]), worth(bigrams.names, references)
+        held, shares = packed_holders([bigrams]), worth(bigrams.names, references, self.words)
         return best_extract(np.array(document.lengths), self.budget, held, shares)
 
     def _documents(self, corpus: Texts) -> list[Document]:
@@ -401,10 +434,12 @@ class Summarization(Task):
         Raises
         ------
         DataError
-            A document of which no sentence is within the budget.
+            A document without a word, or without a sentence within the budget.
         """
         documents = []
         for number, sentences in enumerate(corpus.documents()):
+            if not any(map(self._words_in, sentences)):
+                raise corpus.error(number, f"it has no word. {self._no_word}")
             lengths = [self._length_of([sentence]) for sentence in sentences]
             if lengths and min(lengths) > self.budget:
                 message = (
@@ -412,7 +447,7 @@ class Summarization(Task):
                     f"task.budget={self.budget}: give more."
                 )
                 raise corpus.error(number, message)
-            documents.append(Document(document_bigrams(sentences), lengths))
+            documents.append(Document(document_bigrams(sentences, self.words), lengths))
         return documents
 
     def _encoded(self, corpus: Texts, documents: Sequence[Document]) -> EncodedTexts:
@@ -428,7 +463,8 @@ class Summarization(Task):
         shares = None
         if corpus.references is not None:
             shares = [
-                worth(one.names, own) for one, own in zip(bigrams, corpus.references, strict=True)
+                worth(one.names, own, self.words)
+                for one, own in zip(bigrams, corpus.references, strict=True)
             ]
         gold = None if shares is None else self._best_extracts(corpus, documents).astype(np.int32)
         return EncodedTexts(

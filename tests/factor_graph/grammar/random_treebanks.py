@@ -30,13 +30,22 @@ def random_tree(generator, begin, end, above, rows):
             random_tree(generator, b, e, label, rows)
 
 
-def random_treebank(seed, lengths, allowed=1):
-    """Sentences of the given lengths; every word may have `allowed` tags, its own among them."""
+def random_treebank(seed, lengths, allowed=1, branching=False):
+    """Sentences of the given lengths; every word may have `allowed` tags, its own among them.
+
+    With `branching`, each second root of several words has several children.
+    """
     generator = np.random.default_rng(seed)
     trees = []
     for n in lengths:
         rows = [(0, 0, n)]
-        random_tree(generator, 0, n, 0, rows)
+        if branching and n > 1 and len(trees) % 2 == 0:
+            cut = int(generator.integers(1, n))
+            random_tree(generator, 0, cut, 0, rows)
+            if n - cut > 1:
+                random_tree(generator, cut, n, 0, rows)
+        else:
+            random_tree(generator, 0, n, 0, rows)
         trees.append(rows)
     offsets = np.cumsum([0, *lengths]).astype(np.int64)
     words = int(offsets[-1])

@@ -55,6 +55,18 @@ class TestContractOfPrunedCharts(TestContract):
         return thinned(whole.subset(1, 4), fitted(whole), 4, 0.5)
 
 
+class TestContractOfBranchingRoots(TestContract):
+    @pytest.fixture
+    def whole(self):
+        return random_treebank(3, (2, 1, 3, 4, 4, 4, 4, 4), allowed=2, branching=True)
+
+
+class TestContractWithoutBinaryRules(TestContract):
+    @pytest.fixture
+    def whole(self):
+        return random_treebank(3, (1, 1, 1, 1), allowed=2)
+
+
 def flat(*labels):
     return Tree(
         "X", tuple(Tree(label, (), k, k + 1) for k, label in enumerate(labels)), 0, len(labels)
@@ -76,7 +88,7 @@ def test_symbols_between(direction, horizontal, symbols):
     binarization = Binarization(
         direction, horizontal, 1, lambda label, children: children.index("c")
     )
-    tree = flat("a", "b", "c", "d")
+    tree = Tree("ROOT", (flat("a", "b", "c", "d"),), 0, 4)
     spans = [span for span in binarization.binary(tree).spans() if span.bottom.startswith("@")]
     assert [span.bottom for span in spans] == symbols
     assert unbinarized(binarization.binary(tree)) == tree
@@ -129,6 +141,25 @@ def test_outputs_are_read_back_from_their_parts(treebank, options):
         task.read(datasets.path("train", "ptb"), 400), task.decode(encoded, view)
     )
     assert len(trees) == 400 and scores["bracket_f1"] == scores["complete_match"] == 1.0
+
+
+@pytest.mark.parametrize("direction", ["left", "right", "head"])
+@pytest.mark.parametrize(("horizontal", "vertical"), [(0, 1), (1, 2), (2, 3)])
+def test_roots_with_several_children(direction, horizontal, vertical):
+    """The symbol of the root is above a step only."""
+    encoded = random_treebank(5, (2, 3, 4, 5, 6, 7) * 3, branching=True)
+    binarization = Binarization(direction, horizontal, vertical, head_of)
+    several = 0
+    for tree in trees_of(encoded):
+        several += len(tree.children) > 1
+        span = binarization.binary(tree)
+        assert unbinarized(span) == tree
+        assert span.top == "ROOT" and "ROOT" not in {one.bottom for one in span.spans()}
+    assert several
+    graph = fitted(encoded, binarization=direction, horizontal=horizontal, vertical=vertical)
+    structure = graph.build(encoded)
+    view = graph.view("constituents", encoded, structure, graph.gold(encoded, structure))
+    np.testing.assert_array_equal(view.constituents, encoded.constituents[1])
 
 
 @pytest.mark.parametrize("direction", ["left", "right", "head"])

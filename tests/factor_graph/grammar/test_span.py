@@ -40,6 +40,18 @@ class TestContractOfPrunedForests(TestContract):
         return thinned(whole.subset(1, 4), fitted(Grammar, whole), 4, 0.5)
 
 
+class TestContractOfBranchingRoots(TestContract):
+    @pytest.fixture
+    def whole(self):
+        return random_treebank(3, (2, 1, 3, 4, 4, 4, 4, 4), allowed=2, branching=True)
+
+
+class TestContractWithoutBinaryRules(TestContract):
+    @pytest.fixture
+    def whole(self):
+        return random_treebank(3, (1, 1, 1, 1), allowed=2)
+
+
 def listed(structure, i):
     return structure.kind.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 10**5)
 

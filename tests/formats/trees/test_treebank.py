@@ -146,6 +146,16 @@ def test_a_tree_a_line_is_written(tmp_path: Path) -> None:
     assert treebank.read(tmp_path / "out.mrg").words == [["Ann", "slept"], ["-LRB-"]]
 
 
+def test_lines_without_words_keep_their_places(make, tmp_path: Path) -> None:
+    corpus = treebank.read(make("\n \na\n\nb\n\n"), labelled=False)
+    first, second = parse("(S (X a)) (S (Y b))", "t")
+    assert written(tmp_path, corpus, [first, second]) == "\n\n(S (X a))\n\n(S (Y b))\n"
+    ranked = [[(1.0, first)], [(2.0, second)]]
+    assert written(tmp_path, corpus, [first, second], ranked=ranked) == (
+        "\n\n1.000000\t(S (X a))\n\n\n2.000000\t(S (Y b))\n\n"
+    )
+
+
 def test_probabilities_follow_labels(tmp_path: Path) -> None:
     corpus = treebank.in_memory([["Ann", "slept"]])
     trees = parse("( (S (NP (NNP Ann)) (VP (VBD slept))))", "t")
