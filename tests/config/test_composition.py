@@ -175,6 +175,7 @@ def test_defaults() -> None:
         "patience": None,
         "time_decoding": False,
         "quiet": False,
+        "debug": False,
         "max_expansion": 100.0,
         "sweep": {"resume": False},
     }
@@ -294,11 +295,11 @@ def test_validate_puts_numbers_into_their_types(acme: Path) -> None:
         ),
         (
             ["optimzer=dca"],
-            "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: check, data, executor, ",
+            "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: check, data, debug, executor, ",
         ),
         (
             ["optimzer.C=1"],
-            "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: check, data, executor, ",
+            "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: check, data, debug, executor, ",
         ),
         (
             ["features.suport=all"],
