@@ -14,6 +14,8 @@ from structopt import datasets
 from tools.corpus import generate
 from tools.corpus.themes import THEMES
 
+pytestmark = pytest.mark.nightly("rest")
+
 SENTENCES = {"train": 1500, "dev": 300, "test": 300}
 Rows = list[list[str]]
 

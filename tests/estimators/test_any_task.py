@@ -20,6 +20,8 @@ from structopt.formats.labelled_images import Image
 from tests.estimators.every_task import EVERY
 from tests.parts import gate_cases
 
+pytestmark = pytest.mark.nightly("runs")
+
 NAMES = list(EVERY)
 GATE = ("ner", "dependency", "multiclass", "multilabel")
 
@@ -75,7 +77,6 @@ def test_a_dev_split(fitted):
 
 
 @pytest.mark.parametrize("name", gate_cases(NAMES, "runs", GATE))
-@pytest.mark.nightly("runs")
 def test_malformed(name):
     task = EVERY[name]
     estimator = StructuredEstimator(task=name, **task.settings)
@@ -104,7 +105,6 @@ def test_malformed(name):
             estimator.fit(task.X, [eval(outputs), *task.y[1:]])
 
 
-@pytest.mark.nightly("runs")
 def test_documents_without_mentions_have_those_of_their_entities():
     task = EVERY["coreference"]
     bare = [{"sentences": document["sentences"]} for document in task.X]
@@ -128,7 +128,6 @@ def test_extracts_stand_for_references():
     [SequenceTagger(templates="default"), DependencyParser(), ConstituencyParser(), GridLabeler()],
 )
 @pytest.mark.parametrize("outputs", [None, 5, "y", {"a": 1}])
-@pytest.mark.nightly("runs")
 def test_the_named_estimators_refuse_the_same(estimator, outputs):
     X = [np.zeros((2, 2))] if isinstance(estimator, GridLabeler) else [["Ann", "slept"]]
     with pytest.raises(

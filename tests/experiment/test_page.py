@@ -14,6 +14,8 @@ from structopt.experiment.report import Claim, Origin, Report, Table, write
 from structopt.run.history import History
 from structopt.run.records import RunRecord
 
+pytestmark = pytest.mark.nightly("experiments")
+
 COMMAND = "python -m structopt +experiment=martins2010_figure3 data=DIR"
 
 
@@ -192,7 +194,6 @@ def judged(task, scores, folder):
     return read_report(place / "report.json")
 
 
-@pytest.mark.nightly("experiments")
 def test_observations_are_judged_over_all_tasks(tmp_path):
     tasks = {
         "ner": GOOD,
@@ -282,7 +283,6 @@ def test_pages_judge_over_the_tasks_that_they_have_from_earlier_times(tmp_path, 
     assert "| Parsing too | no (earlier) |" in screen
 
 
-@pytest.mark.nightly("experiments")
 def test_the_observations_of_sweeps_that_ran(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = [

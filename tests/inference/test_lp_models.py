@@ -29,6 +29,8 @@ from structopt.testing.problems import make_problem, random_graphs
 from tests.inference.small_graphs import binary, complete, outputs, random_rows, structure_of
 from tests.interrupts import SOON, interrupted_soon
 
+pytestmark = pytest.mark.nightly("optima")
+
 
 def some_tables(generator, widths=(2, 2, 3, 2, 1, 2, 1)):
     """Tables over variables of two states and of three; pairs of binary variables; a variable of

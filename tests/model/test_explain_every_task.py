@@ -15,6 +15,8 @@ from structopt.model.explanation.differences import Difference
 from tests.estimators.every_task import EVERY
 from tests.parts import gate_cases
 
+pytestmark = pytest.mark.nightly("runs")
+
 SHARED = ["tracker=none", "quiet=true", "objective_every=0", "optimizer.epochs=1"]
 PERCEPTRON = ["optimizer=perceptron"]
 HASHED = ["features.hash_bits=14"]

@@ -24,6 +24,8 @@ from structopt.errors import ConfigError, ModelError
 from structopt.task.multiclass import Multiclass
 from tests.model.folder_mutations import sign
 
+pytestmark = pytest.mark.nightly("fuzzing")
+
 ROOT = Path(__file__).parents[2]
 HASHED = ["features.hash_bits=10", "features.label_bits=4"]
 MODELS = {
@@ -82,12 +84,10 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.nightly("fuzzing")
 def test_few_mutations(models: Path) -> None:
     check_mutations(models, "first", FEW)
 
 
-@pytest.mark.nightly("fuzzing")
 def test_many_mutations(models: Path, pytestconfig: pytest.Config) -> None:
     check_mutations(models, str(pytestconfig.getoption("fuzzing_seed")), MANY)
 

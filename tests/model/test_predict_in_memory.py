@@ -18,6 +18,8 @@ from structopt.errors import CompatibilityError, ConfigError, DataError
 from structopt.formats.labelled_images import Image
 from tests.parts import gate_cases
 
+pytestmark = pytest.mark.nightly("runs")
+
 QUICK = ["optimizer.epochs=2", "task.limit=40", "tracker=none"]
 WORDS = {
     "word": ["Ann", "saw", "Oslo"],
@@ -169,7 +171,6 @@ def plain(output: Any) -> Any:
 @pytest.mark.parametrize(
     "name", gate_cases(CASES, "runs", ("ner", "multiclass", "labelled", "multilabel"))
 )
-@pytest.mark.nightly("runs")
 def test_against_all_outputs(name: str, models: dict[str, Any]) -> None:
     """Best outputs, lists, marginals, with something given and without, are those of a listing of
     all outputs.
@@ -384,7 +385,6 @@ def test_given_outputs_that_are_refused(
     assert message in str(caught.value)
 
 
-@pytest.mark.nightly("runs")
 def test_no_output_agrees(models: dict[str, Any]) -> None:
     for name, given in (
         ("trees", [2, 1, None, None]),

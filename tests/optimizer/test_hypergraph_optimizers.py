@@ -32,6 +32,8 @@ from tests.kernels.hypergraph.random_hypergraphs import packed, random_ways
 from tests.optimizer.composed import check
 from tests.optimizer.listings import minimum_of
 
+pytestmark = pytest.mark.nightly("optima")
+
 ATTRIBUTES = 6
 HINGE, LOGISTIC, SOFT = LossFamily(inf, 1.0), LossFamily(1.0, 0.0), LossFamily(2.0, 1.0)
 

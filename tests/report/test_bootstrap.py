@@ -14,6 +14,8 @@ from structopt.kernels.waist.record import Array
 from structopt.metrics.entities import outcomes, score
 from structopt.report.bootstrap import difference, holm, resampled
 
+pytestmark = pytest.mark.nightly("rest")
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -46,7 +48,6 @@ def p_value(first: Counts, second: Counts, samples: int = 200, seed: int = 0) ->
     return difference(second.scores()["f1"] - first.scores()["f1"], drawn[1] - drawn[0]).p
 
 
-@pytest.mark.nightly("rest")
 def test_p_is_uniform_where_the_systems_do_not_differ() -> None:
     stats = pytest.importorskip("scipy.stats")
     generator = np.random.default_rng(0)

@@ -12,6 +12,8 @@ import pytest
 from structopt.report.learning_curves import draw, figure_of, settings_of
 from structopt.run.records import RunRecord
 
+pytestmark = pytest.mark.nightly("rest")
+
 
 def record(beta: float = 1.0, seed: int = 0, scores: bool = True, **more: Any) -> RunRecord:
     """A run of six passes."""

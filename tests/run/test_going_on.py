@@ -22,6 +22,8 @@ from structopt.run import history
 from structopt.run.records import read_json
 from tests.parts import gate_cases
 
+pytestmark = pytest.mark.nightly("runs")
+
 NER = ["task=ner", "tracker=none", "quiet=true"]
 METHODS: dict[str, list[str]] = {
     "dca": [],
@@ -95,7 +97,6 @@ def test_going_on_with_the_same_data_is_one_run(method: str, tmp_path: Path) -> 
         )
 
 
-@pytest.mark.nightly("runs")
 def test_mixed_shards_go_on(files: Mapping[str, Path], tmp_path: Path) -> None:
     words = [*words_of("dca"), "executor=threads", "executor.workers=2", "executor.mixing=2"]
     whole = structopt.train([*words, "optimizer.epochs=3"], tmp_path / "whole")
@@ -177,7 +178,6 @@ def test_a_new_label_is_learnt(method: str, files: Mapping[str, Path], tmp_path:
     assert f1_of(new, files["old"], "B-PER") > 0.8 * f1_of(old, files["old"], "B-PER")
 
 
-@pytest.mark.nightly("runs")
 def test_the_regulariser_counts_all_instances(
     files: Mapping[str, Path], run: Path, tmp_path: Path
 ) -> None:
@@ -197,7 +197,6 @@ def test_the_regulariser_counts_all_instances(
     assert read_json(tmp_path / "third/metrics.json")["train"]["instances_seen"] == 160
 
 
-@pytest.mark.nightly("runs")
 @pytest.mark.parametrize(("loss", "tolerance"), [("crf", 1e-3), ("svm", 3e-2)])
 def test_dual_variables_go_on_in_the_union(
     loss: str, tolerance: float, files: Mapping[str, Path], tmp_path: Path
@@ -315,7 +314,6 @@ def test_other_tasks(task: str, tmp_path: Path) -> None:
     assert np.count_nonzero(after.weights) > np.count_nonzero(new.weights)
 
 
-@pytest.mark.nightly("runs")
 def test_rules_of_a_grammar_append(tmp_path: Path) -> None:
     trees = [
         line for line in datasets.path("train", "ptb").read_text().splitlines() if line.strip()
@@ -425,7 +423,6 @@ def test_states_of_other_versions(run: Path, files: Mapping[str, Path], tmp_path
     assert new.trained.seen == 80
 
 
-@pytest.mark.nightly("runs")
 def test_a_run_that_goes_on_is_resumed(
     run: Path, files: Mapping[str, Path], tmp_path: Path
 ) -> None:

@@ -12,6 +12,8 @@ from structopt.formats.labelled_images import Image, write_images
 from structopt.run import stages
 from tests.parts import gate_cases
 
+pytestmark = pytest.mark.nightly("runs")
+
 QUICK = ["tracker=none", "quiet=true", "optimizer.epochs=2"]
 
 

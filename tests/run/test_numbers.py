@@ -24,6 +24,8 @@ from structopt.run import history
 from structopt.task.attributes import AttributeLabelling
 from structopt.task.synthetic import Synthetic
 
+pytestmark = pytest.mark.nightly("runs")
+
 VECTORS = ["task=multiclass", "tracker=none"]
 SMALL = "1 1:1 2:0.5\n2 1:-1 2:2\n1 1:1 3:1\n2 2:1\n"
 

@@ -20,6 +20,8 @@ from structopt.run.components import make_components
 from structopt.run.featurised import featurised
 from tests.parts import gate_cases
 
+pytestmark = pytest.mark.nightly("runs")
+
 COMMON = ["task.dev=null", "task.test=null", "tracker=none", "storage=disk"]
 
 
@@ -86,7 +88,6 @@ def test_the_bytes_are_those_of_one_process(words, placed):
     assert {stretch.path for stretch in placed} == {placed[0].path}
 
 
-@pytest.mark.nightly("runs")
 def test_several_files_of_which_one_is_compressed(placed):
     text = datasets.path("train", "conll").read_text("utf8")
     cut = text.index("\n\n", len(text) // 2) + 2
@@ -105,7 +106,6 @@ def test_values_of_some_stretches_only():
     assert_same("task=attributes", "task.train=train.txt")
 
 
-@pytest.mark.nightly("runs")
 def test_an_earlier_vocabulary_is_kept():
     config = composition.compose(["task=ner", "task.limit=20", *COMMON, "storage.folder=first"])
     old = make_components(config)
@@ -168,7 +168,6 @@ def test_malformed_data_are_told_with_the_line_of_the_whole_file(task, kind, lin
         assert told == expected
 
 
-@pytest.mark.nightly("runs")
 def test_what_a_worker_wrote_must_be_here(monkeypatch, tmp_path):
     write = stretches.write_corpus
     monkeypatch.setattr(

@@ -19,6 +19,8 @@ from structopt.run.components import make_components
 from structopt.testing.task import assert_same
 from tests.parts import gate_cases
 
+pytestmark = pytest.mark.nightly("runs")
+
 TASKS = (
     "ner",
     "attributes",

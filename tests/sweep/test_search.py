@@ -25,6 +25,8 @@ from structopt.sweep import search_report, search_trials
 from structopt.sweep.job_sweeper import JobSweeper
 from structopt.sweep.search_space import read_space
 
+pytestmark = pytest.mark.nightly("sweeps")
+
 optuna = pytest.importorskip("optuna")
 SPACE = (
     "optimizer.C=tag(log,interval(0.001,10))",
@@ -170,7 +172,6 @@ def states(folder: str) -> list[str]:
     return [trial.state.name for trial in study.trials]
 
 
-@pytest.mark.nightly("sweeps")
 @pytest.mark.parametrize("sweeper", ["random", "bayesian"])
 def test_the_same_seed_proposes_the_same(search: Callable[..., Jobs], sweeper: str) -> None:
     words = ("hydra.sweeper.trials=7", "hydra.sweeper.startup=3", *SPACE)
@@ -182,7 +183,6 @@ def test_the_same_seed_proposes_the_same(search: Callable[..., Jobs], sweeper: s
     assert len({tuple(words) for words in first.launched.values()}) == 7
 
 
-@pytest.mark.nightly("sweeps")
 def test_bayesian_search_draws_where_trials_were_good(search: Callable[..., Jobs]) -> None:
     words = ("hydra.sweeper.trials=30", *SPACE[::2])
     means = {}
@@ -262,7 +262,6 @@ def test_what_was_tried_is_not_trained_again(
     assert "as trial" in capsys.readouterr().out
 
 
-@pytest.mark.nightly("sweeps")
 def test_a_killed_search_goes_on(search: Callable[..., Jobs]) -> None:
     words = ("hydra.sweeper.trials=9", "hydra.sweeper.startup=3", *SPACE)
     whole = search(*words, sweeper="bayesian", folder="whole")
@@ -422,7 +421,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.nightly("sweeps")
 def test_the_best_is_the_best(folder: Path) -> None:
     best = OmegaConf.load(folder / "best.yaml")
     jobs = {
@@ -439,7 +437,6 @@ def test_the_best_is_the_best(folder: Path) -> None:
     assert (folder / "search.png").stat().st_size > 10_000
 
 
-@pytest.mark.nightly("sweeps")
 def test_pruned_trials_say_so_and_are_short(folder: Path) -> None:
     jobs = {
         int(path.parent.name): json.loads(path.read_text())["status"]

@@ -10,6 +10,8 @@ from structopt.errors import CompatibilityError, ConfigError
 from structopt.formats.trees import penn
 from tests.parts import gate_cases
 
+pytestmark = pytest.mark.nightly("runs")
+
 LEARNERS = {
     "perceptron": [],
     "mira": ["optimizer.k_best=3", "loss=svm"],
@@ -92,7 +94,6 @@ def test_every_learner(optimizer, short, tmp_path):
     assert np.isfinite(trained.weights).all()
 
 
-@pytest.mark.nightly("optima")
 def test_dual_methods_reach_the_optimum_of_the_batch_method(short, tmp_path):
     objectives = {}
     for optimizer in ("sdca", "eg", "lbfgs"):
@@ -113,7 +114,6 @@ def test_dual_methods_reach_the_optimum_of_the_batch_method(short, tmp_path):
     assert objectives["eg"] == pytest.approx(objectives["lbfgs"], rel=1e-3)
 
 
-@pytest.mark.nightly("runs")
 def test_the_shipped_treebank(model):
     trained, _ = model
     scores = trained.evaluate(datasets.path("dev", "ptb"))
@@ -164,7 +164,6 @@ def test_commands(model, tmp_path):
     )
 
 
-@pytest.mark.nightly("runs")
 def test_tags_may_be_chosen(short, tmp_path):
     trained = structopt.train(
         [*short, "task.tags=free", "optimizer.epochs=3", f"hydra.run.dir={tmp_path}"]
@@ -174,7 +173,6 @@ def test_tags_may_be_chosen(short, tmp_path):
     assert all(leaf.label for leaf in tree.leaves())
 
 
-@pytest.mark.nightly("runs")
 def test_decodings_and_refusals(short, tmp_path):
     structopt.train(
         [

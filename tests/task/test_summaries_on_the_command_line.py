@@ -14,6 +14,8 @@ import structopt
 from structopt import datasets
 from structopt.command.main import main
 
+pytestmark = pytest.mark.nightly("runs")
+
 SHORT = ["task=summarization", "tracker=none", "quiet=true"]
 
 
@@ -124,7 +126,6 @@ def test_a_model_keeps_other_budgets(
         assert message in capsys.readouterr().err
 
 
-@pytest.mark.nightly("runs")
 def test_learning_begins_at_counts(tmp_path: Path) -> None:
     """The model that learns nothing scores what its start says, by either word; without the
     attribute it is refused.
