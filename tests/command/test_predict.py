@@ -245,6 +245,10 @@ class FewExamples(SimpleNamespace):
     def __len__(self) -> int:
         return len(self.encoded)
 
+    @property
+    def count(self) -> int:
+        return len(self)
+
 
 class Parser:
     """A model with the methods that `predict` calls, which return fixed trees and probabilities."""

@@ -195,7 +195,7 @@ def refused(task, X, y, message, folder, words=()):
             "attributes",
             [[["a"]]],
             [[None]],
-            "the label None is no string. Type task.partial=true, and None is a label that is",
+            "a token has no label. Give the label, or set task.partial=true",
         ),
         ("attributes", [[]], [[]], "<memory>: every sentence is empty."),
         ("dependency", [["Ann"]], [["root"]], "<outputs>:1: 'root' is neither a head nor a pair"),

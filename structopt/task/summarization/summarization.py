@@ -438,7 +438,7 @@ class Summarization(Task):
         """
         documents = []
         for number, sentences in enumerate(corpus.documents()):
-            if not any(map(self._words_in, sentences)):
+            if sentences and not any(map(self._words_in, sentences)):
                 raise corpus.error(number, f"it has no word. {self._no_word}")
             lengths = [self._length_of([sentence]) for sentence in sentences]
             if lengths and min(lengths) > self.budget:

@@ -4,6 +4,7 @@ names.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -345,7 +346,11 @@ def test_kernels_that_open_records_are_cached_on_disk(tmp_path) -> None:
 
     def run() -> str:
         done = subprocess.run(
-            [sys.executable, "-c", CODE, str(tmp_path)], capture_output=True, text=True, check=False
+            [sys.executable, "-c", CODE, str(tmp_path)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
