@@ -16,7 +16,7 @@ from structopt.core.factor_kind import FactorAbility, FactorKind
 from structopt.kernels.waist.record import Array
 from structopt.testing.promises import promises
 
-SEEDS = pytest.mark.parametrize("seed", range(8))
+SEEDS = 8  # random scores of each test
 LIMIT = 1e5
 
 
@@ -75,20 +75,18 @@ class FactorKindSuite:
         assert len(configurations) > 0
         assert kind.hard or len(configurations) == len(_states(factor))
 
-    @SEEDS
-    def test_rows(
-        self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int
-    ) -> None:
+    def test_rows(self, kind: FactorKind, factor: OneFactor, configurations: Array) -> None:
         """The best integral point is the best configuration, and the best of all points no worse.
 
         Compare `describe` with `extend`: integral points of the rows must be the allowed
         configurations, private parts included.
         """
         _skip_without(kind, FactorAbility.ROWS)
-        s = np.maximum(self.scores(factor, seed), -50.0)
-        best = (configurations @ s).max()
-        assert _best_point(kind, factor, s, True) == pytest.approx(best, abs=1e-6)
-        assert _best_point(kind, factor, s, False) >= best - 1e-6
+        for seed in range(SEEDS):
+            s = np.maximum(self.scores(factor, seed), -50.0)
+            best = (configurations @ s).max()
+            assert _best_point(kind, factor, s, True) == pytest.approx(best, abs=1e-6)
+            assert _best_point(kind, factor, s, False) >= best - 1e-6
 
     def test_compiled_configurations(
         self, kind: FactorKind, factor: OneFactor, configurations: Array
@@ -106,10 +104,7 @@ class FactorKindSuite:
                 listed.append(np.concatenate([x, private]))
         np.testing.assert_array_equal(listed, configurations)
 
-    @SEEDS
-    def test_maximum(
-        self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int
-    ) -> None:
+    def test_maximum(self, kind: FactorKind, factor: OneFactor, configurations: Array) -> None:
         """Value and configuration are the best; those of a relaxed kind the best point of its rows.
 
         `kernels.maximum` must return the best score of an allowed configuration (-inf where none is
@@ -117,74 +112,71 @@ class FactorKindSuite:
         `describe`.
         """
         _skip_without(kind, FactorAbility.MAXIMUM)
-        s = self.scores(factor, seed)
-        value, z = _call(kind, kind.kernels.maximum, factor, s)
-        if kind.relaxed:
-            assert value == pytest.approx(
-                _best_point(kind, factor, np.maximum(s, -50.0), False), abs=1e-7
-            )
-            assert np.where(z > 0, s, 0.0) @ z == pytest.approx(value)
-            return
-        scores = _scores(configurations, s)
-        assert value == pytest.approx(scores.max())
-        if value > -inf:
-            assert (configurations[np.isclose(scores, value)] == z).all(axis=1).any()
+        for seed in range(SEEDS):
+            s = self.scores(factor, seed)
+            value, z = _call(kind, kind.kernels.maximum, factor, s)
+            if kind.relaxed:
+                assert value == pytest.approx(
+                    _best_point(kind, factor, np.maximum(s, -50.0), False), abs=1e-7
+                )
+                assert np.where(z > 0, s, 0.0) @ z == pytest.approx(value)
+                continue
+            scores = _scores(configurations, s)
+            assert value == pytest.approx(scores.max())
+            if value > -inf:
+                assert (configurations[np.isclose(scores, value)] == z).all(axis=1).any()
 
-    @SEEDS
-    def test_marginals(
-        self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int
-    ) -> None:
+    def test_marginals(self, kind: FactorKind, factor: OneFactor, configurations: Array) -> None:
         """The log of the sum over all configurations, and their marginals.
 
         `kernels.marginals` must return the log of the sum of exp(score) over the allowed
         configurations, and write their marginals.
         """
         _skip_without(kind, FactorAbility.MARGINALS)
-        s = self.scores(factor, seed)
-        value, z = _call(kind, kind.kernels.marginals, factor, s)
-        scores = _scores(configurations, s)
-        top = scores.max()
-        weights = np.exp(scores - top)
-        assert value == pytest.approx(top + log(weights.sum()))
-        np.testing.assert_allclose(z, weights @ configurations / weights.sum(), atol=1e-9)
+        for seed in range(SEEDS):
+            s = self.scores(factor, seed)
+            value, z = _call(kind, kind.kernels.marginals, factor, s)
+            scores = _scores(configurations, s)
+            top = scores.max()
+            weights = np.exp(scores - top)
+            assert value == pytest.approx(top + log(weights.sum()))
+            np.testing.assert_allclose(z, weights @ configurations / weights.sum(), atol=1e-9)
 
-    @SEEDS
-    @pytest.mark.parametrize("hot", [False, True])
-    def test_messages(
-        self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int, hot: bool
-    ) -> None:
+    def test_messages(self, kind: FactorKind, factor: OneFactor, configurations: Array) -> None:
         """What the factor says of each variable without what that says itself.
 
         `kernels.messages` must leave out the scores of the variable itself, and for wider variables
         be relative to the largest, within +-1e5.
         """
         _skip_without(kind, FactorAbility.MESSAGES)
-        s, shared = np.maximum(self.scores(factor, seed), -50.0), sum(factor.widths)
-        scratch, out = _scratch(kind, factor), np.zeros(shared)
-        assert kind.kernels.messages(
-            _numbers(factor)[1], s[:shared].copy(), s[shared:].copy(), hot, out, *scratch
-        )
-        first = 0
-        for width in factor.widths:
-            rest = s.copy()
-            rest[first : first + width] = 0.0
-            scores = configurations @ rest
-            weights = [
-                _total(scores[configurations[:, r] > 0], hot) for r in range(first, first + width)
-            ]
-            off = _total(scores[configurations[:, first] == 0], hot) if width == 1 else max(weights)
-            np.testing.assert_allclose(
-                out[first : first + width],
-                np.clip(np.array(weights) - off, -LIMIT, LIMIT),
-                atol=1e-6,
+        for seed, hot in product(range(SEEDS), (False, True)):
+            s, shared = np.maximum(self.scores(factor, seed), -50.0), sum(factor.widths)
+            scratch, out = _scratch(kind, factor), np.zeros(shared)
+            assert kind.kernels.messages(
+                _numbers(factor)[1], s[:shared].copy(), s[shared:].copy(), hot, out, *scratch
             )
-            first += width
+            first = 0
+            for width in factor.widths:
+                rest = s.copy()
+                rest[first : first + width] = 0.0
+                scores = configurations @ rest
+                weights = [
+                    _total(scores[configurations[:, r] > 0], hot)
+                    for r in range(first, first + width)
+                ]
+                off = (
+                    _total(scores[configurations[:, first] == 0], hot)
+                    if width == 1
+                    else max(weights)
+                )
+                np.testing.assert_allclose(
+                    out[first : first + width],
+                    np.clip(np.array(weights) - off, -LIMIT, LIMIT),
+                    atol=1e-6,
+                )
+                first += width
 
-    @SEEDS
-    @pytest.mark.parametrize("eta", [0.3, 1.0, 5.0])
-    def test_project(
-        self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int, eta: float
-    ) -> None:
+    def test_project(self, kind: FactorKind, factor: OneFactor, configurations: Array) -> None:
         """No point of the hull is better along the gradient at the answer, which is in it.
 
         `kernels.project` must write the q and c of max a^T q + p^T c / eta - ||q||^2 / 2 over the
@@ -193,29 +185,30 @@ class FactorKindSuite:
         """
         if kind.kernels.project is None:
             pytest.skip(f"{type(kind).__name__} brings no projection")
-        s, shared, x = (
-            self.scores(factor, seed),
-            sum(factor.widths),
-            np.full(sum(factor.widths) + factor.privates, 7.0),
-        )
-        s[shared:] = np.maximum(s[shared:], -50.0)
-        own = s[:shared].copy(), s[shared:].copy(), eta, x[:shared], x[shared:]
-        assert kind.kernels.project(_numbers(factor)[1], *own, *_scratch(kind, factor))
-        slope = np.concatenate([np.maximum(s[:shared], -50.0) - x[:shared], s[shared:] / eta])
-        best = (
-            _best_point(kind, factor, slope, False)
-            if kind.relaxed
-            else (configurations @ slope).max()
-        )
-        assert slope @ x == pytest.approx(best, abs=1e-7)
-        generator = np.random.default_rng(seed)
-        for other in generator.normal(size=(20, len(s))):
-            most = (
-                _best_point(kind, factor, other, False)
-                if kind.relaxed
-                else (configurations @ other).max()
+        for seed, eta in product(range(SEEDS), (0.3, 1.0, 5.0)):
+            s, shared, x = (
+                self.scores(factor, seed),
+                sum(factor.widths),
+                np.full(sum(factor.widths) + factor.privates, 7.0),
             )
-            assert other @ x <= most + 1e-7
+            s[shared:] = np.maximum(s[shared:], -50.0)
+            own = s[:shared].copy(), s[shared:].copy(), eta, x[:shared], x[shared:]
+            assert kind.kernels.project(_numbers(factor)[1], *own, *_scratch(kind, factor))
+            slope = np.concatenate([np.maximum(s[:shared], -50.0) - x[:shared], s[shared:] / eta])
+            best = (
+                _best_point(kind, factor, slope, False)
+                if kind.relaxed
+                else (configurations @ slope).max()
+            )
+            assert slope @ x == pytest.approx(best, abs=1e-7)
+            generator = np.random.default_rng(seed)
+            for other in generator.normal(size=(20, len(s))):
+                most = (
+                    _best_point(kind, factor, other, False)
+                    if kind.relaxed
+                    else (configurations @ other).max()
+                )
+                assert other @ x <= most + 1e-7
 
 
 def _states(factor: OneFactor) -> list[Array]:

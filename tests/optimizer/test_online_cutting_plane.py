@@ -29,6 +29,7 @@ from tests.optimizer.cutting import (
 @pytest.mark.parametrize("average", [False, True])
 class TestOnlineCuttingPlane(CuttingSuite):
     many, decrease = 10, 0.65  # the minimum is 0.6 of P(0)
+    enough, within = 300, 2e-3  # the mean of all iterates
 
     @pytest.fixture
     def optimizer(self, average):
