@@ -240,7 +240,10 @@ def arcs_of(offsets: list[int], arcs: list[int]) -> SparseVectors:
 
 
 class FewExamples(SimpleNamespace):
-    """Examples of which a prediction asks how many they are."""
+    """Examples without empty instances, as far as `predict` asks for them."""
+
+    places = None
+    spread = Examples.spread
 
     def __len__(self) -> int:
         return len(self.encoded)
