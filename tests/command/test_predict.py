@@ -21,6 +21,7 @@ from structopt.inference.exact import Exact
 from structopt.model import prediction
 from structopt.model.ranking import ranked_outputs
 from structopt.objective.decoding import KBest, decoded
+from structopt.objective.examples import Examples
 from tests.trained import TrainedRuns
 
 QUICK = ["task.limit=60", "optimizer.epochs=2", "tracker=none"]
