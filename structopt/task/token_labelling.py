@@ -201,7 +201,8 @@ class TokenLabelling(Task):
         """The gold labels of all tokens, of outputs in memory; with ``task.partial=true`` None is a
         label that is open.
         """
-        lengths, cells = np.diff(offsets).tolist(), []
+        lengths = np.diff(offsets).tolist()
+        cells: list[Any] = []
         entries = GOLD.listed(outputs, len(lengths), "[['B-PER', 'O'], ['O']]")
         for number, (output, length) in enumerate(zip(entries, lengths, strict=True), 1):
             labels = (
@@ -294,7 +295,7 @@ class TokenLabelling(Task):
         if self.scheme != "auto":
             return
         runs, split = (known_runs(sentences), alternatives) if self.partial else (None, None)
-        evidence.add(sentences, corpus.path, corpus.lines, split, runs)
+        evidence.add(sentences, corpus.path, corpus.lines.tolist(), split, runs)
 
     def _take_scheme(
         self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None = None

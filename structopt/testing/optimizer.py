@@ -249,7 +249,8 @@ class OptimizerSuite:
             method, small = optimizer(), problem(seed=0, **options)
             state = method.init(small, random_weights(small, 1, self.start))
             weights.append(method.weights(passes(method, small, state, self.python_passes)))
-        np.testing.assert_allclose(*weights, atol=self.python_tolerance, rtol=1e-7)
+        compiled, python = weights
+        np.testing.assert_allclose(compiled, python, atol=self.python_tolerance, rtol=1e-7)
 
     def test_state_keeps_to_the_support(
         self, optimizer: MakesOptimizer, problem: MakesProblem
