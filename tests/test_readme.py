@@ -1,10 +1,11 @@
-"""Commands, tables and numbers of the README must be those of the program; test_docs checks its
-Python and its links.
+"""Commands, tables and numbers of the README, the tour and the page of components must be those of
+the program; test_docs checks their Python and their links.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,23 @@ from structopt.config.composition import compose, validate
 from structopt.config.search_path import conf_folders
 from structopt.testing.components import run_words
 from tests.pages import ROOT, runs, trainings
+from tests.test_real_data import FIGURES
 
 README = (ROOT / "README.md").read_text(encoding="utf8")
+TOUR = (ROOT / "docs" / "tour.md").read_text(encoding="utf8")
+COMPONENTS = (ROOT / "docs" / "components.md").read_text(encoding="utf8")
 
 
 def test_the_two_commands() -> None:
-    install = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/python -m '
-    assert f"    {install}structopt task=ner optimizer=dca loss.beta=1\n" in README
-    assert f"    {install}pytest\n" in README
+    environment = "python3 -m venv .venv && .venv/bin/pip install "
+    start = " && .venv/bin/python -m "
+    assert f"    {environment}.{start}structopt task=ner optimizer=dca loss.beta=1\n" in README
+    assert f'    {environment}-e ".[dev]"{start}pytest\n' in README
 
 
-@pytest.mark.parametrize("line", [line for line in trainings(README) if "+experiment=" not in line])
+@pytest.mark.parametrize(
+    "line", [line for line in trainings(README + TOUR) if "+experiment=" not in line]
+)
 def test_training_commands_compose(line: str) -> None:
     for overrides in runs(line):
         validate(compose(overrides))
@@ -33,7 +40,8 @@ def test_training_commands_compose(line: str) -> None:
 def test_the_table_names_all_components() -> None:
     for folder in conf_folders():
         for file in Path(folder).glob("*/*.yaml"):
-            assert file.stem in README, f"the README's table lacks {file.parent.name}={file.stem}"
+            name = f"{file.parent.name}={file.stem}"
+            assert file.stem in COMPONENTS, f"docs/components.md lacks {name}"
 
 
 def test_the_pairs_are_those_of_the_registry() -> None:
@@ -43,13 +51,49 @@ def test_the_pairs_are_those_of_the_registry() -> None:
         if one.distribution == "structopt-trainer"
     }
     verdicts = {key: verdict for key, verdict in pairs.verdicts().items() if key[0] in core}
-    assert pairs.table(verdicts) in README
+    assert pairs.table(verdicts) in COMPONENTS
+
+
+def test_the_readme_names_all_tasks_and_counts_optimizers() -> None:
+    components = {
+        kind: [
+            name
+            for name, one in registry.installed(kind).items()
+            if one.distribution == "structopt-trainer"
+        ]
+        for kind in ("task", "optimizer")
+    }
+    assert len(components["task"]) == 12 and "twelve tasks" in README
+    assert len(components["optimizer"]) == 14 and "fourteen optimizers" in README
+    for name in components["task"]:
+        assert re.search(rf"`(task=)?{name}`", README), name
+
+
+def test_counts_of_verdicts_are_those_of_the_page() -> None:
+    page = (ROOT / "docs" / "observations.md").read_text(encoding="utf8")
+    counts = Counter(re.findall(r"\| \*\*(.+?)\*\* \|", page))
+    assert (
+        f"report {sum(counts.values())} observations: {counts['holds']} hold here, "
+        f"{counts['does not hold']} do not hold, and {counts['within noise']} are within noise"
+    ) in README
+    between = re.findall(r"for losses between SVMs and CRFs \| \*\*(.+?)\*\* \|", page)
+    assert between and "holds" not in between
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_scores_are_those_of_the_nightly_tests(name: str) -> None:
+    score = f"{100 * FIGURES[name][2]:.4g}"
+    assert re.search(rf"\b{re.escape(score)}\b", README + TOUR), score
 
 
 SUMMARY = re.compile(r"^ *(\w+)-(\w+)-\w+: (\d+) instances, (\d+) weights.*$", re.MULTILINE)
 PASSES = re.compile(r"(\d+) passes in .* objective ([\d.]+)")
 SCORES = re.compile(r"^ *(\w+) +(\d+\.\d\d) +(\d+\.\d\d)$", re.MULTILINE)
-SHOWN = {summary.group().strip(): README[summary.start() :] for summary in SUMMARY.finditer(README)}
+SHOWN = {
+    summary.group().strip(): text[summary.start() :]
+    for text in (README, TOUR)
+    for summary in SUMMARY.finditer(text)
+}
 """Outputs of training commands, by their first lines."""
 POINTS = 0.3  # scores differ by so much between processors
 
@@ -67,13 +111,13 @@ def numbers_of(text: str) -> tuple[list[int], list[float], dict[str, list[float]
 
 
 def overrides_of(summary: str) -> list[str]:
-    """The first training command of the README with the task and the optimizer of a summary."""
+    """The first training command of README and tour with the task and the optimizer of a summary."""
     named = SUMMARY.match(summary)
     assert named is not None
     words = [f"task={named[1]}", f"optimizer={named[2]}"]
     return next(
         overrides
-        for line in trainings(README)
+        for line in trainings(README + TOUR)
         if "+experiment=" not in line
         for overrides in runs(line)
         if all(word in overrides for word in words)
