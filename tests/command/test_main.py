@@ -91,6 +91,12 @@ def test_help_needs_hydra_only(tmp_path: Path) -> None:
         "loss: crf, family, perceptron, ramp, risk, softmax_margin, svm",
     ):
         assert group in shown
+    lines = shown.splitlines()
+    assert len(lines) <= 30  # one screen
+    first = lines.index("Commands:") + 1
+    names = [line.split()[0] for line in lines[first : first + 5]]
+    assert names == ["train", "predict", "evaluate", "explain", "components"]
+    assert all(name in shown for name in main.COMMANDS)
 
 
 def test_version_needs_hydra_only(tmp_path: Path) -> None:
