@@ -5,6 +5,7 @@ the program; test_docs checks their Python and their links.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -84,6 +85,11 @@ def test_counts_of_verdicts_are_those_of_the_page() -> None:
 def test_scores_are_those_of_the_nightly_tests(name: str) -> None:
     score = f"{100 * FIGURES[name][2]:.4g}"
     assert re.search(rf"\b{re.escape(score)}\b", README + TOUR), score
+
+
+def test_the_citation_has_the_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    assert f"\nversion: {project['version']}\n" in (ROOT / "CITATION.cff").read_text("utf8")
 
 
 SUMMARY = re.compile(r"^ *(\w+)-(\w+)-\w+: (\d+) instances, (\d+) weights.*$", re.MULTILINE)
