@@ -15,6 +15,8 @@ from structopt.config import registry
 from structopt.config.composition import compose, validate
 from tools import checkouts, equal, faster
 
+pytestmark = pytest.mark.nightly("rest")
+
 ROOT = Path(__file__).parents[1]
 SECTIONS = ("configurations", "benchmarks")
 NAMES = [(section, one.name) for section in SECTIONS for one in checkouts.configurations(section)]
@@ -30,7 +32,6 @@ def composed(section, name):
     return one.settings, validate(compose(checkouts.overrides(settings)))
 
 
-@pytest.mark.nightly("rest")
 @pytest.mark.parametrize("kind", [*checkouts.KINDS, "cost"])
 def test_every_component_has_a_configuration(kind):
     core = {
@@ -148,7 +149,6 @@ def copy_of_the_tree(folder):
     return folder
 
 
-@pytest.mark.nightly("rest")
 def test_a_new_default_is_equal_and_other_data_differ(tmp_path, capsys):
     changed, only = copy_of_the_tree(tmp_path), ["--only", "^multiclass-lbfgs$"]
     preset = changed / "conf" / "optimizer" / "lbfgs.yaml"
@@ -164,7 +164,6 @@ def test_a_new_default_is_equal_and_other_data_differ(tmp_path, capsys):
     assert "history dev." in printed
 
 
-@pytest.mark.nightly("rest")
 def test_times_are_printed_with_their_ratio(tmp_path, capsys):
     assert faster.main([str(ROOT), "--only", "^help$", "--repeats", "1", "--check"]) in (0, 1)
     row = capsys.readouterr().out.splitlines()[-1].split()

@@ -33,6 +33,7 @@ def test_the_two_commands() -> None:
 @pytest.mark.parametrize(
     "line", [line for line in trainings(README + TOUR) if "+experiment=" not in line]
 )
+@pytest.mark.nightly("documents")
 def test_training_commands_compose(line: str) -> None:
     for overrides in runs(line):
         validate(compose(overrides))

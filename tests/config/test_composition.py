@@ -83,7 +83,7 @@ def message(function: Any, *arguments: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("choice", gate_cases(CHOICES, "rest", 14))
+@pytest.mark.parametrize("choice", gate_cases(CHOICES, "rest", 6))
 def test_every_choice_composes_is_valid_and_round_trips(choice: str) -> None:
     config = validate(compose([choice]))
     kind, _, name = choice.partition("=")
@@ -95,7 +95,7 @@ def test_every_choice_composes_is_valid_and_round_trips(choice: str) -> None:
     assert validate(config) == config
 
 
-@pytest.mark.parametrize("choice", gate_cases(CHOICES, "rest", 14))
+@pytest.mark.parametrize("choice", gate_cases(CHOICES, "rest", 6))
 def test_config_files_list_every_parameter_and_no_target(choice: str) -> None:
     kind, _, name = choice.partition("=")
     described = registry.described(registry.installed(kind)[name])

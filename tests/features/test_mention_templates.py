@@ -118,7 +118,7 @@ class TestMentionTemplates(ScorerContract):
 
     @pytest.fixture
     def encoded(self):
-        return random_documents(1, (6, 0, 9, 2))
+        return random_documents(1, (6, 1, 9, 2))
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 4.0])

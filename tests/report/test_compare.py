@@ -145,6 +145,7 @@ def rows(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
+@pytest.mark.nightly("sweeps")
 def test_a_sweep(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "sweep" / "multirun.yaml").touch()
     words = ["compare", str(folder / "sweep"), f"output={tmp_path}", "samples=200", "log=false"]

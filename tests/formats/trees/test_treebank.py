@@ -117,7 +117,7 @@ def test_sentences_in_memory() -> None:
         ),
         (
             [{"words": ["Ann"]}],
-            "<memory>:1: there is no column 'words'; the columns are tokens, tags. Give",
+            "<memory>:1: the sentence has no words (column 'tokens'). Give",
         ),
         ([[1]], "<memory>:1: 1 in 'tokens' is not a string. Give"),
         ("(X y)", "<memory>: the instances are one string, '(X y)'. Give"),
