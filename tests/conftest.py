@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, settings
 from structopt.executor.serial import Serial
 from structopt.run import plots
 from tests.compiled import compile_kernels
+from tests.parsed_configs import parse_once
 from tests.parts import GATE_SECONDS, NIGHTLY_SECONDS, PARTS
+from tests.stores import EmptyStores
 from tests.trained import TrainedRuns
 
 # Hypothesis builds its tables of characters at the first draw of text, once per version of Python:
@@ -35,10 +37,23 @@ def trained(tmp_path_factory):
     return TrainedRuns(_shared_folder(tmp_path_factory) / "trained")
 
 
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory):
+    """A function from a path to the address of an empty MLflow store there."""
+    return EmptyStores(_shared_folder(tmp_path_factory) / "stores")
+
+
 def _shared_folder(tmp_path_factory):
     """Return the folder that all workers of this session see."""
     own = tmp_path_factory.getbasetemp()
     return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _parse_configs_once():
+    with pytest.MonkeyPatch.context() as patch:
+        parse_once(patch)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

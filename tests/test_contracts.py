@@ -107,9 +107,9 @@ class TestNoTracker(TrackerSuite):
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    """The address of one store, since making its tables takes seconds."""
-    return f"sqlite:///{tmp_path_factory.mktemp('store') / 'mlflow.db'}"
+def store(tmp_path_factory, empty_store):
+    """The address of one store."""
+    return empty_store(tmp_path_factory.mktemp("store") / "mlflow.db")
 
 
 class TestMLflow(TrackerSuite):

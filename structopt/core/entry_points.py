@@ -9,10 +9,14 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint, entry_points
+from time import monotonic
 from typing import Any
 
 from structopt.core.component import Component, lacking
 from structopt.errors import ConfigError
+
+FRESH = 1.0
+"""Seconds for which the times of the folders of distributions are kept."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +103,23 @@ def installed(kind: str) -> dict[str, Installed]:
 def path_entries() -> tuple[tuple[str, float], ...]:
     """Return where distributions can be, and when each of these folders was changed last: the key
     of what is cached of them.
+
+    The folders are looked at once per second, since a thousand lookups per second would spend most
+    of their time on this.
     """
-    return tuple(
-        (entry, os.stat(entry).st_mtime if os.path.exists(entry) else 0.0) for entry in sys.path
-    )
+    return _changed(tuple(sys.path), int(monotonic() / FRESH))
+
+
+@lru_cache(maxsize=1)
+def _changed(path: tuple[str, ...], _time: int) -> tuple[tuple[str, float], ...]:
+    return tuple((entry, _modified(entry)) for entry in path)
+
+
+def _modified(entry: str) -> float:
+    try:
+        return os.stat(entry).st_mtime
+    except (OSError, ValueError):
+        return 0.0
 
 
 @lru_cache(maxsize=32)

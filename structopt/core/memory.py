@@ -21,6 +21,8 @@ CGROUP_MOUNT = Path("/sys/fs/cgroup")
 STATM = Path("/proc/self/statm")
 NUMBER = 8
 """Bytes of a float64 or an int64."""
+ALWAYS_FITS = 1 << 24
+"""Bytes that are never refused: reading the amount of free memory takes longer than a short call."""
 
 
 class ProblemSizes(NamedTuple):
@@ -92,7 +94,8 @@ class Footprint:
 
 
 def refuse_what_does_not_fit(size: float, what: str, advice: str) -> None:
-    """Refuse what needs more memory than is free; nothing where the system does not tell.
+    """Refuse what needs more memory than is free, and more than `ALWAYS_FITS`; refuse nothing if
+    the amount of free memory is unknown.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ def refuse_what_does_not_fit(size: float, what: str, advice: str) -> None:
     ------
     ConfigError
     """
-    if size > (free := free_bytes()):
+    if size > ALWAYS_FITS and size > (free := free_bytes()):
         raise ConfigError(
             f"{what} need {in_words(size)} of memory, and {in_words(free)} are free.",
             remedy=advice,

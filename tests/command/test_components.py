@@ -41,6 +41,7 @@ def test_one_component(capsys: pytest.CaptureFixture[str], words: list[str]) -> 
     assert "      Passes over the data." in lines
 
 
+@pytest.mark.nightly("rest")
 def test_components_is_quick(tmp_path: Path) -> None:
     run("components", folder=tmp_path)
     before = os.times()

@@ -45,6 +45,7 @@ def test_one_prediction(
     assert "<h1>sentence 3</h1>" in page.read_text(encoding="utf8")
 
 
+@pytest.mark.nightly("rest")
 def test_hashed_weights_are_named_by_the_training_file(
     runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -137,6 +137,7 @@ def test_as_a_process(tmp_path: Path, full: str) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.nightly("rest")
 def test_wheel_contains_the_config_files(tmp_path: Path) -> None:
     command = [
         sys.executable,

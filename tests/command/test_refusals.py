@@ -80,6 +80,7 @@ def test_the_current_folder_is_gone(
     assert failed(capsys, "tracker=none") == ".: the current folder was deleted: go to another one."
 
 
+@pytest.mark.nightly("rest")
 def test_a_full_disk_keeps_the_checkpoint(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_full_disk_keeps_the_checkpoint(
     ).read_bytes()
 
 
+@pytest.mark.nightly("rest")
 def test_a_full_disk_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with files_of_at_most(8192):  # Hydra's files are smaller, weights are larger
         assert main.main([*QUICK, "optimizer.epochs=1", f"hydra.run.dir={tmp_path / 'run'}"]) == 2

@@ -23,6 +23,14 @@ def _no_hydra() -> Iterator[None]:
     GlobalHydra.instance().clear()
 
 
+def test_a_process_trains(tmp_path: Path) -> None:
+    done = run(*SMALL, "hydra.run.dir=run", "tracker=none", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf8"))
+    assert metrics["train"]["epochs"] == 2
+
+
+@pytest.mark.nightly("runs")
 def test_a_process_trains_and_another_resumes(tmp_path: Path) -> None:
     """With the tracker that users get if they set none."""
     done = run(*SMALL, "hydra.run.dir=run", "tracker.log_model=false", folder=tmp_path)

@@ -299,7 +299,7 @@ def test_optimizers_are_all_here():
     assert set(SUITES) == set(OPTIMIZERS)
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", gate_cases(GRAPHS, "pairs", ("linear_chain",)))
 def test_inferences_are_all_here(graph):
     assert pairs.preset("factor_graph", graph).kind == KINDS[graph]
     assert {inference for _, _, inference in verdicts(graph)} == set(GRAPHS[graph])

@@ -36,6 +36,7 @@ def test_sparse_matrices_are_the_same(classifier):
     )
 
 
+@pytest.mark.nightly("rest")
 def test_decisions_have_the_sign_of_predictions():
     exact = MultilabelClassifier(epochs=2, inference="ilp").fit(X[:30], Y[:30, :4])
     decisions, outputs = exact.decision_function(X[:6]), exact.predict(X[:6])

@@ -127,6 +127,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.nightly("rest")
 def test_they_work_without_it():
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False

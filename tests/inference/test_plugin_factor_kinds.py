@@ -320,6 +320,7 @@ def test_the_core_keeps_the_contract_that_plugins_have():
         assert issubclass(registry.load("factor_kind", name), FactorKind)
 
 
+@pytest.mark.nightly("rest")
 def test_the_algorithms_are_compiled_once_for_all_kinds(plugin):
     """Another process takes them from the disk, finds the plugin's functions, and gets the same
     answer.

@@ -87,6 +87,7 @@ def test_sums_over_documents():
 
 
 # of scorch, where nothing is shared
+@pytest.mark.nightly("rest")
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
 def test_two_thousand_random_pairs_agree_with_scorch():
     """Clusterings of up to 14 mentions, some of them on one side only; F1 of nothing on both sides

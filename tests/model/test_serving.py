@@ -27,6 +27,7 @@ import structopt
 from structopt.core.data.table_schema import Column, Schema
 from structopt.errors import DataError
 from tests.pages import ROOT, blocks
+from tests.stores import EmptyStores
 from tests.trained import RUNS, TrainedRuns
 
 FEW = ["optimizer.epochs=1", "objective_every=0"]
@@ -68,12 +69,12 @@ SIGNATURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def served(tmp_path_factory: pytest.TempPathFactory, empty_store: EmptyStores) -> Any:
     """A function from a task to its model and to what MLflow loads of it; each is trained once."""
     import mlflow
 
     root, known = tmp_path_factory.mktemp("serving"), dict[str, tuple[Any, Any]]()
-    uri = f"sqlite:///{root}/mlflow.db"
+    uri = empty_store(root / "mlflow.db")
 
     def make(task: str) -> tuple[Any, Any]:
         if task not in known:

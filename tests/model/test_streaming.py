@@ -169,6 +169,7 @@ def test_a_sentence_is_answered_before_the_next_is_sent(trained: Any) -> None:
         assert process.wait() == 0
 
 
+@pytest.mark.nightly("rest")
 def test_a_reader_that_goes_away(trained: Any) -> None:
     with started(trained("ner")) as process:
         assert process.stdin and process.stdout and process.stderr

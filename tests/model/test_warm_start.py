@@ -25,6 +25,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.nightly("rest")
 def test_same_data(run: Path, tmp_path: Path) -> None:
     start = structopt.train([*QUICK, "optimizer.epochs=0", f"warm_start={run}"], tmp_path / "zero")
     np.testing.assert_array_equal(start.weights, structopt.load(run).weights)

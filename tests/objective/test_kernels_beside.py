@@ -64,6 +64,7 @@ def test_modules_that_optimizers_name_have_kernels(name):
         assert kernels_beside._on_disk(module), module
 
 
+@pytest.mark.nightly("rest")
 def test_what_is_not_compiled_is_not_on_disk(tmp_path, monkeypatch):
     """A module that has no compiled kernels, and one of a package that changed since."""
     assert kernels_beside._on_disk("structopt.kernels.waist.passes")
@@ -117,6 +118,7 @@ def test_errors_of_the_run_end_the_processes(config, cold, monkeypatch):
     assert len(started) == 2 and all(one.poll() is not None for one in started)
 
 
+@pytest.mark.nightly("rest")
 def test_loading_that_fails_ends_no_process(config):
     """The loss has no kernel of the variant; the run says so."""
     optimizer = {"name": "mira", "C": 1.0, "variant": "prediction"}

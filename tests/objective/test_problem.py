@@ -132,6 +132,7 @@ def test_certificate_at_full_step_is_the_gradient_norm():
 
 def test_too_many_dual_variables_are_refused(monkeypatch):
     problem = problem_of()
+    monkeypatch.setattr("structopt.core.memory.ALWAYS_FITS", 0)
     monkeypatch.setattr("structopt.core.memory.free_bytes", lambda: 100.0)
     with pytest.raises(
         ConfigError,

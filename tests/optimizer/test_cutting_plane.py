@@ -58,6 +58,7 @@ def test_reaches_the_optimum_with_proof(variant, C, shape):
     assert primal - dual <= 1e-6 * primal
 
 
+@pytest.mark.nightly("optima")
 def test_one_slack_comes_near_the_optimum_of_the_shipped_corpus(tmp_path):
     """With planes at the minimum over the planes instead, the gap was .31 of P after 100 rounds,
     and .10 after 150.

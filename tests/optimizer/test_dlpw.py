@@ -146,6 +146,7 @@ def test_the_losses_met_are_never_below_those_of_the_relaxation():
             assert bound >= residual(exact, instance_scores(exact, weights, i), i)[0] - 1e-9
 
 
+@pytest.mark.nightly("optima")
 def test_kept_messages_do_better_than_new_ones():
     """With one pass over the variables a visit."""
     objectives = {}

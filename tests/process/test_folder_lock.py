@@ -165,6 +165,7 @@ def test_another_thread_is_refused(tmp_path: Path) -> None:
     assert refusals == [1]
 
 
+@pytest.mark.nightly("storms")
 @pytest.mark.parametrize("is_there", [True, False])
 def test_one_of_many_takes_the_lock(tmp_path: Path, is_there: bool) -> None:
     """Processes that find, at the same moment, a stale lock, or no folder: never do two of them

@@ -23,6 +23,7 @@ from structopt.report.compare import compare
 from structopt.report.comparison_tables import runs_table, seeds_table
 from structopt.report.mlflow_store import Store
 from structopt.run.records import RunRecord
+from tests.stores import EmptyStores
 
 CONFIG = {
     "task": {"name": "ner"},
@@ -114,13 +115,13 @@ def test_means_over_seeds() -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, empty_store: EmptyStores) -> Path:
     """Three runs of one sweep: two seeds, and one of few passes without regularisation to speak of;
     and a store of the first.
     """
     root = tmp_path_factory.mktemp("compare")
     words = ["task=ner", "task.limit=150"]
-    uri = f"tracker.uri=sqlite:///{root / 'mlflow.db'}"
+    uri = f"tracker.uri={empty_store(root / 'mlflow.db')}"
     structopt.train(
         [*words, "optimizer.epochs=3", uri, "tracker.experiment=small"], root / "sweep" / "0"
     )

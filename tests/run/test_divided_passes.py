@@ -37,6 +37,7 @@ class Cut(BaseException):
     """What ends a run as a signal would: nothing is saved after it."""
 
 
+@pytest.mark.nightly("rest")
 @pytest.mark.parametrize(
     "words",
     gate_cases(

@@ -73,6 +73,7 @@ def test_history_says_which_passes_are_which(ramp: Path, tmp_path: Path) -> None
     assert primal[2] < hinge  # of the same weights
 
 
+@pytest.mark.nightly("rest")
 def test_resumes_to_the_same_bits(ramp: Path, tmp_path: Path) -> None:
     """From passes on both sides of the boundary, and from the boundary itself."""
     for passes in (2, 3, 4):

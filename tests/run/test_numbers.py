@@ -23,6 +23,7 @@ from structopt.optimizer.sgd import StochasticGradientDescent
 from structopt.run import history
 from structopt.task.attributes import AttributeLabelling
 from structopt.task.synthetic import Synthetic
+from tests.stores import EmptyStores
 
 pytestmark = pytest.mark.nightly("runs")
 
@@ -227,11 +228,11 @@ def test_an_overflow_stops_the_run(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.usefixtures("overflowing")
-def test_an_overflow_is_tracked_as_failed(tmp_path: Path) -> None:
+def test_an_overflow_is_tracked_as_failed(tmp_path: Path, empty_store: EmptyStores) -> None:
     from mlflow import MlflowClient
 
     (tmp_path / "x").write_text(SMALL)
-    store = f"sqlite:///{tmp_path / 'store.db'}"
+    store = empty_store(tmp_path / "store.db")
     words = [
         "task=multiclass",
         f"task.train={tmp_path / 'x'}",

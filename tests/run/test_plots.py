@@ -38,6 +38,7 @@ def test_png_is_written(tmp_path: Path, case: str) -> None:
     assert target.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.nightly("rest")
 def test_import_is_light_and_pyplot_untouched(tmp_path: Path) -> None:
     code = (
         "import sys; from structopt.run.plots import learning_curve; assert 'matplotlib' not in "

@@ -257,6 +257,7 @@ def test_resume_before_the_first_pass(run: Path, tmp_path: Path) -> None:
     assert model_bytes(tmp_path) == model_bytes(run)
 
 
+@pytest.mark.nightly("rest")
 def test_resume_with_a_history_ahead_of_the_checkpoint(run: Path, tmp_path: Path) -> None:
     """Killed between the row and the checkpoint of a pass, or within a row."""
     train(tmp_path, "optimizer.epochs=2")

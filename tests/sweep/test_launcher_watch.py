@@ -87,6 +87,7 @@ def test_a_sweep_that_is_no_more(tmp_path: Path, how: str) -> None:
             pass
 
 
+@pytest.mark.nightly("rest")
 def test_a_job_that_cannot_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its process ends all the same, its checkpoint being whole."""
     ends: list[int] = []

@@ -100,6 +100,7 @@ def ours(path: Path, support: str, tmp_path: Path) -> tuple[float, int]:
     return train["objective"] * train["instances"], train["features"]
 
 
+@pytest.mark.nightly("optima")
 @pytest.mark.parametrize("support", gate_cases(["seen", "all"], "optima", 1))
 def test_the_same_optimum(
     support: str, sentences: list[Sentence], path: Path, tmp_path: Path

@@ -293,6 +293,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.nightly("runs")
 def test_the_shipped_corpus_is_learnt(run: Path) -> None:
     scores = json.loads((run / "metrics.json").read_text())
     assert set(scores["test"]) == {
@@ -406,6 +407,7 @@ def test_predict_refuses_partial_labels(
     assert not (tmp_path / "out.txt").exists()
 
 
+@pytest.mark.nightly("rest")
 def test_a_model_of_arff_needs_no_xml_to_predict(arff: Path, tmp_path: Path) -> None:
     words = [f"task.train={arff}", "optimizer.epochs=200", "optimizer.C=1000"]
     model = structopt.train([*QUICK, *words], tmp_path / "run")

@@ -89,6 +89,7 @@ def test_refuses_files_and_other_samples(tmp_path):
         task.evaluate(task.read("train", labelled=False), [])
 
 
+@pytest.mark.nightly("runs")
 def test_trains_and_predicts(tmp_path):
     """Weights of edges are learnt: they beat independent variables, on samples of the same
     model.

@@ -63,12 +63,12 @@ def make_run(folder: Path) -> Run:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory):
+def store(tmp_path_factory, empty_store):
     """A recorded run in a temporary sqlite store: client, run, tracker, run folder."""
     root = tmp_path_factory.mktemp("store")
     patch = pytest.MonkeyPatch()
     patch.setenv("STRUCTOPT_PARENT_RUN", "abc123")
-    tracker = MLflowTracker(uri=f"sqlite:///{root}/deep/mlflow.db", experiment="exp")
+    tracker = MLflowTracker(uri=empty_store(root / "deep" / "mlflow.db"), experiment="exp")
     run = make_run(root / "run")
     begun = time.monotonic()
     tracker.start(run)

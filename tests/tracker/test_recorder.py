@@ -25,6 +25,7 @@ def own(monkeypatch):
         recorder._own.close()
 
 
+@pytest.mark.nightly("rest")
 def test_an_operation_that_fails_says_why(own):
     line = Line()
     with pytest.raises(

@@ -138,6 +138,7 @@ def test_damaged_zip_directories(damage, tmp_path):
         assert "a.zip: the archive cannot be read" in str(refused)
 
 
+@pytest.mark.nightly("fuzzing")
 def test_a_zip_with_any_damage_is_read_or_refused(tmp_path):
     _zip(tmp_path / "a.zip", {"a.txt": b"a O\n", "b.txt": b"b O\n"})
     data, draws = (tmp_path / "a.zip").read_bytes(), random.Random(57)

@@ -144,6 +144,7 @@ def test_a_file_that_is_missing(folder: Path) -> None:
     check_exists(data_path("tb/b/wsj_01.txt"))
 
 
+@pytest.mark.nightly("rest")
 def test_an_archive_of_zeros_is_refused_before_it_fills_memory(folder: Path) -> None:
     with zipfile.ZipFile("zeros.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("zeros.txt", bytes(70 << 20))

@@ -93,6 +93,7 @@ LAYOUTS = [
 ]
 
 
+@pytest.mark.nightly("fuzzing")
 @given(corpora(), st.sampled_from(LAYOUTS), st.sampled_from(["\n", "\r\n"]))
 def test_random_mentions(
     corpus: tuple[list[list[int]], list[list[tuple[int, int, int]]]],

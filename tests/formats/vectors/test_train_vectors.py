@@ -57,6 +57,7 @@ def test_words_in_the_same_places_are_near(make, tmp_path, output):
             assert nearest[word] == {*group} - {word}
 
 
+@pytest.mark.nightly("rest")
 def test_script(tmp_path):
     """On two files, as the command line does it; equal seeds give equal bytes."""
     files = [str(datasets.path(split)) for split in ("dev", "test")]

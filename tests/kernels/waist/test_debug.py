@@ -98,6 +98,7 @@ def command(*words, **environment):
     )
 
 
+@pytest.mark.nightly("rest")
 def test_debug_on_the_command_line(tmp_path):
     run, text = tmp_path / "run", tmp_path / "text"
     text.write_text("Ann\nslept\n")

@@ -78,6 +78,7 @@ def test_a_kernel_compiles_once_per_content(package, tmp_path):
     assert call(package.parent, cache) == [12, 0]
 
 
+@pytest.mark.nightly("rest")
 def test_processes_that_start_together_compile_once(package, tmp_path):
     started = [call(package.parent, tmp_path / "cache", wait=False) for _ in range(3)]
     answers = [answer(process) for process in started]
@@ -85,6 +86,7 @@ def test_processes_that_start_together_compile_once(package, tmp_path):
     assert sum(compiled for _, compiled in answers) == 1
 
 
+@pytest.mark.nightly("rest")
 def test_damaged_files_are_compiled_again(package, tmp_path):
     cache = tmp_path / "cache"
     call(package.parent, cache)
@@ -103,6 +105,7 @@ def test_a_folder_that_others_can_enter_is_not_used(package, tmp_path):
     assert not list(folder.iterdir())
 
 
+@pytest.mark.nightly("rest")
 def test_a_cache_that_cannot_be_written_costs_time_only(package, tmp_path):
     (tmp_path / "cache").write_text("a file, not a folder")
     assert call(package.parent, tmp_path / "cache") == [12, 1]

@@ -340,6 +340,7 @@ def total(record):
 '''
 
 
+@pytest.mark.nightly("rest")
 def test_kernels_that_open_records_are_cached_on_disk(tmp_path) -> None:
     """In a second process nothing is compiled; when the declaration changes, everything is."""
     source = tmp_path / "declared.py"
