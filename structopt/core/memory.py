@@ -22,7 +22,7 @@ STATM = Path("/proc/self/statm")
 NUMBER = 8
 """Bytes of a float64 or an int64."""
 ALWAYS_FITS = 1 << 24
-"""Bytes that are never refused: reading the amount of free memory takes longer than a short call."""
+"""Bytes that are never refused: reading how much memory is free takes longer than a short call."""
 
 
 class ProblemSizes(NamedTuple):

@@ -26,10 +26,14 @@ def test_components(capsys: pytest.CaptureFixture[str]) -> None:
         in rows["optimizer", "dca"]
     )
     assert "beta: float = inf, gamma: float = 1.0" in rows["loss", "svm"]
-    assert main.main(["components", "pairs", "second_order"]) == 0
-    assert "| sdca | enumeration | enumeration | enumeration, ilp, lp |" in capsys.readouterr().out
     assert main.main(["components", "loss"]) == 0
     assert {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"loss"}
+
+
+@pytest.mark.nightly("pairs")
+def test_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["components", "pairs", "second_order"]) == 0
+    assert "| sdca | enumeration | enumeration | enumeration, ilp, lp |" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["optimizer=sgd"], ["optimizer", "sgd"], ["sgd"]])

@@ -75,7 +75,9 @@ def features_of(encoded, i, m, a, lists=LISTS):
     return found
 
 
-@pytest.mark.parametrize("mentions", [(3, 1, 5, 0, 4), (24,)])
+@pytest.mark.parametrize(
+    "mentions", [(3, 1, 5, 0, 4), pytest.param((24,), marks=pytest.mark.nightly("rest"))]
+)
 def test_scores_are_sums_over_distinct_features(mentions):
     """Each feature has one weight: scores are those of the listing, for weights found by one
     feature after the other.

@@ -31,6 +31,7 @@ from tests.inference.factor_problems import (
     table_rows,
     tree_rows,
 )
+from tests.parts import gate_cases
 
 exhaustive = Enumeration().kernels(kinds.LOOPY).solve
 
@@ -117,7 +118,7 @@ def test_a_bound_at_any_messages(name):
                     )
 
 
-@graphs
+@pytest.mark.parametrize("name", gate_cases(GRAPHS, "optima", 6))
 def test_bounds_fall_from_pass_to_pass(name):
     rows = GRAPHS[name]
     for seed in range(5):

@@ -18,6 +18,7 @@ from structopt.loss.family import LossFamily
 from structopt.objective.pass_shards import Passes
 from structopt.run.trainer import Schedule, Trainer
 from structopt.testing.problems import make_problem, random_encoded, random_graphs
+from tests.parts import gate_cases
 
 LENGTHS = (3, 1, 4, 2, 5, 1, 3, 2)
 MIXABLE = {
@@ -231,7 +232,7 @@ def relaxed_problem():
 
 
 @pytest.mark.parametrize("name", [*MIXABLE, "dlpw"])
-@pytest.mark.parametrize("first", [1, 2])
+@pytest.mark.parametrize("first", gate_cases([1, 2], "runs", 1))
 def test_resumed_to_the_same_bits(name, first, tmp_path):
     """From the checkpoint of the pass over the whole corpus, and of one that was mixed, as if there
     had been no interrupt.

@@ -20,6 +20,7 @@ from tests.optimizer.classes import OnlineSuite
 from tests.optimizer.listings import minimum_of
 from tests.optimizer.online import CRF, MARGIN, MEMBERS, SHAPES, SVM, problem_of, run, trained
 from tests.optimizer.shipped import certified, shipped
+from tests.parts import gate_cases
 
 members = pytest.mark.parametrize("member", MEMBERS)
 penalties = pytest.mark.parametrize("penalty", ["l2", "l1"])
@@ -72,7 +73,7 @@ class TestAdaGrad(OnlineSuite):
 @pytest.mark.parametrize(
     "options", [*SHAPES, {"lengths": (1, 2, 1, 2, 1, 3, 1, 1, 2), "attributes": 20, "labels": 2}]
 )
-@pytest.mark.parametrize("batch", [1, 4, 20])
+@pytest.mark.parametrize("batch", gate_cases([1, 4, 20], "rest", (4,)))
 def test_lazy_equals_eager(member, penalty, options, batch):
     """4 does not divide the number of instances, 20 exceeds it; with 20 attributes most weights are
     not read by most batches.

@@ -95,6 +95,7 @@ def test_damaged_files_are_compiled_again(package, tmp_path):
     assert call(package.parent, cache) == [12, 1]
 
 
+@pytest.mark.nightly("rest")
 @pytest.mark.skipif(os.name != "posix", reason="modes of folders are POSIX's")
 def test_a_folder_that_others_can_enter_is_not_used(package, tmp_path):
     folder = tmp_path / "cache" / FOLDER
