@@ -257,7 +257,7 @@ def measurements(
         signal.signal(signal.SIGPROF, plugin.stop)
         _trace_threads()
         lines.start()
-        pytest.main([*OPTIONS, "-m", "not slow and not cluster", "--timeout=0", file], [plugin])
+        pytest.main([*OPTIONS, *table["options"], "--timeout=0", file], [plugin])
         lines.stop()
         lines.save()
         return plugin.tests
