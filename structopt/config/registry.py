@@ -297,5 +297,11 @@ def checked(kind: str, node: Mapping[str, Any], common: Mapping[str, Any]) -> di
 
 def serial() -> Executor:
     """Work in this thread: the executor of callers that were given none."""
-    executor: Executor = create("executor", {"name": "serial"})
+    executor: Executor = _serial_class()()
     return executor
+
+
+@cache
+def _serial_class() -> Any:
+    """The class; cached, since looking it up takes longer than predicting one sentence."""
+    return load("executor", "serial")

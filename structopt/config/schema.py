@@ -169,38 +169,44 @@ def _text(node: ast.expr | None, otherwise: Any) -> Any:
 
 
 def parameter_docs(docstring: str) -> dict[str, str]:
-    """Read the entries of a numpydoc section ``Parameters`` or ``Attributes``; "See `MODULE`."
-    stands for those of a module.
+    """Read the entries of a numpydoc section ``Parameters`` or ``Attributes``.
+
+    An entry that begins with "See `NAME`", the full name of a module or class, has the text of the
+    entry of the same name there.
     """
     docs: dict[str, str] = {}
     for section in re.findall(
         r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=\n\n\S|\n\S+\n-{3,}|\Z)", docstring, re.M | re.S
     ):
         for names, text in re.findall(
-            r"^(\w[\w, ]*?) *(?::[^\n]*)?\n((?:[ \t]+[^\n]*\n?|\n)*)", section + "\n", re.M
+            r"^((?:\w+,\s+)*\w+) *(?::[^\n]*)?\n((?:[ \t]+[^\n]*\n?|\n)*)", section + "\n", re.M
         ):
             entry = " ".join(text.split())
-            reference = re.fullmatch(r"See `([\w.]+)`\.", entry)
-            shared = parameter_docs(_module_docstring(reference[1])) if reference else {}
-            docs |= {name: shared.get(name, entry) for name in map(str.strip, names.split(","))}
+            reference = re.match(r"See `([\w.]+)`[.;] ?", entry)
+            shared = parameter_docs(_docstring_of(reference[1])) if reference else {}
+            rest = entry[reference.end() :] if reference else ""
+            for name in re.split(r",\s+", names):
+                docs[name] = f"{shared[name]} {rest}".strip() if name in shared else entry
     return docs
 
 
 @cache
-def _module_docstring(module: str) -> str:
-    """Read the docstring of a module from its file, importing nothing; the empty string where there
-    is no such module.
+def _docstring_of(name: str) -> str:
+    """Read the docstring of a module, or of a class of a module, from its file, importing nothing;
+    the empty string if there is none.
     """
-    package, *names = module.split(".")
+    package, *names = name.split(".")
     spec = find_spec(package)
     if spec is None or not spec.has_location:
         return ""
+    of_class = names.pop() if names and names[-1][0].isupper() else ""
     file = Path(str(spec.origin)).parent.joinpath(*names).with_suffix(".py")
-    return (
-        ast.get_docstring(ast.parse(file.read_text(encoding="utf8"))) or ""
-        if file.is_file()
-        else ""
-    )
+    if not file.is_file():
+        return ""
+    nodes: list[Any] = [ast.parse(file.read_text(encoding="utf8"))]
+    if of_class:
+        nodes = [one for one in nodes[0].body if getattr(one, "name", "") == of_class]
+    return (ast.get_docstring(nodes[0]) or "") if nodes else ""
 
 
 def coerce(where: str, value: Any, hint: Any) -> Any:

@@ -56,9 +56,11 @@ class AttributeLabelling(TokenLabelling):
 
     Parameters
     ----------
-    train, dev, test, limit, encoding, scheme, valid_tags, default_C, default_C_by, partial
-        See `structopt.task.token_labelling.TokenLabelling`; the scheme matters to scores and
-        constraints only.
+    train, dev, test, limit, encoding, valid_tags, default_C, default_C_by, partial
+        See `structopt.task.token_labelling.TokenLabelling`.
+    scheme : str
+        See `structopt.task.token_labelling.TokenLabelling`. It is used for scores and constraints
+        only.
     features : mapping
         ``min_count``: attributes that occur less often in training are left out. ``hash_bits``:
         attributes are hashed into 2^hash_bits slots, without a vocabulary.

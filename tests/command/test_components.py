@@ -55,3 +55,14 @@ def test_components_is_quick(tmp_path: Path) -> None:
         after.children_user + after.children_system - before.children_user - before.children_system
         < 1.5
     )
+
+
+def test_every_parameter_is_described() -> None:
+    described = [
+        (kind, name, parameter)
+        for kind in registry.CONTRACTS
+        for name, one in registry.installed(kind).items()
+        for parameter in registry.described(one)
+    ]
+    assert [(kind, name, one.name) for kind, name, one in described if not one.doc] == []
+    assert not [one for *_, one in described if one.doc.startswith("See ")]

@@ -83,6 +83,10 @@ class Summarization(Task):
         The unit of the budget: ``words`` as ROUGE counts them (see `words`), or ``characters``.
     stem : bool
         Whether ROUGE stems words.
+    words : str
+        The words of bigrams, of the budget and of ROUGE. ``unicode``: runs of letters, digits and
+        combining marks of any script; each character is a word in scripts without spaces (Chinese,
+        Japanese, Thai). ``ascii``: runs of a-z and 0-9, as in the package rouge-score.
     over : str
         ROUGE's scores over several references: their ``mean``, or those of the ``best`` reference.
     default_C : float
@@ -96,10 +100,6 @@ class Summarization(Task):
     Notes
     -----
     Gillick and Favre (2009); Berg-Kirkpatrick, Gillick and Klein (2011); Kummerfeld et al. (2015).
-    words : str
-        The words of bigrams, of the budget and of ROUGE. ``unicode``: runs of letters, digits and
-        combining marks of any script; each character is a word in scripts without spaces (Chinese,
-        Japanese, Thai). ``ascii``: runs of a-z and 0-9, as in the package rouge-score.
     """
 
     reading = Reading
