@@ -94,7 +94,7 @@ def test_the_citation_has_the_version() -> None:
 
 
 SUMMARY = re.compile(r"^ *(\w+)-(\w+)-\w+: (\d+) instances, (\d+) weights.*$", re.MULTILINE)
-PASSES = re.compile(r"(\d+) passes in .* objective ([\d.]+)")
+PASSES = re.compile(r"(\d+) epochs in .* objective ([\d.]+)")
 SCORES = re.compile(r"^ *(\w+) +(\d+\.\d\d) +(\d+\.\d\d)$", re.MULTILINE)
 SHOWN = {
     summary.group().strip(): text[summary.start() :]

@@ -141,10 +141,10 @@ def closing_text(
 
 
 def _passes(train: Mapping[str, Any], progress: Progress) -> str:
-    each = f", {train['seconds_per_epoch']:.3f} s a pass" if progress.passes else ""
+    each = f" ({train['seconds_per_epoch']:.3f} s per epoch)" if progress.passes else ""
     objective = "not evaluated" if train["objective"] is None else f"{train['objective']:.6g}"
     return (
-        f"{progress.epoch} passes in {progress.seconds:.2f} s{each}; objective "
+        f"{progress.epoch} epochs in {progress.seconds:.2f} s{each}; objective "
         f"{objective}{_certified(train)}"
     )
 
@@ -155,8 +155,8 @@ def _certified(train: Mapping[str, Any]) -> str:
         return f", at most {train['gap']:.2g} above the minimum"
     if "impossible_duals" in train:
         return (
-            f"; of its minimum nothing is known: in {train['impossible_duals']} passes the dual "
-            "came out above the objective"
+            f"; no bound of its minimum: in {train['impossible_duals']} epochs the dual was "
+            "above the objective, a numerical failure"
         )
     return ""
 
@@ -168,37 +168,37 @@ def _remarks(
     lines = []
     if progress.evaluations:
         lines.append(
-            f"{len(progress.evaluations)} evaluations, {train['seconds_per_evaluation']:.3f} s "
-            "each; "
-            f"{train['overhead_per_epoch']:.4f} s a pass beside them"
+            f"{len(progress.evaluations)} evaluations of loss and gradient, "
+            f"{train['seconds_per_evaluation']:.3f} s each; all else takes "
+            f"{train['overhead_per_epoch']:.4f} s per epoch"
         )
     if "mixed_shards" in train:
         lines.append(
-            f"parameters of {train['mixed_shards']} shards mixed after every pass but the first "
-            "(McDonald et al., 2010)"
+            f"the weights of {train['mixed_shards']} shards are averaged after every epoch but the "
+            "first (McDonald et al., 2010)"
         )
     if "dual_shards" in train:
         lines.append(
-            f"dual steps of {train['dual_shards']} shards added up after every pass, with "
+            f"the dual steps of {train['dual_shards']} shards are added after every epoch, with "
             "momentum (CoCoA+)"
         )
     if pruner:
         lines.append(f"pruner: {pruner}")
     if "unconverged" in train:
         lines.append(
-            "messages still moved at the end of the last inference of "
+            "inference did not converge in the last epoch on "
             f"{train['unconverged']:.1%} of the instances"
         )
     if progress.negative_losses:
-        lines.append(f"negative losses: {progress.negative_losses} (their steps were skipped)")
+        lines.append(f"steps skipped because the loss was negative: {progress.negative_losses}")
     if beginning:
         lines.append(
-            f"the first {train['convex_passes']} passes minimised {beginning.loss.member}, which "
-            "is convex"
+            f"the first {train['convex_passes']} epochs minimised the convex loss "
+            f"{beginning.loss.member}"
         )
     if progress.repeated:
         lines.append(
-            "passes that raised the objective and were repeated with shorter steps: "
+            "epochs that raised the objective and were repeated with shorter steps: "
             f"{progress.repeated}"
         )
     if progress.stopped:

@@ -52,7 +52,7 @@ def test_from_zero_weights(
     assert (found["train"]["convex_passes"], found["train"]["epochs"]) == (10, 15)
     begins = "svm (beta=inf, gamma=1)" if loss == "ramp" else "softmax_margin (beta=1, gamma=1)"
     shown = capsys.readouterr()
-    assert f"{begins}, which is convex" in shown.out
+    assert f"convex loss {begins}" in shown.out
     log = (tmp_path / "run/structopt.log").read_text()
     assert f"is not convex: 10 passes of {begins} come first (loss.convex_passes)." in log
 
@@ -160,7 +160,7 @@ def test_repeated_passes_are_counted(
     found = run(tmp_path / "run", *words)
     count = found["train"]["repeated_passes"]
     assert count > 0
-    line = f"passes that raised the objective and were repeated with shorter steps: {count}"
+    line = f"epochs that raised the objective and were repeated with shorter steps: {count}"
     assert line in capsys.readouterr().out
     assert (
         "raised the objective; repeated with shorter steps"

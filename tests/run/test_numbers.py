@@ -307,7 +307,7 @@ def test_a_dual_above_the_objective(
     )
     assert "above the minimum" not in said.out and "stopped" not in said.out
     assert (
-        f"nothing is known: in {train['impossible_duals']} passes the dual came out above the "
+        f"no bound of its minimum: in {train['impossible_duals']} epochs the dual was above the "
         "objective" in said.out
     )
     assert (said.err + caplog.text).count("which rounding alone does not explain") >= 1
