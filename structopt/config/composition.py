@@ -68,6 +68,7 @@ class Settings(TypedDict, total=False):
     sweep: Sweep
     objective_every: int
     patience: int | None
+    keep: Literal["best", "last"] | None
     time_decoding: bool
     quiet: bool
     debug: bool

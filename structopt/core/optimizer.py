@@ -68,6 +68,9 @@ class Plan:
     kernel_modules : tuple of str
         Modules of kernels that its steps import: loaded, and compiled if necessary, before time is
         measured.
+    converges : bool
+        Whether its weights come near the minimum of P, and a bound or a test tells how near. Of the
+        other optimizers a run keeps the epoch that is best on the development part (`keep`).
     imports : tuple of str
         Modules without kernels that its steps import, and that take time to load.
     weights : tuple of str
@@ -91,6 +94,7 @@ class Plan:
     certificate: bool = False
     shortens: bool = False
     divisible: bool = False
+    converges: bool = False
     tried: tuple[str, ...] = ()
     kernel_modules: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()

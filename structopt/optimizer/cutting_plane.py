@@ -104,6 +104,7 @@ class CuttingPlane(Optimizer):
         form: Literal["passes", "batch"] = "batch" if self.variant == "one_slack" else "passes"
         return Plan(
             form,
+            converges=True,
             tolerance=self.tolerance,
             kernel_modules=KERNEL_MODULES,
             weights=("theta", "best"),

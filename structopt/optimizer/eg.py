@@ -132,6 +132,7 @@ class ExponentiatedGradient(Optimizer):
     def plan(self) -> Plan:
         """Passes that keep potentials of every instance."""
         return Plan(
+            converges=True,
             tolerance=self.tolerance,
             kernel_modules=(
                 "structopt.kernels.learn.eg",

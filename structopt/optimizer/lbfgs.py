@@ -119,6 +119,7 @@ class LBFGS(Optimizer):
         sparse = self.penalty.sparse
         return Plan(
             "batch",
+            converges=True,
             penalty=self.penalty,
             tolerance=self.tolerance,
             weights=("theta",),

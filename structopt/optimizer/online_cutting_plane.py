@@ -82,6 +82,7 @@ class OnlineCuttingPlane(Optimizer):
         modules = ("structopt.kernels.learn.cutting_plane", "structopt.kernels.learn.plane_cache")
         bound = "its planes are bounds of the losses of the data that they were made with"
         return Plan(
+            converges=True,
             tolerance=self.tolerance,
             kernel_modules=modules,
             weights=("theta", "guide", "lag"),

@@ -123,6 +123,7 @@ class StochasticDualCoordinateAscent(Optimizer):
             "structopt.kernels.arrays.sampling",
         )
         return Plan(
+            converges=True,
             additive=True,
             divisible=True,
             tolerance=self.tolerance,

@@ -62,7 +62,11 @@ class FactoredSMO(Optimizer):
         modules = ("structopt.kernels.learn.smo", "structopt.kernels.features.bundles")
         bound = "its marginals are of the outputs of the data that they were made with"
         return Plan(
-            tolerance=self.tolerance, kernel_modules=modules, weights=("theta",), bound=bound
+            converges=True,
+            tolerance=self.tolerance,
+            kernel_modules=modules,
+            weights=("theta",),
+            bound=bound,
         )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:

@@ -108,6 +108,7 @@ def _training_metrics(
         "dual": progress.dual,
         "gap": trainer.gap(objective),
         "epochs": progress.epoch,
+        **({"kept_epoch": progress.best_epoch} if trainer.best_weights is not None else {}),
         "seconds": progress.seconds,
         "seconds_per_epoch": float(np.median(progress.passes)) if progress.passes else None,
         "seconds_per_evaluation": float(np.median(progress.evaluations))

@@ -18,6 +18,7 @@ from structopt.core.memory import (
 from structopt.core.optimizer import Optimizer
 from structopt.objective.memory import gradient_bytes, scratch_bytes, sizes_of
 from structopt.objective.problem import Problem
+from structopt.run.trainer import kept
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ REMEDIES = {
     "optimizer.cache_mb": "a smaller optimizer.cache_mb",
     "optimizer.planes": "fewer optimizer.planes",
     "patience": "patience=null",
+    "keep": "keep=last",
     "threads": "threads=1",
     "task.limit": "a task.limit",
 }
@@ -45,8 +47,18 @@ LEAST = {
 """Values of these settings from which nothing can be saved."""
 
 
-def check(config: Mapping[str, Any], problem: Problem, optimizer: Optimizer) -> None:
+def check(
+    config: Mapping[str, Any], problem: Problem, optimizer: Optimizer, develops: bool
+) -> None:
     """Log the memory that training is going to take, and refuse it where it exceeds what is free.
+
+    Parameters
+    ----------
+    config : mapping
+    problem : Problem
+    optimizer : Optimizer
+    develops : bool
+        Whether there is a dev split, whose best weights may be kept.
 
     Raises
     ------
@@ -55,8 +67,9 @@ def check(config: Mapping[str, Any], problem: Problem, optimizer: Optimizer) -> 
     """
     sizes, name = sizes_of(problem), config["optimizer"]["name"]
     footprint = optimizer.footprint(sizes, problem.loss)
+    best = develops and kept(config, optimizer.plan) == "best"
     check_disk(problem, footprint)
-    items = amounts(problem, footprint, sizes, config.get("patience") is not None)
+    items = amounts(problem, footprint, sizes, best)
     largest = sorted((one for one in items.items() if one[1] > 0), key=lambda one: -one[1])
     total, listed = (
         sum(items.values()),

@@ -45,6 +45,8 @@ class Progress:
         Passes whose dual came out above the objective: numerical failures, which certify nothing.
     best, best_epoch : float, int
         Highest dev score and its pass.
+    latest : float or None
+        The dev score of the last pass.
     stopped : str
         Why training ended before its last pass, or the empty string.
     steps : int
@@ -64,6 +66,7 @@ class Progress:
     impossible_duals: int = 0
     best: float = -inf
     best_epoch: int = 0
+    latest: float | None = None
     stopped: str = ""
     steps: int = 0
     step_seconds: float = 0.0

@@ -149,6 +149,17 @@ def _passes(train: Mapping[str, Any], progress: Progress) -> str:
     )
 
 
+def _kept(train: Mapping[str, Any], progress: Progress) -> list[str]:
+    """Say which epoch is kept, with its dev score and that of the last epoch."""
+    if "kept_epoch" not in train or progress.latest is None:
+        return []
+    best, latest = f"{100 * progress.best:.2f}", f"{100 * progress.latest:.2f}"
+    return [
+        f"kept: epoch {train['kept_epoch']}, the best on the dev split ({best}; epoch "
+        f"{progress.epoch}: {latest})"
+    ]
+
+
 def _certified(train: Mapping[str, Any]) -> str:
     """What is known of the minimum of the objective, in words."""
     if train["gap"] is not None:
@@ -164,8 +175,8 @@ def _certified(train: Mapping[str, Any]) -> str:
 def _remarks(
     train: Mapping[str, Any], progress: Progress, beginning: Beginning | None, pruner: str
 ) -> list[str]:
-    """What else happened in training, a line each."""
-    lines = []
+    """Say what else happened in training, one line each."""
+    lines = _kept(train, progress)
     if progress.evaluations:
         lines.append(
             f"{len(progress.evaluations)} evaluations of loss and gradient, "

@@ -36,7 +36,7 @@ from structopt.run.observers import Checks, Interrupts, PassLog, PassProgress, T
 from structopt.run.reading import TrainingData, read
 from structopt.run.records import FAILED, FINISHED, KILLED
 from structopt.run.report import cause_of, ending_note
-from structopt.run.trainer import Judge, Schedule, Trainer
+from structopt.run.trainer import Judge, Schedule, Trainer, kept
 
 log = logging.getLogger(__name__)
 
@@ -285,14 +285,18 @@ class _TrainingRun:
             If training is to stop by a dev score, and there is no dev split.
         """
         task, dev = self.components.task, "dev" in data.held_out.splits
-        if self.config.get("patience") is not None and not dev:
+        if not dev and self.config.get("patience") is not None:
             raise ConfigError(
                 "patience needs a dev split to look at. Give task.dev, or leave patience=null."
+            )
+        if not dev and self.config.get("keep") == "best":
+            raise ConfigError(
+                "keep=best needs a dev split to compare epochs on. Give task.dev, or keep=last."
             )
         test = bool(self.config.get("test_curve")) and "test" in data.held_out.splits
         names, arrays = task.state()
         optimizer = self.optimizer(data)
-        memory.check(self.config, data.problem, optimizer)
+        memory.check(self.config, data.problem, optimizer, dev)
         return Trainer(
             data.problem,
             optimizer,
@@ -314,12 +318,13 @@ class _TrainingRun:
         )
         certifies = not task.open_gold and compatibility.certifies(inference.provides(kind))
         every, patience = self.config["objective_every"], self.config.get("patience")
+        keep = kept(self.config, self.components.optimizer.plan)
         between = (
             {"checkpoint_seconds": self.config["storage"]["checkpoint"]}
             if "storage" in self.config
             else {}
         )
-        return Schedule(task.main_metric, every, patience, certifies, self.judge, **between)
+        return Schedule(task.main_metric, every, patience, keep, certifies, self.judge, **between)
 
     def observers(self, data: TrainingData) -> list[Observer]:
         """The observers of the passes, in the order in which they are called."""

@@ -11,14 +11,14 @@ from functools import cached_property
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from structopt.core.data import ranges
 from structopt.core.executor import Account
 from structopt.core.objective import certified_gap
-from structopt.core.optimizer import Earlier, Optimizer, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
 from structopt.errors import ConfigError, NumericalError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
@@ -58,8 +58,10 @@ class Schedule:
     objective_every : int
         Passes between two evaluations of P; 0 means at the end only.
     patience : int or None
-        Stop after so many passes without a better dev score, and return the weights of the best
-        pass.
+        Stop after so many passes without a better dev score.
+    keep : str
+        Which weights to return: ``best``, those of the pass with the best dev score if there is a
+        dev split, or ``last``.
     certifies : bool
         Whether the inference's values are exact or upper bounds, so that P - D bounds how far P is
         from its minimum.
@@ -73,12 +75,25 @@ class Schedule:
     metric: str = "f1"
     objective_every: int = 1
     patience: int | None = None
+    keep: Literal["best", "last"] = "last"
     certifies: bool = True
     judge: Judge | None = None
     checkpoint_seconds: float = 60.0
 
 
 SCHEDULE = Schedule()
+
+
+def kept(config: Mapping[str, Any], plan: Plan) -> Literal["best", "last"]:
+    """Return which weights a run keeps, by its config and the plan of its optimizer.
+
+    The last ones if the setting ``keep`` is not set, the optimizer converges and nothing stops the
+    run early, and in configs of versions without this setting.
+    """
+    stops_early = config.get("patience") is not None
+    if keep := config.get("keep"):
+        return "best" if keep == "best" else "last"
+    return "best" if stops_early or ("keep" in config and not plan.converges) else "last"
 
 
 class Trainer:
@@ -179,6 +194,8 @@ class Trainer:
             self.progress.stopped = ""  # the resumed run asks for a smaller gap
         rest = dict(arrays)
         self.best_weights = rest.pop(BEST, None)
+        if self.schedule.keep == "last":
+            self.best_weights = None
         messages = rest.pop(MESSAGES, np.zeros(0))
         if messages.shape != self.problem.messages.shape:
             raise self.checkpoint.refusal("its messages are not as many as those of the data")
@@ -228,12 +245,10 @@ class Trainer:
         return self.weights()
 
     def weights(self) -> Array:
-        """Weights to return: of the best pass where early stopping asks for it, else of the
-        last.
-        """
-        if self.schedule.patience is not None and self.best_weights is not None:
-            return self.best_weights
-        return self.optimizer.weights(self.state)
+        """Weights to return, as `Schedule.keep` says."""
+        return (
+            self.optimizer.weights(self.state) if self.best_weights is None else self.best_weights
+        )
 
     def _pass(self) -> Row:
         """Make a pass, measure it, and write its checkpoint where one is due."""
@@ -396,9 +411,10 @@ class Trainer:
     def _look_for_best(self, row: Row) -> None:
         score = row.get(f"dev.{self.schedule.metric}")
         progress = self.progress
+        progress.latest = None if score is None else float(score)
         if score is not None and score > progress.best:
             progress.best, progress.best_epoch = float(score), progress.epoch
-            if self.schedule.patience is not None:
+            if self.schedule.keep == "best":
                 self.best_weights = self.optimizer.weights(self.state).copy()
         if (
             self.schedule.patience is not None

@@ -43,7 +43,9 @@ FIELDS = {"word": ["tokens"], "tag": ["tags"]}
 class Reading(DenseReading, total=False):
     """The keys of the config's node ``features`` that this task takes."""
 
+    columns: Literal["words", "all"]
     templates: list[str]
+    column_templates: list[str]
     transitions: list[str]
     lists: dict[str, str] | None
     min_count: int
@@ -80,7 +82,8 @@ class SequenceLabelling(TokenLabelling):
     features : mapping
         ``templates`` on tokens and ``transitions`` on pairs of neighbours (see
         `structopt.templates.column_templates`), word ``lists``, ``min_count``, ``hash_bits``; and
-        the keys of `structopt.task.dense.dense_columns.DenseColumns`.
+        the keys of `structopt.task.dense.dense_columns.DenseColumns`. With ``columns="all"`` the
+        ``column_templates`` join the templates.
     """
 
     reading = Reading
@@ -126,6 +129,9 @@ class SequenceLabelling(TokenLabelling):
         self._token_files = TokenFiles(format, fields or FIELDS, names, encoding, self.separator)
         features = features or {"templates": ["bias", "word"]}
         check_keys("features", features, Reading.__annotations__)
+        if features.get("columns") == "all":
+            added = features.get("column_templates", ())
+            features = {**features, "templates": [*features.get("templates", ()), *added]}
         self._numbers, self._templates = DenseColumns.of(features), TemplateGroups.of(features)
 
     @property

@@ -13,7 +13,7 @@ import pytest
 from structopt.command import main
 from structopt.run import history
 
-QUICK = ["task=ner", "task.limit=150", "tracker=none"]
+QUICK = ["keep=last", "task=ner", "task.limit=150", "tracker=none"]
 
 
 def metrics(folder: Path) -> dict[str, dict[str, Any]]:

@@ -91,6 +91,7 @@ def test_metrics(run: Path) -> None:
         "dual",
         "gap",
         "epochs",
+        "kept_epoch",
         "seconds",
         "seconds_per_epoch",
         "seconds_per_evaluation",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from structopt.run.checkpoint import Checkpoint
 from structopt.run.history import read
 from structopt.run.observer import Observer
 from structopt.run.observers import Interrupts
-from structopt.run.trainer import Schedule, Trainer
+from structopt.run.trainer import Schedule, Trainer, kept
 from tests.interrupts import heard_interrupts
 
 
@@ -142,13 +142,44 @@ def test_no_passes(tmp_path: Path) -> None:
 )
 def test_patience(tmp_path: Path, patience: int | None, passes: int, best: float) -> None:
     """The best weights are kept as they were, though the optimizer goes on in the same array."""
-    one = trainer(tmp_path, 8, (0.5, 0.4, 0.6, 0.6, 0.1, 0.2, 0.3, 0.4), patience=patience)
+    options: dict[str, Any] = {"patience": patience, "keep": "best" if patience else "last"}
+    one = trainer(tmp_path, 8, (0.5, 0.4, 0.6, 0.6, 0.1, 0.2, 0.3, 0.4), **options)
     one.start(np.zeros(1))
     assert (one.run().tolist(), one.progress.epoch) == ([best], passes)
     assert bool(one.progress.stopped) == (patience is not None)
-    two = trainer(tmp_path, 9, (1.0,) * 9, patience=patience)
+    two = trainer(tmp_path, 9, (1.0,) * 9, **options)
     assert two.resume() and two.weights().tolist() == [best]
     assert two.run().tolist() == [best if patience else 9.0]
+
+
+@pytest.mark.parametrize(("keep", "weights"), [("best", [[3.0], [9.0]]), ("last", [[4.0], [9.0]])])
+def test_the_epoch_that_is_kept(
+    tmp_path: Path, keep: Literal["best", "last"], weights: list[list[float]]
+) -> None:
+    """Of equal scores the first; a resumed run finds the best weights in its checkpoint."""
+    scores = (0.5, 0.4, 0.6, 0.6, 0.1, 0.2, 0.3, 0.4, 0.7)
+    for epochs, expected in zip((4, 9), weights, strict=True):
+        one = trainer(tmp_path, epochs, scores, keep=keep)
+        if not one.resume():
+            one.start(np.zeros(1))
+        assert one.run().tolist() == expected
+    assert (one.progress.best_epoch, one.progress.latest) == (9, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "converges", "keep"),
+    [
+        ({"keep": None}, False, "best"),
+        ({"keep": None}, True, "last"),
+        ({"keep": None, "patience": 3}, True, "best"),
+        ({"keep": "last", "patience": 3}, False, "last"),
+        ({"keep": "best"}, True, "best"),
+        ({}, False, "last"),  # of a version without the setting
+        ({"patience": 3}, False, "best"),
+    ],
+)
+def test_what_is_kept_by_default(settings: dict[str, Any], converges: bool, keep: str) -> None:
+    assert kept(settings, Plan(converges=converges)) == keep
 
 
 class Certified(Counting):

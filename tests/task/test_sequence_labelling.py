@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from structopt.config import registry
+from structopt.config.composition import compose
 from structopt.errors import ConfigError, DataError
 from structopt.task.sequence_labelling import SequenceLabelling
 
@@ -98,3 +100,12 @@ def test_unlabelled_input_has_nothing_to_compare_with(path: Path) -> None:
 def test_columns_that_are_refused(columns: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match="task.columns needs 'tag'"):
         SequenceLabelling(columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "read"), [("words", {"word"}), ("all", {"word", "pos", "chunk"})]
+)
+def test_the_default_templates_of_entities_read_the_words(columns: str, read: set[str]) -> None:
+    config = compose(["task=ner", f"features.columns={columns}"])
+    task = registry.create("task", config["task"], features=config["features"])
+    assert set(task._templates.columns) == read

@@ -92,6 +92,7 @@ IGNORED = (
     _ignored("seed", "it orders the instances, which are others", Purpose.GOING_ON),
     _ignored("objective_every", "it says what is measured after a pass", Purpose.GOING_ON),
     _ignored("patience", "it says when training ends, not what a pass computes", Purpose.GOING_ON),
+    _ignored("keep", "it selects among passes, and changes none", Purpose.GOING_ON),
     _ignored("warm_start.state", "it says what the training data are", Purpose.GOING_ON),
     _ignored(
         "max_expansion",

@@ -115,7 +115,9 @@ def _tags(
             )
             message = "does not begin and end where tokens do (words, and single other characters)"
             raise DataError(
-                path, line, f"the entity {where}, {message}: mend its ends, or give tokens."
+                path,
+                line,
+                f"the entity {where}, {message}: move its ends to those of tokens, or give the tokens.",
             )
         if entities and starts[start] < entities[-1][1]:
             raise DataError(

@@ -28,6 +28,7 @@ from structopt.model.warm_start import WarmStart
 from structopt.objective.part_matches import OTHER_PARTS, part_matches
 from structopt.objective.problem import Problem
 from structopt.run.checkpoint import SEEN, Checkpoint
+from structopt.run.trainer import kept
 
 log = logging.getLogger(__name__)
 
@@ -279,14 +280,15 @@ def _optimizer(config: Mapping[str, Any]) -> Optimizer:
 
 
 def _check_weights(model: Model, checkpoint: Checkpoint) -> None:
-    """Refuse a state that is not that of the model beside it; with patience, the model may be of an
-    earlier pass.
+    """Refuse a state that is not that of the model beside it, which may be of an earlier pass if
+    the run kept the best one.
     """
     assert model.trained is not None
     config, state = model.trained.config, model.trained.state
     # of passes over shards
-    weights = state[MEAN] if MEAN in state else _optimizer(config).weights(state)
-    if config.get("patience") is None and not np.array_equal(weights, model.weights):
+    optimizer = _optimizer(config)
+    weights = state[MEAN] if MEAN in state else optimizer.weights(state)
+    if kept(config, optimizer.plan) == "last" and not np.array_equal(weights, model.weights):
         raise checkpoint.refusal("its weights are not those of the model beside it")
 
 
