@@ -264,7 +264,7 @@ def _decoding(ratios: Ratios) -> Claim:
         for task, own in known.items()
     ]
     text = (
-        "Decoding takes .2 of the perceptron's iteration in coreference, .6 to .9 elsewhere "
+        "Decoding takes 0.2 of the perceptron's iteration in coreference, 0.6 to 0.9 elsewhere "
         "(here: each within "
         f"{SHARE} of theirs)."
     )

@@ -100,9 +100,13 @@ OBSERVATIONS = (
     ),
     Observation("5: larger batches speed OPS up", most, robustness.FAST),
     Observation(
-        "5: for some tasks the step size has to be tuned anew", some, robustness.TUNED_ANEW
+        "5: for some tasks the step size has to be tuned again", some, robustness.TUNED_ANEW
     ),
 )
+
+
+SHORT = {one.claim: one.text for one in OBSERVATIONS}
+"""The texts of observations by those of the claims of each task."""
 
 
 def wanted(experiment: str) -> bool:

@@ -70,7 +70,7 @@ SAME = (
 )
 FAST = f"Larger batches speed OPS up, as there are fewer updates ({FASTER:g} times at least)."
 TUNED_ANEW = (
-    "For some tasks the step size has to be tuned anew when the size changes (or more is lost "
+    "For some tasks the step size has to be tuned again when the size changes (or more is lost "
     "than by another seed)."
 )
 """The observations, of one task each."""
@@ -129,6 +129,12 @@ def _robustness(records: Sequence[RunRecord], scale: str, data: str, metric: str
             "grids have λ from 2e-1 to 2e-6, and η from 1 to 1e-3 (the paper to 1e-4).",
             "Grids: a share of a grid depends on the ends of the grid, so the table gives the "
             "range of C, too.",
+            f"Criteria: a method remains high if {BROAD:.0%} of its grid is within {HIGH:g} points of "
+            "the best. Dual methods are sensitive if a smaller share of their grid is, and "
+            "perform poorly if their worst score is below that of the primal methods. A batch "
+            "size changes the score if it costs 1 point or more with η tuned. Larger batches are "
+            f"faster if they are {FASTER:g} times as fast at least. The step size has to be tuned "
+            "again if not tuning it loses more than another seed does.",
             "Batches are processed in one thread, so only the smaller number of updates can save "
             "time. Times are hints if jobs run at the same time.",
             FEATURES,

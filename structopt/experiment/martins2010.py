@@ -267,7 +267,7 @@ def _claims(scores: Table1) -> tuple[Claim, ...]:
     higher_text = "The higher scores are obtained for losses between SVMs and CRFs"
     last = "(by its numbers) Every loss between scores at least as high as the CRF and the SVM"
     steady = (
-        "(by its numbers) Over all losses the best scores differ by less than a third of a point"
+        "(by its numbers) Over all losses the best scores differ by less than one third of a point"
     )
     if CRF not in best or SVM not in best or not between:
         return tuple(

@@ -200,15 +200,17 @@ def _section(readings: Path, name: str, shared: Sequence[str]) -> str:
     size = f"{values['runs']} runs, {duration(values['seconds'])} of training."
     tables = [Table.of(one) for one in values["tables"]]
     claims = [(one["text"], one["verdict"], one["numbers"]) for one in values["claims"]]
-    # the table has these verdicts
-    claims = [] if name == joint.NAME else claims
+    if name == joint.NAME:  # its table has these verdicts
+        claims = []
+    elif joint.wanted(name):
+        claims = [(joint.SHORT.get(text, text), *rest) for text, *rest in claims]
     blocks = (
         f"### {name}",
         f"    {values['command']}",
         f"{_sentence(origin.place + origin.rest)} {size}".lstrip(),
-        *(table.markdown() for table in tables if not table.detail),
+        *(table.markdown("---") for table in tables if not table.detail),
         f"![{name}]({IMAGES}/{name}.png)" if values["figure"] else "",
-        claims_table(str(values["verdict"]), claims).markdown() if claims else "",
+        claims_table(str(values["verdict"]), claims).markdown("---") if claims else "",
         "\n".join(f"- {note}" for note in values["notes"] if note not in shared),
         said,
     )

@@ -53,9 +53,9 @@ class Table:
         detail = bool(values.get("detail", False))
         return cls(tuple(values["columns"]), rows, values["caption"], digits, detail)
 
-    def markdown(self) -> str:
+    def markdown(self, rule: str = " --- ") -> str:
         """Return the table in Markdown."""
-        table = tables.markdown(self._lines())
+        table = tables.markdown(self._lines(), rule=rule)
         return f"{self.caption}\n\n{table}" if self.caption else table
 
     def text(self) -> str:
