@@ -226,9 +226,7 @@ def observation1(tuned: Figure1, latent: bool = False) -> list[Claim]:
         if best is not None and tuned.has(other):
             verdict = higher(best.best, tuned.curves[other].best)
             verdict = ~verdict if text is EXCEPTION else verdict
-            evidence = (
-                f"{best.method} {best.best}, {other} {tuned.curves[other].best}"
-            )
+            evidence = f"{best.method} {best.best}, {other} {tuned.curves[other].best}"
         claims.append(Claim(text, verdict, evidence))
     return claims
 
@@ -277,9 +275,7 @@ def observation4(tuned: Figure1) -> Claim:
     verdict = (
         Verdict.HOLDS if ops is best and best.best.n > 1 else ~higher(best.best, ops.best, CLOSE)
     )
-    return Claim(
-        EFFECTIVE, verdict, f"{ops.method} {ops.best}, best {best.method} {best.best}"
-    )
+    return Claim(EFFECTIVE, verdict, f"{ops.method} {ops.best}, best {best.method} {best.best}")
 
 
 def _draw(tuned: Figure1, target: Path) -> None:

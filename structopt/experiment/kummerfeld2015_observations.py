@@ -137,7 +137,11 @@ def observations(reports: Mapping[str, Mapping[str, Any]], scale: str) -> Report
     return Report(
         "The observations over all tasks",
         f"{PAPER}, section 4",
-        (Table(("observation", *tasks, "all"), tuple(cells), "Verdicts by task and over all tasks."),),
+        (
+            Table(
+                ("observation", *tasks, "all"), tuple(cells), "Verdicts by task and over all tasks."
+            ),
+        ),
         claims,
         notes(
             scale,

@@ -299,7 +299,9 @@ def _batch_table(batches: Grid, speeds: Mapping[Value, Sample]) -> Table:
         *(f"η = {column:g}" for column in columns if column is not None),
         "seconds per epoch",
     )
-    return Table(heads, cells, "OPS by the size of a batch: F1 after the same number of decodes.", 2)
+    return Table(
+        heads, cells, "OPS by the size of a batch: F1 after the same number of decodes.", 2
+    )
 
 
 def _best_by_row(grid: Grid) -> dict[Value, Score]:

@@ -178,7 +178,9 @@ def _origin(readings: Path, name: str) -> _Origin:
     earlier = readings / f"{name}{EARLIER}"
     source = str(read_report(path)["source"]) if path.is_file() else _text(earlier)
     found = SOURCE.search(" ".join(source.split()))
-    return _Origin(found["paper"], found["place"], found["rest"]) if found else _Origin(name, "", "")
+    return (
+        _Origin(found["paper"], found["place"], found["rest"]) if found else _Origin(name, "", "")
+    )
 
 
 def _paper(readings: Path, paper: str, names: Sequence[str]) -> list[str]:

@@ -59,12 +59,12 @@ def test_finished_reports_become_pages_and_readings_stay(sweeps, readings, capsy
     text, screen = page.read_text(), (readings.parent / "observations.md").read_text()
     assert text.startswith("# Title\n\n**Criterion.** Numbers are means over seeds")
     assert (
-        "\n\n## Old and Older (1999)\n\n### old_table1\n\n*From an earlier version: one seed" in text
+        "\n\n## Old and Older (1999)\n\n### old_table1\n\n*From an earlier version: one seed"
+        in text
     )
     assert (
         "| It was so | yes | 1 |\n\n**Explanation.** Long ago.\n\n## Martins et al. (2010)\n\n"
-        "### martins2010_figure3\n\n    " + COMMAND
-        in text
+        "### martins2010_figure3\n\n    " + COMMAND in text
     )
     assert "Figure 3; CoNLL-2003. 2 runs, 1:02:03 of training." in text
     assert "| DCA | 90.50 ± 0.71 |" in text
