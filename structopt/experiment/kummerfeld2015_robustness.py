@@ -129,8 +129,8 @@ def _robustness(records: Sequence[RunRecord], scale: str, data: str, metric: str
             "grids have λ from 2e-1 to 2e-6, and η from 1 to 1e-3 (the paper to 1e-4).",
             "Grids: a share of a grid depends on the ends of the grid, so the table gives the "
             "range of C, too.",
-            f"Criteria: a method remains high if {BROAD:.0%} of its grid is within {HIGH:g} points of "
-            "the best. Dual methods are sensitive if a smaller share of their grid is, and "
+            f"Criteria: a method remains high if {BROAD:.0%} of its grid is within {HIGH:g} points "
+            "of the best. Dual methods are sensitive if a smaller share of their grid is, and "
             "perform poorly if their worst score is below that of the primal methods. A batch "
             "size changes the score if it costs 1 point or more with η tuned. Larger batches are "
             f"faster if they are {FASTER:g} times as fast at least. The step size has to be tuned "

@@ -1,8 +1,8 @@
 """What mkdocs calls while it builds the site: navigation, pages of the API, links that leave docs/.
 
 The navigation follows docs/index.md: its headings and the pages that they list; pages that it does
-not list come after them. A listed page FOLDER/index.md brings the other pages of its folder. Every room of the package whose modules users import has a page, made of
-the docstrings of its modules.
+not list come after them. A listed page FOLDER/index.md brings the other pages of its folder. Every
+room of the package whose modules users import has a page, made of the docstrings of its modules.
 """
 
 from __future__ import annotations
