@@ -89,7 +89,7 @@ def grammar(records: Sequence[RunRecord], scale: str) -> Report:
     """Example 2, weighted context-free grammars, as Figure 4 has it for tags."""
     source = f"{PAPER}, example 2; trees of up to 10 words"
     notes = (
-        "The paper describes this case without numbers. The claims are those of its section 5, "
+        "The paper describes this case without numbers. The claims come from its section 5, "
         "which is about tagging.",
         "Parts are rules and unary chains at their positions in charts, which relative "
         "frequencies prune (e^-9); the cost counts wrong parts.",

@@ -57,7 +57,7 @@ SHARE = 0.15
 """Shares of a pass that differ by less than this count as equal."""
 
 FEATURES = (
-    "Features are the shipped templates, not those of the systems that the paper trained; the "
+    "Features are the shipped templates, unlike in the systems that the paper trained; the "
     "neural parser has none."
 )
 

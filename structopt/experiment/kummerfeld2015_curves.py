@@ -82,7 +82,7 @@ NETWORKS = (
 SUMMARIES = (
     "GUM (its training and development documents, summaries of 50 words, human references) "
     "instead of TAC's sets of documents. The score is ROUGE-2 recall, the mean over the "
-    "references. Integer programs find the best outputs. There is no likelihood, since no "
+    "references. Integer programs find the best outputs. The likelihood is missing, since no "
     "algorithm for marginals over summaries within a budget is implemented."
 )
 
@@ -158,7 +158,7 @@ def _figure1(
             f"{data} {instances(records)} training "
             f"{'documents' if task in ('Coref', 'Summ.') else 'sentences'}.",
             FEATURES,
-            "Figure 1: the values of each method are those of its grid with the highest tuning "
+            "Figure 1: each method has the values of its grid with the highest tuning "
             "score after any epoch, on average over seeds. A method with a larger grid has more "
             "chances.",
             "Figure 1: observation 1 compares the margin method with the best tuning score. "

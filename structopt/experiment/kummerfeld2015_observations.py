@@ -106,7 +106,7 @@ OBSERVATIONS = (
 
 
 SHORT = {one.claim: one.text for one in OBSERVATIONS}
-"""The texts of observations by those of the claims of each task."""
+"""The text of each observation, by the text of the claim that judges it for a task."""
 
 
 def wanted(experiment: str) -> bool:
@@ -145,7 +145,7 @@ def observations(reports: Mapping[str, Mapping[str, Any]], scale: str) -> Report
         claims,
         notes(
             scale,
-            f"The verdicts of each task are those of {', '.join(reports)}.",
+            f"The verdicts of each task come from {', '.join(reports)}.",
             "The paper states its observations over all tasks, with exceptions, so each is judged "
             "over the tasks that decide it. Coreference, whose antecedents are latent, is the "
             "paper's exception to observation 1.",

@@ -159,7 +159,7 @@ def constituents(records: Sequence[RunRecord], scale: str) -> Report:
         records,
         scale,
         (
-            "The paper has no constituents, so there are no numbers to compare with. Its claims "
+            "The paper has no constituents, so there is nothing to compare with. Its claims "
             "about entities and dependency trees are tested on constituency trees: "
             f"{instances(records)} sentences of the freely available tenth of the Penn Treebank, "
             "with gold tags, and the sparse span model. Scores are of sentences of up to 40 "

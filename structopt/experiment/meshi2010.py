@@ -107,7 +107,7 @@ NOTES = (
     "paper does neither. Both methods become faster alike.",
     "HiGHS solves the linear programs on compact models, from scratch at every visit; the paper "
     "uses GLPK on a machine of 2010. Cheaper programs make the lead of DLPW smaller.",
-    "Seconds are those of the optimizer, without evaluations of the objective (equation 7).",
+    "Seconds are the optimizer's, without evaluations of the objective (equation 7).",
 )
 
 

@@ -138,7 +138,7 @@ def collect(sweeps: Sequence[Sweep], page: Path) -> None:
 
 
 def write_pages(page: Path) -> None:
-    """Write the page, and the page of all verdicts, from the readings beside it: the same readings
+    """Write the page and the page of all verdicts from the folder of readings: the same readings
     give the same bytes.
 
     An experiment has ``NAME.json``, its report, or ``NAME.earlier.md``, a section of an earlier
@@ -166,7 +166,7 @@ def _text(path: Path) -> str:
 
 
 class _Origin(NamedTuple):
-    """Where an experiment comes from: the paper, the place in it, and the rest of the source."""
+    """The source of an experiment: the paper, the place in it, and the rest of the text."""
 
     paper: str
     place: str
