@@ -145,7 +145,7 @@ def observations(reports: Mapping[str, Mapping[str, Any]], scale: str) -> Report
         claims,
         notes(
             scale,
-            f"The verdicts of each task come from {', '.join(reports)}.",
+            f"The verdicts of each task come from its reports; there are {len(reports)}.",
             "The paper states its observations over all tasks, with exceptions, so each is judged "
             "over the tasks that decide it. Coreference, whose antecedents are latent, is the "
             "paper's exception to observation 1.",

@@ -317,13 +317,13 @@ def observation4(grids: Mapping[str, Grid]) -> list[Claim]:
     shares = {name: _share(grid, grids) for name, grid in grids.items()}
     primal = {name: share for name, share in shares.items() if name in PRIMAL}
     dual = {name: share for name, share in shares.items() if name in DUAL}
-    listed = ", ".join(f"{TITLES[name]} {share.mean:.0%}" for name, share in shares.items())
+    column = 'column "% of settings"'
     if not primal:
         return [
             cannot_tell(text, "primal methods") for text in (REMAIN_HIGH, SENSITIVE, BADLY_CHOSEN)
         ]
     broad = every(difference(share, share.constant(BROAD)).above() for share in primal.values())
-    claims = [Claim(REMAIN_HIGH, broad, listed)]
+    claims = [Claim(REMAIN_HIGH, broad, column)]
     if not dual:
         return claims + [cannot_tell(text, "dual methods") for text in (SENSITIVE, BADLY_CHOSEN)]
     worst = {name: _worst(grid) for name, grid in grids.items()}
@@ -333,11 +333,11 @@ def observation4(grids: Mapping[str, Grid]) -> list[Claim]:
     lower = every(higher(worst[one], worst[other]) for one in primal for other in dual)
     return [
         *claims,
-        Claim(SENSITIVE, smaller, listed),
+        Claim(SENSITIVE, smaller, column),
         Claim(
             BADLY_CHOSEN,
             lower,
-            ", ".join(f"{TITLES[name]} {value.text(1)}" for name, value in worst.items()),
+            'column "worst"',
         ),
     ]
 
@@ -374,11 +374,8 @@ def _faster(speeds: Mapping[Value, Sample]) -> Claim:
     if len(speeds) < 2:
         return cannot_tell(FAST, "seconds of passes")
     quickest = min(speeds.values(), key=lambda time: time.mean)
-    return Claim(
-        FAST,
-        larger(speeds[min(speeds)], quickest, FASTER),
-        "seconds per epoch by size " + _listed(speeds),
-    )
+    verdict = larger(speeds[min(speeds)], quickest, FASTER)
+    return Claim(FAST, verdict, 'column "seconds per epoch"')
 
 
 def _listed(values: Mapping[Value, Sample | Difference]) -> str:
