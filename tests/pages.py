@@ -13,6 +13,8 @@ from hydra.core.override_parser.types import IntervalSweep, Override
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+RECORDS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+"""The records of decisions, and their index."""
 NOT_TRAINING = (
     "predict",
     "evaluate",

@@ -19,6 +19,7 @@ from structopt.config.composition import compose, validate
 from tests.pages import (
     NOT_TRAINING,
     PAGES,
+    RECORDS,
     ROOT,
     anchors,
     blocks,
@@ -264,6 +265,15 @@ def test_links_lead_somewhere(name):
         assert (page.parent / target).exists(), target
     for anchor in anchors(TEXTS[name]):
         assert anchor in headings(TEXTS[name]), anchor
+
+
+def test_links_of_records_lead_somewhere():
+    """Relative links of the records of decisions exist, and their index lists all of them."""
+    texts = {path: path.read_text(encoding="utf8") for path in RECORDS}
+    for path, text in texts.items():
+        assert all((path.parent / target).exists() for target in links(text)), path.name
+    index = next(path for path in RECORDS if path.name == "index.md")
+    assert sorted(links(texts[index])) == [path.name for path in RECORDS if path != index]
 
 
 def test_every_picture_is_shown():

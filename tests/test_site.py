@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import structopt.core
-from tests.pages import PAGES, ROOT
+from tests.pages import PAGES, RECORDS, ROOT
 
 
 @pytest.fixture
@@ -33,7 +33,8 @@ def listed(navigation: Any) -> list[str]:
 
 def test_every_page_is_in_the_navigation_once(hook: ModuleType) -> None:
     pages = [page for page in listed(hook.navigation()) if not page.startswith("api/")]
-    assert sorted(pages) == sorted(path.name for path in PAGES)
+    paths = [path.relative_to(ROOT / "docs").as_posix() for path in [*PAGES, *RECORDS]]
+    assert sorted(pages) == sorted(paths)
 
 
 def test_every_room_is_documented_or_internal(hook: ModuleType) -> None:
@@ -80,3 +81,20 @@ def test_new_rooms_and_pages_are_found(
         "[A](a.md) [R](../README.md)", SimpleNamespace(file=SimpleNamespace(src_uri="index.md"))
     )
     assert index == "[A](a.md) R\n## Further pages\n\n- [The c](c.md)\n"
+    record = hook.on_page_markdown(
+        "[A](../a.md) [R](../../README.md)",
+        SimpleNamespace(file=SimpleNamespace(src_uri="records/0001-one.md")),
+    )
+    assert record == "[A](../a.md) R"
+
+
+def test_an_index_brings_the_pages_of_its_folder(
+    hook: ModuleType, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "ROOT", tmp_path)
+    (tmp_path / "docs/records").mkdir(parents=True)
+    (tmp_path / "docs/records/index.md").write_text("# Records\n")
+    (tmp_path / "docs/records/0001-one.md").write_text("# One\n")
+    assert hook.entry("records/index.md") == {
+        "Records": ["records/index.md", {"One": "records/0001-one.md"}]
+    }

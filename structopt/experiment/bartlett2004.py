@@ -60,9 +60,8 @@ Duals = dict[str, list[Dual]]
 
 PAPER = "Bartlett, Collins, Taskar and McAllester (2004)"
 NOTES = (
-    "An initial θ is here the potential of every part that is not gold, the gold ones having 0. "
-    "A visit of EG never lowers "
-    "the dual: its step is halved instead, which the paper's is not.",
+    "The initial θ of a run is the potential of every part that is not gold; gold parts have 0. "
+    "If a step of EG would lower the dual, the step is halved; the paper does not do this.",
     "SDCA with gap sampling is not in the paper. It shows where all curves must end.",
 )
 
@@ -71,12 +70,11 @@ def figure4(records: Sequence[RunRecord], scale: str) -> Report:
     """Figure 4: the dual objective after each pass over the data."""
     source = f"{PAPER}, Figure 4 and section 5; the first 1000 sentences of CoNLL-2003 English"
     notes = (
-        "The dual objective is m times the `dual` of the history; at C = 1 it is the paper's F. "
-        "The paper gives its figure only: "
-        "its curves end between 11 and 14.",
-        "The paper does not say its C, and used features of its own; here are C = 1 and the "
-        "shipped templates. Levels cannot be "
-        "compared with the paper's, shapes can.",
+        "The dual objective is m times `dual` of the history; with C = 1 it is the paper's F. "
+        "The paper gives only a figure, whose curves end between 11 and 14.",
+        "The paper does not report its C and uses other features; these runs use C = 1 and the "
+        "shipped templates. The shapes of the curves can be compared with the paper's, their "
+        "levels cannot.",
     )
     return _report(
         "Dual objective against passes, SMO and exponentiated gradient",
@@ -91,10 +89,10 @@ def grammar(records: Sequence[RunRecord], scale: str) -> Report:
     """Example 2, weighted context-free grammars, as Figure 4 has it for tags."""
     source = f"{PAPER}, example 2; trees of up to 10 words"
     notes = (
-        "The paper describes the case and gives no numbers for it: the claims are those of its "
-        "section 5, on tags.",
-        "Parts are rules and steps at their places in charts that relative frequencies prune "
-        "(e^-9); the cost counts wrong ones.",
+        "The paper describes this case without numbers. The claims come from its section 5, "
+        "which is about tagging.",
+        "Parts are rules and unary chains at their positions in charts, which relative "
+        "frequencies prune (e^-9); the cost counts wrong parts.",
     )
     return _report(
         "Dual objective against passes, SMO and exponentiated gradient on grammars",
@@ -142,7 +140,7 @@ def _table(duals: Duals) -> Table:
         (name, *(_sample(runs, lambda run, one=one: at_pass(run.points, one)) for one in passes))  # type: ignore[misc]
         for name, runs in duals.items()
     )
-    return Table(("", *(f"pass {one}" for one in passes)), rows, "Dual objective")
+    return Table(("", *(f"epoch {one}" for one in passes)), rows, "Dual objective")
 
 
 def _mean(runs: Sequence[Dual]) -> Points:
@@ -207,18 +205,18 @@ def _claims(duals: Duals) -> tuple[Claim, ...]:
         None,
     )
     overtaken = larger(top, end, 1 + CLOSE)
-    passed = f"from pass {crossing} on" if overtaken is Verdict.HOLDS and crossing else "never"
+    passed = f"from epoch {crossing} on" if overtaken is Verdict.HOLDS and crossing else "never"
     return (
         Claim(
             started,
             _above(share, 0.75),
-            f"{begun} after {AT_START} passes, {share.mean:.0%} of its last value",
+            f"{begun} after {AT_START} epochs, {share.mean:.0%} of its last value",
         ),
         _stalled(stalled, duals),
         Claim(
             lags,
             every(difference(begun, one).above() for one in early.values()),
-            f"pass {AT_START}: SMO {begun}, {starts}",
+            f"epoch {AT_START}: SMO {begun}, {starts}",
         ),
         Claim(overtakes, overtaken, f"{best} by more than {CLOSE:.0%}: {passed}"),
         Claim(
@@ -248,7 +246,8 @@ def _stalled(text: str, duals: Duals) -> Claim:
         lambda run: run.last / (at(run.points, run.points[0][-1] / 2) or run.points[1][0]) - 1,
     )
     evidence = (
-        f"the second half of its passes brought {gained.mean:.1%}; {short.mean:.1%} are missing"
+        f"the second half of its epochs adds {gained.mean:.1%}; it ends {short.mean:.1%} below the "
+        "optimum"
     )
     return Claim(text, every([_above(short, STALLED), ~_above(gained, STALLED)]), evidence)
 

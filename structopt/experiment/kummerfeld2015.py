@@ -56,7 +56,10 @@ LIKE = 0.15
 SHARE = 0.15
 """Shares of a pass that differ by less than this count as equal."""
 
-FEATURES = "Features are the package's templates, not those of the systems that the paper trained."
+FEATURES = (
+    "Features are the shipped templates, unlike in the systems that the paper trained; the "
+    "neural parser has none."
+)
 
 Ratios = Mapping[str, Mapping[str, Sample]]
 
@@ -96,26 +99,22 @@ def table1(records: Sequence[RunRecord], scale: str) -> Report:
         tuple(claims),
         notes(
             scale,
-            "NER is English CoNLL-2003 and coreference LitBank, with gold mentions, instead of "
-            "OntoNotes; parsing the first "
-            "sentences of today's English UD instead of version 1.1, without relations on the "
-            "arcs; constituents are those of "
-            "the freely available tenth of the Penn Treebank, with the tags of the trees; the "
-            "paper's span parser has no batch "
-            "cutting planes. Summaries are those of GUM, one document each, instead of TAC's of "
-            "several. The neural parser is "
-            "Durrett and Klein's network on dense features alone, in batches of 10; its times "
-            "are relative to those of the "
-            "perceptron by AdaGrad, the paper's to MIRA's.",
+            "Times: NER uses English CoNLL-2003 and coreference LitBank with gold mentions "
+            "instead of OntoNotes. Dependency parsing uses the first sentences of the current "
+            "English UD instead of version 1.1, without relations. Constituency parsing uses the "
+            "freely available tenth of the Penn Treebank with gold tags; the paper's span parser "
+            "has no batch cutting planes. Summarization uses GUM, one document per summary, "
+            "instead of TAC with several.",
+            "Times: the neural parser is the network of Durrett and Klein on dense features "
+            "only, in batches of 10. Its times are relative to the perceptron by AdaGrad, the "
+            "paper's to MIRA.",
             FEATURES,
-            "A time is that of the whole run divided by its passes, evaluations left out. "
-            "Decoding is one pass of scores and "
-            "search over the training data at the perceptron's last weights. OPS takes batches "
-            "of 10 on NER, as in the paper, "
+            "Times: the time per iteration is the training time without evaluations, divided by "
+            "the epochs. Decoding is one traversal of the training data, scores and search, with "
+            "the last weights of the perceptron. OPS uses batches of 10 on NER, as in the paper, "
             "and of 1 in parsing.",
-            "Their cutting planes solve the program by SMO in Java; how exactly it is solved in "
-            "a round decides what a round "
-            "costs.",
+            "Times: the paper's cutting planes solve the program by SMO in Java. How exactly a "
+            "round solves it decides the cost of the round.",
         ),
         partial(_draw, ratios),
     )
@@ -147,7 +146,7 @@ def _relative(times: Mapping[str, Sample]) -> dict[str, Sample]:
 
 
 def _ratio_table(ratios: Ratios) -> Table:
-    columns = ("", *(name for task in ratios for name in (task, "theirs")))
+    columns = ("", *(name for task in ratios for name in (task, "paper")))
     rows = [
         (
             method,
@@ -162,7 +161,7 @@ def _ratio_table(ratios: Ratios) -> Table:
     return Table(
         columns,
         tuple(rows),
-        "Time per iteration relative to the averaged perceptron; theirs from Table 1.",
+        "Time per iteration relative to the averaged perceptron.",
         1,
     )
 
@@ -172,7 +171,7 @@ def _seconds_table(seconds: Ratios) -> Table:
         (method, *(times.get(method) for times in seconds.values()))
         for method in (*TIMED, "Decoding")
     ]
-    return Table(("", *seconds), tuple(rows), "Seconds of an iteration.", 3)
+    return Table(("", *seconds), tuple(rows), "Seconds per iteration.", 3, detail=True)
 
 
 def _complete(ratios: Ratios, *methods: str) -> dict[str, Mapping[str, Sample]]:
@@ -265,7 +264,7 @@ def _decoding(ratios: Ratios) -> Claim:
         for task, own in known.items()
     ]
     text = (
-        "Decoding takes .2 of the perceptron's iteration in coreference, .6 to .9 elsewhere "
+        "Decoding takes 0.2 of the perceptron's iteration in coreference, 0.6 to 0.9 elsewhere "
         "(here: each within "
         f"{SHARE} of theirs)."
     )

@@ -44,23 +44,22 @@ def figure3(records: Sequence[RunRecord], scale: str) -> Report:
     groups, parts = with_curve(named, f"dev.{F1}"), Parts.of(records)
     key = parts.curve(F1, [run for runs in groups.values() for run in runs])
     notes = [
-        f"The paper gives its curves only, and of L-BFGS {LBFGS_DEV} on dev and {LBFGS_TEST} on "
-        f"test after {LBFGS_PASSES} "
-        "iterations. Its features have gazetteers; here are the shipped templates.",
-        "As in the paper, neither axis counts the passes in which SGD tries its learning rates.",
-        "Seconds are of this machine, and only comparable where nothing else ran on it.",
+        f"The paper gives only curves and, for L-BFGS after {LBFGS_PASSES} iterations, "
+        f"{LBFGS_DEV} on eng.testa and {LBFGS_TEST} on eng.testb. Its features include "
+        "gazetteers; these runs use the shipped templates.",
+        "As in the paper, the epochs in which SGD tries its learning rates are not counted.",
     ]
     return Report(
         "Learning curves on named entities, CRF",
         "Martins et al. (2010), Figure 3; CoNLL-2003 English",
-        (_table(groups, key),),
+        (_table(groups, key, parts.place(key)),),
         _claims(groups, parts, key),
         ((SMALL,) if scale == "small" else ()) + (*several_seeds(records), parts.note, *notes),
         partial(draw, _panels(groups, key)),
     )
 
 
-def _table(groups: Groups, key: str) -> Table:
+def _table(groups: Groups, key: str, place: str) -> Table:
     rows = []
     for name, runs in groups.items():
         scores = [at_passes(runs, key, one) for one in (1, 5, 10, None)]
@@ -70,15 +69,15 @@ def _table(groups: Groups, key: str) -> Table:
         )
     columns = (
         "",
-        "pass 1",
-        "pass 5",
-        "pass 10",
-        "last pass",
-        "passes",
-        "s a pass",
-        f"theirs, pass {LBFGS_PASSES}",
+        "epoch 1",
+        "epoch 5",
+        "epoch 10",
+        "last epoch",
+        "epochs",
+        "seconds per epoch",
+        f"paper: eng.testa, epoch {LBFGS_PASSES}",
     )
-    return Table(columns, tuple(rows), f"F1 on the {key.partition('.')[0]} split, percent")
+    return Table(columns, tuple(rows), f"F1 in percent on {place}")
 
 
 def _panels(groups: Groups, key: str) -> list[Panel]:
@@ -142,7 +141,7 @@ def _claims(groups: Groups, parts: Parts, key: str) -> tuple[Claim, ...]:
         Claim(
             better,
             higher(best[ours], best[theirs]),
-            f"at the best pass on dev: {listed}; best on dev: {ours}, {theirs}",
+            f"at the epoch with the best tuning score: {listed}; best by it: {ours}, {theirs}",
         ),
         _fast(fast, groups, key),
         _lower(lower, groups, key),
@@ -168,7 +167,7 @@ def _fast(text: str, groups: Groups, key: str) -> Claim:
             if dca is not None and sgd is not None:
                 verdicts.append(~sooner(sgd, dca))
                 listed.append(
-                    f"{name.split()[-1]}: {level:.2f} at pass {dca.text(1, '')}, SGD "
+                    f"{name.split()[-1]}: {level:.2f} at epoch {dca.text(1, '')}, SGD "
                     f"{sgd.text(1, '')}"
                 )
     return Claim(text, every(verdicts), "; ".join(listed)) if verdicts else cannot_tell(text, "SGD")
@@ -193,7 +192,7 @@ def _late(text: str, groups: Groups, key: str) -> Claim:
     ]
     level = at_passes(groups[pairs[0].replace("L-BFGS", "DCA", 1)], key, 5) if pairs else None
     if level is None:
-        return cannot_tell(text, "fifth pass of DCA and L-BFGS at the same C")
+        return cannot_tell(text, "fifth epoch of DCA and L-BFGS at the same C")
     there = arrival(groups[pairs[0]], key, lambda score: 100 * score >= level.mean)
     if there is None:
         return cannot_tell(text, "scores of L-BFGS")

@@ -50,25 +50,24 @@ def figure4(records: Sequence[RunRecord], scale: str) -> Report:
     groups, parts = with_curve(grouped(records, setting_of), f"dev.{UAS}"), Parts.of(records)
     key = parts.curve(UAS, [run for runs in groups.values() for run in runs])
     notes = [
-        "The paper has Arabic and Danish of CoNLL-X and English of CoNLL-2008, and gives its "
-        "curves only (SGD there with "
-        "η = 0.01). Here are Universal Dependencies with the shipped templates; scores without "
-        "punctuation, as in the paper.",
-        "As in the paper, passes do not count those in which SGD tries its learning rates.",
-        "DCA-TRW is not in the paper's figure: it is what footnote 9 proposes, a bound on the "
-        "log-partition function from above.",
+        "The paper has Arabic and Danish of CoNLL-X and English of CoNLL-2008, and gives only "
+        "curves (with η = 0.01 for SGD). These runs use Universal Dependencies and the shipped "
+        "templates. Punctuation is not scored, as in the paper.",
+        "As in the paper, the epochs in which SGD tries its learning rates are not counted.",
+        "DCA-TRW is not in the paper's figure. Footnote 9 proposes it: an upper bound on the "
+        "log-partition function.",
     ]
     return Report(
         "Learning curves on dependency trees, CRF",
         "Martins et al. (2010), Figure 4 and footnote 9",
-        (_table(groups, key),),
+        (_table(groups, key, parts.place(key)),),
         _claims(groups, key),
         ((SMALL,) if scale == "small" else ()) + (*several_seeds(records), parts.note, *notes),
         partial(draw, _panels(groups, key)),
     )
 
 
-def _table(groups: Groups, key: str) -> Table:
+def _table(groups: Groups, key: str, place: str) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name, runs in groups.items():
         share = _negative(runs) if " second DCA" in name else None
@@ -79,18 +78,18 @@ def _table(groups: Groups, key: str) -> Table:
         )
     columns = (
         "",
-        "pass 1",
-        "pass 2",
-        "pass 4",
-        "last pass",
-        "passes",
+        "epoch 1",
+        "epoch 2",
+        "epoch 4",
+        "last epoch",
+        "epochs",
         "negative losses",
-        "s a pass",
+        "seconds per epoch",
     )
     return Table(
         columns,
         tuple(rows),
-        f"UAS on the {key.partition('.')[0]} split without punctuation, percent",
+        f"UAS in percent, without punctuation, on {place}",
     )
 
 
@@ -164,7 +163,7 @@ def _first_order(groups: Groups, key: str) -> Claim:
     if not leads:
         return cannot_tell(text, "arc-factored DCA and SGD")
     verdict = every(lead.above() for lead in leads.values())
-    return Claim(text, verdict, f"DCA before SGD at pass {EARLY}, points: {_listed(leads)}")
+    return Claim(text, verdict, f"DCA minus SGD at epoch {EARLY}, points: {_listed(leads)}")
 
 
 def _second_order(groups: Groups, key: str) -> Claim:
@@ -173,12 +172,12 @@ def _second_order(groups: Groups, key: str) -> Claim:
     if not leads:
         return cannot_tell(text, "second-order DCA and SGD")
     verdict = at_least(-(-2 * len(leads) // 3), (~lead.above() for lead in leads.values()))
-    return Claim(text, verdict, f"DCA before SGD at the last pass, points: {_listed(leads)}")
+    return Claim(text, verdict, f"DCA minus SGD at the last epoch, points: {_listed(leads)}")
 
 
 def _negative_share(groups: Groups) -> Claim:
     text = (
-        f"Loopy propagation gives some {NEGATIVE:.0%} of the training instances a negative loss, "
+        f"Loopy propagation gives about {NEGATIVE:.0%} of the training instances a negative loss, "
         "whose steps are left out"
     )
     shares = {
@@ -197,7 +196,7 @@ def _negative_share(groups: Groups) -> Claim:
     return Claim(
         text,
         some(alike),
-        f"of the visits of all passes: {listed}; here: half to twice as many in a language",
+        f"of the visits of all epochs: {listed}; criterion: half to twice as many in a language",
     )
 
 

@@ -19,16 +19,14 @@ since seeds may agree by luck, and another sample of sentences would have other 
 """
 CRITERION = (
     "Numbers are means over seeds ± standard deviations. An observation *holds* or *does not "
-    "hold* where the difference that "
-    f"decides it is at least {ERRORS:g} standard errors from the bound that it is compared with; "
-    "else it is *within noise*. "
-    "The standard error is that of the mean difference seed by seed where both sides ran the "
-    "same seeds, and else "
-    f"√(s₁²/n₁ + s₂²/n₂); of scores on held-out data it is taken to be at least {LEAST:g} "
-    "points. With one seed the noise is "
-    "unknown, and the verdict is *cannot be told*."
+    "hold* if the difference that decides it is at least "
+    f"{ERRORS:g} standard errors away from the bound with which it is compared; otherwise it is "
+    "*within noise*. The standard error is that of the mean difference seed by seed if both "
+    "sides ran the same seeds, and √(s₁²/n₁ + s₂²/n₂) otherwise. "
+    f"For scores on held-out data it is at least {LEAST:g} points. "
+    "With one seed the noise is unknown, and the observation is *undecided*."
 )
-"""What a report says of its verdicts."""
+"""The criterion for all verdicts."""
 
 
 class Verdict(Enum):
@@ -37,7 +35,7 @@ class Verdict(Enum):
     HOLDS = "holds"
     FAILS = "does not hold"
     NOISE = "within noise"
-    UNKNOWN = "cannot be told"
+    UNKNOWN = "undecided"
 
     def __invert__(self) -> Verdict:
         """The verdict on the contrary."""
@@ -78,7 +76,7 @@ class Sample:
 
     def text(self, digits: int) -> str:
         """The mean and, of several seeds, the standard deviation: ``90.32 ± 0.08``."""
-        return f"{self.mean:.{digits}f}" + (f" ± {self.sd:.{digits}f}" if self.n > 1 else "")
+        return written(self.mean, self.sd, self.n, digits)
 
     def __str__(self) -> str:
         return self.text(2)
@@ -90,6 +88,11 @@ class Sample:
     def logarithm(self) -> Sample:
         """The logarithms of positive numbers, whose differences are those of ratios."""
         return Sample({seed: log(value) for seed, value in self.values.items()})
+
+
+def written(mean: float, deviation: float, seeds: int, digits: int) -> str:
+    """A mean over seeds and, of several seeds, the standard deviation: ``90.32 ± 0.08``."""
+    return f"{mean:.{digits}f}" + (f" ± {deviation:.{digits}f}" if seeds > 1 else "")
 
 
 @dataclass(frozen=True)

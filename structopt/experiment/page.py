@@ -1,5 +1,5 @@
-"""The pages of all experiments: what finished sweeps report, what is said of it, and a table of one
-screen.
+"""The pages of all experiments: the reports of finished sweeps, explanations, and a table of all
+verdicts.
 """
 
 from __future__ import annotations
@@ -7,14 +7,17 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from structopt.errors import ConfigError
 from structopt.experiment import kummerfeld2015_observations as joint
-from structopt.experiment.report import FIGURE, REPORT, Origin, write
+from structopt.experiment.noise import CRITERION
+from structopt.experiment.report import REPORT, Origin, Table, claims_table, write
 from structopt.formats import tables
 from structopt.formats.durable_files import write_bytes
 
@@ -25,11 +28,14 @@ MARK = (
     "*From an earlier version: one seed, values chosen and scores reported on the dev split. The "
     "command makes it anew.*"
 )
-KEYS = ("experiment", "scale", "command", "source", "claims", "text", "seconds", "runs", "figure")
+KEYS = (
+    *("experiment", "scale", "command", "source", "verdict", "claims", "tables", "notes"),
+    *("seconds", "runs", "figure"),
+)
 ROW = re.compile(r"^\| (?P<text>.+?) \| (?P<verdict>yes|no|cannot be told) \|", re.MULTILINE)
 SOURCE = re.compile(
     r"(?P<paper>[A-Z][\w-]+(?:(?:, | and )[A-Z][\w-]+)*(?: et al\.)? \(\d{4}\)), "
-    r"(?:(?:EMNLP|ICML), )?(?P<place>[^;.|\n]*)"
+    r"(?:(?:EMNLP|ICML), )?(?P<place>[^;.|\n]*)(?P<rest>[^|\n]*)"
 )
 """How reports name their paper, and the table or figure in it."""
 JOINT = f"python -m structopt experiments folder=SWEEPS report={joint.NAME}"
@@ -132,16 +138,18 @@ def collect(sweeps: Sequence[Sweep], page: Path) -> None:
 
 
 def write_pages(page: Path) -> None:
-    """Write the page and that of one screen, of the readings beside it: the same readings give the
-    same bytes.
+    """Write the page and the page of all verdicts from the folder of readings: the same readings
+    give the same bytes.
 
     An experiment has ``NAME.json``, its report, or ``NAME.earlier.md``, a section of an earlier
-    version, which is marked; and perhaps ``NAME.md``, what is said of it, which no command changes.
+    version, which is marked; and perhaps ``NAME.md``, an explanation, which no command changes.
+    The experiments of a paper have a heading, below which are the notes that several of them have.
     """
     readings = page.parent / READINGS
-    sections = [_section(readings, name) for name in _names(readings)]
-    text = "\n\n".join([_text(readings / INTRODUCTION), *sections]) + "\n"
-    write_bytes(page, text.lstrip().encode())
+    blocks = [_text(readings / INTRODUCTION), f"**Criterion.** {CRITERION}"]
+    for paper, names in groupby(_names(readings), lambda name: _origin(readings, name).paper):
+        blocks += _paper(readings, paper, list(names))
+    write_bytes(page, ("\n\n".join(blocks).lstrip() + "\n").encode())
     write_bytes(page.parent / OBSERVATIONS, screen(readings, page.name).encode())
 
 
@@ -157,17 +165,62 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf8").strip("\n") if path.is_file() else ""
 
 
-def _section(readings: Path, name: str) -> str:
+class _Origin(NamedTuple):
+    """The source of an experiment: the paper, the place in it, and the rest of the text."""
+
+    paper: str
+    place: str
+    rest: str
+
+
+def _origin(readings: Path, name: str) -> _Origin:
+    path = readings / f"{name}.json"
+    earlier = readings / f"{name}{EARLIER}"
+    source = str(read_report(path)["source"]) if path.is_file() else _text(earlier)
+    found = SOURCE.search(" ".join(source.split()))
+    return (
+        _Origin(found["paper"], found["place"], found["rest"]) if found else _Origin(name, "", "")
+    )
+
+
+def _paper(readings: Path, paper: str, names: Sequence[str]) -> list[str]:
+    """The section of a paper: the notes that several experiments have, and the experiments."""
+    paths = (readings / f"{name}.json" for name in names)
+    every = [note for path in paths if path.is_file() for note in read_report(path)["notes"]]
+    shared = [note for note, count in Counter(every).items() if count > 1]
+    heading = [f"## {paper}", *(["\n".join(f"- {note}" for note in shared)] if shared else [])]
+    return heading + [_section(readings, name, shared) for name in names]
+
+
+def _section(readings: Path, name: str, shared: Sequence[str]) -> str:
+    """The section of an experiment, without the notes that are shared."""
     said, report = _text(readings / f"{name}.md"), readings / f"{name}.json"
     if not report.is_file():
         earlier = _text(readings / f"{name}{EARLIER}")
-        return "\n\n".join(block for block in (f"## {name}", MARK, earlier, said) if block)
-    values = read_report(report)
-    text = str(values["text"]).replace(FIGURE, f"![{name}]({IMAGES}/{name}.png)")
+        return "\n\n".join(block for block in (f"### {name}", MARK, earlier, said) if block)
+    values, origin = read_report(report), _origin(readings, name)
     size = f"{values['runs']} runs, {duration(values['seconds'])} of training."
-    return "\n\n".join(
-        block for block in (f"## {name}", f"    {values['command']}", size, text, said) if block
+    tables = [Table.of(one) for one in values["tables"]]
+    claims = [(one["text"], one["verdict"], one["numbers"]) for one in values["claims"]]
+    if name == joint.NAME:  # its table has these verdicts
+        claims = []
+    elif joint.wanted(name):
+        claims = [(joint.SHORT.get(text, text), *rest) for text, *rest in claims]
+    blocks = (
+        f"### {name}",
+        f"    {values['command']}",
+        f"{_sentence(origin.place + origin.rest)} {size}".lstrip(),
+        *(table.markdown("---") for table in tables if not table.detail),
+        f"![{name}]({IMAGES}/{name}.png)" if values["figure"] else "",
+        claims_table(str(values["verdict"]), claims).markdown("---") if claims else "",
+        "\n".join(f"- {note}" for note in values["notes"] if note not in shared),
+        said,
     )
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def screen(readings: Path, page: str) -> str:
@@ -187,14 +240,13 @@ def screen(readings: Path, page: str) -> str:
             seconds += 0.0 if name == joint.NAME else float(values["seconds"])
             claims = [(claim["text"], f"**{claim['verdict']}**") for claim in values["claims"]]
             claims = [] if together and joint.wanted(name) else claims
-            source, command = str(values["source"]), str(values["command"])
+            command = str(values["command"])
         else:
             claims = [
                 (found["text"], f"{found['verdict']} (earlier)") for found in ROW.finditer(earlier)
             ]
-            source, command = earlier, f"python -m structopt +experiment={name} data=DIR"
-        found = SOURCE.search(" ".join(source.split()))
-        paper, place = (found["paper"], found["place"]) if found else (name, "")
+            command = f"python -m structopt +experiment={name} data=DIR"
+        paper, place, _ = _origin(readings, name)
         first, last = [paper, f"[{place or name}]({page}#{name})"], [f"`{command}`"]
         rows += [
             [*(["", ""] if number else first), text, verdict, *([""] if number else last)]
@@ -202,8 +254,8 @@ def screen(readings: Path, page: str) -> str:
         ]
     head = (
         "# The papers' observations\n\nEvery observation of the papers, and whether it holds "
-        "here; numbers, criterion and "
-        f"readings are in [the published experiments]({page})."
+        "for structopt. Numbers, the criterion and explanations are in "
+        f"[Experiments]({page})."
     )
     if any("(earlier)" in row[3] for row in rows):
         head += " *(earlier)* marks verdicts of one seed, by the criteria of an earlier version."

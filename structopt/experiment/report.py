@@ -6,18 +6,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from structopt.experiment.noise import CRITERION, Sample, Verdict
+from structopt.experiment.noise import CRITERION, Sample, Verdict, written
 from structopt.formats import tables
 from structopt.formats.durable_files import write_bytes
 from structopt.run.records import RunRecord
 
-REPORT, FIGURE = "report.json", "![figure](FIGURE)"
-"""The name of the file with a report in JSON; what stands for the figure in its text."""
+REPORT = "report.json"
+"""The name of the file with a report in JSON."""
 Cell = str | float | int | Sample | None
 Reporter = Callable[[Sequence[RunRecord], str], "Report"]
 """Makes a report of the finished runs of a sweep and the scale (small, full): entry-point group
@@ -28,17 +28,34 @@ Reporter = Callable[[Sequence[RunRecord], str], "Report"]
 @dataclass(frozen=True)
 class Table:
     """A table; numbers are written with `digits` digits behind the point, samples as mean ±
-    deviation; None is an empty cell.
+    deviation; None is an empty cell. Pages of several reports leave out tables that are a `detail`.
     """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
     digits: int = 2
+    detail: bool = False
 
-    def markdown(self) -> str:
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Table:
+        """Return the table that a report in JSON has; samples are texts."""
+        digits = int(values["digits"])
+        rows = tuple(
+            tuple(
+                written(cell["mean"], cell["sd"], cell["seeds"], digits)
+                if isinstance(cell, Mapping)
+                else cell
+                for cell in row
+            )
+            for row in values["rows"]
+        )
+        detail = bool(values.get("detail", False))
+        return cls(tuple(values["columns"]), rows, values["caption"], digits, detail)
+
+    def markdown(self, rule: str = " --- ") -> str:
         """Return the table in Markdown."""
-        table = tables.markdown(self._lines())
+        table = tables.markdown(self._lines(), rule=rule)
         return f"{self.caption}\n\n{table}" if self.caption else table
 
     def text(self) -> str:
@@ -173,11 +190,8 @@ class Report:
             *([figure] if figure else []),
         ]
         if self.claims:
-            rows = tuple((claim.text, claim.verdict, claim.evidence) for claim in self.claims)
-            blocks += [
-                Table(("the paper says", "here", "numbers"), rows, f"{self.verdict}.").markdown(),
-                CRITERION,
-            ]
+            rows = [(claim.text, claim.verdict, claim.evidence) for claim in self.claims]
+            blocks += [claims_table(self.verdict, rows).markdown(), CRITERION]
         blocks += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
         if self.configuration:
             blocks.append(
@@ -188,6 +202,11 @@ class Report:
                 ).markdown()
             )
         return blocks
+
+
+def claims_table(verdict: str, claims: Iterable[tuple[str, str, str]]) -> Table:
+    """Return the table of observations: text, verdict and the numbers that decide it."""
+    return Table(("the paper says", "here", "numbers"), tuple(claims), f"{verdict}.")
 
 
 def with_failures(report: Report, others: Sequence[RunRecord]) -> Report:
@@ -258,6 +277,7 @@ def _plain(report: Report, origin: Origin) -> dict[str, Any]:
         {
             "caption": one.caption,
             "digits": one.digits,
+            "detail": one.detail,
             "columns": one.columns,
             "rows": [[_cell(cell) for cell in row] for row in one.rows],
         }
@@ -277,7 +297,6 @@ def _plain(report: Report, origin: Origin) -> dict[str, Any]:
         "notes": report.notes,
         "configuration": report.configuration,
         "figure": report.draw is not None,
-        "text": "\n\n".join(report.blocks(FIGURE if report.draw else "")),
     }
 
 

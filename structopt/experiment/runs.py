@@ -49,19 +49,34 @@ class Parts:
         ``test`` where all runs have such scores, else ``dev``. What is chosen is chosen on ``dev``.
     tail : float or None
         The share of the training file that the dev split is.
+    files : tuple of str
+        The names of the files with the scores that are reported, such as ``eng.testa``; none if
+        the runs name none.
     """
 
     reporting: str = "dev"
     tail: float | None = None
+    files: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, records: Sequence[RunRecord]) -> Parts:
         """The splits of an experiment's runs."""
         test = bool(records) and all(record.metrics.get("test") for record in records)
         shares = {record.setting("tail") for record in records}
-        return cls(
-            "test" if test else "dev", max((share for share in shares if share), default=None)
-        )
+        tail = max((share for share in shares if share), default=None)
+        # with a tail, the dev split is the tail and the test split is the development file
+        key = "task.dev" if tail is not None or not test else "task.test"
+        paths = dict.fromkeys(record.setting(key) for record in records)
+        files = tuple(file_name(path) for path in paths if isinstance(path, str))
+        return cls("test" if test else "dev", tail, files)
+
+    def place(self, key: str) -> str:
+        """The files whose scores a dotted metric is, for the caption of a table."""
+        split = key.partition(".")[0]
+        if split == "dev" and self.tail is not None:
+            return f"the last {self.tail:.0%} of the training file"
+        known = split == self.reporting and self.files
+        return ", ".join(self.files) if known else f"the {split} split"
 
     def score(self, name: str) -> str:
         """The dotted name of a metric on the part that reports."""
@@ -82,9 +97,8 @@ class Parts:
         if self.tail is None:
             return "Values are chosen on the dev split and scores reported on the test split."
         return (
-            f"Values are chosen on the last {self.tail:.0%} of the training file, which nothing "
-            "is trained on, and scores "
-            "reported on the file of the dev split."
+            f"Values are chosen on the last {self.tail:.0%} of the training file, on which "
+            "nothing is trained; scores are reported on the development file."
         )
 
     def best(self, run: RunRecord, name: str, times: float = 100.0) -> float | None:
@@ -97,6 +111,11 @@ class Parts:
         )
         known = [(score, epoch) for epoch, score in zip(*chosen, strict=True) if epoch in reported]
         return times * reported[max(known, key=lambda one: one[0])[1]] if known else None
+
+
+def file_name(path: str) -> str:
+    """Return the name of a file of data without folders and endings of compression."""
+    return path.rpartition("/")[2].removesuffix(".gz").removesuffix(".xz").removesuffix(".bz2")
 
 
 def highest(run: RunRecord, name: str, times: float = 100.0) -> float | None:

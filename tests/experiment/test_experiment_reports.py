@@ -91,9 +91,9 @@ def test_table1_takes_the_best_C_and_the_mean_over_seeds(run):
         "C = 0.1",
         "C = 1",
         "chosen C",
-        "F1 there",
-        "theirs: best C",
-        "theirs: F1",
+        "F1 at that C",
+        "paper: best C",
+        "paper: F1 on eng.testb",
     )
     assert table.rows[0][1].mean == pytest.approx(90.0)
     assert str(table.rows[0][4]) == "91.50 ± 0.71"
@@ -107,7 +107,7 @@ def test_table1_takes_the_best_C_and_the_mean_over_seeds(run):
 def test_table1_without_the_SVM_tells_nothing(run):
     report = martins2010.table1_ner(table1_runs(run, [90.0] * 7)[:-1], "full")
     assert set(verdicts(report)) == {None}
-    assert report.verdict == "0 of 4 observations hold, 4 cannot be told"
+    assert report.verdict == "0 of 4 observations hold, 4 undecided"
 
 
 def test_C_is_chosen_on_the_dev_split_and_the_test_split_reports(run):
@@ -277,9 +277,9 @@ def test_a_report_is_written_with_its_verdict_and_its_failures(tmp_path):
     report = Report("T", "S", tables, claims, ("note",), lambda path: path.write_bytes(b"png"))
     failed = RunRecord(tmp_path, "SGD, C=1", status=FAILED, error="C must be positive")
     text = write(with_failures(report, [failed]), tmp_path).read_text()
-    assert "1 of 3 observations hold, 1 cannot be told." in text
+    assert "1 of 3 observations hold, 1 undecided." in text
     assert "at least 2 standard errors" in text
-    assert "| C | cannot be told | 3 |" in text
+    assert "| C | undecided | 3 |" in text
     assert (
         "- Missing here, because they did not come to their end: SGD, C=1 (failed: C must be "
         "positive)." in text

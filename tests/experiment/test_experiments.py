@@ -285,7 +285,7 @@ def test_an_experiment_runs_on_the_shipped_corpora_and_reports(name, tmp_path, m
     assert "observations hold" in text
     assert "observations hold, " in shown
     # of one seed nothing can
-    assert "cannot be told. At scale=small this says nothing about the paper" in shown
+    assert "undecided. At scale=small this says nothing about the paper" in shown
     assert len((sweep / "table.csv").read_text().splitlines()) > 2
     figure = None if name in WITHOUT_FIGURE else sweep / "figure.png"
     assert (figure is None) or figure.read_bytes().startswith(b"\x89PNG")
@@ -333,13 +333,13 @@ def test_tuning_and_seeds_of_an_experiment_that_runs(tmp_path, monkeypatch, caps
         "holds",
         "does not hold",
         "within noise",
-        "cannot be told",
+        "undecided",
     }
     common, first = report["configuration"][0][1], dict(report["configuration"])["CRF"]
     assert "optimizer.epochs=1" in common
     assert "tail=0.2" in common
     assert "seed=0,1" in first
-    assert "the last 20% of the training file" in report["text"]
+    assert "the last 20% of the training file" in " ".join(report["notes"])
     assert main([*words, "tuning=foo", "hydra.sweep.dir=no"]) == 2
     assert "tuning=foo" in capsys.readouterr().err
 

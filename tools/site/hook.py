@@ -1,8 +1,8 @@
 """What mkdocs calls while it builds the site: navigation, pages of the API, links that leave docs/.
 
 The navigation follows docs/index.md: its headings and the pages that they list; pages that it does
-not list come after them. Every room of the package whose modules users import has a page, made of
-the docstrings of its modules.
+not list come after them. A listed page FOLDER/index.md brings the other pages of its folder. Every
+room of the package whose modules users import has a page, made of the docstrings of its modules.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ INTERNAL = (
 )
 """Rooms that nobody imports but the program itself; all others are documented, new ones too."""
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
-ENTRY = re.compile(r"^## +(?P<section>.*)$|\]\((?P<page>[\w.-]+\.md)\)", re.MULTILINE)
-LEAVING = re.compile(r"\[([^\]]+)\]\((?:\.\./)+[^)]+\)")
+ENTRY = re.compile(r"^## +(?P<section>.*)$|\]\((?P<page>(?:[\w-]+/)?[\w.-]+\.md)\)", re.MULTILINE)
 FURTHER = "Further pages"
 
 Navigation = list[dict[str, Any]]
 
 
 def pages() -> list[str]:
-    """The pages in docs/."""
+    """The pages in docs/, without those of folders."""
     return sorted(path.name for path in (ROOT / "docs").glob("*.md"))
 
 
@@ -80,21 +79,31 @@ def navigation() -> Navigation:
     """The sections of docs/index.md with their pages, what they leave out, and the API."""
     sections: dict[str, list[str]] = {}
     section, listed = "", {"index.md"}
-    for entry in ENTRY.finditer((ROOT / "docs" / "index.md").read_text(encoding="utf8")):
-        if entry["section"]:
-            section = entry["section"]
-        elif entry["page"] not in listed:
-            sections.setdefault(section, []).append(entry["page"])
-            listed.add(entry["page"])
+    for found in ENTRY.finditer((ROOT / "docs" / "index.md").read_text(encoding="utf8")):
+        if found["section"]:
+            section = found["section"]
+        elif found["page"] not in listed:
+            sections.setdefault(section, []).append(found["page"])
+            listed.add(found["page"])
     sections[FURTHER] = [page for page in pages() if page not in listed]
     made: Navigation = [
-        {name: [{title(page): page} for page in own]} for name, own in sections.items() if own
+        {name: [entry(page) for page in own]} for name, own in sections.items() if own
     ]
     return [
         {title("index.md"): "index.md"},
         *made,
         {"API": [{name: address(name)} for name in rooms()]},
     ]
+
+
+def entry(page: str) -> dict[str, Any]:
+    """The entry of a page in the navigation; an index has the pages of its folder."""
+    folder = page.rpartition("/")[0]
+    if not folder:
+        return {title(page): page}
+    paths = sorted((ROOT / "docs" / folder).glob("*.md"))
+    others = [one for path in paths if (one := f"{folder}/{path.name}") != page]
+    return {title(page): [page, *({title(one): one} for one in others)]}
 
 
 def address(room: str) -> str:
@@ -137,4 +146,5 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri == "index.md" and further:
         lines = [f"- [{name}]({target})" for one in further for name, target in one.items()]
         markdown = "\n".join([markdown, f"## {FURTHER}", "", *lines, ""])
-    return LEAVING.sub(r"\1", markdown)
+    depth = page.file.src_uri.count("/") + 1
+    return re.sub(rf"\[([^\]]+)\]\((?:\.\./){{{depth},}}[^)]+\)", r"\1", markdown)
