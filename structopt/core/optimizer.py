@@ -69,8 +69,8 @@ class Plan:
         Modules of kernels that its steps import: loaded, and compiled if necessary, before time is
         measured.
     converges : bool
-        Whether its weights come near the minimum of P, and a bound or a test tells how near. Of the
-        other optimizers a run keeps the epoch that is best on the development part (`keep`).
+        Whether its weights come near the minimum of P, within a known bound or tolerance. Of other
+        optimizers a run keeps the epoch that is best on the development part (`keep`).
     imports : tuple of str
         Modules without kernels that its steps import, and that take time to load.
     weights : tuple of str

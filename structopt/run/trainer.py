@@ -60,7 +60,7 @@ class Schedule:
     patience : int or None
         Stop after so many passes without a better dev score.
     keep : str
-        Which weights to return: ``best``, those of the pass with the best dev score if there is a
+        Which weights to return: ``best``, of the pass with the best dev score if there is a
         dev split, or ``last``.
     certifies : bool
         Whether the inference's values are exact or upper bounds, so that P - D bounds how far P is

@@ -117,7 +117,8 @@ def _tags(
             raise DataError(
                 path,
                 line,
-                f"the entity {where}, {message}: move its ends to those of tokens, or give the tokens.",
+                f"the entity {where}, {message}: let it begin and end at tokens, or give the "
+                "tokens.",
             )
         if entities and starts[start] < entities[-1][1]:
             raise DataError(

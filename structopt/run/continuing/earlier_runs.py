@@ -280,9 +280,7 @@ def _optimizer(config: Mapping[str, Any]) -> Optimizer:
 
 
 def _check_weights(model: Model, checkpoint: Checkpoint) -> None:
-    """Refuse a state that is not that of the model beside it, which may be of an earlier pass if
-    the run kept the best one.
-    """
+    """Refuse a state of other weights than the model's, unless the run kept the best epoch."""
     assert model.trained is not None
     config, state = model.trained.config, model.trained.state
     # of passes over shards
