@@ -97,6 +97,7 @@ def table():
         "skip_functions": "^shifted$",
         "skip_statements": "(?!)",
         "tests": ["tests"],
+        "options": [],
         "mutants": [],
     }
 

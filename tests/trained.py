@@ -11,7 +11,7 @@ import structopt
 SMALL = ("optimizer.epochs=1", "objective_every=0", "tracker=none")
 HASHED = ("features.hash_bits=14", "features.label_bits=8")
 RUNS: dict[str, tuple[str, ...]] = {
-    "ner": ("task.limit=60",),
+    "ner": ("task.limit=60", "features.columns=all"),
     "chunking": ("task.limit=60",),
     "tagging": ("task.limit=60",),
     "attributes": ("task.limit=60",),

@@ -172,6 +172,7 @@ def test_defaults() -> None:
         "tail": None,
         "test_curve": False,
         "objective_every": 1,
+        "keep": None,
         "patience": None,
         "time_decoding": False,
         "quiet": False,

@@ -15,7 +15,13 @@ from structopt.command import main
 from structopt.config.composition import compose
 from structopt.errors import ConfigError
 
-QUICK = ["task=ner", "task.limit=40", "optimizer.epochs=2", "tracker=none"]
+QUICK = [
+    "task=ner",
+    "features.columns=all",
+    "task.limit=40",
+    "optimizer.epochs=2",
+    "tracker=none",
+]
 
 
 @pytest.fixture(scope="module")
