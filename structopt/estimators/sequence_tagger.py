@@ -83,13 +83,22 @@ class SequenceTagger(Estimator):
     @property
     def settings(self) -> dict[str, Any]:
         """The keys of the config that parameters set, with the templates."""
-        typed = self.templates is not None and self.templates != "default"
-        settings = {
-            **super().settings,
-            "features.templates": list(self.templates or ()) if typed else None,
-        }
+        settings = {**super().settings, "features.templates": self._listed_templates()}
         chosen = self._regularisation()
         return settings | {key: value for key, value in chosen.items() if settings.get(key) is None}
+
+    def _listed_templates(self) -> list[str] | None:
+        """The templates; None for those of the task, or none."""
+        return None if self.templates in (None, "default") else list(self.templates or ())
+
+    def _computed_settings(self) -> list[tuple[str, str, Any]]:
+        templates, penalty = self._listed_templates(), self._regularisation()
+        listed = [] if templates is None else [("templates", "features.templates", templates)]
+        return listed + [
+            ("c1" if self.c1 and key != "optimizer.c2" else "c2", key, value)
+            for key, value in penalty.items()
+            if key.startswith("optimizer.")
+        ]
 
     def _regularisation(self) -> dict[str, Any]:
         """The keys that c1 and c2 set.
