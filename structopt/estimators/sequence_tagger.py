@@ -13,6 +13,7 @@ from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
 from structopt.model.marginals import Marginals
+from structopt.task.partial_labels import is_missing
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -265,7 +266,7 @@ def _kind(y: Any) -> str | None:
         for labels in y
         if isinstance(labels, Iterable) and not isinstance(labels, (str, bytes))
         for label in labels
-        if label is not None
+        if not is_missing(label)
     }
     if not kinds:
         return None

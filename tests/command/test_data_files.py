@@ -199,7 +199,19 @@ def test_a_pattern_reaches_the_task(stages: Stages) -> None:
 
 
 NAMES = ["quo'te", "k=v", "two words", "do$lar", "é ö", "b[a]r", "x{1..3}y", "100%", "~a"]
-QUOTED = ['d"q', "(en)", "[x].txt", "a,b", "a,b'c=d e", "${x", "x}", "a b,c'd", "'a", "[a", "{a: 1"]
+QUOTED = [
+    'd"q',
+    "par(en)",
+    "[x].txt",
+    "a,b",
+    "a,b'c=d e",
+    "${x",
+    "x}",
+    "a b,c'd",
+    "'a",
+    "[a",
+    "{a: 1",
+]
 
 
 def test_names_of_files_or_the_advice_on_them_can_be_typed() -> None:
