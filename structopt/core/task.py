@@ -306,7 +306,7 @@ class Task(Component):
         return self.main_metric
 
     def comparable_outcomes(self, gold: Any, predicted: Sequence[Any]) -> Outcomes:
-        """Return the counts of which `comparable_metric` is computed; `outcomes` by default."""
+        """Return the counts for `comparable_metric`; `outcomes` by default."""
         return self.outcomes(gold, predicted)
 
     @abstractmethod

@@ -388,8 +388,8 @@ class Estimator(BaseEstimator):
         """Return the task's main metric of the predictions, a fraction in [0, 1].
 
         The metric does not depend on the training data, so that the scores of folds can be
-        compared. Labels of tokens have the F1 of entities, where a plain label other than ``O`` is
-        an entity of one token: the accuracy if there is no ``O``. With
+        compared. For labels of tokens it is the F1 of entities; a plain label other than ``O``
+        counts as an entity of one token, so without ``O`` the F1 is the accuracy. With
         ``overrides={"task.scheme": "none"}`` the metric is the accuracy of tokens.
         """
         self._check_fitted()

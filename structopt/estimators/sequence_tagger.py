@@ -89,7 +89,7 @@ class SequenceTagger(Estimator):
         return settings | {key: value for key, value in chosen.items() if settings.get(key) is None}
 
     def _listed_templates(self) -> list[str] | None:
-        """The templates; None for those of the task, or none."""
+        """The templates as a list; None for ``default`` and for features of tokens."""
         return None if self.templates in (None, "default") else list(self.templates or ())
 
     def _computed_settings(self) -> list[tuple[str, str, Any]]:

@@ -39,7 +39,7 @@ def outcomes(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) 
 def label_outcomes(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 ) -> InstanceCounts:
-    """Return the counts of `outcomes`, where a plain label other than O is an entity of one token.
+    """Return the counts of `outcomes`; a plain label other than O counts as an entity of one token.
 
     They need no scheme, so that results on several parts of the data can be compared. The F1 of
     tags is that of `outcomes`; the F1 of plain labels without O is the accuracy.
