@@ -150,7 +150,7 @@ class Predictor:
             raise DataError(
                 corpus.path,
                 None,
-                f"there is no column {', '.join(missing)}. The model's features read the columns "
+                f"missing columns: {', '.join(missing)}. The model's features read the columns "
                 f"{', '.join(self.task.needed_columns)}.",
                 remedy="Give all of them, or set task.missing=pad to read missing columns as "
                 "empty.",

@@ -16,7 +16,7 @@ from tests.messages import raises
 TRAIN = "Ann NNP B-PER\nslept VBD O\n\nOslo NNP B-LOC\nran VBD O\n"
 QUICK = ("task=ner", "optimizer=perceptron", "optimizer.epochs=1", "tracker=none")
 WORDS, TAGGED = [["Ann", "ran"]], [[("Ann", "NNP"), ("ran", "VBD")]]
-MESSAGE = "there is no column pos. The model's features read the columns word, pos."
+MESSAGE = "missing columns: pos. The model's features read the columns word, pos."
 REMEDY = "Give all of them, or set task.missing=pad to read missing columns as empty."
 
 
@@ -126,6 +126,6 @@ def test_parsers_need_the_columns_of_training():
     words = DependencyParser(**options).fit([["ran"]], heads)
     assert len(words.predict([["Ann"]])) == 1
     tagged = DependencyParser(**options).fit([{"form": ["ran"], "upos": ["VERB"]}], heads)
-    with raises(DataError, match="there is no column upos."):
+    with raises(DataError, match="missing columns: upos."):
         tagged.predict([["Ann"]])
     assert tagged.predict([[]]) == [[]]
