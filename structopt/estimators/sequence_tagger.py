@@ -94,7 +94,9 @@ class SequenceTagger(Estimator):
 
     def _computed_settings(self) -> list[tuple[str, str, Any]]:
         templates, penalty = self._listed_templates(), self._regularisation()
-        listed = [] if templates is None else [("templates", "features.templates", templates)]
+        listed: list[tuple[str, str, Any]] = []
+        if templates is not None:
+            listed.append(("templates", "features.templates", templates))
         return listed + [
             ("c1" if self.c1 and key != "optimizer.c2" else "c2", key, value)
             for key, value in penalty.items()
