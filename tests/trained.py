@@ -13,6 +13,7 @@ HASHED = ("features.hash_bits=14", "features.label_bits=8")
 RUNS: dict[str, tuple[str, ...]] = {
     "ner": ("task.limit=60", "features.columns=all", "task.missing=pad"),
     "chunking": ("task.limit=60", "task.missing=pad"),
+    "chunking": ("task.limit=60", "task.missing=pad"),
     "tagging": ("task.limit=60",),
     "attributes": ("task.limit=60",),
     "constituency": ("task.limit=60",),

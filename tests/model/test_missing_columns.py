@@ -91,8 +91,8 @@ def test_the_templates_decide(folder):
 
 
 def test_training_prints_the_columns(folder, capsys, tmp_path):
-    words = [*QUICK, f"task.train={folder / 'train.txt'}", f"hydra.run.dir={tmp_path / 'run'}"]
-    assert main.main(words) == 0
+    words = [*QUICK, "features.columns=all", f"task.train={folder / 'train.txt'}"]
+    assert main.main([*words, f"hydra.run.dir={tmp_path / 'run'}"]) == 0
     assert "prediction needs the columns: word, pos\n" in capsys.readouterr().out
 
 
