@@ -12,8 +12,6 @@ SMALL = ("optimizer.epochs=1", "objective_every=0", "tracker=none")
 HASHED = ("features.hash_bits=14", "features.label_bits=8")
 RUNS: dict[str, tuple[str, ...]] = {
     "ner": ("task.limit=60", "features.columns=all", "task.missing=pad"),
-    "ner": ("task.limit=60", "features.columns=all", "task.missing=pad"),
-    "chunking": ("task.limit=60", "task.missing=pad"),
     "chunking": ("task.limit=60", "task.missing=pad"),
     "tagging": ("task.limit=60",),
     "attributes": ("task.limit=60",),
