@@ -11,12 +11,12 @@ import structopt
 SMALL = ("optimizer.epochs=1", "objective_every=0", "tracker=none")
 HASHED = ("features.hash_bits=14", "features.label_bits=8")
 RUNS: dict[str, tuple[str, ...]] = {
-    "ner": ("task.limit=60", "features.columns=all"),
-    "chunking": ("task.limit=60",),
+    "ner": ("task.limit=60", "features.columns=all", "task.missing=pad"),
+    "chunking": ("task.limit=60", "task.missing=pad"),
     "tagging": ("task.limit=60",),
     "attributes": ("task.limit=60",),
     "constituency": ("task.limit=60",),
-    "dependency": ("task.limit=60", "factor_graph.labeled=true", *HASHED),
+    "dependency": ("task.limit=60", "task.missing=pad", "factor_graph.labeled=true", *HASHED),
     "multiclass": ("task.limit=60",),
     "multilabel": ("task.limit=60", "optimizer=dlpw"),
     "grid": ("task.limit=5", "optimizer=dlpw"),

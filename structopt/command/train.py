@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,6 +122,13 @@ def _closing_sweep() -> Iterator[list[int]]:
 
 def _task_function(outcome: _Outcome) -> Callable[[DictConfig], Any]:
     def train(config: DictConfig) -> Any:
+        """Train in the folder in which the command was started, to which relative paths refer;
+        with ``hydra.job.chdir=true`` Hydra has left it.
+        """
+        with chdir(HydraConfig.get().runtime.cwd):
+            return train_here(config)
+
+    def train_here(config: DictConfig) -> Any:
         """Train; of a single run keep a user's error for later, since Hydra would print lines of
         its own about it.
         """

@@ -219,6 +219,8 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     )
     nodes = {kind: registry.checked(kind, config.get(kind, {}), common) for kind in rest}
     keys = [key_of(word) for word in spelled_out(typed)]
+    for kind, node in nodes.items():
+        _check_replaced(kind, node, keys)
     checked = (
         settings
         | nodes
@@ -332,6 +334,18 @@ def _warm_start(value: Any) -> dict[str, Any]:
         reason = "goes on from a run, and warm_start=counts names none: type warm_start=RUN"
         raise ConfigError(f"warm_start.state={node['state']} {reason}.")
     return {"model": None, "vocabulary": "union", "state": "none", **node}
+
+
+def _check_replaced(kind: str, node: Mapping[str, Any], typed: Sequence[str]) -> None:
+    """Raise if a parameter is set that another one replaces."""
+    for key, other in registry.load(kind, node["name"]).replaced(node).items():
+        if f"{kind}.{key}" in typed:
+            raise ConfigError(
+                f"has no effect with {kind}.{other}={node[other]:g}, which replaces it.",
+                parameter=f"{kind}.{key}",
+                value=node[key],
+                remedy="Leave one of them out.",
+            )
 
 
 def _check_ranges(config: Mapping[str, Any]) -> None:

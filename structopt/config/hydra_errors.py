@@ -11,6 +11,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from structopt.config import registry, unknown_keys, unreadable_words
+from structopt.config.overrides import spelled_out
 from structopt.config.search_path import conf_dir, groups
 from structopt.errors import did_you_mean
 
@@ -43,7 +44,8 @@ def friendly(error: Exception, overrides: list[str]) -> str:
             "Leave out hydra/sweeper=basic."
         )
     if ambiguous := re.match("Ambiguous value for argument '(.*)'\n", str(error)):
-        return _several_values(ambiguous[1])
+        word = ambiguous[1]
+        return _several_values(next((w for w in overrides if spelled_out([w]) == [word]), word))
     if repeated := re.match(r"(\S+) appears more than once in the final defaults list", str(error)):
         kind = repeated[1]
         return (
@@ -73,9 +75,9 @@ def _several_values(word: str) -> str:
         f"{name}: {shlex.quote(typed)}."
         for name, typed in (
             ("A list", f"{key}=[{value}]"),
-            ("A text", f"{key}={unreadable_words.in_quotes(value)}"),
+            ("A text", unreadable_words.as_text(key, value)),
         )
-        if unreadable_words.readable(typed)
+        if typed and unreadable_words.readable(typed)
     )
     return f"'{word}' has several values. To run each: --multirun. {forms}{point}"
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from structopt.config.flow_values import flow_of
 
@@ -48,15 +50,16 @@ def explained(word: str, words: Sequence[str]) -> str:
             f"'{word}' ends inside a bracket: the shell divides words at spaces. Quote it whole: "
             f"{shlex.quote(whole)}"
         )
-    text = f"{key}={quoted(value)}"
-    if value[:1] not in CLOSING and value[:1] not in ("'", '"') and readable(text):
+    text = as_text(key, value)
+    if text and value[:1] not in CLOSING and value[:1] not in ("'", '"'):
         return f"'{word}' cannot be read: text with quotes needs quotes. Type {shlex.quote(text)}"
     if left := unclosed(value):
         what = "quote" if left in "'\"" else "bracket"
         example = "Quote such words whole, for the shell: 'KEY={A: 1, B: 2}'."
-        return f"'{word}' cannot be read: its {what} {left} is not closed. {example}"
-    candidates = (f"{key}={one}" for one in (_elements(value), quoted(value)) if one)
-    typed = next(filter(readable, candidates), "")
+        text = f" If this is a text: {shlex.quote(text)}" if text else ""
+        return f"'{word}' cannot be read: its {what} {left} is not closed. {example}{text}"
+    elements = f"{key}={_elements(value)}" if _elements(value) else ""
+    typed = elements if elements and readable(elements) else text
     if typed:
         return (
             f"'{word}' cannot be read: texts with signs or spaces need quotes. Type "
@@ -98,6 +101,17 @@ def in_quotes(text: str) -> str:
     return f'"{escaped}"'
 
 
+def as_text(key: str, value: str) -> str:
+    """Return the override that sets a key to a text; the empty string if there is none.
+
+    An interpolation such as ``${seed}`` stays one; other ``${`` are characters of the text.
+    """
+    if PLAIN.fullmatch(value):
+        return f"{key}={value}"
+    words = (f"{key}={in_quotes(text)}" for text in (value, value.replace("${", "\\${")))
+    return next(filter(readable, words), "")
+
+
 def _is_pattern(value: str) -> bool:
     """Whether a value is a pattern of file names, and not only a list of them."""
     return bool(
@@ -109,10 +123,12 @@ def _is_pattern(value: str) -> bool:
 
 
 def readable(word: str) -> bool:
-    """Whether Hydra can parse an override."""
+    """Whether Hydra and OmegaConf can parse an override."""
     try:
-        OverridesParser.create().parse_override(word)
-    except HydraException:
+        override = OverridesParser.create().parse_override(word)
+        if not override.is_sweep_override():
+            OmegaConf.create({"value": override.value()})
+    except (HydraException, OmegaConfBaseException):
         return False
     return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 
@@ -21,6 +22,15 @@ class Component(ABC):  # noqa: B024 - the kinds have the abstract methods
     """
 
     kind_of_component: ClassVar[str] = ""
+
+    @classmethod
+    def replaced(cls, values: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the parameters that others replace, each with the name of the other one.
+
+        A user who sets both gets an error. `values` are the parameters by name; by default none
+        replaces another.
+        """
+        return {}
 
 
 def lacking(cls: Any, contract: type[Component]) -> list[str]:

@@ -74,6 +74,9 @@ class Task(Component):
         (`structopt.core.structure_kind.InferenceKernels.round`), and not the best ones.
     reads_blocks : bool
         Whether training data may be read in blocks, for ``storage=disk``.
+    missing : str
+        Whether input that lacks columns of training is refused (``refuse``), or these columns count
+        as empty (``pad``).
     late : tuple of str
         Parameters that may be typed anew when a model is applied: how files are read, and what
         outputs are to be.
@@ -94,6 +97,7 @@ class Task(Component):
     pictures: bool = False
     rounds_marginals: bool = False
     reads_blocks: bool = False
+    missing: Literal["refuse", "pad"] = "pad"
     late: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -294,6 +298,17 @@ class Task(Component):
     def outcomes(self, gold: Any, predicted: Sequence[Any]) -> Outcomes:
         """What every instance of a corpus with gold adds to the scores of predicted outputs."""
 
+    @property
+    def comparable_metric(self) -> str:
+        """The metric of estimators, which is the same for all training data; `main_metric` by
+        default.
+        """
+        return self.main_metric
+
+    def comparable_outcomes(self, gold: Any, predicted: Sequence[Any]) -> Outcomes:
+        """Return the counts for `comparable_metric`; `outcomes` by default."""
+        return self.outcomes(gold, predicted)
+
     @abstractmethod
     def report(self, corpus: Any, predicted: Sequence[Any]) -> str:
         """Return the scores as a table to read."""
@@ -388,6 +403,11 @@ class Task(Component):
     def missing_columns(self, corpus: Any) -> list[str]:
         """Names of the columns that were known in training and that a corpus lacks."""
         return []
+
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        """The columns without which input is refused, after `fit`; by default none is known."""
+        return ()
 
     def read_features_from(self, sources: Mapping[str, Any]) -> None:
         """Take files of features when a model is applied, by the keys of the config's node

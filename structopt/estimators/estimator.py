@@ -205,15 +205,23 @@ class Estimator(BaseEstimator):
         """Refuse a parameter if `overrides` has another value for its key."""
         presets = {field.name: field.default for field in fields(self)}
         further = further_settings(self.overrides)
-        for name, key in self.keys.items():
-            value = getattr(self, name)
-            if key in further and value != presets[name] and value != further[key]:
+        by_name = [
+            (name, key, getattr(self, name))
+            for name, key in self.keys.items()
+            if getattr(self, name) != presets[name]
+        ]
+        for name, key, value in (*by_name, *self._computed_settings()):
+            if key in further and value != further[key]:
                 raise ArgumentError(
                     f"sets {key}, and so does overrides={{{key!r}: {further[key]!r}}}.",
                     parameter=name,
                     value=value,
                     remedy="Leave one of them out.",
                 )
+
+    def _computed_settings(self) -> list[tuple[str, str, Any]]:
+        """Settings that are computed from parameters: parameter, key and value."""
+        return []
 
     def _overrides(self) -> dict[str, Any]:
         """The overrides as a mapping."""
@@ -377,11 +385,16 @@ class Estimator(BaseEstimator):
         return self.model_.explain(instances, sentence=sentence, top=top, against=against)
 
     def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
-        """Return the task's main metric of the predictions, a fraction in [0, 1]."""
+        """Return the task's main metric of the predictions, a fraction in [0, 1].
+
+        The metric does not depend on the training data, so that the scores of folds can be
+        compared. For labels of tokens it is the F1 of entities; a plain label other than ``O``
+        counts as an entity of one token, so without ``O`` the F1 is the accuracy. With
+        ``overrides={"task.scheme": "none"}`` the metric is the accuracy of tokens.
+        """
         self._check_fitted()
         split = self._split(read_once("X", X), read_once("y", y), sample_weight)
-        metrics = self.model_.compare(split.instances, split.outputs, split.weights)
-        return metrics[self.model_.task.main_metric]
+        return self.model_.score(split.instances, split.outputs, split.weights)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a model."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from structopt.core.data.in_memory import read_once
 from structopt.estimators.bases import ClassifierMixin, Tags
 from structopt.estimators.estimator import COMMON, Estimator
 from structopt.estimators.matrices import (
@@ -68,7 +69,8 @@ class MultilabelClassifier(ClassifierMixin, Estimator):
         self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None
     ) -> Self:
         """Train; ValueError for what are no such matrices, and the errors of `Estimator.fit`."""
-        matrix = checked_matrix(self, X, True)
+        y = read_once("y", y)
+        matrix = checked_matrix(self, read_once("X", X), True)
         indicators = checked_indicators(matrix, y)
         self._values, self._labels, self._flat = (
             indicators.values,
@@ -117,7 +119,7 @@ class MultilabelClassifier(ClassifierMixin, Estimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of sets that are wholly right, as scikit-learn's classifiers do."""
         predicted = np.asarray(self.predict(X)).reshape(-1, self._labels)
-        on = checked_indicators(predicted, y).on
+        on = checked_indicators(predicted, read_once("y", y)).on
         right = ((predicted == self._values[1]) == on).all(axis=1)
         return float(np.average(right, weights=weights_of(sample_weight, len(right))))
 

@@ -13,6 +13,7 @@ from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
 from structopt.model.marginals import Marginals
+from structopt.task.partial_labels import is_missing
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -83,13 +84,24 @@ class SequenceTagger(Estimator):
     @property
     def settings(self) -> dict[str, Any]:
         """The keys of the config that parameters set, with the templates."""
-        typed = self.templates is not None and self.templates != "default"
-        settings = {
-            **super().settings,
-            "features.templates": list(self.templates or ()) if typed else None,
-        }
+        settings = {**super().settings, "features.templates": self._listed_templates()}
         chosen = self._regularisation()
         return settings | {key: value for key, value in chosen.items() if settings.get(key) is None}
+
+    def _listed_templates(self) -> list[str] | None:
+        """The templates as a list; None for ``default`` and for features of tokens."""
+        return None if self.templates in (None, "default") else list(self.templates or ())
+
+    def _computed_settings(self) -> list[tuple[str, str, Any]]:
+        templates, penalty = self._listed_templates(), self._regularisation()
+        listed: list[tuple[str, str, Any]] = []
+        if templates is not None:
+            listed.append(("templates", "features.templates", templates))
+        return listed + [
+            ("c1" if self.c1 and key != "optimizer.c2" else "c2", key, value)
+            for key, value in penalty.items()
+            if key.startswith("optimizer.")
+        ]
 
     def _regularisation(self) -> dict[str, Any]:
         """The keys that c1 and c2 set.
@@ -256,7 +268,7 @@ def _kind(y: Any) -> str | None:
         for labels in y
         if isinstance(labels, Iterable) and not isinstance(labels, (str, bytes))
         for label in labels
-        if label is not None
+        if not is_missing(label)
     }
     if not kinds:
         return None

@@ -113,6 +113,13 @@ def kind_of(tag: str) -> str:
 
 
 @lru_cache(maxsize=PAIRS)
+def as_tag(label: str) -> str:
+    """Return O and tags of any scheme unchanged, and a plain label as the tag of one token."""
+    plain = label != "O" and not _is_tag(label, FIRST + INSIDE + LAST + SINGLE)
+    return f"S-{label}" if plain else label
+
+
+@lru_cache(maxsize=PAIRS)
 def opens(before: str, tag: str) -> bool:
     """Whether an entity begins at a tag that comes after another one, ``O`` at the start of a
     sentence.

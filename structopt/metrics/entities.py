@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from structopt.formats.tag_schemes import as_tag
 from structopt.kernels.waist.record import Array
 from structopt.metrics.f1 import ClassCounts, class_counts, class_table
 from structopt.metrics.instance_counts import GOLD, PREDICTED, RIGHT, InstanceCounts
@@ -33,6 +34,20 @@ def outcomes(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) 
     entities of each type.
     """
     return _Compared(gold, predicted).entities()[1]
+
+
+def label_outcomes(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
+) -> InstanceCounts:
+    """Return the counts of `outcomes`; a plain label other than O counts as an entity of one token.
+
+    They need no scheme, so that results on several parts of the data can be compared. The F1 of
+    tags is that of `outcomes`; the F1 of plain labels without O is the accuracy.
+    """
+    return outcomes(
+        [list(map(as_tag, sentence)) for sentence in gold],
+        [list(map(as_tag, sentence)) for sentence in predicted],
+    )
 
 
 def token_outcomes(

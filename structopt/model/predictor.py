@@ -135,10 +135,27 @@ class Predictor:
     def examples(
         self, corpus: Any, given: Sequence[Any] | None = None, executor: Executor | None = None
     ) -> Examples:
-        """Encode a corpus for this model, and warn once of each column that the corpus lacks: it is
-        read as padding.
+        """Encode a corpus for this model.
+
+        With ``task.missing=pad`` columns that the corpus lacks are read as padding, with a warning
+        for each.
+
+        Raises
+        ------
+        DataError
+            If the corpus lacks columns that the model's features read.
         """
-        for name in self.task.missing_columns(corpus):
+        missing = self.task.missing_columns(corpus)
+        if missing and self.task.missing == "refuse":
+            raise DataError(
+                corpus.path,
+                None,
+                f"missing columns: {', '.join(missing)}. The model's features read the columns "
+                f"{', '.join(self.task.needed_columns)}.",
+                remedy="Give all of them, or set task.missing=pad to read missing columns as "
+                "empty.",
+            )
+        for name in missing:
             if name not in self._warned:
                 self._warned.add(name)
                 log.warning(
@@ -393,6 +410,17 @@ class Predictor:
             read_once("instances", instances), read_once("outputs", outputs)
         )
         return self.task.outcomes(corpus, self.outputs(self.examples(corpus))).scores(times)
+
+    def score(
+        self, instances: Sequence[Any], outputs: Sequence[Any], times: Array | None = None
+    ) -> float:
+        """The metric by which models of different parts of the data are compared
+        (`structopt.core.task.Task.comparable_metric`); arguments as of `compare`.
+        """
+        corpus = self.task.labelled(instances, outputs)
+        predicted = self.outputs(self.examples(corpus))
+        scores = self.task.comparable_outcomes(corpus, predicted).scores(times)
+        return scores[self.task.comparable_metric]
 
     def evaluate(self, path: str | Path, executor: Executor | None = None) -> dict[str, float]:
         """Metrics on a labelled file."""

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -94,6 +95,13 @@ class LBFGS(Optimizer):
         self.memory, self.gradient_tolerance = memory, float(gradient_tolerance)
         self.penalty = _penalty(penalty, self.C, c1, c2)
         self._ray: Ray | None = None
+
+    @classmethod
+    def replaced(cls, values: Mapping[str, Any]) -> Mapping[str, str]:
+        """C, if c1 and c2 set all of the penalty."""
+        used = {"l1": ("c1",), "elastic": ("c1", "c2")}.get(values.get("penalty", "l2"), ())
+        complete = bool(used) and all(values.get(key) is not None for key in used)
+        return {"C": used[-1]} if complete else {}
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """A smooth function of any scorer, the same at every evaluation; convex, where it is to

@@ -93,6 +93,8 @@ class Closing:
         pruner, member = "; ".join(self.data.pruned.summaries), self.components.loss.member
         progress, beginning = self.trainer.progress, self.data.beginning
         text = closing_text(self.label, member, metrics, progress, beginning, pruner, self.folder)
+        if columns := self.components.task.needed_columns:
+            text += f"\nprediction needs the columns: {', '.join(columns)}"
         if self.is_job:
             log.info("%s", text)
         else:

@@ -328,7 +328,8 @@ class AttributeLabelling(TokenLabelling):
 
     def gold_outputs(self, corpus: AttributeText) -> list[list[str]]:
         """Return the gold label sequences of a corpus; DataError at a tag outside the scheme."""
-        self._check_tags(corpus, corpus.labels)
+        if not self._scheme_is_open:
+            self._check_tags(corpus, corpus.labels)
         return super().gold_outputs(corpus)
 
     def _file_labels(self, corpus: AttributeText) -> list[str] | None:

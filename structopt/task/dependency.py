@@ -73,6 +73,9 @@ class Dependency(Task):
         that is left out takes `default_C`.
     partial : bool
         Whether words of the training file may have no head, or a head and no relation (``_``).
+    missing : str
+        Whether input without a column that the templates read, and training had, is refused
+        (``refuse``), or the column counts as empty (``pad``).
     features : mapping
         ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (their
         columns: `structopt.templates.expressions`); ``min_count``: values of columns that fewer
@@ -81,6 +84,7 @@ class Dependency(Task):
     """
 
     reading = Reading
+    late = ("missing",)
 
     columns = COLUMNS
     main_metric = "uas"
@@ -105,7 +109,9 @@ class Dependency(Task):
         features: Mapping[str, Any] | None = None,
         default_C_by: Mapping[str, float] | None = None,
         partial: bool = False,
+        missing: Literal["refuse", "pad"] = "refuse",
     ) -> None:
+        self.missing = missing
         features = features or {}
         check_keys("features", features, Reading.__annotations__)
         min_count = int(features.get("min_count", 1))
@@ -157,7 +163,8 @@ class Dependency(Task):
         """
         further = [name for name in self._columns.bases if name != "form"]
         columns = (
-            Column(name, "string", 1, required=False, like="tokens", filler="") for name in further
+            Column(name, "string", 1, name in self.needed_columns, like="tokens", filler="")
+            for name in further
         )
         return Schema(
             (
@@ -256,8 +263,24 @@ class Dependency(Task):
         return {**ends, "relation": relations, "probability": choices["probability"]}
 
     def missing_columns(self, corpus: Trees) -> list[str]:
-        """Return the columns that the templates look at and the corpus lacks."""
-        return self._columns.missing(corpus.cells)
+        """Return the columns that the templates read, training had and the corpus lacks.
+
+        In CoNLL-U a word without ``upos`` has ``_`` there, as if the file had no such column.
+        """
+        if not corpus.offsets[-1]:
+            return []
+        untagged = set(corpus.cells.get("upos", ())) <= {EMPTY}
+        return [
+            name
+            for name in self._columns.known_bases
+            if name not in corpus.cells or (name == "upos" and untagged)
+        ]
+
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        """The form, and unless `missing` is ``pad`` the columns of `missing_columns`."""
+        further = self._columns.known_bases if self.missing == "refuse" else []
+        return tuple(dict.fromkeys(["form", *further]))
 
     def boundary(self, probabilities: bool = False) -> Boundary | None:
         """Empty lines stand between trees."""

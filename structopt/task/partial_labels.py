@@ -35,10 +35,12 @@ def is_open(cell: str) -> bool:
 
 
 def is_missing(cell: object) -> bool:
-    """Whether a label is missing: None, NaN, or a string of nothing but white space."""
+    """Whether a label is missing: None, NaN, pandas' NA, or a string without characters."""
     if isinstance(cell, str):
         return not cell.strip()
-    return cell is None or (isinstance(cell, float) and cell != cell)
+    if isinstance(cell, (float, np.floating)):
+        return bool(cell != cell)
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType")  # pandas need not be loaded
 
 
 def known_runs(sentences: Sequence[Sequence[str]]) -> list[list[str]]:

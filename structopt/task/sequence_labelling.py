@@ -60,6 +60,9 @@ class SequenceLabelling(TokenLabelling):
     train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by,
     partial
         See `structopt.task.token_labelling.TokenLabelling`.
+    missing : str
+        Whether input without a column that the templates read is refused (``refuse``), or the
+        column counts as empty (``pad``).
     columns : mapping of str to int, or None
         Column numbers by name, all of them, from 0 (negative: from the end), such as {word: 0, pos:
         1, tag: 3}; ``tag`` is the label, the first other one the word. None: found from the number
@@ -87,7 +90,7 @@ class SequenceLabelling(TokenLabelling):
     """
 
     reading = Reading
-    late = ("format", "encoding", "separator")
+    late = ("format", "encoding", "separator", "missing")
     reads_blocks = True
 
     def __init__(
@@ -110,7 +113,9 @@ class SequenceLabelling(TokenLabelling):
         features: Mapping[str, Any] | None = None,
         default_C_by: Mapping[str, float] | None = None,
         partial: bool = False,
+        missing: Literal["refuse", "pad"] = "refuse",
     ) -> None:
+        self.missing = missing
         super().__init__(
             train,
             dev,
@@ -157,7 +162,10 @@ class SequenceLabelling(TokenLabelling):
         return Schema(
             (
                 tokens,
-                *(Column(name, "string", 1, False, like=tokens.name, filler="") for name in used),
+                *(
+                    Column(name, "string", 1, self.missing == "refuse", tokens.name, filler="")
+                    for name in used
+                ),
                 *self._numbers.schema_columns(tokens.name),
             )
         )
@@ -251,9 +259,9 @@ class SequenceLabelling(TokenLabelling):
         """Make a corpus of sentences, in the forms that `corpus` takes, and lists of labels, one a
         token.
         """
-        listed = form_of_sentences(self._columns.layouts.names[:1]).listed(instances)
         typed = bool(self.labels or self._columns.numbers)
         known = self.columns if typed else self._columns.layouts.names
+        listed = form_of_sentences(known[:1]).listed(instances)
         sentences, matrices = self._numbers.separated(self._renamed(listed, known), known)
         sentences = list(sentences)
         names = self.columns if self.labels else self._columns.of_sentences(sentences)
@@ -345,6 +353,12 @@ class SequenceLabelling(TokenLabelling):
     def missing_columns(self, corpus: Columns) -> list[str]:
         """Return the columns that the templates look at and the corpus lacks."""
         return [name for name in self._used_columns() if name not in corpus.cells]
+
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        """The word, and unless `missing` is ``pad`` the columns that the features read."""
+        further = self._used_columns() if self.missing == "refuse" else []
+        return tuple(dict.fromkeys([self.columns[0], *further]))
 
     def write(
         self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]
@@ -526,6 +540,8 @@ class SequenceLabelling(TokenLabelling):
     def _gold_labels(self, corpus: Columns) -> list[str] | None:
         if TAG not in corpus.cells:
             return None
+        if self._scheme_is_open:
+            return corpus.cells[TAG]
         source = self.scheme if self.scheme != "auto" else detect_scheme(corpus.sentences(TAG))
         return conll_reader.convert_tags(corpus, TAG, source, self.target_scheme)
 

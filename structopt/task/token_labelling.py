@@ -112,6 +112,7 @@ class TokenLabelling(Task):
         _check_scheme("scheme", scheme, ("auto", *tag_schemes.SCHEMES))
         _check_scheme("target_scheme", target_scheme, tag_schemes.SCHEMES)
         self._paths = checked_paths(train, dev, test, limit)
+        self._detects_scheme = scheme == "auto"
         self.limit, self.encoding, self.scheme, self.target_scheme = (
             limit,
             encoding,
@@ -146,6 +147,22 @@ class TokenLabelling(Task):
         """Return the counts of every sentence that scores are made of."""
         count = entities.token_outcomes if self.scheme == "none" else entities.outcomes
         return count(self.gold_outputs(corpus), self.written(predicted))
+
+    @property
+    def comparable_metric(self) -> str:
+        """F1 if the training data decide the scheme: another part of the data may have another."""
+        return "f1" if self._detects_scheme else self.main_metric
+
+    def comparable_outcomes(self, gold: Any, predicted: Sequence[Sequence[str]]) -> InstanceCounts:
+        """Return counts for an F1 that needs no scheme: plain labels are entities of one token."""
+        if not self._detects_scheme:
+            return self.outcomes(gold, predicted)
+        return entities.label_outcomes(self.gold_outputs(gold), self.written(predicted))
+
+    @property
+    def _scheme_is_open(self) -> bool:
+        """Whether the labels of training, which are all O, leave open which scheme others have."""
+        return self._detects_scheme and self.labels == ("O",)
 
     def report(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> str:
         """Return the scores as a table of text."""

@@ -68,9 +68,16 @@ class CodedColumns:
         pairs = zip(self.expressions, self._codes, strict=True)
         return [f"{one.text}={value}" for one, codes in pairs for value in codes if value != EMPTY]
 
-    def missing(self, cells: Cells) -> list[str]:
-        """Return the plain columns that the expressions need and a corpus lacks."""
-        return [base for base in self.bases if base not in cells]
+    @property
+    def known_bases(self) -> list[str]:
+        """Plain columns that the expressions need, and that had values in training."""
+        known = {
+            base
+            for codes, one in zip(self._codes, self.expressions, strict=True)
+            if set(codes) - {EMPTY}
+            for base in (one.base, one.other)
+        }
+        return [base for base in self.bases if base in known]
 
     def fit(self, cells: Cells, words: int, earlier: CodedColumns | None = None) -> Array:
         """Learn the values from the columns of the training corpus, and encode it: see `encode`.

@@ -4,6 +4,8 @@ what is said of mistakes.
 
 from __future__ import annotations
 
+import re
+import shlex
 import tarfile
 from pathlib import Path
 
@@ -12,8 +14,10 @@ import pytest
 import structopt
 from structopt import datasets
 from structopt.command import main
+from structopt.config.composition import compose
 from structopt.config.unreadable_words import made_readable
 from structopt.core.data.file_sets import data_path
+from structopt.errors import ConfigError
 from structopt.report.origins import check_same_file
 from structopt.run.records import read_run
 from structopt.tracker.facts import fingerprint
@@ -192,3 +196,33 @@ def test_a_pattern_reaches_the_task(stages: Stages) -> None:
         config["task"]["train"] == "wsj_{0001..0160}.conll"
         and config["task"]["dev"] == "t.tgz:{a,b}.conll"
     )
+
+
+NAMES = ["quo'te", "k=v", "two words", "do$lar", "é ö", "b[a]r", "x{1..3}y", "100%", "~a"]
+QUOTED = [
+    'd"q',
+    "par(en)",
+    "[x].txt",
+    "a,b",
+    "a,b'c=d e",
+    "${x",
+    "x}",
+    "a b,c'd",
+    "'a",
+    "[a",
+    "{a: 1",
+]
+
+
+def test_names_of_files_or_the_advice_on_them_can_be_typed() -> None:
+    """The second kind has to be quoted; the message shows how, in words for a shell."""
+    for name in NAMES:
+        assert compose([f"label={name}"])["label"] == name
+    for name in QUOTED:
+        with pytest.raises(ConfigError) as raised:
+            compose([f"label={name}"])
+        advice = re.search(
+            r"(?:Type|[Tt]ext:) ((?:'[^']*'|\"'\")+)(?=[.]?$|[.] )", str(raised.value)
+        )
+        assert advice, str(raised.value)
+        assert compose(shlex.split(advice[1]))["label"] == name, advice[1]

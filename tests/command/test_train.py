@@ -28,6 +28,22 @@ def test_train(stages: Stages, tmp_path: Path) -> None:
     assert (tmp_path / "here/.hydra/config.yaml").is_file()
 
 
+@pytest.mark.parametrize("sweep", [[], ["--multirun"]])
+def test_relative_paths_refer_to_the_folder_of_the_start(
+    sweep: list[str], stages: Stages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders: list[Path] = []
+
+    def train(config: object, folder: Path, *_: object, **__: object) -> object:
+        folders.extend([Path.cwd(), folder])
+        return stages.model
+
+    monkeypatch.setattr(stages, "train", train)
+    words = ["hydra.job.chdir=true", "tracker=none", "hydra.run.dir=r", "hydra.sweep.dir=s"]
+    assert main.main([*sweep, *words]) == 0
+    assert folders == [tmp_path, tmp_path / ("s/0" if sweep else "r")]
+
+
 @pytest.mark.nightly("runs")
 def test_default_folders(stages: Stages, tmp_path: Path) -> None:
     assert main.main(["tracker=none"]) == 0

@@ -19,6 +19,7 @@ from structopt.config.search_path import conf_dir
 from structopt.config.wording import value_name
 from structopt.errors import ConfigError
 from tests.config.test_registry import write_distribution
+from tests.messages import raises
 from tests.parts import gate_cases
 
 CONF = Path(conf_dir())
@@ -362,6 +363,27 @@ def test_validate_refuses(acme: Path, typed: list[str], text: str) -> None:
     assert message(
         validate, compose(["task=words", "optimizer=steps", *[one for one in typed]])
     ).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "replaced"),
+    [
+        (["l1", "optimizer.c1=0.5"], "c1"),
+        (["elastic", "optimizer.c1=0", "optimizer.c2=0.5"], "c2"),
+        (["elastic", "optimizer.c1=0.5"], ""),
+        (["l2"], ""),
+    ],
+)
+def test_two_settings_of_one_number_are_refused(penalty: list[str], replaced: str) -> None:
+    words = ["optimizer=lbfgs", f"optimizer.penalty={penalty[0]}", *penalty[1:]]
+    assert validate(compose(words), words)["optimizer"]["C"] == 1.0
+    words.append("optimizer.C=2")
+    if not replaced:
+        assert validate(compose(words), words)["optimizer"]["C"] == 2.0
+        return
+    problem = f"has no effect with optimizer.{replaced}=0.5, which replaces it."
+    with raises(ConfigError, parameter="optimizer.C", value=2.0, problem=problem):
+        validate(compose(words), words)
 
 
 def test_a_component_without_a_config_file(acme: Path) -> None:

@@ -26,6 +26,14 @@ def test_the_run_is_that_of_the_command_line(classifier, tmp_path):
     assert sets == [sorted(labels, key=NAMES.index) for labels in model.predict(X)]
 
 
+def test_iterables_are_read_once():
+    rows = [X[:20].tolist(), Y[:20].tolist()]
+    expected = MultilabelClassifier(epochs=1).fit(*rows)
+    read = MultilabelClassifier(epochs=1).fit(*map(iter, rows))
+    assert np.array_equal(read.predict(iter(rows[0])), expected.predict(rows[0]))
+    assert read.score(*map(iter, rows)) == expected.score(*rows)
+
+
 def test_sparse_matrices_are_the_same(classifier):
     sparse = MultilabelClassifier(epochs=3).fit(csr_matrix(X), csr_matrix(Y))
     assert np.array_equal(sparse.model_.weights, classifier.model_.weights)

@@ -67,6 +67,26 @@ def test_regularisation(parameters, expected):
             "sets optimizer.epochs, and so does overrides={'optimizer.epochs': '4'}.",
         ),
         (
+            {"c2": 1, "overrides": {"optimizer.C": 3}},
+            "c2",
+            "sets optimizer.C, and so does overrides={'optimizer.C': 3}.",
+        ),
+        (
+            {"c1": 1, "overrides": ["optimizer.c1=2"]},
+            "c1",
+            "sets optimizer.c1, and so does overrides={'optimizer.c1': '2'}.",
+        ),
+        (
+            {"c1": 1, "c2": 1, "overrides": {"optimizer.c2": 0}},
+            "c2",
+            "sets optimizer.c2, and so does overrides={'optimizer.c2': 0}.",
+        ),
+        (
+            {"templates": ["word"], "overrides": {"features.templates": ["bias"]}},
+            "templates",
+            "sets features.templates, and so does overrides={'features.templates': ['bias']}.",
+        ),
+        (
             {"cost_weights": {None: 1}},
             "loss.cost_weights",
             "must have keys that are text or numbers.",

@@ -221,12 +221,6 @@ def test_labelled_files_are_as_wide_as_the_training_file(make: Any) -> None:
             False,
             "1 column, but the training file has 4; read as {word: 0}, without labels.",
         ),
-        (
-            "01233",
-            {"word", "pos", "chunk"},
-            True,
-            "5 columns, but the training file has 4; read as {word: 0, pos: 1, chunk: 2}.",
-        ),
     ],
 )
 def test_files_to_predict(

@@ -9,7 +9,7 @@ import pytest
 
 from structopt.formats import conll_reader
 from structopt.formats.tag_schemes import spans
-from structopt.metrics.entities import report, score
+from structopt.metrics.entities import label_outcomes, report, score, token_outcomes
 from structopt.metrics.tag_numbers import TagNumbers
 
 
@@ -91,6 +91,16 @@ def test_scores_by_hand():
         scores["precision_ORG"],
         scores["recall_MISC"],
     ) == (1, 1, 0, 0)
+
+
+def test_a_plain_label_is_an_entity_of_one_token():
+    gold, predicted = [["NAME", "NAME", "O", "B-X", "I-X"]], [["NAME", "O", "AGE", "B-X", "I-X"]]
+    scores = label_outcomes(gold, predicted).scores()
+    assert (scores["precision"], scores["recall"]) == (2 / 3, 2 / 3)
+    tags = [["NN", "VB", "NN"]], [["NN", "NN", "NN"]]
+    assert label_outcomes(*tags).scores()["f1"] == pytest.approx(
+        token_outcomes(*tags).scores()["accuracy"]
+    )
 
 
 def test_nothing_over_nothing_is_zero():

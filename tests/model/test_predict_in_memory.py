@@ -26,7 +26,12 @@ WORDS = {
     "pos": ["NNP", "VBD", "NNP"],
     "chunk": ["B-NP", "B-VP", "B-NP"],
 }
-TREE = {"form": ["He", "slept", "well", "."], "upos": ["PRON", "VERB", "ADV", "PUNCT"]}
+TREE = {
+    "form": ["He", "slept", "well", "."],
+    "lemma": ["he", "sleep", "well", "."],
+    "upos": ["PRON", "VERB", "ADV", "PUNCT"],
+    "xpos": ["PRP", "VBD", "RB", "."],
+}
 PIXELS = np.array([[[2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]])
 FILES = {
     "task=ner": "conll",

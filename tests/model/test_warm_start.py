@@ -248,6 +248,7 @@ def test_the_support_grows(halves: dict[str, tuple[Path, Path]], tmp_path: Path)
 def test_old_values_keep_their_codes(halves: dict[str, tuple[Path, Path]], tmp_path: Path) -> None:
     words = [
         "task=dependency",
+        "task.missing=pad",
         "tracker=none",
         "optimizer.epochs=1",
         "objective_every=0",

@@ -16,7 +16,13 @@ FEATURES = (
     "features.templates=['h.upos & m.upos', m.form, 'h.upos & between.upos & m.upos']",
 )
 QUICK = ("task=dependency", "tracker=none", "task.limit=30", *FEATURES)
-SECOND = (*QUICK, "factor_graph=second_order", "inference=loopy_bp", "factor_graph.pruner_epochs=2")
+SECOND = (
+    *QUICK,
+    "task.missing=pad",
+    "factor_graph=second_order",
+    "inference=loopy_bp",
+    "factor_graph.pruner_epochs=2",
+)
 
 
 def metrics(folder):

@@ -229,6 +229,7 @@ def test_files_and_parameters() -> None:
         "features",
         "default_C_by",
         "partial",
+        "missing",
     ]
     assert Dependency().attribute_names() == []
 

@@ -176,8 +176,29 @@ def test_a_later_file_of_o_only_continues_plain_labels(tmp_path: Path) -> None:
     assert (task.scheme, task.main_metric) == ("none", "accuracy")
 
 
-@pytest.mark.parametrize("tags", [["O", "O"], ["B-X", "O"], ["I-X"], ["S-X", "O"]])
-def test_the_metric_does_not_depend_on_the_fold(tags: list[str]) -> None:
-    task = AttributeLabelling()
-    task.fit(task.labelled([[["w"]] * len(tags)], [tags]))
-    assert task.main_metric == "f1"
+FOLDS = [["O", "O"], ["B-X", "O"], ["I-X"], ["S-X", "O"], ["NAME", "O"], ["NN", "VB"], ["10", "9"]]
+
+
+@pytest.mark.parametrize("create", [AttributeLabelling, SequenceLabelling])
+@pytest.mark.parametrize("tags", FOLDS, ids="-".join)
+def test_the_metric_of_estimators_does_not_depend_on_the_fold(
+    tags: list[str], create: type[AttributeLabelling | SequenceLabelling]
+) -> None:
+    """A fold whose labels are all O scores tags and plain labels, although it has seen neither."""
+    task = create()
+    sentence = [["w"]] if create is AttributeLabelling else ["w"]
+    task.fit(task.labelled([sentence * len(tags)], [tags]))
+    assert task.comparable_metric == "f1"
+    others = [tags] if tags != ["O", "O"] else FOLDS
+    for gold in others:
+        corpus = task.labelled([sentence * len(gold)], [gold])
+        task.encode(corpus)
+        learned_tags = [tag.replace("S-", "B-") for tag in gold]
+        right = task.comparable_outcomes(corpus, [learned_tags]).scores()["f1"]
+        wrong = task.comparable_outcomes(corpus, [["O"] * len(gold)]).scores()["f1"]
+        assert (right, wrong) == (float(gold != ["O", "O"]), 0.0)
+
+
+def test_a_set_scheme_decides_the_metric_of_estimators() -> None:
+    assert AttributeLabelling(scheme="none").comparable_metric == "accuracy"
+    assert AttributeLabelling(scheme="iob2").comparable_metric == "f1"

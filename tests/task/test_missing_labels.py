@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from structopt.errors import DataError
 from structopt.task.attributes import AttributeLabelling
+from structopt.task.dependency import Dependency
 from structopt.task.multiclass import Multiclass
 from structopt.task.multilabel import Multilabel
 from structopt.task.partial_labels import MISSING
@@ -110,7 +113,11 @@ def test_parquet(labels: Any, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("label", [None, "", " ", float("nan")])
+NAN = [float("nan"), np.float32("nan"), pd.NA, pd.NaT]
+"""Values that stand for a missing one."""
+
+
+@pytest.mark.parametrize("label", [None, "", " ", *NAN], ids=repr)
 def test_missing_classes_and_labels_of_vectors_are_refused(label: Any) -> None:
     rows = [[1.0, 2.0], [1.0, 0.0]]
     with raises(DataError, line=2, match="the instance has no class"):
@@ -119,7 +126,21 @@ def test_missing_classes_and_labels_of_vectors_are_refused(label: Any) -> None:
         Multilabel().labelled(rows, [["a"], ["a", label]])
 
 
-@pytest.mark.parametrize("labels", [["B-PER", None], ["B-PER", ""], ["B-PER", float("nan")], None])
+@pytest.mark.parametrize("label", [None, *NAN], ids=repr)
+def test_missing_heads_and_relations_are_open(label: Any) -> None:
+    """A head that is missing is -1."""
+    task = Dependency(partial=True)
+    outputs = [[(0, "root"), (1, label)], [(2, "obj"), label]]
+    corpus = task.labelled([["Ann", "slept"]] * 2, outputs)
+    assert corpus.heads is not None
+    assert (corpus.heads.tolist(), corpus.relations) == ([0, 1, 2, -1], ["root", "_", "obj", "_"])
+    with raises(DataError, match="the head of word 2 is missing"):
+        Dependency().labelled([["Ann", "slept"]], [[0, label]])
+
+
+@pytest.mark.parametrize(
+    "labels", [None, *(["B-PER", label] for label in (None, "", *NAN))], ids=repr
+)
 @pytest.mark.parametrize(
     "create",
     [

@@ -76,22 +76,21 @@ class FileColumns:
         ------
         DataError
             There is no layout of this width; a labelled file whose width is not that of the
-            training file; a file to predict that is wider than all layouts by more than one column,
-            which earlier predictions may take.
+            training file; a file to predict that is wider than the training file and all layouts.
         """
         if not self.numbers:
             return self.layouts.columns(path, line, width)
         if labelled and self.by_layout and width != self.width:
             raise other_width_error(path, line, width, self.numbers, self.width)
-        if not labelled and self.by_layout and width > max(self.layouts.widest, self.width) + 1:
+        widest = max(self.layouts.widest if self.by_layout else 0, self.width)
+        if not labelled and self.width and width > widest:
             raise DataError(
                 path,
                 line,
-                f"this line has {width} columns, and the widest training layout has "
-                f"{max(self.layouts.widest, self.width)}. A line has one word and its columns, "
-                "not a sentence.",
-                remedy="Write one word per line, with an empty line between sentences, or set "
-                "task.separator.",
+                f"this line has {width} columns, and the widest training layout has {widest}. "
+                "A line has one word and its columns, not a sentence.",
+                remedy="Write one word per line, with an empty line between sentences, and leave "
+                "out columns that the training file does not have.",
             )
         return self.numbers
 

@@ -9,6 +9,7 @@ import numpy as np
 from structopt.formats.in_memory.instances import shown
 from structopt.formats.trees.dependency_trees import EMPTY, Trees
 from structopt.task.outputs_in_memory import GOLD
+from structopt.task.partial_labels import is_missing
 
 FORM = "[[2, 0], [(2, 'nsubj'), (0, 'root')]]"
 
@@ -21,7 +22,7 @@ def gold_arcs(corpus: Trees, outputs: Any) -> tuple[list[str], list[str]]:
     corpus : Trees
     outputs : sequence
         One a sentence: a list with a head (from 1; 0 is the root) or a pair (head, relation) for
-        every word; None is open.
+        every word; None is open, as NaN is.
 
     Raises
     ------
@@ -34,6 +35,7 @@ def gold_arcs(corpus: Trees, outputs: Any) -> tuple[list[str], list[str]]:
             head, relation = (
                 cell if isinstance(cell, (tuple, list)) and len(cell) == 2 else (cell, None)
             )
+            head, relation = (None if is_missing(one) else one for one in (head, relation))
             if isinstance(head, bool) or not isinstance(head, (int, np.integer, type(None))):
                 raise GOLD.refused(
                     number,
