@@ -369,7 +369,9 @@ def check_floats(
         _refuse(name, array, array < least, f"must be at least {least:g}.", place)
 
 
-def check_vector(name: str, value: Any, length: int, *, finite: bool = True) -> None:
+def check_vector(
+    name: str, value: Any, length: int, *, finite: bool = True, writable: bool = True
+) -> None:
     """Refuse a vector that compiled code cannot read as float64; copies nothing.
 
     Parameters
@@ -377,12 +379,14 @@ def check_vector(name: str, value: Any, length: int, *, finite: bool = True) -> 
     name : str
         Name of the argument.
     value : object
-        Must be a NumPy array of float64, contiguous and writable.
+        Must be a NumPy array of float64, contiguous and, if it is not copied first, writable.
     length : int
         The required length.
     finite : bool
         Whether to refuse NaN and +inf too, which reads the whole vector. -inf is allowed, as in
         `floats`: it forbids an output.
+    writable : bool
+        Whether the array must be writable, as compiled code asks for.
 
     Raises
     ------
@@ -391,7 +395,8 @@ def check_vector(name: str, value: Any, length: int, *, finite: bool = True) -> 
     array = _typed(name, value, "f", "floating-point numbers")
     _check_shape(name, array, (length,))
     flags = array.flags
-    if array.dtype != np.float64 or not (flags.c_contiguous and flags.aligned and flags.writeable):
+    usable = flags.c_contiguous and flags.aligned and (flags.writeable or not writable)
+    if array.dtype != np.float64 or not usable:
         found = "contiguous" if flags.c_contiguous else "a strided view"
         found = found if flags.writeable else f"{found} and read-only"
         raise ArgumentError(

@@ -88,7 +88,7 @@ class Predictor:
             graph,
             inference.decoder(),
         )
-        checks.check_vector("weights", weights, scorer.dimension)
+        checks.check_vector("weights", weights, scorer.dimension, writable=False)
         self.scorer, self.weights, self.temperature = scorer, weights, temperature or 1.0
         self.pruner, self.annotator = pruner, annotator
         self._warned: set[str] = set()

@@ -254,8 +254,12 @@ def _check_reached(examples: Examples, reached: int) -> None:
     be expected.
     """
     if reached < 0 and not examples.structure.kind.incomplete:
+        index = -1 - reached
+        if examples.places is not None and examples.places.indices is not None:
+            index = int(examples.places.indices[index])
         raise ConfigError(
-            f"The constraints allow no output for instance {-reached}; loosen the partial labels."
+            f"The constraints allow no output for instance {index + 1};",
+            remedy="loosen the partial labels.",
         )
 
 

@@ -41,8 +41,8 @@ class Examples:
     where it is not None, are the parts that outputs may have: those of labels that are kept
     (`FactorGraph.restricted`). `answers` makes the targets and the costs of some of the instances,
     for workers that open these themselves. `places` has the indices of the instances in a
-    corpus that also has empty instances; None if it has none. `trusted` corpora are those of this
-    package's models and runs, which check their weights once.
+    corpus that also has empty instances; None if it has none. Models and
+    runs of this package set `trusted`, because they check their weights once.
     """
 
     encoded: Encoded

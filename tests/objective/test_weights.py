@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from structopt.config import registry
 from structopt.errors import ArgumentError
 from structopt.executor.serial import Serial
 from structopt.factor_graph.linear_chain import LinearChain
@@ -145,3 +146,11 @@ def test_minus_infinity_forbids_an_output(problem):
 def test_other_arguments_of_compiled_code_are_checked(problem, call, fields):
     with raises(ArgumentError, **fields):
         call(problem, random_weights(problem))
+
+
+def test_a_warm_start_checks_its_weights(problem):
+    for name in registry.installed("optimizer"):
+        method = registry.create("optimizer", {"name": name})
+        for weights in (np.zeros(3), np.full(8, np.nan), np.zeros(8, int)):
+            with raises(ArgumentError, parameter="weights"):
+                method.init(problem, weights)
