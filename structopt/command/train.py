@@ -7,8 +7,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, chdir, contextmanager
+from contextlib import ExitStack, chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,14 @@ from structopt.config.composition import Settings
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import ADDED, spelled_out
 from structopt.config.search_path import conf_dir, register
-from structopt.errors import ConfigError, StructoptError, SystemRefusal
+from structopt.errors import ConfigError, StructoptError, SystemRefusal, redacted
 from structopt.process import interruption
 from structopt.sweep import sweepers
 from structopt.sweep.exit_codes import DONE, SweepInterrupted
 from structopt.sweep.opening import Opening, Refused
 
+SHOWING = ("--cfg", "-c", "--info", "-i")
+"""Hydra's flags that print the configuration, also of files."""
 LAUNCHERS = ("hydra/launcher/joblib", "hydra/launcher/submitit")
 
 
@@ -61,6 +64,7 @@ def run(words: list[str]) -> int:
             _hydra_environment(_multirun_first(spelled_out(words))),
             Opening.locks,
             _closing_sweep() as code,
+            _shown_without_credentials(words),
         ):
             application()
     except (HydraException, OmegaConfBaseException, ValueError) as error:
@@ -71,6 +75,20 @@ def run(words: list[str]) -> int:
     if outcome.failure:
         raise outcome.failure
     return code[0] if code else DONE
+
+
+@contextmanager
+def _shown_without_credentials(words: list[str]) -> Iterator[None]:
+    """Print the configuration that Hydra shows without the users and passwords of addresses."""
+    if not any(word.partition("=")[0] in SHOWING for word in words):
+        yield
+        return
+    shown = StringIO()
+    try:
+        with redirect_stdout(shown):
+            yield
+    finally:
+        sys.stdout.write(redacted(shown.getvalue()))
 
 
 def _multirun_first(words: list[str]) -> list[str]:

@@ -369,6 +369,46 @@ def check_floats(
         _refuse(name, array, array < least, f"must be at least {least:g}.", place)
 
 
+def check_vector(
+    name: str, value: Any, length: int, *, finite: bool = True, writable: bool = True
+) -> None:
+    """Refuse a vector that compiled code cannot read as float64; copies nothing.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    value : object
+        Must be a NumPy array of float64, contiguous and, if it is not copied first, writable.
+    length : int
+        The required length.
+    finite : bool
+        Whether to refuse NaN and +inf too, which reads the whole vector. -inf is allowed, as in
+        `floats`: it forbids an output.
+    writable : bool
+        Whether the array must be writable, as compiled code asks for.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    array = _typed(name, value, "f", "floating-point numbers")
+    _check_shape(name, array, (length,))
+    flags = array.flags
+    usable = flags.c_contiguous and flags.aligned and (flags.writeable or not writable)
+    if array.dtype != np.float64 or not usable:
+        found = "contiguous" if flags.c_contiguous else "a strided view"
+        found = found if flags.writeable else f"{found} and read-only"
+        raise ArgumentError(
+            f"must be a contiguous, writable array of float64, and is {found}, of {array.dtype}.",
+            parameter=name,
+            remedy=f"Give np.array({name}, dtype=float).",
+        )
+    if finite and array.size and not array.max() < inf:  # the maximum is NaN if any number is
+        bound = "must be a number below +inf; -inf is allowed."
+        _refuse(name, array, ~(array < inf), bound, at_index)
+
+
 def check_booleans(name: str, value: Any, shape: Shape) -> None:
     """Refuse an array that does not have booleans of a shape, as `check_ids` does of integers."""
     _check_shape(name, _typed(name, value, "b", "booleans"), shape)

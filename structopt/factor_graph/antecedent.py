@@ -14,9 +14,13 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts, Targets
 from structopt.core.factor_graph import Calculus, Counted, FactorGraph, GraphTraits
+from structopt.core.memory import refuse_what_does_not_fit
 from structopt.errors import ConfigError
 from structopt.factor_graph.kinds import INDEPENDENT
 from structopt.kernels.waist.record import Array
+
+LINK_BYTES = 48
+"""Bytes per link of the largest document, in the scratch of one thread."""
 
 NEW, LINK, ANAPHOR = range(3)
 """What costs count of a mention: that it starts an entity; that its antecedent is one of its
@@ -89,6 +93,13 @@ class Antecedent(FactorGraph):
 
         documents = _documents(encoded)
         parts = np.concatenate([[0], np.cumsum(1 + self._reach(documents))]).astype(np.int64)
+        links = int(np.diff(parts[documents.offsets]).max(initial=0))
+        refuse_what_does_not_fit(
+            LINK_BYTES * links,
+            f"factor_graph.distance={_shown(self.distance)} makes {links:,} links between the "
+            "mentions of one document, which",
+            "Set a smaller factor_graph.distance, or divide long documents.",
+        )
         groups = (PartGroup("link", 1, parts[documents.offsets]),)
         return Structure(
             record=RECORD.pack(variables=documents.offsets, parts=parts),

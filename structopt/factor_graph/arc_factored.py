@@ -13,11 +13,17 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
+from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
 from structopt.factor_graph.token_places import JOINED, joined_tokens
 from structopt.factor_graph.tree_corpora import trees_of
 from structopt.factor_graph.tree_repair import admitted
 from structopt.kernels.waist.record import Array
+
+ARC_BYTES = 40
+"""Approximate bytes per arc while a graph is built."""
+VECTORS = 6
+"""Vectors over the parts of the largest instance, in the scratch of one thread."""
 
 
 class ArcFactored(FactorGraph):
@@ -89,9 +95,10 @@ class ArcFactored(FactorGraph):
         from structopt.kernels.trees.arcs import ARCS
 
         trees = trees_of(encoded)
+        L = len(trees.labels) if self.labeled else 0
+        refuse_many_arcs(trees, L)
         arcs, heads = candidate_arcs(trees)
         sentences = arcs[trees.offsets]  # where the arcs of each sentence begin
-        L = len(trees.labels) if self.labeled else 0
         arc = PartGroup("arc", 1, sentences)
         groups = (PartGroup("label", L, sentences), arc) if L else (arc,)
         lengths = np.diff(trees.offsets)
@@ -173,6 +180,24 @@ class ArcFactored(FactorGraph):
     ) -> list[dict[str, Array]]:
         """Every arc with every relation, and its probability."""
         return arc_choices(structure, marginals)
+
+
+def refuse_many_arcs(trees: EncodedTrees, labels: int) -> None:
+    """Refuse sentences whose arcs, and labels on them, do not fit into memory.
+
+    Raises
+    ------
+    ConfigError
+    """
+    lengths = np.diff(trees.offsets)
+    count = int((lengths * lengths).sum()) if trees.candidates is None else len(trees.candidates[1])
+    longest = int(lengths.max(initial=0))
+    refuse_what_does_not_fit(
+        ARC_BYTES * count + VECTORS * NUMBER * (1 + labels) * longest**2,
+        f"{count:,} arcs of {len(trees):,} sentences with up to {longest:,} words"
+        + (f" and {labels} relations" if labels else ""),
+        "Divide long sentences, or set task.max_words or task.limit.",
+    )
 
 
 def candidate_arcs(trees: EncodedTrees) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits, Pruning
+from structopt.core.memory import refuse_what_does_not_fit
 from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import (
     allowed_arcs,
@@ -22,6 +23,7 @@ from structopt.factor_graph.arc_factored import (
     chosen_heads,
     gold_arcs,
     head_tables,
+    refuse_many_arcs,
 )
 from structopt.factor_graph.arc_pruning import ArcPruning
 from structopt.factor_graph.factor_lists import FactorList, pack_lists, pairs
@@ -31,6 +33,9 @@ from structopt.factor_graph.token_places import JOINED, joined_tokens
 from structopt.factor_graph.tree_corpora import trees_of
 from structopt.factor_graph.tree_repair import admitted
 from structopt.kernels.waist.record import Array
+
+PAIR_BYTES = 60
+"""Approximate bytes per pair of arcs while a graph is built."""
 
 
 class PairedArcs(NamedTuple):
@@ -162,6 +167,7 @@ class SecondOrder(FactorGraph):
         O(parts) time and memory.
         """
         trees = trees_of(encoded)
+        refuse_many_arcs(trees, 0)
         begin, listed = candidate_arcs(trees)
         arcs, heads = np.ascontiguousarray(begin, np.int64), np.ascontiguousarray(listed, np.int32)
         tokens = np.ascontiguousarray(trees.offsets, np.int64)
@@ -273,6 +279,7 @@ class SecondOrder(FactorGraph):
             else k * (k - 1) // 2
         )
         offsets = ends_of(parts)[bounds]
+        _refuse_many_pairs(f"factor_graph.siblings={self.siblings}", int(offsets[-1]))
         joined = np.empty((int(offsets[-1]), 3), np.int32)
         if self.siblings == "all":
             linked = np.empty(2 * len(joined), np.int32)
@@ -302,9 +309,20 @@ class SecondOrder(FactorGraph):
         ends, none = np.zeros(len(tokens) - 1, np.int64), np.zeros(0, np.int32)
         grandparents(tokens, arcs, heads, ends, none, none)
         offsets = np.concatenate([[0], ends])
+        _refuse_many_pairs("factor_graph.grandparents=true", int(offsets[-1]))
         linked, joined = (
             np.empty(2 * int(offsets[-1]), np.int32),
             np.empty((int(offsets[-1]), 3), np.int32),
         )
         grandparents(tokens, arcs, heads, ends, linked, joined.reshape(-1))
         return PairedArcs(pairs(offsets, linked), offsets, joined)
+
+
+def _refuse_many_pairs(setting: str, count: int) -> None:
+    """Refuse pairs of arcs that do not fit into memory."""
+    refuse_what_does_not_fit(
+        PAIR_BYTES * count,
+        f"{setting} makes {count:,} pairs of arcs, which",
+        "Set factor_graph.max_heads=10 to prune arcs, set task.max_words or task.limit, or divide "
+        "long sentences.",
+    )

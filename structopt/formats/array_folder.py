@@ -167,6 +167,8 @@ def opened(
             )
     except (OSError, ValueError) as error:
         raise UnusableFolder(f"{name}.npy cannot be read ({error})") from error
+    except (KeyError, TypeError) as error:
+        raise UnusableFolder(f"its manifest has no entry of {name} ({error})") from error
     return arrays, manifest["notes"]
 
 
@@ -181,7 +183,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     checksum = content.pop("checksum", None) if isinstance(content, dict) else None
     if checksum is None or checksum != _checksum_of(content):
         raise UnusableFolder("its manifest was altered")
-    if content["format"] != FORMAT:
+    if content.get("format") != FORMAT:
         raise UnusableFolder("it was written by another version")
     return dict(content)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from structopt.config import compatibility, registry
+from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.data.in_memory import read_once
 from structopt.core.executor import Executor
@@ -87,6 +88,7 @@ class Predictor:
             graph,
             inference.decoder(),
         )
+        checks.check_vector("weights", weights, scorer.dimension, writable=False)
         self.scorer, self.weights, self.temperature = scorer, weights, temperature or 1.0
         self.pruner, self.annotator = pruner, annotator
         self._warned: set[str] = set()

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.core.task import Task
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.objective import scoring
@@ -48,9 +49,12 @@ def best_outputs(
 
     Raises
     ------
+    ArgumentError
+        If the weights have another length, type or layout, or NaN or +inf.
     ConfigError
         Where the hard constraints allow no output for an instance.
     """
+    examples.check_weights(weights)
     own_kernels = examples.score_kernels(kernels)
 
     def shard(bounds: tuple[int, int]) -> SparseVectors:
@@ -95,11 +99,14 @@ def flat_marginals(
 
     Raises
     ------
+    ArgumentError
+        As of `best_outputs`.
     ConfigError
         Where the hard constraints allow no output for an instance.
     """
     from structopt.kernels.waist.passes import marginal_pass
 
+    examples.check_weights(weights)
     begins, offsets = examples.structure.spans(group)
     flat, own_kernels = np.zeros(int(offsets[-1])), examples.score_kernels(kernels)
 
@@ -140,7 +147,13 @@ def predicted_outputs(
 def output_scores(examples: Examples, weights: Array, outputs: SparseVectors) -> Array:
     """Return the score of an output of every instance, theta^T f(x, y), float64, shape
     (instances,).
+
+    Raises
+    ------
+    ArgumentError
+        As of `best_outputs`.
     """
+    examples.check_weights(weights)
     parts, scores = examples.structure.parts, np.zeros(len(examples))
     for first, last in examples.shards():
         own, flat = outputs.subset(first, last), examples.scores(weights, np.arange(first, last))
@@ -241,17 +254,31 @@ def _check_reached(examples: Examples, reached: int) -> None:
     be expected.
     """
     if reached < 0 and not examples.structure.kind.incomplete:
+        index = -1 - reached
+        if examples.places is not None and examples.places.indices is not None:
+            index = int(examples.places.indices[index])
         raise ConfigError(
-            f"The constraints allow no output for instance {-reached}; loosen the partial labels."
+            f"The constraints allow no output for instance {index + 1};",
+            remedy="loosen the partial labels.",
         )
 
 
 def k_best(
     examples: Examples, kernels: Kernels, weights: Array, k: int, executor: Executor
 ) -> list[KBest]:
-    """Return the k best outputs of every instance, best first (fewer where there are fewer)."""
+    """Return the k best outputs of every instance, best first (fewer if there are fewer).
+
+    Raises
+    ------
+    ArgumentError
+        If k is below 1, or as of `best_outputs`.
+    ConfigError
+        If the inference has no such lists, or the constraints allow no output for an instance.
+    """
     from structopt.kernels.waist.stand_ins import no_k_best
 
+    examples.check_weights(weights)
+    checks.integers("k", k, 1, shape=())
     if kernels.k_best is no_k_best:
         raise ConfigError(
             "This inference has no lists of the k best outputs; inference=exact and enumeration "
@@ -314,7 +341,15 @@ def log_partitions(
 ) -> Array:
     """Return T log sum_y exp(s(y) / T) at the temperature T > 0 for every instance, shape
     (instances,).
+
+    Raises
+    ------
+    ArgumentError
+        If the temperature is not positive, or as of `best_outputs`.
     """
+    examples.check_weights(weights)
+    if not temperature > 0.0:
+        raise ArgumentError("must be above 0.", parameter="temperature", value=temperature)
     kernels = examples.score_kernels(kernels)
 
     def shard(bounds: tuple[int, int]) -> list[float]:

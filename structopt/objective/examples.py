@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.encoded_checks import check_encoded
 from structopt.core.data.places import Places
@@ -40,7 +41,8 @@ class Examples:
     where it is not None, are the parts that outputs may have: those of labels that are kept
     (`FactorGraph.restricted`). `answers` makes the targets and the costs of some of the instances,
     for workers that open these themselves. `places` has the indices of the instances in a
-    corpus that also has empty instances; None if it has none.
+    corpus that also has empty instances; None if it has none. Models and
+    runs of this package set `trusted`, because they check their weights once.
     """
 
     encoded: Encoded
@@ -51,6 +53,7 @@ class Examples:
     allowed: AllowedParts | None = None
     answers: Callable[[Encoded], tuple[Targets, SparseVectors]] | None = None
     places: Places | None = None
+    trusted: bool = False
 
     @classmethod
     def build(
@@ -74,8 +77,8 @@ class Examples:
         places : Places or None
             Places of the instances in the whole corpus, with the empty instances.
         trusted : bool
-            Whether a task of this package has just encoded the corpus, so that its arrays need no
-            check.
+            Whether a task of this package has just encoded the corpus for weights that are finite,
+            so that arrays need no check.
 
         Raises
         ------
@@ -90,7 +93,9 @@ class Examples:
             scoring.record_of(scorer, encoded, structure),
             graph.restricted(encoded, structure),
         )
-        return cls(encoded, structure, record, scorer, graph.build, allowed, places=places)
+        return cls(
+            encoded, structure, record, scorer, graph.build, allowed, places=places, trusted=trusted
+        )
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -120,8 +125,25 @@ class Examples:
         """The corpus as the scorer prepared it."""
         return self.scorer.prepare(self.encoded, self.structure)
 
+    def check_weights(self, weights: Array, finite: bool | None = None) -> None:
+        """Refuse weights that compiled code would misread: of another length, type or layout.
+
+        Parameters
+        ----------
+        weights : object
+        finite : bool or None
+            Whether NaN and +inf are refused, too; by default unless the corpus is `trusted`.
+
+        Raises
+        ------
+        ArgumentError
+        """
+        finite = not self.trusted if finite is None else finite
+        checks.check_vector("weights", weights, self.scorer.dimension, finite=finite)
+
     def scores(self, weights: Array, instances: Array) -> Array:
         """Part scores of some instances, one after the other."""
+        self._check_some(weights, instances)
         return scoring.scores_of(self.scorer, weights, self.prepared, self.structure, instances)
 
     def training(
@@ -130,9 +152,15 @@ class Examples:
         """Part scores of some instances in training, and the function from residuals to the
         gradient.
         """
+        self._check_some(weights, instances)
         return scoring.training_of(
             self.scorer, weights, self.prepared, self.structure, instances, noise
         )
+
+    def _check_some(self, weights: Array, instances: Array) -> None:
+        """Check weights and indices of instances."""
+        self.check_weights(weights, finite=False)
+        checks.check_ids("instances", instances, 0, len(self) - 1, (None,))
 
     @property
     def scored_by_kernels(self) -> bool:

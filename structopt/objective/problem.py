@@ -12,6 +12,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from structopt.config import registry
+from structopt.core import checks
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.encoded_checks import check_encoded
 from structopt.core.data.sparse_vectors import SparseVectors
@@ -123,6 +124,9 @@ class Problem:
         For batch work; None does it in this thread.
     judge : callable or None
         Weights to a score, higher is better, by which optimizers compare trials; None takes -P.
+
+    Methods refuse weights of another length, type or layout by an `ArgumentError`. NaN and infinite
+    weights give an objective that is not finite, which runs report as a `NumericalError`.
 
     Raises
     ------
@@ -399,7 +403,6 @@ class Problem:
         """
         from structopt.kernels.waist.passes import minibatch_pass
 
-        self._check_weights(weights)
         scores, pullback = self.examples.training(weights, instances, [self.seed, *noise])
         residuals = np.zeros(len(scores))
         losses = self.run(minibatch_pass, instances, scores, residuals)
@@ -407,7 +410,7 @@ class Problem:
 
     def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""
-        self._check_weights(weights)
+        self.examples.check_weights(weights, finite=False)
         from structopt.kernels.waist.passes import loss_pass
 
         return float(sum(self._over_shards(loss_pass, self._objective_data, weights)))
@@ -418,10 +421,12 @@ class Problem:
 
     def regularizer(self, weights: Array) -> float:
         """R(theta): the penalty of the settings."""
+        self.examples.check_weights(weights, finite=False)
         return self.penalty.value(weights, self.regularization)
 
     def ridge(self, weights: Array) -> float:
         """lambda/2 ||theta||^2."""
+        self.examples.check_weights(weights, finite=False)
         return self.regularization / 2 * float(weights @ weights)
 
     def gradient(self, weights: Array, out: Array | None = None) -> tuple[float, Array]:
@@ -431,19 +436,23 @@ class Problem:
         Weights go out to the shards, and their sums are added up in the order of the shards: the
         bits are the same whichever executor there is.
         """
-        self._check_weights(weights)
+        self.examples.check_weights(weights, finite=False)
+        out = np.empty(self.dimension) if out is None else out
+        checks.check_vector("out", out, self.dimension, finite=False)
         losses, sums = 0.0, np.zeros(self.scorer.count)
         for bounds, evaluation in self._placed_shards().evaluate(
             self.scorer.compress(weights), sums
         ):
             losses += evaluation.losses
             self._keep_messages(bounds, evaluation.messages)
-        return losses, self.scorer.expand(sums, np.empty(self.dimension) if out is None else out)
+        return losses, self.scorer.expand(sums, out)
 
     def sum_gradients(self, residuals: Array, out: Array) -> None:
         """Fill `out` with sum_i F_i r_i, given residuals over the parts of all instances; on all
         the executor's workers.
         """
+        checks.check_vector("residuals", residuals, int(self.structure.parts[-1]), finite=False)
+        checks.check_vector("out", out, self.dimension, finite=False)
         sums = np.zeros(self.scorer.count)
         self._placed_shards().pull_back(residuals, self.structure.parts, sums)
         self.scorer.expand(sums, out)
@@ -478,14 +487,6 @@ class Problem:
             self.loss,
             inference,
         )
-
-    def _check_weights(self, weights: Array) -> None:
-        """Refuse weights of another shape, which kernels would read beyond their end."""
-        if np.shape(weights) != (self.dimension,):
-            raise ArgumentError(
-                f"must have the shape ({self.dimension},), and has the shape {np.shape(weights)}.",
-                parameter="weights",
-            )
 
     def _placed_shards(self) -> GradientShards:
         """The shards of the corpus, placed at the first call; one where nothing says how to build

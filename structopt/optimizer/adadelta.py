@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -118,6 +119,7 @@ class AdaDelta(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         squares, moves = np.zeros(problem.dimension), np.zeros(problem.dimension)
         point = {"theta": weights.copy(), "total": empty_mean(problem, self.average)}
         return point | {

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -131,6 +132,7 @@ class AdaGrad(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights, after the trial passes of eta=auto."""
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         start = partial(self._start, problem, weights)
         return start(
             rate_by_trials(self, problem, CANDIDATES, start)

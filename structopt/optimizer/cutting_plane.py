@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -127,6 +128,7 @@ class CuttingPlane(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start without planes; the oracle is first called at the initial weights."""
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         numbers = {"primal": 0.0, "gap": 0.0, "epoch": 0}
         return {
             "theta": weights.copy(),

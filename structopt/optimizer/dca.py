@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -112,6 +113,7 @@ class DualCoordinateAscent(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         return {
             "theta": weights.copy(),
             "lag": empty_mean(problem, self.average),

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.data.ranges import LARGEST
 from structopt.core.factor_graph import FactorGraph
@@ -166,6 +167,7 @@ class ExponentiatedGradient(Optimizer):
         """Start from the Gibbs distributions of the initial potentials, or for SMO from the gold
         outputs.
         """
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         refuse_weights("eg", weights)
         state: State = {"eta": min(self._first_eta(), self._full(problem)), "epoch": 0}
         if self.initial == "smo":

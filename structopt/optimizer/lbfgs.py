@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
@@ -150,6 +151,7 @@ class LBFGS(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights without pairs; the first step evaluates them."""
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         count = problem.scorer.count
         return {
             "theta": weights.copy(),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -98,6 +99,7 @@ class OnlineCuttingPlane(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start without planes; the oracle is first called at the initial weights."""
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         guide = weights.copy() if weights.any() else np.zeros(0)
         lag = empty_mean(problem, self.average)
         planes = PlaneCache.create(problem.m, problem.C, self.limit)

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -96,6 +97,7 @@ class Pegasos(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights; compute the radius of the ball, and the delay."""
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         ratio = self._ratio(problem)
         point = {
             "theta": weights.copy(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
@@ -65,6 +66,7 @@ class AveragedPerceptron(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         return {
             "theta": weights.copy(),
             "lag": empty_mean(problem, self.average),

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
@@ -145,6 +146,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         """Start from the gold outputs, a dual point whose weights are zero; refuse other weights,
         which have no dual point.
         """
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         if weights.any():
             raise ConfigError(
                 "optimizer=sdca starts from a dual point, and given weights have none: it cannot "

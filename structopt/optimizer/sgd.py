@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
+from structopt.core import checks
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -87,6 +88,7 @@ class StochasticGradientDescent(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights, after the trial passes of eta=auto."""
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         return self._start(problem, weights, self._rate(problem, weights))
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:

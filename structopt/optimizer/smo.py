@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
@@ -78,6 +79,7 @@ class FactoredSMO(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the gold outputs, hence from zero weights."""
+        checks.check_vector("weights", weights, problem.dimension, writable=False)
         refuse_weights("smo", weights)
         return {"theta": weights.copy(), "residuals": gold_residuals(problem), "epoch": 0}
 

@@ -144,6 +144,24 @@ def put_off() -> Iterator[None]:
 
 
 @contextmanager
+def not_put_off() -> Iterator[None]:
+    """Raise interrupts at once in work within `put_off` that may be dropped.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Also at the begin, if an interrupt was noted before.
+    """
+    signals = _signals or Signals()
+    before, signals.put_off = signals.put_off, 0
+    try:
+        obey()
+        yield
+    finally:
+        signals.put_off = before
+
+
+@contextmanager
 def before_errors() -> Iterator[None]:
     """Let an interrupt come before an error that it led to: an import or a library that was
     interrupted midway may raise its own.

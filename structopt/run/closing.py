@@ -84,12 +84,16 @@ class Closing:
         except KeyboardInterrupt as now:
             return self._of_last_pass(), now
 
-    def report(self, metrics: Metrics, interrupted: bool) -> None:
-        """Write ``metrics.json``, draw, and say how it went."""
+    def report(
+        self, metrics: Metrics, interrupt: KeyboardInterrupt | None
+    ) -> KeyboardInterrupt | None:
+        """Write ``metrics.json``, draw, and print the metrics; return the interrupt of the run, if
+        one came before or while it is drawn.
+        """
         durable_files.write_json(self.folder / "metrics.json", metrics)
         if self.pictures:
             with phases.phase("drawing"):
-                self._draw(interrupted)
+                interrupt = self._draw(interrupt)
         pruner, member = "; ".join(self.data.pruned.summaries), self.components.loss.member
         progress, beginning = self.trainer.progress, self.data.beginning
         text = closing_text(self.label, member, metrics, progress, beginning, pruner, self.folder)
@@ -99,6 +103,7 @@ class Closing:
             log.info("%s", text)
         else:
             console.say(text)
+        return interrupt
 
     def _of_last_pass(self) -> Metrics:
         """The metrics of the pass whose weights are returned, as the history has them."""
@@ -107,14 +112,18 @@ class Closing:
         rows = (row for row in history.read(self.folder / "history.csv") if row["epoch"] == epoch)
         return known(self.components, self.data, self.trainer, next(rows, {}), self.shards)
 
-    def _draw(self, interrupted: bool) -> None:
-        """Draw the learning curve; not where that takes long and nobody waits."""
+    def _draw(self, interrupt: KeyboardInterrupt | None) -> KeyboardInterrupt | None:
+        """Draw the learning curve, briefly if the run is interrupted; return the interrupt."""
         metric = self.components.task.main_metric
-        if not interrupted:
-            draw(self.folder, metric)
-            return
         try:
-            with at_most(PATIENCE):
+            with at_most(PATIENCE) if interrupt else interruption.not_put_off():
                 draw(self.folder, metric)
         except TimeIsUp:
-            shutil.rmtree(self.folder / "plots", ignore_errors=True)
+            self._drop_plots()
+        except KeyboardInterrupt as now:
+            interrupt = now
+            self._drop_plots()
+        return interrupt
+
+    def _drop_plots(self) -> None:
+        shutil.rmtree(self.folder / "plots", ignore_errors=True)

@@ -13,7 +13,7 @@ from structopt.core.data import file_sets
 from structopt.core.data.encoded import Encoded
 from structopt.core.scorer import SparseFeatures
 from structopt.core.task import Task
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, ModelError
 from structopt.formats.array_folder import UnusableFolder
 from structopt.model.warm_start import WarmStart
 from structopt.objective.fingerprint import digest_of
@@ -71,7 +71,10 @@ def featurised(
 
 def _open(folder: Path, key: Mapping[str, Any], components: Components) -> Encoded:
     encoded, state = open_corpus(folder, key)
-    components.task.restore(*state)
+    try:
+        components.task.restore(*state)
+    except ModelError as error:
+        raise UnusableFolder(f"the state of the task is inconsistent ({error})") from error
     log.info("storage: %s has the training split, %d instances", folder, len(encoded))
     return encoded
 

@@ -148,7 +148,7 @@ def _train(run: _TrainingRun, resuming: bool, earlier: Model | None) -> Model:
         outcome.metrics, interrupt = closing.measured(weights, interrupt)
         outcome.status = KILLED if interrupt else FINISHED
         with interruption.put_off():
-            closing.report(outcome.metrics, bool(interrupt))
+            interrupt = closing.report(outcome.metrics, interrupt)
         if interrupt:
             raise interrupt
         for observer in trainer.observers:

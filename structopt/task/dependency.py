@@ -25,7 +25,7 @@ from structopt.formats.trees.tree_picture import draw
 from structopt.kernels.waist.record import Array
 from structopt.metrics import attachment
 from structopt.metrics.instance_counts import InstanceCounts
-from structopt.task import kept_arcs
+from structopt.task import kept_arcs, sentence_lengths
 from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
 from structopt.task.gold.arcs import gold_arcs
 from structopt.task.key_checks import check_keys
@@ -57,6 +57,8 @@ class Dependency(Task):
         all three.
     limit : int or None
         Number of training sentences to read.
+    max_words : int
+        Sentences with more words are refused, before memory is allocated for their arcs.
     encoding : str
         Encoding of the files.
     format : str
@@ -110,6 +112,7 @@ class Dependency(Task):
         default_C_by: Mapping[str, float] | None = None,
         partial: bool = False,
         missing: Literal["refuse", "pad"] = "refuse",
+        max_words: int = 1000,
     ) -> None:
         self.missing = missing
         features = features or {}
@@ -117,6 +120,7 @@ class Dependency(Task):
         min_count = int(features.get("min_count", 1))
         if min_count < 1:
             raise ConfigError(f"features.min_count={min_count} must be at least 1.")
+        self.max_words = sentence_lengths.checked_bound(max_words)
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.default_C_by = dict(default_C_by or {})
@@ -358,6 +362,12 @@ class Dependency(Task):
         self._numbers = DenseColumns.restored(state)
 
     def _encoded(self, corpus: Trees, codes: Array) -> EncodedTrees:
+        sentence_lengths.check(
+            corpus.path,
+            np.diff(corpus.offsets),
+            self.max_words,
+            lambda sentence: int(corpus.lines[corpus.offsets[sentence]]),
+        )
         heads = gold = None
         if corpus.heads is not None:
             words = positions(corpus.offsets)

@@ -268,10 +268,10 @@ def instance_scores(problem: Problem, weights: Array, i: int) -> Array:
     Raises
     ------
     ArgumentError
-        If the instance does not exist, or the weights have another shape.
+        If the instance does not exist, or the weights have another length, type or layout, or NaN.
     """
     s = np.zeros(_parts_of(problem, i))
-    checks.check_floats("weights", weights, (problem.dimension,))
+    problem.examples.check_weights(weights)
     data, theta = problem.examples.scored(problem.data, weights, (i, i + 1))
     problem.kernels.scores(data.features, theta, i, s, problem.space.gradient)
     return s

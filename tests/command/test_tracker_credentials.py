@@ -55,6 +55,13 @@ def _check(folder: Path, *texts: str) -> None:
     assert not [text for text in (*texts, *map(str, files)) if USER in text or PASSWORD in text]
 
 
+def _own_tracker(folder: Path, uri: str) -> str:
+    """Write a config of a tracker with an address; return the override that finds it."""
+    (folder / "conf/tracker").mkdir(parents=True)
+    (folder / "conf/tracker/ours.yaml").write_text(f"defaults: [mlflow]\nuri: {uri}\n")
+    return f"hydra.searchpath=[{folder}/conf]"
+
+
 def test_a_run_and_its_continuation(
     server: tuple[str, list[str]],
     tmp_path: Path,
@@ -86,16 +93,28 @@ def test_a_run_and_its_continuation(
         monkeypatch.setenv(credentials.STORE, address)
 
 
+def test_a_configuration_that_is_shown(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hydra prints the nodes of files as they are."""
+    uri = f"postgresql+psycopg2://{USER}:{PASSWORD}@host/db?sslmode=require"
+    search = _own_tracker(tmp_path, uri)
+    monkeypatch.setenv(credentials.STORE, uri)
+    for flags in (["--cfg", "job"], ["--info", "all"], ["--cfg", "job", "--resolve"]):
+        for words in (["tracker=ours", search], ["tracker.uri=${oc.env:MLFLOW_TRACKING_URI}"]):
+            assert main.main([*SMALL, *words, *flags]) == 0
+            shown = "".join(capfd.readouterr())
+            assert USER not in shown and PASSWORD not in shown
+            if flags[0] == "--cfg" and (words[0] == "tracker=ours" or "--resolve" in flags):
+                assert "uri: postgresql+psycopg2://***@host/db?sslmode=require" in shown
+
+
 @pytest.mark.nightly("sweeps")
 def test_a_sweep_whose_address_is_in_a_file(
     server: tuple[str, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     host, sent = server
-    (tmp_path / "conf/tracker").mkdir(parents=True)
-    (tmp_path / "conf/tracker/ours.yaml").write_text(
-        f"defaults: [mlflow]\nuri: http://{USER}:{PASSWORD}@{host}\n"
-    )
-    search = f"hydra.searchpath=[{tmp_path}/conf]"
+    search = _own_tracker(tmp_path, f"http://{USER}:{PASSWORD}@{host}")
     folder = tmp_path / "sweep"
     words = (*SMALL, "tracker=ours", search, f"hydra.sweep.dir={folder}", "seed=0,1", "loss.beta=1")
     assert main.main(["--multirun", *words]) == 0

@@ -400,6 +400,8 @@ def test_no_output_agrees(models: dict[str, Any]) -> None:
             ConfigError, match="The constraints allow no output for instance 1; loosen"
         ):
             models[name].predict([TREE], given=[given])
+    with pytest.raises(ConfigError, match="for instance 3; loosen"):  # empty instances count
+        models["trees"].predict([TREE, [], TREE], given=[None, [], [2, 1, None, None]])
 
 
 def test_calls_that_are_refused(models: dict[str, Any]) -> None:

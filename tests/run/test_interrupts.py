@@ -5,6 +5,7 @@ and lose nothing finished.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import structopt
 from structopt.kernels.waist import compiling
 from structopt.process import interruption
 from structopt.process.time_limit import TimeIsUp, at_most
-from structopt.run import history
+from structopt.run import closing, history
 from tests.interrupts import hear_interrupts, heard_interrupts
 
 # a visit would take an hour
@@ -123,3 +124,25 @@ def test_time_limit() -> None:
     with at_most(30.0):
         pass
     assert signal.getitimer(signal.ITIMER_REAL)[0] != pytest.approx(30.0, abs=5.0)
+
+
+def test_while_the_curve_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing is dropped at once; everything else of the run is there."""
+
+    def interrupted(folder: Path, _metric: str) -> None:
+        (folder / "plots").mkdir()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+
+    monkeypatch.setattr(closing, "draw", interrupted)
+    words = ["task=ner", "task.limit=5", "tracker=none", "quiet=true", "optimizer.epochs=1"]
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with interruption.noted() as noted, pytest.raises(KeyboardInterrupt):
+            structopt.train(words, folder=tmp_path / "run")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert noted.number == signal.SIGTERM
+    assert (tmp_path / "run/metrics.json").is_file()
+    assert not (tmp_path / "run/plots").exists()
+    assert structopt.load(tmp_path / "run").predict([["Ann"]])

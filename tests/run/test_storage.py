@@ -4,6 +4,7 @@ off, altered or foreign.
 
 import json
 import logging
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -201,6 +202,92 @@ def take_another_version(folder: Path) -> None:
     del content["checksum"]
     content["format"] += 1
     file.write_text(json.dumps(content | {"checksum": array_folder._checksum_of(content)}))
+
+
+def sign(folder: Path, content: dict) -> None:
+    """Write a manifest with the checksums of the files as they are."""
+    content.pop("checksum", None)
+    for name, entry in content["arrays"].items():
+        with (folder / f"{name}.npy").open("rb") as stream:
+            stream.seek(array_folder.HEADER)
+            entry["checksums"] = list(array_folder._checksums(stream))
+    manifest = json.dumps(content | {"checksum": array_folder._checksum_of(content)})
+    (folder / "manifest.json").write_text(manifest)
+
+
+def forge(folder: Path, name: str, value: int) -> None:
+    """Change the second element of an array so that all checksums agree."""
+    array = np.load(folder / f"{name}.npy", mmap_mode="r+")
+    array[1] = value
+    array.flush()
+    sign(folder, json.loads((folder / "manifest.json").read_text()))
+
+
+def forge_notes(folder: Path, change) -> None:
+    """Change the notes so that all checksums agree."""
+    content = json.loads((folder / "manifest.json").read_text())
+    change(content)
+    sign(folder, content)
+
+
+FORGED = {
+    "id beyond": (lambda f: forge(f, "label.ids", 1 << 30), "tables['label'].ids=1073741824 must"),
+    "negative id": (lambda f: forge(f, "label.ids", -1), "tables['label'].ids=-1 must be from 0"),
+    "negative length": (lambda f: forge(f, "lengths", -7), "offsets=-"),
+    "long length": (lambda f: forge(f, "lengths", 1 << 40), "inconsistent"),
+    "long row": (lambda f: forge(f, "label.lengths", 1 << 30), "inconsistent"),
+    "negative row": (lambda f: forge(f, "label.lengths", -5), "inconsistent"),
+    "gold beyond": (lambda f: forge(f, "gold", 99), "gold=99 must be from 0 to"),
+    "negative gold": (lambda f: forge(f, "gold", -2), "gold=-2 must be from 0 to"),
+    "small vocabulary": (
+        lambda f: forge_notes(f, lambda c: c["notes"]["tables"].update(label=1)),
+        "must be from 0 to 0",
+    ),
+    "no labels": (lambda f: forge_notes(f, lambda c: c["notes"].pop("labels")), "KeyError"),
+    "other labels": (lambda f: forge_notes(f, lambda c: c["notes"].update(labels=3)), "TypeError"),
+    "transition": (
+        lambda f: forge_notes(f, lambda c: c["notes"].update(forbidden_transitions=[[0, 99]])),
+        "inconsistent",
+    ),
+    "no gold": (lambda f: forge_notes(f, lambda c: c["arrays"].pop("gold")), "KeyError"),
+    "no type": (
+        lambda f: forge_notes(f, lambda c: c["notes"].pop("state")),
+        "its manifest is incomplete",
+    ),
+}
+
+
+def test_ids_and_offsets_are_checked_where_checksums_agree(tmp_path):
+    """Checksums guard against accidents only."""
+    trained(Path("first"), "task=ner", "storage=disk", "optimizer.epochs=1")
+    whole = corpora()[0]
+    differing = []
+    for name, (harm, reason) in FORGED.items():
+        folder = tmp_path / name
+        shutil.copytree(whole, folder)
+        harm(folder)
+        with pytest.raises(array_folder.UnusableFolder) as raised:
+            open_corpus(folder)
+        if reason not in str(raised.value):
+            differing.append((name, str(raised.value)))
+    assert differing == []
+
+
+def test_a_forged_folder_is_made_anew(caplog):
+    words = ["task=ner", "storage=disk"]
+    first = trained(Path("first"), *words)
+    for harm in (FORGED["id beyond"][0], lambda f: forge_notes(f, _forget_columns)):
+        harm(corpora()[0])
+        with caplog.at_level(logging.WARNING):
+            assert trained(Path("again"), *words) == first
+        assert "it is not used, and made anew" in caplog.text
+        caplog.clear()
+        shutil.rmtree("again")
+
+
+def _forget_columns(content: dict) -> None:
+    """Damage the state of the task."""
+    content["notes"]["state"] = {}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import ConfigError, DataError
 from structopt.formats.trees.dependency_trees import Arc
 from structopt.task.dependency import Dependency
+from tests.messages import raises
 
 TEXT = """\
 # sent_id = 1
@@ -230,6 +231,7 @@ def test_files_and_parameters() -> None:
         "default_C_by",
         "partial",
         "missing",
+        "max_words",
     ]
     assert Dependency().attribute_names() == []
 
@@ -270,3 +272,16 @@ def test_pictures(fitted: tuple[Dependency, EncodedTrees], path: Path, tmp_path:
         DataError, match="there is no sentence 3 to draw: the file has 2, counted from 1"
     ):
         task.write_picture(read, 3, tmp_path / "c.svg", GOLD)
+
+
+BOUND = "this sentence has 4 words, and task.max_words=3 is the bound"
+
+
+def test_long_sentences_are_refused_before_memory_is_allocated() -> None:
+    task = Dependency(max_words=3)
+    task.fit(task.labelled([["a"]], [[0]]))
+    fields = {"where": "<memory>:2", "problem": BOUND}
+    with raises(DataError, **fields):
+        task.encode(task.corpus([["a"] * 3, ["b"] * 4]))
+    with raises(ConfigError, parameter="task.max_words", value=0):
+        Dependency(max_words=0)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
+import numpy as np
+
 from structopt.core.data import ranges
 from structopt.errors import DataError
 
@@ -102,6 +104,9 @@ def _keys(mapping: Mapping[Any, Any]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return the first 30 characters of a value's `repr`, in one line."""
+    """Return the first 30 characters of a value's `repr`, in one line; NumPy's scalars look like
+    Python's.
+    """
+    value = value.item() if isinstance(value, np.generic) else value
     text = " ".join(repr(value).split())
     return text if len(text) <= 30 else f"{text[:30]}..."

@@ -85,13 +85,17 @@ def debug() -> None:
 
 
 def checking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a kernel that runs as Python check the bounds of the arrays that it is handed."""
+    """Let a kernel that runs as Python check the bounds of the arrays that it is handed.
+
+    NumPy does not warn of integers that wrap around, as hashes do in compiled kernels, too.
+    """
     if not _checking:
         return function
 
     @wraps(function)
     def checked_call(*arguments: Any) -> Any:
-        return function(*map(checked, arguments))
+        with np.errstate(over="ignore"):
+            return function(*map(checked, arguments))
 
     return checked_call
 

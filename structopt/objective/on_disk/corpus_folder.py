@@ -21,6 +21,8 @@ from structopt.kernels.waist.record import Array
 
 STATE = "task."
 """What the names of the arrays of the task's state begin with."""
+WRONG_ENTRIES = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
+"""Errors of Python and NumPy for entries that are missing or of another type."""
 CONSTANT = ("labels", "forbidden_starts", "forbidden_ends", "forbidden_transitions")
 """Fields of an encoded corpus that are those of each of its blocks."""
 
@@ -72,16 +74,17 @@ def open_corpus(
         See `structopt.formats.array_folder.opened`.
     """
     arrays, notes = opened(folder, key, checked)
-    encoded = replace(_encoded(arrays, notes, InFiles(folder.parent)), folder=folder.absolute())
-    if checked:
-        try:
+    try:
+        encoded = replace(_encoded(arrays, notes, InFiles(folder.parent)), folder=folder.absolute())
+        state = notes["state"], {name: np.array(arrays[STATE + name]) for name in notes["arrays"]}
+        if checked:
             check_encoded(encoded, training=True)
-        except ArgumentError as error:  # checksums guard against accidents only
-            raise UnusableFolder(f"its arrays are inconsistent ({error})") from error
-    return encoded, (
-        notes["state"],
-        {name: np.array(arrays[STATE + name]) for name in notes["arrays"]},
-    )
+    except ArgumentError as error:
+        raise UnusableFolder(f"its arrays are inconsistent ({error})") from error
+    except WRONG_ENTRIES as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise UnusableFolder(f"its manifest is incomplete ({reason})") from error
+    return encoded, state
 
 
 def open_shard(folder: Path, first: int, last: int | None) -> Encoded:

@@ -25,6 +25,7 @@ from structopt.formats.trees.treebank import BRACKETS, Treebank
 from structopt.kernels.waist.record import Array
 from structopt.metrics import brackets
 from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task import sentence_lengths
 from structopt.task.constituency.lexicon import Lexicon
 from structopt.task.constituency.phrases import Phrases, phrases_of, trees_with
 from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
@@ -125,9 +126,7 @@ class Constituency(Task):
             raise ConfigError(
                 f"task.max_length={max_length} must be at least 1, or null for all sentences."
             )
-        if max_words < 1:
-            raise ConfigError("must be at least 1.", parameter="task.max_words", value=max_words)
-        self.max_words = max_words
+        self.max_words = sentence_lengths.checked_bound(max_words)
         self._paths, self.max_length = checked_paths(train, dev, test, limit), max_length
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.default_C_by = dict(default_C_by or {})
@@ -377,8 +376,9 @@ class Constituency(Task):
         }
 
     def _encoded(self, corpus: Treebank, tags: Sequence[Sequence[str]]) -> EncodedConstituents:
-        self._check_lengths(corpus)
-        offsets = np.cumsum([0, *map(len, corpus.words)]).astype(np.int64)
+        lengths = np.array(list(map(len, corpus.words)), np.int64)
+        sentence_lengths.check(corpus.path, lengths, self.max_words, corpus.lines.__getitem__)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         given = [[""] * len(one) for one in tags] if self.tags == "free" else tags
         table, allowed = self._lexicon.encode(corpus.words, given)
         gold = constituents = None
@@ -400,19 +400,6 @@ class Constituency(Task):
             columns=self._columns.names,
             codes=self._columns.encode(*self._cells(corpus)),
         )
-
-    def _check_lengths(self, corpus: Treebank) -> None:
-        """Refuse long sentences: a chart grows with the square of the words, time with the cube."""
-        for line, words in zip(corpus.lines, corpus.words, strict=True):
-            if len(words) > self.max_words:
-                raise DataError(
-                    corpus.path,
-                    line,
-                    f"this sentence has {len(words)} words, and task.max_words={self.max_words} "
-                    "is the bound",
-                    remedy=f"divide it into sentences, or set task.max_words={len(words)}; memory "
-                    "grows with the square of the words, and time with their cube.",
-                )
 
     def read_features_from(self, sources: Mapping[str, Any]) -> None:
         """Take files of word vectors, or matrices: see

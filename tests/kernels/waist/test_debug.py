@@ -123,3 +123,72 @@ def test_numba_disable_jit_checks_bounds(tmp_path):
     )
     assert "IndexError" in done.stderr
     assert f'{script}", line 11, in read' in done.stderr
+
+
+@pytest.mark.nightly("sweeps")
+def test_jobs_of_a_sweep_inherit_the_debug_mode(tmp_path):
+    done = command(
+        "--multirun", "task=ner", "seed=0,1", *SMALL, f"hydra.sweep.dir={tmp_path}", "debug=true"
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split()[-2] == "function"
+    configs = sorted(tmp_path.rglob(".hydra/config.yaml"))
+    assert len(configs) == 2
+    assert all("debug: true" in path.read_text() for path in configs)
+
+
+EVERY = """
+import sys, warnings
+import structopt
+structopt.debug()
+from structopt.config import registry
+from structopt.errors import CompatibilityError, ConfigError
+
+COMMON = ["task.limit=2", "optimizer.epochs=1", "tracker=none", "quiet=true"]
+FEW = ["task.dev=null", "task.test=null"]
+DEPENDENCY = ["task=dependency", "task.limit=1", "features.hash_bits=10", *FEW]
+runs = [["task=ner", *FEW, f"optimizer={name}"] for name in registry.installed("optimizer")]
+runs += [["task=multilabel", *FEW, f"inference={name}"] for name in registry.installed("inference")]
+runs += [
+    [f"task={name}", "features.hash_bits=10", *FEW] for name in ("coreference", "constituency")
+]
+runs += [[f"task={name}", *FEW] for name in ("tagging", "chunking", "attributes", "multiclass")]
+runs += [
+    ["task=grid", *FEW, "inference=loopy_bp", "inference.passes=2", "optimizer=perceptron"],
+    ["task=synthetic"],
+    ["task=summarization", *FEW],
+    ["task=ner", *FEW, "factor_graph.order=2"],
+    ["task=ner", *FEW, "features.transitions=[bias,word]"],
+    ["task=ner", *FEW, "check=true"],
+    ["task=ner", *FEW, "loss=risk", "optimizer=sgd"],
+    ["task=constituency", *FEW, "factor_graph=span"],
+    [*DEPENDENCY, "factor_graph.labeled=true"],
+    [*DEPENDENCY, "factor_graph.projective=false"],
+    [*DEPENDENCY, "factor_graph.projective=false", "factor_graph.single_root=false"],
+    [*DEPENDENCY, "factor_graph=second_order"],
+    [*DEPENDENCY, "factor_graph=second_order", "factor_graph.siblings=all"],
+]
+warnings.simplefilter("error", RuntimeWarning)
+for number, words in enumerate(runs):
+    try:
+        structopt.train([*COMMON, *words], folder=f"{sys.argv[1]}/{number}")
+    except (CompatibilityError, ConfigError) as error:
+        print("refused", words, error)
+    except Exception:
+        print("failed", words)
+        raise
+"""
+
+
+@pytest.mark.nightly("runs")
+def test_every_component_stays_within_bounds(tmp_path):
+    """Each optimizer, inference, task and graph trains in debug mode, or refuses the pair."""
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    refused = [line for line in done.stdout.splitlines() if line.startswith("refused")]
+    assert len(refused) <= 4, done.stdout
