@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structopt.core import checks
+from structopt.core.data.in_memory import is_missing
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
 from structopt.model.marginals import Marginals
-from structopt.task.partial_labels import is_missing
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -13,6 +13,7 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.boundaries import LINE, Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import FileSet
+from structopt.core.data.in_memory import is_missing
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, vector_columns, vectors
 from structopt.errors import ConfigError, DataError
@@ -33,7 +34,6 @@ from structopt.task.attribute_entries import (
 )
 from structopt.task.key_checks import check_keys
 from structopt.task.outputs_in_memory import GIVEN, GOLD, kept_states, label_number
-from structopt.task.partial_labels import is_missing
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.whole_outputs import WholeOutputs
 

@@ -34,15 +34,6 @@ def is_open(cell: str) -> bool:
     return cell in FREE or EITHER in cell
 
 
-def is_missing(cell: object) -> bool:
-    """Whether a label is missing: None, NaN, pandas' NA, or a string without characters."""
-    if isinstance(cell, str):
-        return not cell.strip()
-    if isinstance(cell, (float, np.floating)):
-        return bool(cell != cell)
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType")  # pandas need not be loaded
-
-
 def known_runs(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return the runs of tokens whose labels are known, by which a tag scheme can be detected.
 

@@ -19,6 +19,7 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import FileSet
+from structopt.core.data.in_memory import is_missing
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.task import Ranked, Task
@@ -35,7 +36,6 @@ from structopt.task.partial_labels import (
     MISSING,
     alternatives,
     certain_labels,
-    is_missing,
     known_runs,
     label_sets,
 )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from structopt.core import checks
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
@@ -91,3 +93,12 @@ def checked_weights(weights: Any, count: int) -> Array:
     if not numbers.any():
         raise ArgumentError("must be above 0 for at least one instance.", parameter=name)
     return numbers
+
+
+def is_missing(cell: object) -> bool:
+    """Whether a label is missing: None, NaN, pandas' NA, or a string without characters."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    if isinstance(cell, (float, np.floating)):
+        return bool(cell != cell)
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType")  # pandas need not be loaded

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from structopt.core.data.in_memory import is_missing
 from structopt.formats.in_memory.instances import shown
 from structopt.formats.trees.dependency_trees import EMPTY, Trees
 from structopt.task.outputs_in_memory import GOLD
-from structopt.task.partial_labels import is_missing
 
 FORM = "[[2, 0], [(2, 'nsubj'), (0, 'root')]]"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from structopt.core.data.in_memory import is_missing
 from structopt.formats.in_memory.instances import shown
 from structopt.task.outputs_in_memory import GOLD, is_list
-from structopt.task.partial_labels import is_missing
 
 
 def gold_elements(output: Any, number: int, what: str, advice: str) -> list[Any]:

@@ -351,7 +351,14 @@ def test_words_that_training_has_not_shown(folder):
 
 def test_a_file_to_predict_without_the_column(folder):
     (folder / "lacking.txt").write_text("Ann\nslept\n\n", encoding="utf8")
-    done = run_words(folder, "predict", "model=run", "input=lacking.txt", "output=out.txt")
+    done = run_words(
+        folder,
+        "predict",
+        "model=run",
+        "input=lacking.txt",
+        "output=out.txt",
+        "task.missing=pad",
+    )
     assert done.code == 0, done.err
     assert (folder / "out.txt").read_text(encoding="utf8").startswith("Ann B-PER\nslept O")
 
