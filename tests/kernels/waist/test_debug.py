@@ -154,7 +154,6 @@ runs += [
 ]
 runs += [[f"task={name}", *FEW] for name in ("tagging", "chunking", "attributes", "multiclass")]
 runs += [
-    ["task=grid", *FEW, "inference=loopy_bp", "inference.passes=2", "optimizer=perceptron"],
     ["task=synthetic"],
     ["task=summarization", *FEW],
     ["task=ner", *FEW, "factor_graph.order=2"],
@@ -180,6 +179,7 @@ for number, words in enumerate(runs):
 """
 
 
+@pytest.mark.timeout(1200)
 @pytest.mark.nightly("runs")
 def test_every_component_stays_within_bounds(tmp_path):
     """Each optimizer, inference, task and graph trains in debug mode, or refuses the pair."""
