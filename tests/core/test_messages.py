@@ -47,7 +47,7 @@ STATE = SavedState({"count": "three"}, {}, "features.")
         ),
         (
             lambda: in_memory.checked_weights([0, 0], 2),
-            "sample_weight must be above 0 for at least one instance.",
+            "sample_weight must be above zero for at least one instance.",
         ),
         (
             lambda: STATE.refuse("count", "an integer"),

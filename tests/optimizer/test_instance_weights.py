@@ -166,7 +166,7 @@ def test_a_fingerprint_tells_weights_apart():
     [
         ([1, 2], {"problem": "must have the shape (3,), and has the shape (2,)."}),
         ([1, -1, 1], {"value": -1, "where": "instance 1", "problem": "must be at least 0."}),
-        ([0, 0, 0], {"problem": "must be above 0 for at least one instance."}),
+        ([0, 0, 0], {"problem": "must be above zero for at least one instance."}),
         (["a", 1, 1], {"value": "a", "where": "instance 0"}),
     ],
 )

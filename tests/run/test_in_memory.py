@@ -88,7 +88,7 @@ CASES = {
 
 
 def train(task, words, folder, memory=None):
-    typed = [f"task={task}", *QUICK, *words]
+    typed = [f"task={task}", "keep=last", *QUICK, *words]
     return stages.train(
         composition.validate(composition.compose(typed), typed),
         folder,

@@ -111,7 +111,10 @@ def test_what_the_command_line_says(
     )
     assert f"{plain}:1: {message}" in capsys.readouterr().err
     words = [*QUICK, f"task.train={folder / 'train.jsonl'}", f"hydra.run.dir={tmp_path / 'run'}"]
-    assert main.main([*words, "task.fields={word: [pos_tags], chunk: [none]}"]) == 0
+    assert (
+        main.main([*words, "features.columns=all", "task.fields={word: [pos_tags], chunk: [none]}"])
+        == 0
+    )
     said = capsys.readouterr().err
     assert f"{folder / 'train.jsonl'}: read as {{word: pos_tags, tag: ner_tags}}.\n" in said
     assert "there is no column pos or chunk, so these templates are left out" in said

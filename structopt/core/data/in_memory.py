@@ -91,7 +91,7 @@ def checked_weights(weights: Any, count: int) -> Array:
     weights = read_once(name, weights, 1)
     numbers = checks.floats(name, weights, (count,), least=0.0, place=checks.of_instance)
     if not numbers.any():
-        raise ArgumentError("must be above 0 for at least one instance.", parameter=name)
+        raise ArgumentError("must be above zero for at least one instance.", parameter=name)
     return numbers
 
 

@@ -28,7 +28,7 @@ from structopt.model.warm_start import WarmStart
 from structopt.objective.part_matches import OTHER_PARTS, part_matches
 from structopt.objective.problem import Problem
 from structopt.run.checkpoint import SEEN, Checkpoint
-from structopt.run.trainer import kept
+from structopt.run.trainer import BEST
 
 log = logging.getLogger(__name__)
 
@@ -265,7 +265,7 @@ def _loaded(folder: Path, which: str) -> Model:
         model.trained = Trained(
             config, folder, state, instances, parts, int(notes.get(SEEN, instances)), messages
         )
-        _check_weights(model, checkpoint)
+        _check_weights(model, checkpoint, arrays.get(BEST))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise checkpoint.refusal("it is of another version") from error
     return model
@@ -279,14 +279,14 @@ def _optimizer(config: Mapping[str, Any]) -> Optimizer:
     return optimizer
 
 
-def _check_weights(model: Model, checkpoint: Checkpoint) -> None:
-    """Refuse a state of other weights than the model's, unless the run kept the best epoch."""
+def _check_weights(model: Model, checkpoint: Checkpoint, best: Array | None) -> None:
+    """Refuse a checkpoint whose last weights and whose best ones both differ from the model's."""
     assert model.trained is not None
     config, state = model.trained.config, model.trained.state
     # of passes over shards
-    optimizer = _optimizer(config)
-    weights = state[MEAN] if MEAN in state else optimizer.weights(state)
-    if kept(config, optimizer.plan) == "last" and not np.array_equal(weights, model.weights):
+    last = state[MEAN] if MEAN in state else _optimizer(config).weights(state)
+    found = [last] if best is None else [last, best]
+    if not any(np.array_equal(weights, model.weights) for weights in found):
         raise checkpoint.refusal("its weights are not those of the model beside it")
 
 
