@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import os
 import random
@@ -187,7 +188,7 @@ def warm(words: list[str], folder: Path) -> None:
     untracked = [word for word in words if not word.startswith("tracker")]
     if "tracker=none" not in words:
         import_mlflow()
-    with contextlib.redirect_stdout(None):
+    with contextlib.redirect_stdout(io.StringIO()):
         assert (
             main.main([*untracked, "tracker=none", f"hydra.run.dir={folder}", "optimizer.epochs=1"])
             == 0
