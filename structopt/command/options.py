@@ -133,7 +133,7 @@ class Syntax:
         key, equals, text = word.partition("=")
         if not equals or not text:
             raise ConfigError(
-                f"{self.command}: '{node}.{word}' gives {node}.{key} no value; type "
+                f"{self.command}: '{node}.{word}' gives {node}.{key} no value; set "
                 f"{node}.{key}=VALUE."
             )
         plain = {"null": None, "true": True, "false": False}
@@ -145,7 +145,7 @@ class Syntax:
             raise ConfigError(f"{self._complaint(word, hints)} Usage: {self.usage}")
         if not equals or not text:
             raise ConfigError(
-                f"{self.command}: '{word}' gives {key} no value; type {key}=VALUE. Usage: "
+                f"{self.command}: '{word}' gives {key} no value; set {key}=VALUE. Usage: "
                 f"{self.usage}"
             )
         return key, coerce(key, _plain_value(text, hints[key]), hints[key])

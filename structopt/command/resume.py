@@ -80,7 +80,7 @@ def _no_run(folder: Path) -> str:
     above = folder.absolute().parent
     if (above / ".hydra").is_dir():
         return (
-            "this is a part of a run. Type "
+            "this is a part of a run. Write "
             f"resume={folder.parent if folder.parent != Path('.') else above}"
         )
     if (folder / "manifest.json").is_file():

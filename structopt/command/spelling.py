@@ -90,7 +90,7 @@ def check_overrides(words: Sequence[str], keys: Collection[str]) -> None:
             raise ConfigError(_bare(word, words[index + 1 :], keys) + divided)
         if not value and equals and not word.startswith(("resume=", "hydra")):
             kind = "NAME" if key.lstrip("+") in groups() else "VALUE"
-            raise ConfigError(f"'{word}' gives {key} no value. Type {word}{kind}, or leave it out.")
+            raise ConfigError(f"'{word}' gives {key} no value. Write {word}{kind}, or leave it out.")
         if value.startswith("[") and key in groups():
             each = f"{key}={value.strip('[]')}"
             raise ConfigError(
@@ -121,12 +121,12 @@ def check_signs(word: str) -> None:
     """Raise where a word processor, or a shell that keeps quotes, has altered a word."""
     if word[:1] in DASHES:
         raise ConfigError(
-            f"'{word}' begins with a long dash. Type a hyphen: --{word.lstrip(DASHES + '-')}"
+            f"'{word}' begins with a long dash. Write a hyphen: --{word.lstrip(DASHES + '-')}"
         )
     if any(sign in CURLY for sign in word):
         straight = re.sub("[\u201c\u201d\u201e]", '"', re.sub("[\u2018\u2019]", "'", word))
         raise ConfigError(
-            f"'{word}' has curly quotes, which no shell knows. Type straight ones: {straight}"
+            f"'{word}' has curly quotes, which no shell knows. Write straight ones: {straight}"
         )
     if word[:1] in ("'", '"'):
         advice = "The command prompt of Windows takes double ones, around the whole word."
@@ -143,7 +143,7 @@ def check_spaces(words: Sequence[str], index: int) -> None:
         typed = word + first
     else:
         return
-    raise ConfigError(f"There are spaces around '='. Type {shlex.quote(typed)}, without them.")
+    raise ConfigError(f"There are spaces around '='. Write {shlex.quote(typed)}, without them.")
 
 
 def _continues(before: Sequence[str]) -> bool:
@@ -170,7 +170,7 @@ def _unknown_flag(word: str, following: Sequence[str], keys: Collection[str]) ->
             )
         )
         return (
-            f"'{word}': options are typed without hyphens. Type "
+            f"'{word}': options are typed without hyphens. Write "
             f"{shlex.quote(f'{known}{dot}{rest}={value}')}"
         )
     flags = [flag for flag in (*SWITCHES, *VALUED, "--help", "--version") if flag.startswith("--")]
@@ -186,7 +186,7 @@ def _bare(word: str, following: Sequence[str], keys: Collection[str]) -> str:
         return _path(word)
     value = next((one for one in following[:1] if "=" not in one and not one.startswith("-")), "")
     if form_of(top) in map(form_of, keys):
-        return f"'{word}' needs a value. Type {shlex.quote(word + '=' + (value or 'VALUE'))}"
+        return f"'{word}' needs a value. Write {shlex.quote(word + '=' + (value or 'VALUE'))}"
     if re.search(r"\.(ya?ml|conllu?|conllx?|txt|iob2?|arff|svm|npz|csv|tsv)(\.gz)?$", word):
         return (
             f"{word}: there is no such file. Files are named by keys: task.train=FILE "
@@ -195,7 +195,7 @@ def _bare(word: str, following: Sequence[str], keys: Collection[str]) -> str:
     names = near(word, keys)
     meant = f" Did you mean '{names[0]}=VALUE'?" if names else ""
     return (
-        f"'{word}' is neither a subcommand nor KEY=VALUE.{meant} Type such as task=ner; "
+        f"'{word}' is neither a subcommand nor KEY=VALUE.{meant} Write such as task=ner; "
         "structopt --help shows more."
     )
 
@@ -217,4 +217,4 @@ def _path(word: str) -> str:
         )
     file = shlex.quote(word)
     apply = f"to apply a model: structopt predict model=MODEL input={file}"
-    return f"{word}: files are named by keys. Type task.train={file}; {apply}"
+    return f"{word}: files are named by keys. Write task.train={file}; {apply}"

@@ -98,7 +98,7 @@ def check(
             "and exact or upper bounds, but "
             f"inference={name_of('inference', inference)} "
             f"{_what_it_does(provided, Ability.CONVEX)}. "
-            "Type optimizer.tolerance=0. "
+            "Set optimizer.tolerance=0. "
             f"{_advice(Ability.CONVEX, alternatives.inferences(Ability.CONVEX, kind))}"
         )
 
@@ -144,7 +144,7 @@ def _check_role(loss: Loss, factor_graph: FactorGraph) -> None:
     )
     raise CompatibilityError(
         f"This loss counts its cost in parts of the role {loss.role}, which factor_graph="
-        f"{name_of('factor_graph', factor_graph)} does not have. Type loss.cost=NAME with one of "
+        f"{name_of('factor_graph', factor_graph)} does not have. Set loss.cost=NAME with one of "
         f"{costs}; "
         f"or take a factor graph that has the role: {graphs}."
     )
@@ -162,13 +162,13 @@ def _check_sets(open_gold: str, inference: Inference, loss: Loss, optimizer: Opt
         raise CompatibilityError(
             f"{open_gold} asks twice at every visit, but "
             f"inference={name_of('inference', inference)} keeps the messages of "
-            "the last answer. Type inference.warm_start=false."
+            "the last answer. Set inference.warm_start=false."
         )
     if optimizer.plan.tolerance > 0:
         raise CompatibilityError(
             f"optimizer.tolerance stops at a certified gap, but the losses of {open_gold} are "
             "not convex, and have none. "
-            "Type optimizer.tolerance=0."
+            "Set optimizer.tolerance=0."
         )
 
 
@@ -221,7 +221,7 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
         raise CompatibilityError(
             f"executor.mixing=0 leaves the workers of executor={name_of('executor', executor)} "
             "nothing to do, since "
-            f"optimizer={name_of('optimizer', optimizer)} goes from instance to instance. Type "
+            f"optimizer={name_of('optimizer', optimizer)} goes from instance to instance. Set "
             "executor.mixing=null."
         )
     if divided or (batch if executor.remote else not executor.mixing):
@@ -235,7 +235,7 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
     raise CompatibilityError(
         f"executor={name_of('executor', executor)} with executor.mixing={executor.mixing} "
         "divides passes among shards and mixes "
-        f"their results, but optimizer={name_of('optimizer', optimizer)} {what}. Type {remedy}, "
+        f"their results, but optimizer={name_of('optimizer', optimizer)} {what}. Set {remedy}, "
         "or take one of the optimizers "
         f"whose passes can be divided: {alternatives.divided_optimizers()}."
     )
@@ -310,7 +310,7 @@ def check_option(
     if ability in provided:
         return provided
     names = alternatives.inferences(ability, factor_graph.kind)
-    one_of_them = " Type inference=NAME with one of them (from Python: model.with_inference(NAME))."
+    one_of_them = " Set inference=NAME with one of them (from Python: model.with_inference(NAME))."
     remedy = one_of_them if names else f" Leave out {option}."
     raise CompatibilityError(_complaint(option, ability, name, provided, names) + remedy)
 

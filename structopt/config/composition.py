@@ -208,7 +208,7 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
         config = {**config, "warm_start": _warm_start(config["warm_start"])}
     if not isinstance(config.get("storage", {}), Mapping):
         raise ConfigError(
-            "storage has keys of its own: in YAML write 'storage: {name: disk}'; type storage=disk."
+            "storage has keys of its own: in YAML write 'storage: {name: disk}'; set storage=disk."
         )
     settings = {
         key: _setting(key, config[key]) for key in config if key in Settings.__annotations__
@@ -322,16 +322,16 @@ def _warm_start(value: Any) -> dict[str, Any]:
     node = {"model": None} if value is None else value
     if not isinstance(node, Mapping) or "model" not in node:
         raise ConfigError(
-            "warm_start has keys of its own: in YAML write 'warm_start: {model: PATH}'; type "
+            "warm_start has keys of its own: in YAML write 'warm_start: {model: PATH}'; set "
             "warm_start=PATH."
         )
     for key, default in (("vocabulary", "union"), ("state", "none")):
         if node["model"] is None and node.get(key, default) != default:
             raise ConfigError(
-                f"warm_start.{key}={node[key]} needs a model: type warm_start=MODEL too."
+                f"warm_start.{key}={node[key]} needs a model: set warm_start=MODEL too."
             )
     if node["model"] == "counts" and node.get("state", "none") != "none":
-        reason = "goes on from a run, and warm_start=counts names none: type warm_start=RUN"
+        reason = "goes on from a run, and warm_start=counts names none: set warm_start=RUN"
         raise ConfigError(f"warm_start.state={node['state']} {reason}.")
     return {"model": None, "vocabulary": "union", "state": "none", **node}
 

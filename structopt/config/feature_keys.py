@@ -101,7 +101,7 @@ def _node(node: Any) -> Mapping[str, Any]:
     if isinstance(node, Mapping) and "name" in node:
         return node
     raise ConfigError(
-        f"features needs the name of a component: type features=NAME. Installed: {_names()}."
+        f"features needs the name of a component: set features=NAME. Installed: {_names()}."
     )
 
 

@@ -49,12 +49,12 @@ def friendly(error: Exception, overrides: list[str]) -> str:
     if repeated := re.match(r"(\S+) appears more than once in the final defaults list", str(error)):
         kind = repeated[1]
         return (
-            f"'+{kind}=' adds a second {kind}: there is one already. Type {kind}=NAME, without "
+            f"'+{kind}=' adds a second {kind}: there is one already. Write {kind}=NAME, without "
             "the sign +."
         )
     if added := re.match(r"Could not append to config. An item is already at '(.*)'", str(error)):
         return (
-            f"'+{added[1]}=' adds a key that there is already. Type {added[1]}=VALUE, without "
+            f"'+{added[1]}=' adds a key that there is already. Write {added[1]}=VALUE, without "
             "the sign +."
         )
     if "Config group override must be" in str(error):
@@ -127,7 +127,7 @@ def _typed_whole(node: str, key: str, overrides: list[str]) -> str:
     if parameter is None:
         return ""
     whole = (
-        f" Type it whole, '{node}={{{key}: VALUE, ...}}'."
+        f" Write it whole, '{node}={{{key}: VALUE, ...}}'."
         if "Mapping" in str(parameter.type)
         else ""
     )

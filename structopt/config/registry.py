@@ -273,7 +273,7 @@ def checked(kind: str, node: Mapping[str, Any], common: Mapping[str, Any]) -> di
     """
     if not isinstance(node, Mapping) or not isinstance(node.get("name"), str):
         raise ConfigError(
-            f"{kind} needs the name of a component: type {kind}=NAME. Installed: "
+            f"{kind} needs the name of a component: set {kind}=NAME. Installed: "
             f"{', '.join(installed(kind))}."
         )
     name, parameters = node["name"], schema(load(kind, node["name"]))
@@ -287,7 +287,7 @@ def checked(kind: str, node: Mapping[str, Any], common: Mapping[str, Any]) -> di
     ]
     if missing:
         raise ConfigError(
-            f"{kind}={name} needs a value: type {kind}.{missing[0].name}=... ({missing[0]})."
+            f"{kind}={name} needs a value: set {kind}.{missing[0].name}=... ({missing[0]})."
         )
     return {"name": name} | {
         key: _checked_value(f"{kind}.{key}", value, parameters[key].type)

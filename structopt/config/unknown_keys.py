@@ -123,7 +123,7 @@ def _missing_parameter(kind: str, name: str, key: str, elsewhere: list[str]) -> 
     if key in [one.name for one in registry.described(registry.installed(kind)[name])]:
         return (
             f"{kind}.{key} is a parameter of {kind}={name}, but its config file does not list "
-            f"it: type +{kind}.{key}=VALUE."
+            f"it: write +{kind}.{key}=VALUE."
         )
     return registry.unknown_parameter(kind, name, key, elsewhere)
 

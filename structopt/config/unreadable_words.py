@@ -44,7 +44,7 @@ def explained(word: str, words: Sequence[str]) -> str:
     """
     key, equals, value = word.partition("=")
     if not equals:
-        return f"'{word}' cannot be read. Type KEY=VALUE, such as task=ner."
+        return f"'{word}' cannot be read. Write KEY=VALUE, such as task=ner."
     if whole := _rejoined(word, words):
         return (
             f"'{word}' ends inside a bracket: the shell divides words at spaces. Quote it whole: "
@@ -52,7 +52,7 @@ def explained(word: str, words: Sequence[str]) -> str:
         )
     text = as_text(key, value)
     if text and value[:1] not in CLOSING and value[:1] not in ("'", '"'):
-        return f"'{word}' cannot be read: text with quotes needs quotes. Type {shlex.quote(text)}"
+        return f"'{word}' cannot be read: text with quotes needs quotes. Write {shlex.quote(text)}"
     if left := unclosed(value):
         what = "quote" if left in "'\"" else "bracket"
         example = "Quote such words whole, for the shell: 'KEY={A: 1, B: 2}'."
@@ -62,11 +62,11 @@ def explained(word: str, words: Sequence[str]) -> str:
     typed = elements if elements and readable(elements) else text
     if typed:
         return (
-            f"'{word}' cannot be read: texts with signs or spaces need quotes. Type "
+            f"'{word}' cannot be read: texts with signs or spaces need quotes. Write "
             f"{shlex.quote(typed)}"
         )
     return (
-        f"'{word}' cannot be read. Type KEY=VALUE; quote values with spaces or signs: 'KEY=\"a, "
+        f"'{word}' cannot be read. Write KEY=VALUE; quote values with spaces or signs: 'KEY=\"a, "
         "b\"'."
     )
 

@@ -43,7 +43,7 @@ def ill_typed(where: str, value: Any, hint: Any) -> str:
     if isinstance(cls, type) and issubclass(cls, Sequence) and cls is not str:
         item = value if isinstance(value, str | int | float) else "VALUE"
         typed = shlex.quote(f"{where}=[{quoted(str(item))}]")
-        return f"{shown} is {_form(value)}, and {where} takes a list. Type {typed}."
+        return f"{shown} is {_form(value)}, and {where} takes a list. Set {typed}."
     name = type_name(hint)
     return (
         f"{shown} is not {'an' if name[0] in 'aeiou' else 'a'} {name}.{_advice(where, value, hint)}"
@@ -59,18 +59,18 @@ def _mapping(where: str, value: Any, hint: Any) -> str:
     pairs = ", ".join(
         f"{item}: {index if numbered else 'VALUE'}" for index, item in enumerate(items)
     )
-    return f"Type '{where}={{{pairs}}}', with the quotes, which keep the shell from dividing it."
+    return f"Set '{where}={{{pairs}}}', with the quotes, which keep the shell from dividing it."
 
 
 def _advice(where: str, value: Any, hint: Any) -> str:
     """What to type instead, where that can be told."""
     key = where.rpartition(".")[2]
     if hint is bool:
-        return f" Type {key}=true or {key}=false."
+        return f" Set {key}=true or {key}=false."
     if isinstance(value, float) and value.is_integer():
-        return f" Type {int(value)}."
+        return f" Set {int(value)}."
     if isinstance(value, str) and value.lower().lstrip("+-") in ("infinity", "infinite"):
-        return " Type inf."
+        return " Set inf."
     if isinstance(value, str) and (ends := re.fullmatch(r"(\d+)[-:](\d+)", value)):
         return f" To run several values: --multirun '{where}=range({ends[1]},{int(ends[2]) + 1})'."
     return ""

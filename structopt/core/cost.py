@@ -40,7 +40,7 @@ class Cost(Component):
         if numbers:
             raise ConfigError(
                 "This cost has no numbers of its own.",
-                remedy="Leave out loss.cost_weights, or type loss.cost=weighted.",
+                remedy="Leave out loss.cost_weights, or set loss.cost=weighted.",
             )
 
     @abstractmethod

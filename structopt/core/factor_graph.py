@@ -325,7 +325,7 @@ class FactorGraph(Component):
         raise ConfigError(
             "task.partial=true leaves gold outputs open, and this factor graph does not say "
             "which of its parts they may have. "
-            "Type task.partial=false, or take another factor_graph."
+            "Set task.partial=false, or take another factor_graph."
         )
 
     def restricted(self, encoded: Encoded, structure: Structure) -> AllowedParts | None:

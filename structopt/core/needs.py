@@ -217,17 +217,17 @@ def refusal(
         Property.CONVEX: (
             f"needs a convex loss, which {member} is not",
             "",
-            f"Type loss=crf, loss=svm or another member of the family, or {GRADIENTS}.",
+            f"Set loss=crf, loss=svm or another member of the family, or {GRADIENTS}.",
         ),
         Property.FAMILY: (
             f"climbs the dual of the loss family, of which {member} is no member",
             "",
-            f"Type {_members(asked)}, or {GRADIENTS}.",
+            f"Set {_members(asked)}, or {GRADIENTS}.",
         ),
         Property.MAXIMUM: (
             "needs loss.beta=inf",
             f", a maximum over outputs (this is {member})",
-            "Type loss=svm.",
+            "Set loss=svm.",
         ),
         Property.SMOOTH: (
             "needs a differentiable loss, loss.beta < inf",
@@ -247,24 +247,24 @@ def refusal(
         Property.PERCEPTRON: (
             "takes the best output without its cost, loss.beta=inf and loss.gamma=0",
             f" (this is {member})",
-            "Type loss=perceptron, or optimizer=mira for a cost, optimizer=dca for a temperature.",
+            "Set loss=perceptron, or optimizer=mira for a cost, optimizer=dca for a temperature.",
         ),
         Property.CLOSED_FORMS: (
             "needs marginals of every position in closed form",
             ", which this factor graph has not",
-            "Type factor_graph.order=1 for chains; for trees take another optimizer, such as "
+            "Set factor_graph.order=1 for chains; for trees take another optimizer, such as "
             "sdca or dca.",
         ),
         Property.LOOPS: (
             "keeps messages along the edges of loopy graphs",
             ", and this factor graph has an exact inference, without any",
-            "Type optimizer=pegasos, which takes the same steps with it.",
+            "Set optimizer=pegasos, which takes the same steps with it.",
         ),
         Property.KEPT_MESSAGES: _kept(inference, name),
         Property.SAME_FUNCTION: (
             "needs losses that stay the same functions from visit to visit",
             ", and messages that are kept change them",
-            "Type inference.warm_start=false; or take an online method, such as dca, sgd or dlpw.",
+            "Set inference.warm_start=false; or take an online method, such as dca, sgd or dlpw.",
         ),
         Property.POINTS: (
             "needs gold outputs that are known in full",
@@ -297,9 +297,9 @@ def typed(loss: Loss, parameter: str, value: str, other: str) -> str:
     parameter.
     """
     return (
-        f"Type loss.{parameter}={value}"
+        f"Set loss.{parameter}={value}"
         if parameter in signature(type(loss)).parameters
-        else f"Type loss={other}"
+        else f"Set loss={other}"
     )
 
 
@@ -308,10 +308,10 @@ def _kept(inference: Inference, name: str) -> tuple[str, str, str]:
     needs = "goes on with the messages of the last visit"
     if inference.messages is Messages.NONE:
         instead = (
-            "Type inference=kept/mplp, or take optimizer=pegasos, which learns by "
+            "Set inference=kept/mplp, or take optimizer=pegasos, which learns by "
             f"inference={name}."
         )
         return needs, f", and inference={name} has none", instead
     other = "; or inference=kept/mplp, which is both." if name == "mplp" else "."
-    instead = "Type inference.warm_start=true and few inference.passes, such as 10" + other
+    instead = "Set inference.warm_start=true and few inference.passes, such as 10" + other
     return needs, f", which inference={name} does not keep as it is", instead

@@ -191,7 +191,7 @@ class Task(Component):
         """
         raise ConfigError(
             "This task learns from files, and not from instances in memory.",
-            remedy="Type task.train=FILE.",
+            remedy="Set task.train=FILE.",
         )
 
     def subset(self, corpus: Any, first: int, last: int) -> Any:

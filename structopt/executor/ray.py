@@ -57,7 +57,7 @@ class Ray(Executor):
         options.check(workers, shards, mixing)
         if find_spec("ray") is None:
             raise ConfigError(
-                "executor=ray needs Ray. Type: pip install 'structopt-trainer[ray]', or take "
+                "executor=ray needs Ray. Run: pip install 'structopt-trainer[ray]', or take "
                 "executor=threads."
             )
         if address is not None and workers is None:

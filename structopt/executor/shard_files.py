@@ -105,7 +105,7 @@ def _fsspec() -> Any:
         import fsspec
     except ImportError:
         raise ConfigError(
-            "executor.folder is a URL, which needs fsspec. Type: pip install fsspec, or name a "
+            "executor.folder is a URL, which needs fsspec. Run: pip install fsspec, or name a "
             "path."
         ) from None
     return fsspec

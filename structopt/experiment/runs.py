@@ -20,7 +20,7 @@ Groups = dict[str, list[RunRecord]]
 SMALL = (
     "This is the experiment at scale=small, which shows that it runs. Its numbers and verdicts "
     "say nothing about the paper: "
-    "for those, type data=DIR."
+    "for those, set data=DIR."
 )
 
 

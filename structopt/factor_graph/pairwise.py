@@ -179,7 +179,7 @@ class Pairwise(FactorGraph):
                 raise ConfigError(
                     "factor_graph.edges=complete makes edges of its own, but the task gives "
                     "features on its edges. "
-                    "Type factor_graph.edges=task, or leave the features on edges out."
+                    "Set factor_graph.edges=task, or leave the features on edges out."
                 )
             return complete_edges(graphs.offsets)
         check_edges(graphs)
@@ -187,7 +187,7 @@ class Pairwise(FactorGraph):
         if graphs.wide and not len(joined) and np.diff(graphs.offsets).max(initial=0) > 1:
             raise ConfigError(
                 "factor_graph.edges=task takes the edges that the task gives, and this task "
-                "gives none. Type "
+                "gives none. Set "
                 "factor_graph.edges=complete for an edge between every two variables, or none "
                 "for independent variables."
             )
@@ -205,7 +205,7 @@ class Pairwise(FactorGraph):
             "with up to "
             f"{int(lengths.max(initial=0))} variables, which",
             "Keep fewer variables (of task=multilabel: task.most_frequent=30) or instances "
-            "(task.limit), or type "
+            "(task.limit), or set "
             "factor_graph.edges=none.",
         )
 

@@ -96,7 +96,7 @@ class Layouts:
         if width > 1:
             middle = dict.fromkeys(self.optional[:1] if width > 2 else (), 1)
             advice = (
-                f"type it, such as {typed({'word': 0, **middle, TAG: width - 1})}, or set "
+                f"set it, such as {typed({'word': 0, **middle, TAG: width - 1})}, or set "
                 "task.separator"
             )
         raise DataError(
@@ -112,7 +112,7 @@ def checked_columns(columns: Mapping[str, int]) -> dict[str, int]:
     """
     if TAG not in columns or len(columns) < 2:
         raise ConfigError(
-            f"task.columns needs 'tag' and at least one other column. Type all of them, such as "
+            f"task.columns needs 'tag' and at least one other column. Set all of them, such as "
             f"{typed({'word': 0, 'pos': 1, TAG: 3})}, or none, and they are found from the "
             "training file."
         )

@@ -24,6 +24,6 @@ def separator_of(text: str | None) -> str | None:
             "must be at least one character, and not a line break.",
             parameter="task.separator",
             value=text,
-            remedy="Type task.separator=tab, or null for any white space.",
+            remedy="Set task.separator=tab, or null for any white space.",
         )
     return separator

@@ -61,7 +61,7 @@ class Greedy(Inference):
             return ""
         return (
             "inference=greedy chooses sentences within a budget, and this factor graph is "
-            "another. Type "
+            "another. Set "
             "factor_graph=coverage, or inference=ad3, which takes all kinds, or lp or ilp."
         )
 

@@ -92,7 +92,7 @@ class MPLP(Inference):
             return ""
         return (
             "inference=mplp passes messages along tables over two variables, and this factor "
-            "graph has other factors. Type "
+            "graph has other factors. Set "
             "inference=ad3, which takes all kinds, or lp or ilp."
         )
 
@@ -179,6 +179,6 @@ def _check_factors(kinds: Array, widths: Array) -> None:
         )
         raise CompatibilityError(
             "inference=mplp passes messages along tables over two variables, and this factor "
-            f"graph has {unfit}. Type "
+            f"graph has {unfit}. Set "
             "inference=ad3, which takes all kinds, or lp or ilp."
         )

@@ -50,7 +50,7 @@ class OneSlack:
             raise ConfigError(
                 f"optimizer.cache_mb={limit / 1e6:g} is too small: three planes of "
                 f"{problem.scorer.count} weights need "
-                f"{needed / 1e6:.3g} MB. Raise it, or type optimizer.variant=n_slack."
+                f"{needed / 1e6:.3g} MB. Raise it, or set optimizer.variant=n_slack."
             )
         duals = np.zeros((3, 1))  # alpha, b, and the rounds since the plane last had alpha > 0
         duals[0, 0] = 1.0 / problem.regularization

@@ -63,7 +63,7 @@ class LossDifference(LossFamily):
         super().__init__(beta, gamma, cost, cost_weights)
         if gamma == 0:
             raise ConfigError(
-                "loss.gamma=0: the difference L_{beta,gamma} - L_{beta,0} is 0 everywhere. Type "
+                "loss.gamma=0: the difference L_{beta,gamma} - L_{beta,0} is 0 everywhere. Set "
                 "loss.gamma=1."
             )
         if convex_passes != "auto" and convex_passes < 0:

@@ -113,7 +113,7 @@ def _boundary(task: Task, options: Mapping[str, Any]) -> Boundary:
         raise ConfigError(
             "input=-: what this task reads and writes here does not end line by line, so that it "
             "cannot be read as it comes. "
-            "Give a file, or leave out probabilities=true, or type another task.format "
+            "Give a file, or leave out probabilities=true, or set another task.format "
             "(docs/serving.md)."
         )
     return boundary

@@ -83,7 +83,7 @@ class WarmStart:
             raise ConfigError(
                 f"warm_start={self.address}: that model's task ({kinds[0]}) is not this one "
                 f"({kinds[1]}), so its vocabulary "
-                "cannot be kept. Give a model of the same task, or type warm_start.vocabulary=new."
+                "cannot be kept. Give a model of the same task, or set warm_start.vocabulary=new."
             )
         return self.model.task
 

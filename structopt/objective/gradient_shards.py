@@ -85,7 +85,7 @@ class ShardPlace(NamedTuple):
         except UnusableFolder as error:
             raise ConfigError(
                 f"storage.folder: a worker cannot open {self.folder}: {error}. Name a folder "
-                "that all machines see, or type "
+                "that all machines see, or set "
                 "storage=memory."
             ) from error
         return ShardData(encoded, *self.answers(encoded))

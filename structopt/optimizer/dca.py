@@ -78,7 +78,7 @@ class DualCoordinateAscent(Optimizer):
             raise ConfigError(
                 "optimizer.inner=exact minimises the loss, whose maximiser "
                 f"optimizer.variant={variant} does not look at. "
-                "Type optimizer.variant=max_loss, or leave optimizer.inner=taylor."
+                "Set optimizer.variant=max_loss, or leave optimizer.inner=taylor."
             )
         self.C, self.epochs, self.tolerance, self.average = float(C), epochs, tolerance, average
         self.variant, self.inner, self.planes, self.inner_tolerance = (

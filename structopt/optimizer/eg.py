@@ -332,5 +332,5 @@ def _check_start(form: str, online: bool, initial: float | str, mixing: float) -
         raise ConfigError(
             "optimizer.form=primal has one vector for the potentials of all instances, which "
             "begin at 0 and move together. "
-            "Type optimizer.online=false optimizer.initial=0, or optimizer.form=dual."
+            "Set optimizer.online=false optimizer.initial=0, or optimizer.form=dual."
         )

@@ -200,7 +200,7 @@ def _penalty(name: str, C: float, c1: float | None, c2: float | None) -> Penalty
     """The penalty of this name, of lambda = 1/(C m) or of CRFsuite's numbers."""
     if c1 is not None and name == "l2":
         raise ConfigError(
-            f"optimizer.c1={c1:g} is no number of optimizer.penalty=l2. Type "
+            f"optimizer.c1={c1:g} is no number of optimizer.penalty=l2. Set "
             "optimizer.penalty=l1 or elastic."
         )
     if c2 is not None and name != "elastic":
@@ -208,7 +208,7 @@ def _penalty(name: str, C: float, c1: float | None, c2: float | None) -> Penalty
             f", or optimizer.C={1 / (2 * c2):g} in place of c2" if name == "l2" and c2 > 0 else ""
         )
         raise ConfigError(
-            f"optimizer.c2={c2:g} is no number of optimizer.penalty={name}. Type "
+            f"optimizer.c2={c2:g} is no number of optimizer.penalty={name}. Set "
             f"optimizer.penalty=elastic{alone}."
         )
     for key, value in (("c1", c1), ("c2", c2)):

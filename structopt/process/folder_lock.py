@@ -332,7 +332,7 @@ def _refusal(folder: Path, holder: Holder | None) -> FolderInUseError:
         )
     return FolderInUseError(
         f"{folder}: {who}. Wait until it ends. If it is known to be dead, delete {folder / LOCK} "
-        "and type this again."
+        "and run this command again."
     )
 
 

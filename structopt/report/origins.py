@@ -65,7 +65,7 @@ def file_of(record: RunRecord, split: str) -> DataPath:
     if split == "dev" and record.config.get("tail") is not None:
         raise ConfigError(
             f"{record.name}: its dev split is the end of its training file (tail), and no file "
-            "of its own. Type metric=test.NAME."
+            "of its own. Set metric=test.NAME."
         )
     file: DataPath = files[split]
     if not file.is_file():

@@ -143,7 +143,7 @@ def _warn_of_zeros(
         components.loss.member,
         f"has a loss there, but no step changed it. {trainer.advice}".rstrip(".")
         if objective > 0
-        else "has no loss there to step by. Set loss.gamma=1, or type warm_start=MODEL",
+        else "has no loss there to step by. Set loss.gamma=1, or set warm_start=MODEL",
     )
 
 

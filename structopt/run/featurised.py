@@ -130,7 +130,7 @@ def _refuse(config: Mapping[str, Any], components: Components) -> None:
     if not of.task.reads_blocks:
         raise ConfigError(
             f"storage=disk reads training data in blocks, and task={config['task']['name']} "
-            "reads them as a whole. Type "
+            "reads them as a whole. Set "
             "storage=memory. Tasks that read in blocks: those on columns of tokens (ner, "
             "chunking, tagging), and task=attributes."
         )
@@ -148,6 +148,6 @@ def _refuse(config: Mapping[str, Any], components: Components) -> None:
         if applies:
             message = (
                 f"storage=disk keeps sparse attributes and known labels in files, and {reason}. "
-                "Type storage=memory."
+                "Set storage=memory."
             )
             raise ConfigError(message)

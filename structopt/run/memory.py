@@ -147,7 +147,7 @@ def advice(config: Mapping[str, Any]) -> str:
     remedies = [remedy for key, remedy in REMEDIES.items() if _can_change(config, key)]
     if config["optimizer"]["name"] != FRUGAL:
         remedies.append(f"optimizer={FRUGAL}, which keeps two vectors of weights")
-    return f"Type one or more of these: {'; '.join(remedies)}."
+    return f"Set one or more of these: {'; '.join(remedies)}."
 
 
 def _can_change(config: Mapping[str, Any], key: str) -> bool:

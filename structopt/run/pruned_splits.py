@@ -56,7 +56,7 @@ class PrunedSplits:
                 raise ConfigError(
                     f"features={asked['features']['name']}: a pruner is trained with features "
                     "that are linear in the weights. "
-                    "Train one in a run of its own, and type factor_graph.pruner=RUN."
+                    "Train one in a run of its own, and set factor_graph.pruner=RUN."
                 )
             self.pruner = Pruner.train(encoded, request, scorer, config["seed"])
         log.info("pruner: trained in %.1f s", watch.seconds)

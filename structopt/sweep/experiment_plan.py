@@ -112,7 +112,7 @@ class Plan:
             )
         if typed == "full" and data is None and self._paths("full"):
             raise ConfigError(
-                "scale=full needs the experiment's data: type data=DIR, the folder of "
+                "scale=full needs the experiment's data: set data=DIR, the folder of "
                 f"{self._named('full')}."
             )
         return typed or ("small" if data is None else "full")

@@ -205,7 +205,7 @@ def _shown(report: Report, scale: str) -> str:
     lines = [report.title, *(f"\n{table.text()}" for table in report.tables), ""]
     lines += [f"{claim.verdict:>14}: {claim.text} ({claim.evidence})" for claim in report.claims]
     small = (
-        " At scale=small this says nothing about the paper: type data=DIR."
+        " At scale=small this says nothing about the paper: set data=DIR."
         if scale == "small"
         else ""
     )

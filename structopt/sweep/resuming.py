@@ -25,7 +25,7 @@ def is_asked(config: DictConfig) -> bool:
     """
     typed = OmegaConf.select(config, RESUME_SWEEP)
     if not isinstance(typed, bool):
-        advice = f"Type {RESUME_SWEEP}=true to go on with an earlier sweep."
+        advice = f"Set {RESUME_SWEEP}=true to go on with an earlier sweep."
         raise ConfigError(f"{RESUME_SWEEP}={typed} is neither true nor false. {advice}")
     return typed
 
@@ -61,7 +61,7 @@ def earlier_folder(config: DictConfig, command: Sequence[str]) -> Path | None:
     if folders and fixed:
         before = shlex.join(["structopt", *read_notes(folders[0])["command"]])
         raise ConfigError(
-            f"{pattern} holds the sweep of another command: {before}. Type that one, or another "
+            f"{pattern} holds the sweep of another command: {before}. Set that one, or another "
             "hydra.sweep.dir."
         )
     root = _root(pattern)

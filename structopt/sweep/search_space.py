@@ -71,7 +71,7 @@ def read_space(overrides: Sequence[Override]) -> Space:
     free = {key: _distribution(one) for key, one in last.items() if one.is_sweep_override()}
     if not free:
         raise ConfigError(
-            "There is nothing to search over: no key has several values. Type for example "
+            "There is nothing to search over: no key has several values. Write for example "
             f"{EXAMPLE}"
         )
     return Space(fixed, free)
@@ -109,7 +109,7 @@ def _interval(sweep: IntervalSweep, log: bool) -> Any:
         )
     if log and low <= 0:
         raise ValueError(
-            f"a log scale begins above 0, not at {low:g}. Type a small positive number there."
+            f"a log scale begins above 0, not at {low:g}. Write a small positive number there."
         )
     if isinstance(sweep.start, int) and isinstance(sweep.end, int):
         return IntDistribution(sweep.start, sweep.end, log=log)
@@ -123,7 +123,7 @@ def _range(sweep: RangeSweep, log: bool) -> Any:
     values = sorted(sweep.range())
     if not values:
         raise ValueError(
-            "the range is empty. Type range(START,STOP) or range(START,STOP,STEP); STOP is not "
+            "the range is empty. Write range(START,STOP) or range(START,STOP,STEP); STOP is not "
             "among the values."
         )
     low, high, step, whole = values[0], values[-1], abs(sweep.step), isinstance(values[0], int)
@@ -145,7 +145,7 @@ def _choice(override: Override, log: bool) -> Any:
 
     if log:
         raise ValueError(
-            "a choice has no scale, so the tag log says nothing. Leave it out, or type "
+            "a choice has no scale, so the tag log says nothing. Leave it out, or set "
             "tag(log,interval(LOW,HIGH))."
         )
     return CategoricalDistribution(list(dict.fromkeys(override.sweep_string_iterator())))

@@ -184,7 +184,7 @@ class AttributeLabelling(TokenLabelling):
                 int(corpus.lines[0]),
                 "no token of this file has an attribute. A line is a label and its attributes, "
                 "separated by tabs.",
-                remedy="Write tabs, or type task=ner or task=tagging for columns.",
+                remedy="Write tabs, or set task=ner or task=tagging for columns.",
             )
         self._fix_scheme(corpus, _labels_of_sentences(corpus), earlier)
         open_labels = self.partial and any(map(is_open, set(corpus.labels)))

@@ -216,7 +216,7 @@ class SequenceLabelling(TokenLabelling):
         """
         if self._numbers.blocks:
             raise ConfigError(
-                "features.vectors and features.dense need the training data in memory. Type "
+                "features.vectors and features.dense need the training data in memory. Set "
                 "storage=memory."
             )
         file, known = (

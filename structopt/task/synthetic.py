@@ -68,7 +68,7 @@ class Synthetic(WholeOutputs):
     has the value x_i, and one for every edge and pair of states. The seed determines all data,
     which are the same on every machine.
 
-    There are no files: instead of `input=FILE` type input=train, dev or test.
+    There are no files: instead of `input=FILE` set input=train, dev or test.
 
     Parameters
     ----------

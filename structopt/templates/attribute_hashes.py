@@ -36,7 +36,7 @@ def check_bits(bits: int | None, min_count: int) -> None:
         raise ConfigError(
             f"features.min_count={min_count} leaves out attributes by their counts, and "
             f"features.hash_bits={bits} keeps no names "
-            "to count by. Type features.min_count=1, or features.hash_bits=null."
+            "to count by. Set features.min_count=1, or features.hash_bits=null."
         )
 
 

@@ -82,7 +82,7 @@ class TemplateLearner:
                 raise ConfigError(
                     f"template '{own._origin[template]}': its values have too many combinations "
                     "to be counted in blocks of the "
-                    "data, as storage=disk does. Type features.hash_bits=20, or leave it out."
+                    "data, as storage=disk does. Set features.hash_bits=20, or leave it out."
                 )
 
     def no_keys(self) -> list[KeyCounts]:

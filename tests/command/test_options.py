@@ -97,7 +97,7 @@ def test_predict_and_evaluate(
             ["predict", "model=m", "input=i", "output=o", "probabilities=yes"],
             "probabilities=yes is not a bool.",
         ),
-        (["predict", "model="], "predict: 'model=' gives model no value; type model=VALUE."),
+        (["predict", "model="], "predict: 'model=' gives model no value; set model=VALUE."),
         (
             ["components", "optimiser"],
             "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: ",

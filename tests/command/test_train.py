@@ -77,12 +77,12 @@ def test_default_folders(stages: Stages, tmp_path: Path) -> None:
         ("optimzer=dca", "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: "),
         (
             "+optimizer=dca",
-            "'+optimizer=' adds a second optimizer: there is one already. Type optimizer=NAME, ",
+            "'+optimizer=' adds a second optimizer: there is one already. Write optimizer=NAME, ",
         ),
         ("task=null", "A group takes the name of a choice, such as task=ner."),
         (
             "flurb",
-            "'flurb' is neither a subcommand nor KEY=VALUE. Type such as task=ner; structopt "
+            "'flurb' is neither a subcommand nor KEY=VALUE. Write such as task=ner; structopt "
             "--help shows more.",
         ),
         ("optimizer.C=1,2", "'optimizer.C=1,2' has several values. To run each: --multirun."),

@@ -27,28 +27,28 @@ MISTAKES = [
     ("tag model=m", "There is no subcommand 'tag'. Did you mean 'predict'?"),
     (
         "frobnicate",
-        "'frobnicate' is neither a subcommand nor KEY=VALUE. Type such as task=ner; structopt "
+        "'frobnicate' is neither a subcommand nor KEY=VALUE. Write such as task=ner; structopt "
         "--help shows more.",
     ),
     # words that are no KEY=VALUE
-    ("task = ner", "There are spaces around '='. Type task=ner, without them."),
-    ("loss=svm optimizer= sgd", "There are spaces around '='. Type optimizer=sgd, without them."),
-    ("loss=svm optimizer =sgd", "There are spaces around '='. Type optimizer=sgd, without them."),
-    ("task ner", "'task' needs a value. Type task=ner"),
-    ("optimizer.C", "'optimizer.C' needs a value. Type optimizer.C=VALUE"),
-    ("--task ner", "'--task': options are typed without hyphens. Type task=ner"),
-    ("--optimizer.C=1", "'--optimizer.C=1': options are typed without hyphens. Type optimizer.C=1"),
-    ("-task=ner", "'-task=ner': options are typed without hyphens. Type task=ner"),
+    ("task = ner", "There are spaces around '='. Write task=ner, without them."),
+    ("loss=svm optimizer= sgd", "There are spaces around '='. Write optimizer=sgd, without them."),
+    ("loss=svm optimizer =sgd", "There are spaces around '='. Write optimizer=sgd, without them."),
+    ("task ner", "'task' needs a value. Write task=ner"),
+    ("optimizer.C", "'optimizer.C' needs a value. Write optimizer.C=VALUE"),
+    ("--task ner", "'--task': options are typed without hyphens. Write task=ner"),
+    ("--optimizer.C=1", "'--optimizer.C=1': options are typed without hyphens. Write optimizer.C=1"),
+    ("-task=ner", "'-task=ner': options are typed without hyphens. Write task=ner"),
     ("--sweep optimizer.C=1,2", "There is no flag '--sweep'. Did you mean '--multirun'?"),
     ("--multrun seed=1,2", "There is no flag '--multrun'. Did you mean '--multirun'?"),
     ("--gpu", "There is no flag '--gpu'. Flags: --multirun, --help, --version, --cfg job"),
     (
         "\u2013\u2013multirun seed=1,2",
-        "'\u2013\u2013multirun' begins with a long dash. Type a hyphen: --multirun",
+        "'\u2013\u2013multirun' begins with a long dash. Write a hyphen: --multirun",
     ),
     (
         "label=\u201cmine\u201d",
-        'has curly quotes, which no shell knows. Type straight ones: label="mine"',
+        'has curly quotes, which no shell knows. Write straight ones: label="mine"',
     ),
     ("'task.columns={word: 0}'", "begins with a quote that your shell did not take away."),
     ("my.yaml", "my.yaml: there is no such file. Files are named by keys: task.train=FILE"),
@@ -57,7 +57,7 @@ MISTAKES = [
         "here.yaml: a config file is named by its folder and its name: --config-dir . "
         "--config-name here",
     ),
-    ("here.conll", "here.conll: files are named by keys. Type task.train=here.conll;"),
+    ("here.conll", "here.conll: files are named by keys. Write task.train=here.conll;"),
     (
         "run",
         "run: to go on with this run: resume=run; to apply its model: structopt predict "
@@ -67,8 +67,8 @@ MISTAKES = [
         "task.train=my file.txt",
         "If it belongs to the word before it, quote the two: 'task.train=my file.txt'",
     ),
-    ("seed=", "'seed=' gives seed no value. Type seed=VALUE, or leave it out."),
-    ("optimizer=", "'optimizer=' gives optimizer no value. Type optimizer=NAME, or leave it out."),
+    ("seed=", "'seed=' gives seed no value. Write seed=VALUE, or leave it out."),
+    ("optimizer=", "'optimizer=' gives optimizer no value. Write optimizer=NAME, or leave it out."),
     # names of components
     ("task=NER", "task 'NER' is not installed. Did you mean 'ner'?"),
     ("task=pos", "Did you mean 'tagging'?"),
@@ -137,10 +137,10 @@ MISTAKES = [
         "experiment=martins2010_tabel1_ner",
         "_tabel1_ner'. Did you mean 'martins2010_table1_ner'? Choices: ",
     ),
-    ("+optimizer=dca", "there is one already. Type optimizer=NAME, without the sign +."),
+    ("+optimizer=dca", "there is one already. Write optimizer=NAME, without the sign +."),
     (
         "+optimizer.C=1",
-        "'+optimizer.C=' adds a key that there is already. Type optimizer.C=VALUE, without the "
+        "'+optimizer.C=' adds a key that there is already. Write optimizer.C=VALUE, without the "
         "sign +.",
     ),
     (
@@ -154,7 +154,7 @@ MISTAKES = [
     # values
     (
         "task.columns=[word,pos]",
-        "task.columns=[word,pos] is a list, and task.columns takes a mapping. Type "
+        "task.columns=[word,pos] is a list, and task.columns takes a mapping. Set "
         "'task.columns={word: 0, pos: 1}', with",
     ),
     (
@@ -164,13 +164,13 @@ MISTAKES = [
     ("task.columns={word:0", "its bracket { is not closed. Quote such words whole, for the shell:"),
     (
         "features.templates=word",
-        "is a text, and features.templates takes a list. Type 'features.templates=[word]'.",
+        "is a text, and features.templates takes a list. Set 'features.templates=[word]'.",
     ),
-    ("features.templates=[word[-1..1],pos]", "Type 'features.templates=[\"word[-1..1]\", pos]'"),
+    ("features.templates=[word[-1..1],pos]", "Set 'features.templates=[\"word[-1..1]\", pos]'"),
     ("optimizer.C=0,1", "A decimal number has a point: optimizer.C=0.1."),
-    ("optimizer.epochs=1e2", "optimizer.epochs=100.0 is not an int. Type 100."),
-    ("check=yes", "check=yes is not a bool. Type check=true or check=false."),
-    ("loss.beta=infinity", "loss.beta=infinity is not a float. Type inf."),
+    ("optimizer.epochs=1e2", "optimizer.epochs=100.0 is not an int. Set 100."),
+    ("check=yes", "check=yes is not a bool. Set check=true or check=false."),
+    ("loss.beta=infinity", "loss.beta=infinity is not a float. Set inf."),
     ("--multirun optimizer.c=1,2", "Did you mean 'C'?"),
     ("--multirun loss=svm,hinge", "loss 'hinge' is not installed. Did you mean 'svm'?"),
     # other subcommands
@@ -179,8 +179,8 @@ MISTAKES = [
     ("predict model=m file=f", "predict has no option 'file'. Did you mean 'input'?"),
     ("predict model=m input=i output=o n_best=3", "Did you mean 'k_best'?"),
     ("predict Model=m", "predict has no option 'Model'. Did you mean 'model'?"),
-    ("evaluate model = m", "There are spaces around '='. Type model=m, without them."),
-    ("compare a metric = f1", "There are spaces around '='. Type metric=f1, without them."),
+    ("evaluate model = m", "There are spaces around '='. Write model=m, without them."),
+    ("compare a metric = f1", "There are spaces around '='. Write metric=f1, without them."),
     ("compare a store=x", "compare has no option 'store'. Did you mean 'uri'?"),
     (
         "components optimizer=adagard",
@@ -190,8 +190,8 @@ MISTAKES = [
     ("components losses", "There is no kind of component called 'losses'. Did you mean 'loss'?"),
     ("resume=nowhere", "resume=nowhere: there is no such run folder."),
     ("resume=here.conll", "resume=here.conll: this is a file, and no run folder."),
-    ("resume=run/checkpoint", "resume=run/checkpoint: this is a part of a run. Type resume=run"),
-    ("resume=run/model", "resume=run/model: this is a part of a run. Type resume=run"),
+    ("resume=run/checkpoint", "resume=run/checkpoint: this is a part of a run. Write resume=run"),
+    ("resume=run/model", "resume=run/model: this is a part of a run. Write resume=run"),
     (
         "resume=model",
         "this is a model, which has no checkpoint to go on from. To start from its weights: "

@@ -81,7 +81,7 @@ def test_a_graph_has_what_a_cost_counts(graph, cost, others, graphs):
     assert refused(made("factor_graph", graph), cost=cost) == (
         f"This loss counts its cost in parts of the role {role}, which factor_graph={graph} does "
         "not have. "
-        f"Type loss.cost=NAME with one of {others}; or take a factor graph that has the role: "
+        f"Set loss.cost=NAME with one of {others}; or take a factor graph that has the role: "
         f"{graphs}."
     )
 
@@ -145,7 +145,7 @@ def test_optimizers_that_complete_gold_outputs():
 def test_partial_labels_have_no_certified_gap_and_no_kept_messages():
     chain, pairwise = made("factor_graph", "linear_chain"), made("factor_graph", "pairwise")
     with pytest.raises(
-        CompatibilityError, match=r"not convex, and have none\. Type optimizer\.tolerance=0\."
+        CompatibilityError, match=r"not convex, and have none\. Set optimizer\.tolerance=0\."
     ):
         check(
             chain,
@@ -157,7 +157,7 @@ def test_partial_labels_have_no_certified_gap_and_no_kept_messages():
     kept = made("inference", "mplp", warm_start=True, passes=5)
     with pytest.raises(
         CompatibilityError,
-        match=r"keeps the messages of the last answer\. Type inference\.warm_start=false\.",
+        match=r"keeps the messages of the last answer\. Set inference\.warm_start=false\.",
     ):
         check(pairwise, kept, made("loss", "svm", **SVM), made("optimizer", "dca"), PARTIAL)
 

@@ -354,7 +354,7 @@ def test_compose_refuses(acme: Path, typed: list[str], text: str) -> None:
         (["scale=large"], "scale=large is none of: small, full."),
         (
             ["~optimizer"],
-            "optimizer needs the name of a component: type optimizer=NAME. Installed: adadelta, "
+            "optimizer needs the name of a component: set optimizer=NAME. Installed: adadelta, "
             "adagrad, cutt",
         ),
     ],

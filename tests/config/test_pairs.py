@@ -109,7 +109,7 @@ def test_every_combination_has_a_verdict(graph):
         assert (not verdict) == accepts(key[0], graph, key[2], key[1])
         if verdict:
             blamed = (optimizer, "optimizer.", "loss.beta")
-            advice = ("Type ", "take ", "Add ", "Leave ", " come from: ")
+            advice = ("Set ", "take ", "Add ", "Leave ", " come from: ")
             assert any(name in verdict for name in blamed), (key, verdict)
             assert any(word in verdict for word in advice), (key, verdict)
 
@@ -256,7 +256,7 @@ REFUSED = (
         ("coreference", name): f"optimizer={name} needs gold outputs that are known in full"
         for name in ("eg", "sdca", "smo")
     }
-    | {("coreference", name): r"Type optimizer\.tolerance=0\." for name in CUTTING[:2]}
+    | {("coreference", name): r"Set optimizer\.tolerance=0\." for name in CUTTING[:2]}
     | {
         (task, "dlpw"): "optimizer=dlpw keeps messages along the edges of loopy graphs"
         for task in TASKS

@@ -340,7 +340,7 @@ def test_create(acme: Path) -> None:
         ),
         (
             {},
-            "optimizer needs the name of a component: type optimizer=NAME. Installed: adadelta, "
+            "optimizer needs the name of a component: set optimizer=NAME. Installed: adadelta, "
             "adagrad, broken, c",
         ),
     ],
@@ -350,7 +350,7 @@ def test_create_refuses(acme: Path, node: dict[str, Any], text: str) -> None:
 
 
 def test_required_parameter(acme: Path) -> None:
-    text = "executor=sized needs a value: type executor.size=... (size: int)."
+    text = "executor=sized needs a value: set executor.size=... (size: int)."
     assert message(registry.create, "executor", {"name": "sized"}) == text
     assert registry.create("executor", {"name": "sized"}, size=3).size == 3
 
@@ -385,7 +385,7 @@ def test_coerce(value: Any, hint: Any, expected: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "hint", "text"),
     [
-        (1, bool, "here=1 is not a bool. Type here=true or here=false."),
+        (1, bool, "here=1 is not a bool. Set here=true or here=false."),
         (True, float, "here=true is not a float."),
         (True, str, "here=true is not a str."),
         ("x", float | None, "here=x is not a float."),
@@ -393,12 +393,12 @@ def test_coerce(value: Any, hint: Any, expected: Any) -> None:
         ("x", Literal["a"] | None, "here=x is none of: a."),
         (["x"], list[int], "here[0]=x is not an int."),
         ({"O": "x"}, dict[str, float], "here.O=x is not a float."),
-        ("abc", list[str], "here=abc is a text, and here takes a list. Type 'here=[abc]'."),
+        ("abc", list[str], "here=abc is a text, and here takes a list. Set 'here=[abc]'."),
         (
             3,
             dict[str, int],
             (
-                "here=3 is a number, and here takes a mapping. Type 'here={NAME: 0}', with the "
+                "here=3 is a number, and here takes a mapping. Set 'here={NAME: 0}', with the "
                 "quotes, which keep the shell from "
                 "dividing it."
             ),

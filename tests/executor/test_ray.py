@@ -208,7 +208,7 @@ def test_options_and_what_ray_is_for(monkeypatch):
     for optimizer in ({"name": "smo"}, {"name": "cutting_plane", "variant": "n_slack"}):
         with pytest.raises(
             CompatibilityError,
-            match=r"has variables of instances.* Type executor=threads, or take one",
+            match=r"has variables of instances.* Set executor=threads, or take one",
         ):
             compatibility.check_executor(Ray(workers=2), create("optimizer", optimizer))
     with pytest.raises(
@@ -217,6 +217,6 @@ def test_options_and_what_ray_is_for(monkeypatch):
         compatibility.check_executor(Ray(workers=2, mixing=0), create("optimizer", {"name": "dca"}))
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(
-        ConfigError, match=r"executor=ray needs Ray\. Type: pip install 'structopt-trainer\[ray\]'"
+        ConfigError, match=r"executor=ray needs Ray\. Run: pip install 'structopt-trainer\[ray\]'"
     ):
         Ray()

@@ -53,6 +53,6 @@ def test_what_goes_wrong(tmp_path, monkeypatch):
         ShardFiles(str(tmp_path / "file")).write("0-0.pickle", b"data")
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(
-        ConfigError, match="a URL, which needs fsspec. Type: pip install fsspec, or name a path"
+        ConfigError, match="a URL, which needs fsspec. Run: pip install fsspec, or name a path"
     ):
         ShardFiles("s3://bucket").write("0-0.pickle", b"data")

@@ -89,7 +89,7 @@ def test_the_scale_is_full_where_there_is_data(typed, data, scale):
 
 def test_scale_full_needs_data_and_scales_are_two():
     with pytest.raises(
-        ConfigError, match="scale=full needs .* type data=DIR, the folder of a/train.gz"
+        ConfigError, match="scale=full needs .* set data=DIR, the folder of a/train.gz"
     ):
         plan().scale("full", None)
     with pytest.raises(ConfigError, match="scale=smal: .* Did you mean 'small'"):

@@ -141,7 +141,7 @@ def test_greedy_is_for_summaries():
     with pytest.raises(ConfigError, match=r"inference\.scaling=-1 is not 0 or more"):
         Greedy(-1.0)
     assert Greedy().refusal(Coverage()) == ""
-    assert "Type factor_graph=coverage, or inference=ad3" in Greedy().refusal(Pairwise())
+    assert "Set factor_graph=coverage, or inference=ad3" in Greedy().refusal(Pairwise())
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -60,7 +60,7 @@ def templates(task: SequenceLabelling, name: str = "label") -> list[str]:
         ),
         (
             {"word": 0},
-            "task.columns needs 'tag' and at least one other column. Type all of them, such as "
+            "task.columns needs 'tag' and at least one other column. Set all of them, such as "
             "'task.columns={",
         ),
         ({}, "task.columns needs 'tag'"),
@@ -162,7 +162,7 @@ def test_columns_are_found(
             "\na b c d e\n",
             ":2: this line has 5 columns, but layouts are known for 2 (word tag), 3 (word pos "
             "tag), 4 (word pos chunk "
-            "tag): type it, such as 'task.columns={word: 0, pos: 1, tag: 4}', or set "
+            "tag): set it, such as 'task.columns={word: 0, pos: 1, tag: 4}', or set "
             "task.separator.",
         ),
         ("a\n", ":1: this line has 1 column, but .*: check the file, or set task.separator."),
@@ -289,7 +289,7 @@ def test_templates_on_transitions(make: Any, caplog: pytest.LogCaptureFixture) -
     [
         (
             ["pos"],
-            "pos or chunk: 'pos'. Columns: word; type templates on these, such as "
+            "pos or chunk: 'pos'. Columns: word; set templates on these, such as "
             "'features.templates=\\[word\\]'",
         ),
         (["word", "pso"], "template 'pso': unknown column 'pso'; the columns are word"),

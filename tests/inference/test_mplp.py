@@ -359,7 +359,7 @@ def test_refuses_other_graphs(row, unfit):
         MPLP().prepare(structure_of([ROWS[0], row]))
     assert str(caught.value) == (
         "inference=mplp passes messages along tables over two variables, and this factor graph "
-        f"has {unfit}. Type "
+        f"has {unfit}. Set "
         "inference=ad3, which takes all kinds, or lp or ilp."
     )
 

@@ -328,7 +328,7 @@ def test_who_is_mixed():
         compatibility.check_executor(threads, lbfgs)
     with pytest.raises(
         CompatibilityError,
-        match="optimizer=smo has variables of instances.* Type executor.mixing=null",
+        match="optimizer=smo has variables of instances.* Set executor.mixing=null",
     ):
         compatibility.check_executor(threads, registry.create("optimizer", {"name": "smo"}))
 

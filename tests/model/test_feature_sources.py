@@ -139,7 +139,7 @@ def test_the_command_line(trained):
     assert done.code == 0, done.err
     done = run_words(folder, "evaluate", "model=matrix", "input=test.txt")
     assert done.code == 2
-    assert "Type features.dense=[FILE.npy], the matrix of this file." in done.err
+    assert "Set features.dense=[FILE.npy], the matrix of this file." in done.err
 
 
 def test_numbers_in_columns_of_numbers(trained):

@@ -397,7 +397,7 @@ def test_both_keys_are_typed(run: Path, tmp_path: Path) -> None:
     [
         (
             ["warm_start.vocabulary=new"],
-            "warm_start.vocabulary=new needs a model: type warm_start=MODEL too.",
+            "warm_start.vocabulary=new needs a model: set warm_start=MODEL too.",
         ),
         (
             ["warm_start=M", "warm_start.vocabulary=old"],
@@ -417,7 +417,7 @@ def test_yaml_names_the_key(run: Path) -> None:
     from structopt.config import composition
 
     with pytest.raises(
-        ConfigError, match="in YAML write 'warm_start: {model: PATH}'; type warm_start=PATH"
+        ConfigError, match="in YAML write 'warm_start: {model: PATH}'; set warm_start=PATH"
     ):
         composition.validate({**composition.saved_config(run), "warm_start": "M"})
 

@@ -197,14 +197,14 @@ def test_refuses_inferences_without_messages():
         check(Pairwise(), LinearProgram(), LossFamily(inf, 1.0), DLPW())
     assert str(caught.value) == (
         "optimizer=dlpw goes on with the messages of the last visit, and inference=lp has none. "
-        "Type inference=kept/mplp, or "
+        "Set inference=kept/mplp, or "
         "take optimizer=pegasos, which learns by inference=lp."
     )
     with pytest.raises(CompatibilityError) as caught:
         check(Pairwise(), MPLP(), LossFamily(inf, 1.0), DLPW())
     assert str(caught.value) == (
         "optimizer=dlpw goes on with the messages of the last visit, which inference=mplp does "
-        "not keep as it is. Type "
+        "not keep as it is. Set "
         "inference.warm_start=true and few inference.passes, such as 10; or inference=kept/mplp, "
         "which is both."
     )
@@ -276,4 +276,4 @@ def test_a_run_reports_the_objective_of_the_relaxation(tmp_path):
 
 def test_a_run_refuses_what_it_cannot_learn_by(tmp_path, capsys):
     assert main.main([*WORDS, "optimizer=dlpw", "inference=lp", f"hydra.run.dir={tmp_path}"]) == 2
-    assert "inference=lp has none. Type inference=kept/mplp" in capsys.readouterr().err
+    assert "inference=lp has none. Set inference=kept/mplp" in capsys.readouterr().err

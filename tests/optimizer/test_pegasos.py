@@ -127,7 +127,7 @@ def test_refuses_losses():
     assert str(caught.value) == (
         "optimizer=pegasos needs a loss at zero weights, the size of its ball, and perceptron "
         "(beta=inf, gamma=0) has "
-        "none: P(0) = 0. Type loss.gamma=1."
+        "none: P(0) = 0. Set loss.gamma=1."
     )
     for member in (CRF, SVM, (2.0, 0.0)):
         check(Pegasos(), LossFamily(*member))

@@ -58,7 +58,7 @@ REFUSED = {
         ({"tolerance": 0.1}, "optimizer=dca has no certified gap"),
         (
             {"inner": "exact", "variant": "prediction"},
-            r"Type optimizer\.variant=max_loss, or leave optimizer\.inner=taylor",
+            r"Set optimizer\.variant=max_loss, or leave optimizer\.inner=taylor",
         ),
         ({"planes": 0}, r"optimizer\.planes=0 must be at least 1"),
         ({"inner_tolerance": 0.0}, r"optimizer\.inner_tolerance=0\.0 must be greater than 0"),
@@ -73,7 +73,7 @@ REFUSED = {
         ({"mixing": 1.0}, r"optimizer\.mixing=1\.0 must be greater than 0 and less than 1"),
         (
             {"form": "primal"},
-            r"optimizer\.form=primal has one vector .* Type optimizer\.online=false "
+            r"optimizer\.form=primal has one vector .* Set optimizer\.online=false "
             r"optimizer\.initial=0",
         ),
         (
@@ -95,17 +95,17 @@ REFUSED = {
         ({"penalty": "l3"}, r"optimizer\.penalty=l3 is unknown\. There are: l2, l1, elastic\."),
         (
             {"c1": 0.1},
-            r"optimizer\.c1=0\.1 is no number of optimizer\.penalty=l2\. Type "
+            r"optimizer\.c1=0\.1 is no number of optimizer\.penalty=l2\. Set "
             r"optimizer\.penalty=l1 or elastic\.",
         ),
         (
             {"c2": 0.1},
-            r"c2=0\.1 is no number of optimizer\.penalty=l2\. Type .*=elastic, or optimizer\.C=5 "
+            r"c2=0\.1 is no number of optimizer\.penalty=l2\. Set .*=elastic, or optimizer\.C=5 "
             r"in place of c2\.",
         ),
         (
             {"penalty": "l1", "c2": 0.1},
-            r"c2=0\.1 is no number of optimizer\.penalty=l1\. Type optimizer\.penalty=elastic\.",
+            r"c2=0\.1 is no number of optimizer\.penalty=l1\. Set optimizer\.penalty=elastic\.",
         ),
         ({"penalty": "l1", "c1": -1.0}, r"optimizer\.c1=-1\.0 must be at least 0 and finite"),
         ({"penalty": "elastic", "c2": -1.0}, r"optimizer\.c2=-1\.0 must be at least 0 and finite"),
@@ -185,7 +185,7 @@ NEEDS = {
     "beta": r"optimizer={} needs loss\.beta=inf",
     "gamma": r"optimizer={} needs loss\.gamma > 0",
     "smooth": r"optimizer={} needs a differentiable loss, loss\.beta < inf",
-    "neither": r"loss\.beta=inf and loss\.gamma=0 \(this is .*\)\. Type loss=perceptron",
+    "neither": r"loss\.beta=inf and loss\.gamma=0 \(this is .*\)\. Set loss=perceptron",
     "family": "optimizer={} climbs the dual of the loss family, of which .* is no member",
     "smo beta": r"optimizer={} optimizer\.initial=smo needs loss\.beta=inf",
     "smo gamma": r"optimizer={} optimizer\.initial=smo needs loss\.gamma > 0",

@@ -111,7 +111,7 @@ def test_another_host(tmp_path: Path) -> None:
     assert str(refused.value) == (
         f"{tmp_path}: process 7 on elsewhere is training here, since 1999-12-31 23:59:59 "
         "(structopt task=ner). Wait until it "
-        f"ends. If it is known to be dead, delete {tmp_path / LOCK} and type this again."
+        f"ends. If it is known to be dead, delete {tmp_path / LOCK} and run this command again."
     )
     (tmp_path / LOCK).unlink()
     with locked(tmp_path):

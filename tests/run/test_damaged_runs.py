@@ -87,7 +87,7 @@ def test_configs_that_are_none(
         (
             "  name: multiclass",
             "  name: [1]",
-            "task needs the name of a component: type task=NAME. Installed: ",
+            "task needs the name of a component: set task=NAME. Installed: ",
         ),
         ("sweep:\n  resume: false", "sweep: 3", "sweep=3 is a number, and sweep takes a mapping"),
     ],

@@ -334,9 +334,9 @@ def test_rules_of_a_grammar_append(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "optimizer=sgd": r"is of optimizer=dca, and this run has optimizer=sgd\. Type optimizer=dca, or "
+    "optimizer=sgd": r"is of optimizer=dca, and this run has optimizer=sgd\. Set optimizer=dca, or "
     r"warm_start\.state=none",
-    "optimizer.C=3": r"is of optimizer\.C=0\.1, and this run has optimizer\.C=3\.0\. Type optimizer\.C=0\.1",
+    "optimizer.C=3": r"is of optimizer\.C=0\.1, and this run has optimizer\.C=3\.0\. Set optimizer\.C=0\.1",
     "factor_graph.order=2": r"is of factor_graph\.order=1, and this run has factor_graph\.order=2",
     "features.templates=[word]": r"is of features\.templates=\[.*\], and this run has features\.templates=\[word\]",
     "loss.gamma=1": r"is of loss\.gamma=0\.0, and this run has loss\.gamma=1\.0",
@@ -358,7 +358,7 @@ def test_refused(word: str, files: Mapping[str, Path], run: Path, tmp_path: Path
     assert str(error.value).startswith("warm_start.state=all")
     if word.split("=")[1] in BOUND:
         assert (
-            "Type warm_start.state=none to start from the weights alone, or take an optimizer "
+            "Set warm_start.state=none to start from the weights alone, or take an optimizer "
             "that can: adadelta, ad" in str(error.value)
         )
 
@@ -373,7 +373,7 @@ def test_what_has_no_state(files: Mapping[str, Path], run: Path, tmp_path: Path)
     with pytest.raises(ConfigError, match=r"is no folder of a run that was trained"):
         structopt.train([*start, f"warm_start={tmp_path / 'nowhere'}"], tmp_path / "a")
     with pytest.raises(
-        ConfigError, match=r"warm_start\.state=new needs a model: type warm_start=MODEL too"
+        ConfigError, match=r"warm_start\.state=new needs a model: set warm_start=MODEL too"
     ):
         structopt.train(start, tmp_path / "a")
     with pytest.raises(ConfigError, match=r"goes on from a run, and warm_start=counts names none"):

@@ -121,7 +121,7 @@ def test_a_run_that_does_not_fit_names_amounts_and_settings(tmp_path, monkeypatc
     message = capsys.readouterr().err
     assert "with optimizer=lbfgs (scratch of threads 1000000.0 GB, " in message
     assert "10 steps and changes of the gradient" in message
-    assert "Type one or more of these: a greater features.min_count; " in message
+    assert "Set one or more of these: a greater features.min_count; " in message
     assert "a smaller optimizer.memory" in message
     assert "optimizer.average" not in message
 

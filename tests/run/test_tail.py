@@ -163,7 +163,7 @@ def test_parts_without_instances_are_refused():
 
 def test_disk_and_memory_are_refused(capsys):
     assert main(["tail=0.2", "storage=disk", "tracker=none"]) == 2
-    assert "and tail takes a part of them apart. Type storage=memory." in capsys.readouterr().err
+    assert "and tail takes a part of them apart. Set storage=memory." in capsys.readouterr().err
     with pytest.raises(
         ConfigError, match="tail=0.2 divides training files, and the data are in memory"
     ):

@@ -200,7 +200,7 @@ def test_another_command_in_the_same_folder_is_refused(
         f"structopt: {side_by_side.folder} holds the sweep of another command: structopt "
         "--multirun "
     )
-    assert error.endswith("Type that one, or another hydra.sweep.dir.\n")
+    assert error.endswith("Set that one, or another hydra.sweep.dir.\n")
 
 
 def test_submitit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

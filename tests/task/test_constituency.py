@@ -201,10 +201,10 @@ def test_tags_of_the_input_are_asked_for():
     ):
         task.encode(task.corpus([[("a", "NN"), ("b", "")]]))
     with pytest.raises(
-        ConfigError, match="task.tags=model takes tags from a model: type task.tagger=FOLDER too"
+        ConfigError, match="task.tags=model takes tags from a model: set task.tagger=FOLDER too"
     ):
         Constituency(tags="model").annotator
-    with pytest.raises(ConfigError, match="and task.tags=gold. Type task.tags=model."):
+    with pytest.raises(ConfigError, match="and task.tags=gold. Set task.tags=model."):
         Constituency(tagger="runs/tagger")
     with pytest.raises(ConfigError, match="task.max_length=0 must be at least 1"):
         Constituency(max_length=0)

@@ -374,7 +374,7 @@ def test_probabilities_want_an_inference_that_has_them(
         assert main.main([*words, option]) == 2
         error = capsys.readouterr().err
         assert error.startswith(f"structopt: {option} needs {needs}") and error.count("\n") == 1
-        assert f"come from: {names}. Type inference=NAME" in error
+        assert f"come from: {names}. Set inference=NAME" in error
     source.write_text("sport 4:1 7:1\n30:2\n")
     assert main.main([*words, "inference=enumeration", "probabilities=true", "k_best=2"]) == 0
     first, *lines = target.read_text().splitlines()

@@ -174,7 +174,7 @@ def test_open_heads_are_refused_without_the_option(tmp_path):
     path = tmp_path / "train.conllu"
     path.write_text(CONLLU.format("_", "_", 0, "root", 2, "a"))
     with pytest.raises(
-        DataError, match=r"train.conllu:1: the head of word 1 is missing .* type task.partial=true"
+        DataError, match=r"train.conllu:1: the head of word 1 is missing .* set task.partial=true"
     ):
         Dependency(str(path)).read(path)
     gold = Dependency(str(path), partial=True).read(path)
@@ -213,7 +213,7 @@ def test_open_labels_of_arff(tmp_path):
     assert (read.labels, read.unknown) == ([("a",), ("b",)], [("b",), ()])
     assert task.fit(read).gold_sets.all(axis=1).tolist() == [False, True, False, False]
     with pytest.raises(
-        DataError, match=r"train.arff:6: the label 'b' is missing \(\?\).* type task.partial=true"
+        DataError, match=r"train.arff:6: the label 'b' is missing \(\?\).* set task.partial=true"
     ):
         Multilabel(str(path), labels=2).read(path)
     with pytest.raises(

@@ -120,7 +120,7 @@ def test_a_model_keeps_other_budgets(
         ),
         ("task.bugdet=9", "Did you mean 'budget'?"),
         ("task.budget=many", "task.budget"),
-        ("task.budget=", "'task.budget=' gives task.budget no value; type task.budget=VALUE."),
+        ("task.budget=", "'task.budget=' gives task.budget no value; set task.budget=VALUE."),
     ):
         assert main([*words, typed]) == 2
         assert message in capsys.readouterr().err
@@ -166,7 +166,7 @@ def test_learning_begins_at_counts(tmp_path: Path) -> None:
         (["loss=crf"], "inference=ilp only maximises"),
         (
             ["loss.cost=brackets"],
-            "parts of the role bracket, which factor_graph=coverage does not have. Type",
+            "parts of the role bracket, which factor_graph=coverage does not have. Set",
         ),
     ],
 )

@@ -87,7 +87,7 @@ def test_columns_are_typed_whole() -> None:
     with pytest.raises(ConfigError) as error:
         compose(["task.columns.tag=3"])
     assert str(error.value) == (
-        "'task.columns' has no keys of its own, so 'task.columns.tag' cannot be set. Type it "
+        "'task.columns' has no keys of its own, so 'task.columns.tag' cannot be set. Write it "
         "whole, 'task.columns={tag: VALUE, "
         "...}'. task.columns: Column numbers by name, all of them, from 0 (negative: from the "
         "end), such as {word: 0, pos: 1, "
@@ -96,7 +96,7 @@ def test_columns_are_typed_whole() -> None:
     )
     with pytest.raises(
         ConfigError,
-        match="'task.columns.chunk' cannot be set or deleted by itself. Type it whole, ",
+        match="'task.columns.chunk' cannot be set or deleted by itself. Write it whole, ",
     ):
         compose(["task=chunking", "~task.columns.chunk"])
     with pytest.raises(ConfigError, match="so 'optimizer.C.x' cannot be set. optimizer.C: 1/"):

@@ -25,7 +25,7 @@ from structopt.plugin import (
 MARGIN = Demand(
     Property.MAXIMUM,
     because=", a margin between two outputs",
-    remedy="Type loss=svm or loss.beta=inf.",
+    remedy="Set loss=svm or loss.beta=inf.",
 )
 
 

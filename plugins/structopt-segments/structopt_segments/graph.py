@@ -200,7 +200,7 @@ class Segments(FactorGraph):
             raise ConfigError(
                 f"factor_graph.max_length={self.max_length}: instance {instance[first] + 1} of "
                 "the training data has a segment "
-                f"of {lengths[first]} tokens ({encoded.labels[segments.labels[first]]}). Type "
+                f"of {lengths[first]} tokens ({encoded.labels[segments.labels[first]]}). Set "
                 f"factor_graph.max_length={most}."
             )
 
@@ -217,7 +217,7 @@ def _check(encoded: Encoded) -> None:
         raise ConfigError(
             "features.transitions weigh pairs of neighbouring tokens, and factor_graph=segments "
             "joins segments. "
-            "Type features.transitions=[], or take factor_graph=linear_chain."
+            "Set features.transitions=[], or take factor_graph=linear_chain."
         )
 
 

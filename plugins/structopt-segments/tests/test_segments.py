@@ -229,7 +229,7 @@ def test_partial_labels_restrict_the_target() -> None:
         ("B-PER I-LOC", "from its token 1 on: B-PER I-LOC"),
         (
             "B-PER I-PER I-PER",
-            r"has a segment of 3 tokens \(B-PER\). Type factor_graph.max_length=3",
+            r"has a segment of 3 tokens \(B-PER\). Set factor_graph.max_length=3",
         ),
     ],
 )
@@ -323,4 +323,4 @@ def test_warm_start_carries_all_weights_over(trained: Path) -> None:
 def test_too_short_a_length_is_refused(tmp_path: Path) -> None:
     done = run_words(tmp_path, "factor_graph=segments", "factor_graph.max_length=2", "tracker=none")
     assert done.code == 2
-    assert "Type factor_graph.max_length=4." in done.err
+    assert "Set factor_graph.max_length=4." in done.err

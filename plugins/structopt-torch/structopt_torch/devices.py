@@ -29,7 +29,7 @@ def device_of(name: str) -> torch.device:
     seen = torch.cuda.is_available()
     if name == "cuda" and not seen:
         raise ConfigError(
-            "features.device=cuda: PyTorch sees no CUDA device here. Type features.device=cpu."
+            "features.device=cuda: PyTorch sees no CUDA device here. Set features.device=cpu."
         )
     return torch.device("cuda" if seen and name != "cpu" else "cpu")
 

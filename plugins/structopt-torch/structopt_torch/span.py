@@ -126,7 +126,7 @@ class TorchSpan(TorchScorer):
         if not sizes.dense and not self.options["embeddings"] and not self.options["tag_size"]:
             raise ConfigError(
                 "features.embeddings=0 and features.tag_size=0 leave nothing to read, without "
-                "numbers of words. Type "
+                "numbers of words. Set "
                 "features.vectors=FILE, or features.embeddings=50."
             )
         return {**sizes.state(), "symbols": grammar.symbols}, {"above": grammar.above}

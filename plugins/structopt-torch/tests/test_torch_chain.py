@@ -333,6 +333,6 @@ def test_cuda_is_refused_where_there_is_none(tmp_path: Path) -> None:
     )
     assert done.code == 2
     assert (
-        "structopt: features.device=cuda: PyTorch sees no CUDA device here. Type "
+        "structopt: features.device=cuda: PyTorch sees no CUDA device here. Set "
         "features.device=cpu." in done.err
     )

@@ -294,7 +294,7 @@ def test_refusals(tmp_path):
     encoded, dense = treebank(tmp_path), treebank(tmp_path, dense=True)
     with pytest.raises(
         ConfigError,
-        match="leave nothing to read, without numbers of words. Type features.vectors=FILE",
+        match="leave nothing to read, without numbers of words. Set features.vectors=FILE",
     ):
         fitted(TorchSpan(embeddings=0), encoded)
     with pytest.raises(

@@ -44,7 +44,7 @@ def check_expansion(path: str | Path, packed: int, expanded: int) -> None:
     if expanded > max(ALWAYS, times * packed):
         size = f"{packed / 1000:.0f} kB become more than {expanded // 1_000_000} MB"
         advice = (
-            f"if the file is what you mean, type {KEY}={10 * times:g}, and mind that memory must "
+            f"if the file is what you mean, set {KEY}={10 * times:g}, and mind that memory must "
             "hold it"
         )
         raise DataError(

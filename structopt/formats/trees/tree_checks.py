@@ -100,7 +100,7 @@ def _wrong_head(cell: str, word: int, length: int) -> str:
         return (
             f"the head of word {word} is missing (_): give labelled files for training and "
             "evaluation; predict needs no heads. "
-            "For training data without some heads, type task.partial=true."
+            "For training data without some heads, set task.partial=true."
         )
     if not WHOLE.fullmatch(cell):
         return (

@@ -211,7 +211,7 @@ def _label_sets(
             f"the label {attribute.name!r} {fault}: write 1 where the instance has it, else 0."
         )
         if np.isnan(value):
-            message += " For training data without some labels, type task.partial=true."
+            message += " For training data without some labels, set task.partial=true."
         raise DataError(rows.path, rows.line_of(int(wrong[0])), message)
     names, unknown = [rows.attributes[column].name for column in columns], entries[missing]
     sets = _names_of(rows, entries[~missing], order, names)

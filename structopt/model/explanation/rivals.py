@@ -59,7 +59,7 @@ def rivals(model: Predictor, examples: Examples, against: Against, executor: Exe
         "gold, or in Python take model.with_inference(...) with exact, or enumeration, which "
         "lists the k best of few outputs."
         if against == "auto"
-        else f"Type against={' or '.join(choice for choice in CHOICES if choice != against)}."
+        else f"Set against={' or '.join(choice for choice in CHOICES if choice != against)}."
     )
     raise ConfigError(
         f"against={against}: there is no such output to hold the prediction against. {advice}"

@@ -105,7 +105,7 @@ def _check(block: Encoded) -> None:
         raise ConfigError(
             "storage=disk keeps sparse attributes and labels that are known in full; this task "
             "and its settings make other data. "
-            "Type storage=memory."
+            "Set storage=memory."
         )
 
 

@@ -78,7 +78,7 @@ class EarlierRun:
             raise ConfigError(
                 f"{self._key}: optimizer={config['optimizer']['name']} cannot go on with other "
                 f"data: {optimizer.plan.bound}. "
-                "Type warm_start.state=none to start from the weights alone, or take an "
+                "Set warm_start.state=none to start from the weights alone, or take an "
                 f"optimizer that can: {_that_can()}."
             )
         if config["warm_start"]["vocabulary"] != "union":
@@ -172,7 +172,7 @@ class EarlierRun:
                     was, this = (as_typed(one.get(key)) for one in (before, now))
                     raise ConfigError(
                         f"{self._key}: the state of {self.address} is of {shown}={was}, and this "
-                        f"run has {shown}={this}. Type "
+                        f"run has {shown}={this}. Set "
                         f"{shown}={was}, or warm_start.state=none to start from its weights alone."
                     )
 

@@ -82,7 +82,7 @@ class TemplateGroups:
                 raise ConfigError(
                     f"{key}: no template is left, since there is no column {absent}: {listed}. "
                     f"Columns: {', '.join(columns)}; "
-                    f"type templates on these, such as '{key}=[{columns[0]}]', or task.columns."
+                    f"set templates on these, such as '{key}=[{columns[0]}]', or task.columns."
                 )
             rest = "" if kept.templates else "; none is left, so that transitions have no features"
             log.warning(

@@ -119,7 +119,7 @@ class Constituency(Task):
         check_keys("features", features, Reading.__annotations__)
         if tagger is not None and tags != "model":
             raise ConfigError(
-                f"task.tagger is a model that gives words their tags, and task.tags={tags}. Type "
+                f"task.tagger is a model that gives words their tags, and task.tags={tags}. Set "
                 "task.tags=model."
             )
         if max_length is not None and max_length < 1:
@@ -193,7 +193,7 @@ class Constituency(Task):
         """The tagger, where tags are a model's."""
         if self.tags == "model" and self.tagger is None:
             raise ConfigError(
-                "task.tags=model takes tags from a model: type task.tagger=FOLDER too, a model "
+                "task.tags=model takes tags from a model: set task.tagger=FOLDER too, a model "
                 "of task=tagging."
             )
         return self.tagger

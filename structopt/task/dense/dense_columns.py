@@ -176,7 +176,7 @@ class DenseColumns:
         asked = any(block.name == VECTORS for block in self.blocks)
         if asked and vectors is None:
             raise ConfigError(
-                "features.dense names vectors, and there is no file of them. Type "
+                "features.dense names vectors, and there is no file of them. Set "
                 "features.vectors=FILE."
             )
         if vectors is not None and not asked:
@@ -317,7 +317,7 @@ class DenseColumns:
                 f"{len(own)} matrices.",
                 parameter="features.dense",
                 value=sources["dense"],
-                remedy=f"Type features.dense=[{','.join(['FILE.npy'] * len(own))}]."
+                remedy=f"Set features.dense=[{','.join(['FILE.npy'] * len(own))}]."
                 if own
                 else "Leave it out.",
             )
@@ -444,7 +444,7 @@ def _named(name: str, path: str, key: str) -> str:
                 None,
                 "is not set, and the model reads a matrix with one row per token.",
                 parameter="features.dense",
-                remedy="Type features.dense=[FILE.npy], the matrix of this file.",
+                remedy="Set features.dense=[FILE.npy], the matrix of this file.",
             )
         return name
     stem = Path(path).name.removesuffix(".gz")

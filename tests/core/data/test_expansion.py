@@ -53,7 +53,7 @@ def test_a_bound_that_is_raised(monkeypatch):
     monkeypatch.setattr(expansion, "ALWAYS", 1000)
     bomb = gzip.compress(bytes(1_000_000), mtime=0)
     with pytest.raises(
-        DataError, match=r"bomb.gz: it expands to over 100 times its size .*type max_expansion=1000"
+        DataError, match=r"bomb.gz: it expands to over 100 times its size .*set max_expansion=1000"
     ):
         expansion.expanded("bomb.gz", bomb)
     with expansion.expanding({"max_expansion": 2000.0}):

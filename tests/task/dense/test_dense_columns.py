@@ -121,7 +121,7 @@ def test_matrices_of_data_files(tmp_path):
     again = DenseColumns.restore(SavedState(*columns.state()))
     with pytest.raises(
         DataError,
-        match=r"new.txt: features.dense is not set, and the model reads a matrix with one row per token. Type features.dense=\[FILE",
+        match=r"new.txt: features.dense is not set, and the model reads a matrix with one row per token. Set features.dense=\[FILE",
     ):
         again.tables(tokens(["a"], path="new.txt"))
     again.read_from({"dense": f"[{tmp_path}/dev.emb.npy]"})
@@ -169,7 +169,7 @@ def test_a_file_that_is_no_matrix(tmp_path):
     [
         (
             {"dense": ["vectors"]},
-            "features.dense names vectors, and there is no file of them. Type "
+            "features.dense names vectors, and there is no file of them. Set "
             "features.vectors=FILE.",
         ),
         (
