@@ -90,7 +90,9 @@ def check_overrides(words: Sequence[str], keys: Collection[str]) -> None:
             raise ConfigError(_bare(word, words[index + 1 :], keys) + divided)
         if not value and equals and not word.startswith(("resume=", "hydra")):
             kind = "NAME" if key.lstrip("+") in groups() else "VALUE"
-            raise ConfigError(f"'{word}' gives {key} no value. Write {word}{kind}, or leave it out.")
+            raise ConfigError(
+                f"'{word}' gives {key} no value. Write {word}{kind}, or leave it out."
+            )
         if value.startswith("[") and key in groups():
             each = f"{key}={value.strip('[]')}"
             raise ConfigError(

@@ -308,8 +308,7 @@ def _kept(inference: Inference, name: str) -> tuple[str, str, str]:
     needs = "goes on with the messages of the last visit"
     if inference.messages is Messages.NONE:
         instead = (
-            "Set inference=kept/mplp, or take optimizer=pegasos, which learns by "
-            f"inference={name}."
+            f"Set inference=kept/mplp, or take optimizer=pegasos, which learns by inference={name}."
         )
         return needs, f", and inference={name} has none", instead
     other = "; or inference=kept/mplp, which is both." if name == "mplp" else "."

@@ -9,11 +9,15 @@ def check(workers: int | None, shards: int, mixing: int | None) -> None:
     """Refuse numbers of workers and shards that are too small."""
     if workers is not None and workers < 1:
         raise ConfigError(
-            f"executor.workers={workers} must be at least 1 (or null, for one a core)."
+            "must be at least 1, or null for one worker per core.",
+            parameter="executor.workers",
+            value=workers,
         )
     if shards < 1:
-        raise ConfigError(f"executor.shards={shards} must be at least 1.")
+        raise ConfigError("must be at least 1.", parameter="executor.shards", value=shards)
     if mixing is not None and mixing < 0:
         raise ConfigError(
-            f"executor.mixing={mixing} must be at least 0 (0 or null, for no mixing)."
+            "must be at least 0; 0 and null mean no mixing.",
+            parameter="executor.mixing",
+            value=mixing,
         )

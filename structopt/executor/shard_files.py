@@ -105,7 +105,6 @@ def _fsspec() -> Any:
         import fsspec
     except ImportError:
         raise ConfigError(
-            "executor.folder is a URL, which needs fsspec. Run: pip install fsspec, or name a "
-            "path."
+            "executor.folder is a URL, which needs fsspec. Run: pip install fsspec, or name a path."
         ) from None
     return fsspec

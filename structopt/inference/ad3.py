@@ -68,12 +68,16 @@ class AD3(Inference):
     ) -> None:
         if passes < 1:
             raise ConfigError(
-                f"inference.passes={passes} is below 1; give the most passes over the factors, "
-                "such as 500."
+                "must be at least 1.",
+                parameter="inference.passes",
+                value=passes,
+                remedy="Set the maximum number of passes over the factors, such as 500.",
             )
         for name, value in (("tolerance", tolerance), ("eta", eta)):
             if value is not None and not 0 < value < inf:
-                raise ConfigError(f"inference.{name}={value:g} is not a number above 0.")
+                raise ConfigError(
+                    "must be a finite number above 0.", parameter=f"inference.{name}", value=value
+                )
         self.passes, self.tolerance, self.eta = passes, tolerance, eta
         self.exact, self.warm_start = exact, warm_start
 

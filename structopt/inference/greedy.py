@@ -46,8 +46,10 @@ class Greedy(Inference):
     def __init__(self, scaling: float = 1.0) -> None:
         if not 0 <= scaling < inf:
             raise ConfigError(
-                f"inference.scaling={scaling:g} is not 0 or more; 1 divides gains by lengths, 0 "
-                "leaves them alone."
+                "must be a finite number, at least 0.",
+                parameter="inference.scaling",
+                value=scaling,
+                remedy="Set 1 to divide gains by lengths, or 0 to use gains as they are.",
             )
         self.scaling = scaling
 

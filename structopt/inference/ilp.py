@@ -47,13 +47,17 @@ class IntegerProgram(Inference):
     def __init__(self, time_limit: float = inf, gap: float = 0.0) -> None:
         if not time_limit > 0:
             raise ConfigError(
-                f"inference.time_limit={time_limit:g} is not above 0; give seconds an instance, "
-                "or inf."
+                "must be above 0.",
+                parameter="inference.time_limit",
+                value=time_limit,
+                remedy="Set the seconds per instance, or inf.",
             )
         if not 0 <= gap < inf:
             raise ConfigError(
-                f"inference.gap={gap:g} is not 0 or more; 0 is exact, 0.01 may stop 1 % above "
-                "the best output."
+                "must be a finite number, at least 0.",
+                parameter="inference.gap",
+                value=gap,
+                remedy="Set 0 for exact solutions, or 0.01 for bounds within 1 % of them.",
             )
         self.time_limit, self.gap = time_limit, gap
         self._unproved = Unproved()

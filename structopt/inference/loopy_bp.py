@@ -54,23 +54,29 @@ class LoopyBP(Inference):
     ) -> None:
         if passes < 1:
             raise ConfigError(
-                f"inference.passes must be at least 1, not {passes}. Ten passes are usual."
+                "must be at least 1.",
+                parameter="inference.passes",
+                value=passes,
+                remedy="Ten passes are usual.",
             )
         if not 0.0 <= damping < 1.0:
             raise ConfigError(
-                f"inference.damping must be at least 0 and less than 1, not {damping:g}. 0 is no "
-                "damping."
+                "must be at least 0 and below 1; 0 means no damping.",
+                parameter="inference.damping",
+                value=damping,
             )
         if not tolerance >= 0.0:
             raise ConfigError(
-                f"inference.tolerance must not be negative, not {tolerance:g}. 0 makes all the "
-                "passes."
+                "must be at least 0; 0 runs all passes.",
+                parameter="inference.tolerance",
+                value=tolerance,
             )
         if not 0.0 <= decoding_temperature < np.inf:
             raise ConfigError(
-                "inference.decoding_temperature must be 0 or a positive number, not "
-                f"{decoding_temperature:g}. "
-                "1 reads predictions off the marginals, 0 takes the best output found."
+                "must be 0 or a finite number above 0.",
+                parameter="inference.decoding_temperature",
+                value=decoding_temperature,
+                remedy="Set 1 to predict from the marginals, or 0 for the best output found.",
             )
         self.passes, self.damping, self.tolerance = passes, damping, tolerance
         self.decoding_temperature = decoding_temperature

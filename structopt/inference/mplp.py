@@ -64,12 +64,18 @@ class MPLP(Inference):
     ) -> None:
         if passes < 0:
             raise ConfigError(
-                f"inference.passes={passes} is negative; give the most passes over the "
-                "variables, such as 10."
+                "must be at least 0.",
+                parameter="inference.passes",
+                value=passes,
+                remedy="Set the maximum number of passes over the variables, such as 10.",
             )
         for name, value in (("tolerance", tolerance), ("smoothing", smoothing)):
             if not 0 <= value < inf:
-                raise ConfigError(f"inference.{name}={value:g} must be 0 or a positive number.")
+                raise ConfigError(
+                    "must be 0 or a finite number above 0.",
+                    parameter=f"inference.{name}",
+                    value=value,
+                )
         self.passes, self.tolerance, self.smoothing, self.warm_start = (
             passes,
             tolerance,

@@ -31,7 +31,7 @@ def check_kind(name: str, kind: StructureKind) -> None:
     """
     if not kind.loopy:
         raise CompatibilityError(
-            f"inference={name} is for factor graphs of kind 'factors', not '{kind}'. Take "
+            f"inference={name} solves factor graphs of kind 'factors', not '{kind}'. Set "
             "inference=exact."
         )
 

@@ -84,8 +84,10 @@ class TreeReweightedBP(Inference):
     ) -> None:
         if passes < 0:
             raise ConfigError(
-                f"inference.passes must not be negative, not {passes}. 20 are usual; 0 keeps the "
-                "first bound."
+                "must be at least 0; 0 keeps the first bound.",
+                parameter="inference.passes",
+                value=passes,
+                remedy="Twenty passes are usual.",
             )
         for name, value in (
             ("tolerance", tolerance),
@@ -94,7 +96,9 @@ class TreeReweightedBP(Inference):
         ):
             if not 0.0 <= value < np.inf:
                 raise ConfigError(
-                    f"inference.{name} must be 0 or a positive number, not {value:g}."
+                    "must be 0 or a finite number above 0.",
+                    parameter=f"inference.{name}",
+                    value=value,
                 )
         self.passes, self.tolerance, self.smoothing = passes, tolerance, smoothing
         self.warm_start, self.predictions, self.decoding_temperature = (

@@ -63,13 +63,17 @@ class LossDifference(LossFamily):
         super().__init__(beta, gamma, cost, cost_weights)
         if gamma == 0:
             raise ConfigError(
-                "loss.gamma=0: the difference L_{beta,gamma} - L_{beta,0} is 0 everywhere. Set "
-                "loss.gamma=1."
+                "makes the difference L_{beta,gamma} - L_{beta,0} equal to 0 everywhere.",
+                parameter="loss.gamma",
+                value=gamma,
+                remedy="Set loss.gamma=1.",
             )
         if convex_passes != "auto" and convex_passes < 0:
             raise ConfigError(
-                f"loss.convex_passes={convex_passes} must be auto or at least 0; 0 begins with "
-                f"{self.member} itself."
+                "must be auto or at least 0.",
+                parameter="loss.convex_passes",
+                value=convex_passes,
+                remedy=f"Set 0 to start with {self.member} itself.",
             )
         self.convex_passes = convex_passes
 
@@ -94,6 +98,9 @@ class LossDifference(LossFamily):
 
         if variant != "max_loss":
             raise ConfigError(
-                f"{self.member} has no variant {variant}. Leave optimizer.variant=max_loss."
+                f"does not exist for the loss {self.member}.",
+                parameter="optimizer.variant",
+                value=variant,
+                remedy="Set optimizer.variant=max_loss.",
             )
         return difference

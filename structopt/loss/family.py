@@ -107,8 +107,10 @@ class LossFamily(Loss):
         """
         if variant == "prediction" and not isinf(self.beta):
             raise ConfigError(
-                f"optimizer.variant=prediction needs loss.beta=inf (this is {self.member}). Add "
-                "loss.beta=inf, or use max_loss."
+                f"needs loss.beta=inf, and the loss is {self.member}.",
+                parameter="optimizer.variant",
+                value=variant,
+                remedy="Set loss.beta=inf, or optimizer.variant=max_loss.",
             )
         from structopt.kernels.loss import family
 

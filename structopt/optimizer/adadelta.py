@@ -77,7 +77,9 @@ class AdaDelta(Optimizer):
         options.at_least("batch_size", batch_size, 1)
         options.check_tolerance(tolerance, certificate)
         if not 0 <= rho < 1:
-            raise ConfigError(f"optimizer.rho={rho} must be at least 0 and below 1.")
+            raise ConfigError(
+                "must be at least 0 and below 1.", parameter="optimizer.rho", value=rho
+            )
         self.C, self.epochs, self.rho, self.epsilon = float(C), epochs, float(rho), float(epsilon)
         self.batch_size, self.average = batch_size, average
         self.certificate, self.tolerance = certificate, tolerance

@@ -91,8 +91,10 @@ class AdaGrad(Optimizer):
         options.one_of("penalty", penalty, ("l2", "l1"))
         if certificate and penalty == "l1":
             raise ConfigError(
-                "optimizer.certificate=true bounds the optimum of penalty=l2 only. Set it to "
-                "false, or take l2."
+                "bounds the optimum for optimizer.penalty=l2 only.",
+                parameter="optimizer.certificate",
+                value=certificate,
+                remedy="Set optimizer.certificate=false or optimizer.penalty=l2.",
             )
         self.C, self.epochs, self.eta, self.penalty = float(C), epochs, eta, penalty
         self.batch_size, self.average, self.constant = batch_size, average, constant

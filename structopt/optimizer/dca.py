@@ -76,9 +76,10 @@ class DualCoordinateAscent(Optimizer):
         options.positive("inner_tolerance", inner_tolerance)
         if inner == "exact" and variant != "max_loss":
             raise ConfigError(
-                "optimizer.inner=exact minimises the loss, whose maximiser "
-                f"optimizer.variant={variant} does not look at. "
-                "Set optimizer.variant=max_loss, or leave optimizer.inner=taylor."
+                f"minimises the loss, whose maximiser optimizer.variant={variant} does not use.",
+                parameter="optimizer.inner",
+                value=inner,
+                remedy="Set optimizer.variant=max_loss or optimizer.inner=taylor.",
             )
         self.C, self.epochs, self.tolerance, self.average = float(C), epochs, tolerance, average
         self.variant, self.inner, self.planes, self.inner_tolerance = (

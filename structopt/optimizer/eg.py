@@ -320,17 +320,22 @@ def _check_start(form: str, online: bool, initial: float | str, mixing: float) -
     represent.
     """
     if not 0 < mixing < 1:
-        raise ConfigError(f"optimizer.mixing={mixing} must be greater than 0 and less than 1.")
+        raise ConfigError(
+            "must be above 0 and below 1.", parameter="optimizer.mixing", value=mixing
+        )
     if initial not in ("smo", "auto") and not (
         isinstance(initial, int | float) and abs(initial) <= LARGEST
     ):
         raise ConfigError(
-            f"optimizer.initial={initial} must be a finite number, or auto, or smo: from "
-            f"{-LARGEST:g} to {LARGEST:g}."
+            f"must be a number from {-LARGEST:g} to {LARGEST:g}, auto or smo.",
+            parameter="optimizer.initial",
+            value=initial,
         )
     if form == "primal" and (online or initial not in (0, "auto")):
         raise ConfigError(
-            "optimizer.form=primal has one vector for the potentials of all instances, which "
-            "begin at 0 and move together. "
-            "Set optimizer.online=false optimizer.initial=0, or optimizer.form=dual."
+            "has one vector for the potentials of all instances, which starts at 0 and has no "
+            "updates per instance.",
+            parameter="optimizer.form",
+            value=form,
+            remedy="Set optimizer.online=false optimizer.initial=0, or optimizer.form=dual.",
         )

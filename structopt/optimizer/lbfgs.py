@@ -200,16 +200,22 @@ def _penalty(name: str, C: float, c1: float | None, c2: float | None) -> Penalty
     """The penalty of this name, of lambda = 1/(C m) or of CRFsuite's numbers."""
     if c1 is not None and name == "l2":
         raise ConfigError(
-            f"optimizer.c1={c1:g} is no number of optimizer.penalty=l2. Set "
-            "optimizer.penalty=l1 or elastic."
+            "has no effect with optimizer.penalty=l2.",
+            parameter="optimizer.c1",
+            value=c1,
+            remedy="Set optimizer.penalty=l1 or elastic.",
         )
     if c2 is not None and name != "elastic":
         alone = (
-            f", or optimizer.C={1 / (2 * c2):g} in place of c2" if name == "l2" and c2 > 0 else ""
+            f", or optimizer.C={1 / (2 * c2):g} instead of optimizer.c2"
+            if name == "l2" and c2 > 0
+            else ""
         )
         raise ConfigError(
-            f"optimizer.c2={c2:g} is no number of optimizer.penalty={name}. Set "
-            f"optimizer.penalty=elastic{alone}."
+            f"has no effect with optimizer.penalty={name}.",
+            parameter="optimizer.c2",
+            value=c2,
+            remedy=f"Set optimizer.penalty=elastic{alone}.",
         )
     for key, value in (("c1", c1), ("c2", c2)):
         if value is not None:
@@ -224,7 +230,7 @@ def _penalty(name: str, C: float, c1: float | None, c2: float | None) -> Penalty
             f"optimizer.{key}=0" for key, value in (("c1", c1), ("c2", c2)) if value is not None
         )
         raise ConfigError(
-            f"{zeros} would leave the weights free to grow without end. Set a number above 0."
+            f"{zeros} leaves the weights free to grow without bound. Set a number above 0."
         )
     return Penalty(*shares)
 

@@ -37,7 +37,10 @@ MISTAKES = [
     ("task ner", "'task' needs a value. Write task=ner"),
     ("optimizer.C", "'optimizer.C' needs a value. Write optimizer.C=VALUE"),
     ("--task ner", "'--task': options are typed without hyphens. Write task=ner"),
-    ("--optimizer.C=1", "'--optimizer.C=1': options are typed without hyphens. Write optimizer.C=1"),
+    (
+        "--optimizer.C=1",
+        "'--optimizer.C=1': options are typed without hyphens. Write optimizer.C=1",
+    ),
     ("-task=ner", "'-task=ner': options are typed without hyphens. Write task=ner"),
     ("--sweep optimizer.C=1,2", "There is no flag '--sweep'. Did you mean '--multirun'?"),
     ("--multrun seed=1,2", "There is no flag '--multrun'. Did you mean '--multirun'?"),

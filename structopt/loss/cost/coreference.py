@@ -34,9 +34,10 @@ class Coreference(Cost):
         for name, price in numbers.items():
             if name not in PRICES:
                 raise ConfigError(
-                    f"loss.cost_weights names '{name}', and loss.cost=coreference knows: "
-                    f"{', '.join(PRICES)}."
-                    f"{did_you_mean(name, PRICES)}"
+                    f"has the key '{name}', which loss.cost=coreference does not have."
+                    f"{did_you_mean(name, PRICES)}",
+                    parameter="loss.cost_weights",
+                    remedy=f"Keys: {', '.join(PRICES)}.",
                 )
             ranges.check_at_least(f"loss.cost_weights.{name}", price)
 

@@ -23,8 +23,10 @@ class Weighted(Cost):
         """Refuse to go without prices, and prices out of range."""
         if not numbers:
             raise ConfigError(
-                "loss.cost=weighted needs loss.cost_weights, for instance 'loss.cost_weights={O: "
-                "0.5}'."
+                "needs loss.cost_weights.",
+                parameter="loss.cost",
+                value="weighted",
+                remedy="Set for example 'loss.cost_weights={O: 0.5}'.",
             )
         for label, price in numbers.items():
             ranges.check_at_least(f"loss.cost_weights.{label}", price)
@@ -38,7 +40,9 @@ class Weighted(Cost):
         if unknown := set(numbers) - set(labels):
             name = min(unknown)
             raise ConfigError(
-                f"loss.cost_weights names the label '{name}', which the training data do not have."
-                f"{did_you_mean(name, labels)} Labels: {', '.join(labels)}."
+                f"has the label '{name}', which the training data do not have."
+                f"{did_you_mean(name, labels)}",
+                parameter="loss.cost_weights",
+                remedy=f"Labels: {', '.join(labels)}.",
             )
         return np.array([numbers.get(label, 1.0) for label in labels], np.float64)[gold]
