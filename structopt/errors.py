@@ -305,30 +305,30 @@ class SystemRefusal(StructoptError):
             for name in (error.filename, error.filename2)
             if isinstance(name, (str, bytes))
         ]
-        remedy = remedy or REMEDIES.get(error.errno or 0, "mend that")
+        remedy = remedy or REMEDIES.get(error.errno or 0, "correct that")
         super().__init__(
             error.strerror or str(error) or type(error).__name__,
             where=" -> ".join(names) or "standard output, or a file of a library",
-            remedy=f"{remedy}, then go on with: {resume}" if resume else f"{remedy}.",
+            remedy=f"{remedy}, then resume with: {resume}" if resume else f"{remedy}.",
         )
 
 
 REMEDIES = {
-    errno.ENOSPC: "free some",
-    errno.EDQUOT: "delete something, or ask for more",
+    errno.ENOSPC: "free disk space",
+    errno.EDQUOT: "delete files, or raise the quota",
     errno.EFBIG: "raise the limit (ulimit -f), or write to another file system",
     errno.EROFS: "write to another folder",
-    errno.EACCES: "change the permissions, or take another folder",
-    errno.EPERM: "change the permissions, or take another folder",
-    errno.ENAMETOOLONG: "take a shorter name",
-    errno.ENOENT: "make the folder, or correct the path",
-    errno.ENOTDIR: "a part of this path is a file; take another name",
-    errno.EEXIST: "this is a file where a folder is due; take another name",
-    errno.EISDIR: "this is a folder where a file is due; take another name",
+    errno.EACCES: "change the permissions, or choose another folder",
+    errno.EPERM: "change the permissions, or choose another folder",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ENOENT: "create the folder, or correct the path",
+    errno.ENOTDIR: "a part of this path is a file; choose another name",
+    errno.EEXIST: "this is a file, and a folder is needed; choose another name",
+    errno.EISDIR: "this is a folder, and a file is needed; choose another name",
     errno.ELOOP: "delete this link",
     errno.EBADF: "standard output is closed; redirect it to a file",
     errno.EMFILE: "raise the limit (ulimit -n)",
-    errno.ENOMEM: "end other programs, or take less data",
+    errno.ENOMEM: "end other programs, or use less data",
     errno.EIO: "check the disk or the terminal",
 }
 """What to do, by the number of the error."""

@@ -115,7 +115,7 @@ def test_fields_of_files_and_systems():
         {
             "where": "a",
             "problem": "No space left on device",
-            "remedy": "free some, then go on with: structopt resume=b",
+            "remedy": "free disk space, then resume with: structopt resume=b",
         },
     )
     compare(

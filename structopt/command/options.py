@@ -124,7 +124,7 @@ class Syntax:
             )
         for key, lowest in LOWEST.items():
             if typed.get(key, lowest) < lowest:
-                raise ConfigError(f"{key}={typed[key]} is too small: at least {lowest}.")
+                raise ConfigError(f"must be at least {lowest}.", parameter=key, value=typed[key])
         quiet.be_quiet(typed.get("quiet", False))
         return {key: typed.get(key, presets.get(key)) for key in hints}
 

@@ -28,20 +28,22 @@ def run_folder(words: Sequence[str]) -> Path | None:
         return None
     folder = Path(values[-1])
     if not folder.is_dir():
-        what = (
-            "this is a file, and no run folder"
-            if folder.exists()
-            else "there is no such run folder"
-        )
+        what = "is a file, not a run folder." if folder.exists() else "does not exist."
         raise ConfigError(
-            f"resume={folder}: {what}. Name the folder that holds checkpoint/ and .hydra/."
+            what,
+            parameter=KEY,
+            value=str(folder),
+            remedy="Name the folder that has checkpoint/ and .hydra/.",
         )
     if reason := _no_run(folder):
         raise ConfigError(f"resume={folder}: {reason}")
     flags = [word for word in words if word.startswith("-")]
     if flags:
         raise ConfigError(
-            f"resume={folder} goes on with that one run and cannot be combined with {flags[0]}."
+            f"resumes one run and cannot be combined with {flags[0]}.",
+            parameter=KEY,
+            value=str(folder),
+            remedy="Leave one of them out.",
         )
     return folder
 

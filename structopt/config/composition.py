@@ -353,4 +353,4 @@ def _check_ranges(config: Mapping[str, Any]) -> None:
         node, _, name = key.rpartition(".")
         value = (config.get(node, {}) if node else config).get(name)
         if value is not None and value < lowest:
-            raise ConfigError(f"{key}={value} is too small: at least {lowest}.")
+            raise ConfigError(f"must be at least {lowest}.", parameter=key, value=value)

@@ -54,11 +54,15 @@ class Antecedent(FactorGraph):
     def __init__(self, distance: int | None = 300, sentences: int | None = None) -> None:
         if distance is not None and distance < 1:
             raise ConfigError(
-                f"factor_graph.distance={distance} must be at least 1, or null for no limit."
+                "must be at least 1, or null for no limit.",
+                parameter="factor_graph.distance",
+                value=distance,
             )
         if sentences is not None and sentences < 0:
             raise ConfigError(
-                f"factor_graph.sentences={sentences} must be at least 0, or null for no limit."
+                "must be at least 0, or null for no limit.",
+                parameter="factor_graph.sentences",
+                value=sentences,
             )
         self.distance, self.sentences = distance, sentences
 

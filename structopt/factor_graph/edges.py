@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.encoded import EncodedGraphs
 from structopt.errors import ConfigError
 from structopt.factor_graph.ragged import ends_of
@@ -22,10 +23,9 @@ def check_edges(graphs: EncodedGraphs) -> None:
     begin, joined = graphs.edges
     if len(begin) != len(graphs) + 1 or joined.shape != (int(begin[-1]), 2):
         raise ConfigError(
-            f"edges: {len(graphs)} instances need {len(graphs) + 1} offsets, and an array of "
-            "shape (edges, 2); "
-            f"these are {len(begin)} offsets, the last of them {int(begin[-1])}, and shape "
-            f"{joined.shape}."
+            f"must have {len(graphs) + 1} offsets and an array of the shape ({int(begin[-1])}, 2), "
+            f"and has {len(begin)} offsets and the shape {joined.shape}.",
+            parameter="edges",
         )
     variables = np.repeat(np.diff(graphs.offsets), np.diff(begin))
     wrong = np.flatnonzero(
@@ -35,9 +35,11 @@ def check_edges(graphs: EncodedGraphs) -> None:
         edge = int(wrong[0])
         instance = int(np.searchsorted(begin, edge, side="right"))
         raise ConfigError(
-            f"edges: instance {instance} has {int(variables[edge])} variables and an edge "
-            f"{joined[edge].tolist()}. An edge is "
-            "two different variables, numbered from 0 within the instance, the lower first."
+            f"must have two different variables from 0 to {int(variables[edge]) - 1}, the lower "
+            "one first.",
+            parameter="edges",
+            value=joined[edge].tolist(),
+            where=checks.of_instance((instance - 1,)),
         )
 
 
@@ -52,10 +54,10 @@ def same_graph(graphs: EncodedGraphs, edges: Edges) -> tuple[int, int]:
         other = (joined.reshape(len(sizes), -1) != joined[: sizes[0, 1]].ravel()).any(axis=1)
     if other.any():
         raise ConfigError(
-            "Wide graphs, whose every variable and edge has weights of its own, must all have "
-            "the same variables and edges; "
-            f"instance {int(other.argmax()) + 1} has others than the first. Encode them with "
-            "wide=False."
+            "differs from instance 0 in its variables or edges, but wide graphs have one weight "
+            "vector per variable and edge.",
+            where=checks.of_instance((int(other.argmax()),)),
+            remedy="Encode the graphs with wide=False.",
         )
     return int(sizes[0, 0]), int(sizes[0, 1])
 

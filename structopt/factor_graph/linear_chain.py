@@ -43,7 +43,7 @@ class LinearChain(FactorGraph):
 
     def __init__(self, order: int = 1) -> None:
         if order < 1:
-            raise ConfigError(f"factor_graph.order={order} must be at least 1.")
+            raise ConfigError("must be at least 1.", parameter="factor_graph.order", value=order)
         self.order = order
 
     @property
@@ -122,8 +122,10 @@ class LinearChain(FactorGraph):
     def _check_size(self, L: int) -> None:
         if L**self.order > LARGEST_STATE_SPACE:
             raise ConfigError(
-                f"factor_graph.order={self.order} with {L} labels makes {L**self.order} states; "
-                "choose a smaller order."
+                f"has {L**self.order} states with {L} labels.",
+                parameter="factor_graph.order",
+                value=self.order,
+                remedy="Set a smaller factor_graph.order.",
             )
         runs = sum(L ** (j + 1) for j in range(1, self.order + 1))
         refuse_what_does_not_fit(

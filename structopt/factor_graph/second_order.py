@@ -120,15 +120,20 @@ class SecondOrder(FactorGraph):
     ) -> None:
         if not 0.0 <= prune_ratio < 1.0:
             raise ConfigError(
-                f"factor_graph.prune_ratio={prune_ratio} must be in [0, 1); 0 prunes by "
-                "max_heads alone."
+                "must be at least 0 and below 1; 0 prunes by factor_graph.max_heads only.",
+                parameter="factor_graph.prune_ratio",
+                value=prune_ratio,
             )
         if max_heads < 0:
             raise ConfigError(
-                f"factor_graph.max_heads={max_heads} must be at least 1, or 0 for any number."
+                "must be at least 1, or 0 for no limit.",
+                parameter="factor_graph.max_heads",
+                value=max_heads,
             )
         if pruner_epochs < 1:
-            raise ConfigError(f"factor_graph.pruner_epochs={pruner_epochs} must be at least 1.")
+            raise ConfigError(
+                "must be at least 1.", parameter="factor_graph.pruner_epochs", value=pruner_epochs
+            )
         ranges.check_positive("factor_graph.pruner_C", pruner_C)
         self.projective, self.single_root, self.siblings, self.grandparents = (
             projective,

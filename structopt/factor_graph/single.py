@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
@@ -82,12 +83,16 @@ def _check(encoded: Encoded) -> None:
     others = np.flatnonzero(lengths != 1)
     if len(others):
         raise ConfigError(
-            f"factor_graph=single has one variable an instance, but instance {others[0] + 1} has "
-            f"{lengths[others[0]]}. "
-            "For sequences take factor_graph=linear_chain."
+            f"needs one variable per instance, and this one has {lengths[others[0]]}.",
+            parameter="factor_graph",
+            value="single",
+            where=checks.of_instance((int(others[0]),)),
+            remedy="For sequences set factor_graph=linear_chain.",
         )
     if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions:
         raise ConfigError(
-            "factor_graph=single has no hard constraints: leave task.valid_tags=false, or take "
-            "factor_graph=linear_chain."
+            "has no hard constraints.",
+            parameter="factor_graph",
+            value="single",
+            remedy="Set task.valid_tags=false or factor_graph=linear_chain.",
         )

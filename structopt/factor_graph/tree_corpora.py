@@ -10,8 +10,8 @@ def trees_of(encoded: Encoded) -> EncodedTrees:
     """Return the corpus, if it is one of trees."""
     if not isinstance(encoded, EncodedTrees):
         raise ConfigError(
-            "factor_graph: trees are made for task=dependency; take the task's own factor graph, "
-            "or that task."
+            "This factor graph needs dependency trees.",
+            remedy="Set task=dependency, or the factor graph of your task.",
         )
     return encoded
 
@@ -20,6 +20,8 @@ def refuse_trees(encoded: Encoded, name: str) -> None:
     """Refuse a corpus of trees, whose variables choose heads and not labels."""
     if isinstance(encoded, EncodedTrees):
         raise ConfigError(
-            f"factor_graph={name} labels variables, and this task has trees. Take arc_factored "
-            "or second_order."
+            "labels variables, and this task has trees.",
+            parameter="factor_graph",
+            value=name,
+            remedy="Set factor_graph=arc_factored or factor_graph=second_order.",
         )

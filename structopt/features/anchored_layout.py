@@ -112,7 +112,7 @@ class Layout:
         """Check all, and parse the templates; `ConfigError` where something is wrong."""
         if isinstance(hash_bits, bool) or not 10 <= hash_bits <= 30:
             raise ConfigError(
-                f"features.hash_bits={hash_bits} must be a whole number from 10 to 30."
+                "must be an integer from 10 to 30.", parameter="features.hash_bits", value=hash_bits
             )
         bounds = list(lengths)
         if (
@@ -121,14 +121,16 @@ class Layout:
             or not all(bound > 0 for bound in bounds)
         ):
             raise ConfigError(
-                f"features.lengths={bounds} must be fewer than {MOST_BINS} ascending whole "
-                "numbers from 1, the upper ends of the "
-                "bins of lengths."
+                f"must have fewer than {MOST_BINS} ascending integers from 1, the upper bounds of "
+                "the bins of lengths.",
+                parameter="features.lengths",
+                value=bounds,
             )
         if not joined or {*joined} - {*JOINED} or len({*joined}) < len(joined):
             raise ConfigError(
-                f"features.joined={list(joined)} must be one of [rule], [parent] and [rule, "
-                "parent]."
+                "must be [rule], [parent] or [rule, parent].",
+                parameter="features.joined",
+                value=list(joined),
             )
         lists = {which: ANCHORED.parse(texts[which], which) for which in ANCHORED.roles}
         columns = columns_of(template for templates in lists.values() for template in templates)

@@ -78,7 +78,9 @@ class AnchoredTemplates(Supported):
     ) -> None:
         super().__init__("all")
         if not 0.0 <= unseen <= 100.0:
-            raise ConfigError(f"features.unseen={unseen} must be from 0 (no bins) to 100.")
+            raise ConfigError(
+                "must be from 0 (no bins) to 100.", parameter="features.unseen", value=unseen
+            )
         self.unseen = float(unseen)
         self.layout = Layout.of(
             hash_bits, lengths, joined, {"spans": spans, "splits": splits, "words": words}

@@ -99,7 +99,7 @@ class Layout:
             or not 10 <= hash_bits <= 28
         ):
             raise ConfigError(
-                f"features.hash_bits={hash_bits} must be a whole number from 10 to 28."
+                "must be an integer from 10 to 28.", parameter="features.hash_bits", value=hash_bits
             )
         bins = (
             _bounds("distances", distances, 1),
@@ -307,8 +307,9 @@ def _bounds(key: str, bounds: Sequence[int], least: int) -> tuple[int, ...]:
     )
     if not whole or sorted({*known}) != known or len(known) >= MOST_BINS:
         raise ConfigError(
-            f"features.{key}={known} must be fewer than {MOST_BINS} ascending whole numbers from "
-            f"{least}, the upper ends of the "
-            "bins."
+            f"must have fewer than {MOST_BINS} ascending integers from {least}, the upper bounds "
+            "of the bins.",
+            parameter=f"features.{key}",
+            value=known,
         )
     return tuple(known)

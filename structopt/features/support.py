@@ -50,7 +50,7 @@ class Supported(SparseFeatures):
 
     def __init__(self, support: Literal["seen", "all"] = "seen") -> None:
         if support not in ("seen", "all"):
-            raise ConfigError(f"features.support={support} is none of: seen, all.")
+            raise ConfigError("must be seen or all.", parameter="features.support", value=support)
         self.seen, self.pool = support == "seen", VectorPool()
 
     def lay_out(self, dimension: int, support: Array | None) -> None:

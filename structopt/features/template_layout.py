@@ -284,7 +284,9 @@ def check_sizes(hash_bits: int, label_bits: int, distances: Sequence[int]) -> No
 
 def _check_bits(key: str, value: Any, least: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ConfigError(f"features.{key}={value} must be a whole number from {least} to {most}.")
+        raise ConfigError(
+            f"must be an integer from {least} to {most}.", parameter=f"features.{key}", value=value
+        )
 
 
 def _check_distances(distances: Any) -> None:
@@ -292,7 +294,8 @@ def _check_distances(distances: Any) -> None:
     whole = all(isinstance(d, int) and not isinstance(d, bool) and d > 0 for d in bounds)
     if not whole or sorted(set(bounds)) != bounds or len(bounds) > MOST_DISTANCES:
         raise ConfigError(
-            f"features.distances={bounds} must be at most {MOST_DISTANCES} ascending whole "
-            "numbers from 1, the upper bounds of "
-            "the distance bins."
+            f"must have at most {MOST_DISTANCES} ascending integers from 1, the upper bounds of "
+            "the distance bins.",
+            parameter="features.distances",
+            value=bounds,
         )

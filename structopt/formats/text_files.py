@@ -113,8 +113,7 @@ def check_limit(limit: int | None) -> None:
     """Raise ConfigError unless `limit` is None or at least 1."""
     if limit is not None and limit < 1:
         raise ConfigError(
-            f"limit={limit} reads no sentence: give a number of sentences from 1 on, or null for "
-            "all of them."
+            "must be at least 1, or null for all sentences.", parameter="limit", value=limit
         )
 
 

@@ -117,7 +117,7 @@ class Model(Predictor):
         from structopt.model.explanation import corpora, differences, rivals, top_weights
 
         if top < 1:
-            raise ConfigError(f"top={top} must be at least 1.")
+            raise ConfigError("must be at least 1.", parameter="top", value=top)
         if against not in rivals.CHOICES:
             listed = ", ".join(rivals.CHOICES)
             raise ConfigError(

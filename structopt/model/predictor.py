@@ -248,7 +248,7 @@ class Predictor:
             See `predict`.
         """
         if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-            raise ConfigError(f"k={k!r} must be a whole number, at least 1.")
+            raise ConfigError("must be an integer, at least 1.", parameter="k", value=k)
         provided = compatibility.check_option(f"k={k}", Ability.K_BEST, self.inference, self.graph)
         examples, executor = self._read(instances, given, executor), executor or registry.serial()
         lists = self.k_best_outputs(examples, int(k), executor)

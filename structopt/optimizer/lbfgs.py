@@ -91,7 +91,7 @@ class LBFGS(Optimizer):
         options.at_least("gradient_tolerance", gradient_tolerance, 0.0)
         options.one_of("penalty", penalty, ("l2", "l1", "elastic"))
         if memory < 1:
-            raise ConfigError(f"optimizer.memory={memory} must be at least 1.")
+            raise ConfigError("must be at least 1.", parameter="optimizer.memory", value=memory)
         self.C, self.epochs, self.tolerance = float(C), epochs, float(tolerance)
         self.memory, self.gradient_tolerance = memory, float(gradient_tolerance)
         self.penalty = _penalty(penalty, self.C, c1, c2)

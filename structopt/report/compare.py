@@ -125,7 +125,10 @@ def compare(words: Sequence[str], options: Mapping[str, Any]) -> Comparison:
     )
     if output.exists() and not output.is_dir():
         raise ConfigError(
-            f"output={output}: this is a file. Name a folder; it is made where it is missing."
+            "is a file.",
+            parameter="output",
+            value=options["output"],
+            remedy="Set output to a folder; compare creates it if it does not exist.",
         )
     candidates = chosen_runs.find(words, options["experiment"], store, output / "runs")
     chosen = _sorted(_finished(candidates), options["metric"])
@@ -161,14 +164,15 @@ def _finished(candidates: Sequence[Candidate]) -> list[Candidate]:
     finished = [run for run in candidates if run.record.status == FINISHED and run.record.metrics]
     if not finished:
         raise ConfigError(
-            "None of these runs has finished. A run that was interrupted goes on with: structopt "
-            "resume=RUN_FOLDER"
+            "None of these runs has finished.",
+            remedy="Resume an interrupted run with: structopt resume=RUN_FOLDER",
         )
     tasks = sorted({str(run.record.setting("task.name")) for run in finished})
     if len(tasks) > 1:
         raise ConfigError(
-            f"These runs are of different tasks ({', '.join(tasks)}), whose scores mean "
-            "different things."
+            f"These runs are of different tasks ({', '.join(tasks)}), whose scores cannot be "
+            "compared.",
+            remedy="Name runs of one task.",
         )
     return finished
 
@@ -219,8 +223,10 @@ def _metric(runs: Sequence[Candidate], asked: str, main: str) -> str:
             known if "." in asked else list(dict.fromkeys(name.partition(".")[2] for name in known))
         )
         raise ConfigError(
-            f"metric={asked}: no run has it.{did_you_mean(asked, candidates)} Metrics: "
-            f"{', '.join(known)}."
+            f"is not a metric of any run.{did_you_mean(asked, candidates)}",
+            parameter="metric",
+            value=asked,
+            remedy=f"Metrics: {', '.join(known)}.",
         )
     return available[0] if available else comparison_tables.FACTS["objective"]
 
@@ -236,8 +242,10 @@ def _baseline(chosen: Chosen, word: str) -> int:
             return number
     known = "; ".join(chosen.titles)
     raise ConfigError(
-        f"baseline={word} is none of the compared runs.{did_you_mean(word, chosen.titles)} Runs: "
-        f"{known}."
+        f"is not one of the compared runs.{did_you_mean(word, chosen.titles)}",
+        parameter="baseline",
+        value=word,
+        remedy=f"Runs: {known}.",
     )
 
 

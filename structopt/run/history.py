@@ -87,7 +87,8 @@ def _damaged(path: str | Path, line: int | None) -> DataError:
     return DataError(
         path,
         line,
-        f"this is no row of a history: the epoch, and a number or nothing in each column. {REMEDY}",
+        "this is not a row of a history, which has the epoch and a number or nothing per column.",
+        remedy=REMEDY,
     )
 
 

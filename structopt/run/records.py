@@ -164,7 +164,7 @@ def read_run(folder: Path) -> RunRecord:
     overrides = job.get("overrides") or _yaml(folder / ".hydra" / "overrides.yaml") or ()
     if not isinstance(overrides, Sequence) or not all(isinstance(word, str) for word in overrides):
         raise ConfigError(
-            f"{folder / '.hydra' / 'overrides.yaml'}: this is no list of overrides. {REMEDY}"
+            f"{folder / '.hydra' / 'overrides.yaml'}: this is not a list of overrides. {REMEDY}"
         )
     name = config.get("label") or ",".join(overrides) or folder.name
     status = job.get("status") or (FINISHED if metrics.is_file() else KILLED)
@@ -220,7 +220,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: this is not JSON ({error}). {REMEDY}") from None
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: this is no JSON object. {REMEDY}")
+        raise ConfigError(f"{path}: this is not a JSON object. {REMEDY}")
     _check_entries(path, values)
     return values
 

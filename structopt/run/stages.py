@@ -287,11 +287,17 @@ class _TrainingRun:
         task, dev = self.components.task, "dev" in data.held_out.splits
         if not dev and self.config.get("patience") is not None:
             raise ConfigError(
-                "patience needs a dev split to look at. Give task.dev, or leave patience=null."
+                "needs a dev split.",
+                parameter="patience",
+                value=self.config["patience"],
+                remedy="Set task.dev, or patience=null.",
             )
         if not dev and self.config.get("keep") == "best":
             raise ConfigError(
-                "keep=best needs a dev split to compare epochs on. Give task.dev, or keep=last."
+                "needs a dev split.",
+                parameter="keep",
+                value="best",
+                remedy="Set task.dev, or keep=last.",
             )
         test = bool(self.config.get("test_curve")) and "test" in data.held_out.splits
         names, arrays = task.state()

@@ -25,8 +25,12 @@ def is_asked(config: DictConfig) -> bool:
     """
     typed = OmegaConf.select(config, RESUME_SWEEP)
     if not isinstance(typed, bool):
-        advice = f"Set {RESUME_SWEEP}=true to go on with an earlier sweep."
-        raise ConfigError(f"{RESUME_SWEEP}={typed} is neither true nor false. {advice}")
+        raise ConfigError(
+            "must be true or false.",
+            parameter=RESUME_SWEEP,
+            value=typed,
+            remedy=f"Set {RESUME_SWEEP}=true to resume an earlier sweep.",
+        )
     return typed
 
 

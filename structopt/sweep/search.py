@@ -270,7 +270,9 @@ def _checked(unchecked: dict[str, Any]) -> Options:
     for key, lowest in LOWEST.items():
         value = unchecked[key]
         if value is not None and value < lowest:
-            raise ConfigError(f"hydra.sweeper.{key}={value} is too small: at least {lowest}.")
+            raise ConfigError(
+                f"must be at least {lowest}.", parameter=f"hydra.sweeper.{key}", value=value
+            )
     return options
 
 

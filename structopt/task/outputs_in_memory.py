@@ -58,7 +58,7 @@ class OutputLists:
         if not is_list(outputs):
             raise self.refused(
                 None,
-                f"{shown(outputs)} is no list of outputs. Give one for every instance: {form}.",
+                f"{shown(outputs)} is not a list of outputs. Give one for every instance: {form}.",
             )
         if isinstance(outputs, (set, frozenset)):
             message = f"the outputs are a set, which has no order. Give a list of them: {form}."
@@ -86,7 +86,7 @@ class OutputLists:
         if not is_list(output):
             raise self.refused(
                 number,
-                f"the output {shown(output)} is no list. Give one cell for each of the {count} "
+                f"the output {shown(output)} is not a list. Give one cell for each of the {count} "
                 f"{unit}.",
             )
         if isinstance(output, (set, frozenset)):
@@ -94,7 +94,11 @@ class OutputLists:
             raise self.refused(number, message)
         cells = list(output)
         if len(cells) != count:
-            advice = "Give as many, with None where it is open." if self.open else "Give as many."
+            advice = (
+                "Give one cell for each, and None for open ones."
+                if self.open
+                else "Give one cell for each."
+            )
             raise self.refused(
                 number, f"the output has {len(cells)} cells for {count} {unit}. {advice}"
             )

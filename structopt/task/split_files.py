@@ -17,9 +17,16 @@ def checked_paths(train: str | None, dev: str | None, test: str | None, limit: i
     training file.
     """
     if limit is not None and limit < 1:
-        raise ConfigError(f"task.limit={limit} must be at least 1, or null for all.")
+        raise ConfigError(
+            "must be at least 1, or null for all instances.", parameter="task.limit", value=limit
+        )
     if train is None and (dev or test):
-        raise ConfigError("task.dev or task.test is given without task.train. Give task.train too.")
+        raise ConfigError(
+            "is missing, and task.dev or task.test is set.",
+            parameter="task.train",
+            value=None,
+            remedy="Set task.train, too.",
+        )
     return {"train": train, "dev": dev, "test": test}
 
 

@@ -124,14 +124,18 @@ class Synthetic(WholeOutputs):
             ("samples", samples, 1),
         ):
             if value < least:
-                raise ConfigError(f"task.{name}={value} must be at least {least}.")
+                raise ConfigError(
+                    f"must be at least {least}.", parameter=f"task.{name}", value=value
+                )
         if held_out < 0:
             raise ConfigError(
-                f"task.held_out={held_out} must be at least 1, or 0 for no dev and test splits."
+                "must be at least 1, or 0 for no dev and test splits.",
+                parameter="task.held_out",
+                value=held_out,
             )
         ranges.check_at_least("task.coupling", coupling)
         if not 0 <= noise <= 1:
-            raise ConfigError(f"task.noise={noise:g} is a share: give a number from 0 to 1.")
+            raise ConfigError("must be from 0 to 1.", parameter="task.noise", value=noise)
         self.variables = variables
         self.model = RandomModel(data_seed, variables, states, coupling, noise)
         self.sizes = {"train": samples, "dev": held_out, "test": held_out}

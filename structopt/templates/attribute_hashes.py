@@ -30,13 +30,16 @@ def check_bits(bits: int | None, min_count: int) -> None:
         return
     if not LEAST <= bits <= MOST:
         raise ConfigError(
-            f"features.hash_bits={bits} must be from {LEAST} to {MOST}, or null for a vocabulary."
+            f"must be from {LEAST} to {MOST}, or null for a vocabulary.",
+            parameter="features.hash_bits",
+            value=bits,
         )
     if min_count > 1:
         raise ConfigError(
-            f"features.min_count={min_count} leaves out attributes by their counts, and "
-            f"features.hash_bits={bits} keeps no names "
-            "to count by. Set features.min_count=1, or features.hash_bits=null."
+            f"counts attributes by name, and features.hash_bits={bits} stores no names.",
+            parameter="features.min_count",
+            value=min_count,
+            remedy="Set features.min_count=1 or features.hash_bits=null.",
         )
 
 

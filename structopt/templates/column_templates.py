@@ -74,7 +74,9 @@ class FeatureTemplates:
         hash_bits: int | None = None,
     ) -> None:
         if min_count < 1:
-            raise ConfigError(f"min_count is {min_count}; it must be at least 1.")
+            raise ConfigError(
+                "must be at least 1.", parameter="features.min_count", value=min_count
+            )
         check_bits(hash_bits, min_count)
         names = self._prepare(templates, min_count, lists or {}, hash_bits)
         self._use_lists({name: read_list((lists or {})[name]) for name in names})

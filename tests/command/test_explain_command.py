@@ -62,8 +62,8 @@ def test_hashed_weights_are_named_by_the_training_file(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["sentence=0"], "sentence=0 is too small: at least 1."),
-        (["top=0"], "top=0 is too small: at least 1."),
+        (["sentence=0"], "sentence=0 must be at least 1."),
+        (["top=0"], "top=0 must be at least 1."),
         (["format=pdf"], "format=pdf"),
         (["against=worst"], "against=worst"),
         (["sentense=2"], "explain has no option 'sentense'. Did you mean 'sentence'?"),

@@ -48,12 +48,11 @@ def test_resume(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main.main(["resume=null", "tracker=none"]) == 0
     assert stages.calls[1][0] == "train"
     assert failed(capsys, "resume=nowhere") == (
-        "resume=nowhere: there is no such run folder. Name the folder that holds checkpoint/ and "
-        ".hydra/."
+        "resume=nowhere does not exist. Name the folder that has checkpoint/ and .hydra/."
     )
     assert (
         failed(capsys, "--multirun", "resume=run")
-        == "resume=run goes on with that one run and cannot be combined with --multirun."
+        == "resume=run resumes one run and cannot be combined with --multirun. Leave one of them out."
     )
 
 

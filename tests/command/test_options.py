@@ -91,7 +91,7 @@ def test_predict_and_evaluate(
         (["predict", "model=m", "input=i", "output=o", "k_best=x"], "k_best=x is not an int."),
         (
             ["predict", "model=m", "input=i", "output=o", "k_best=0"],
-            "k_best=0 is too small: at least 1.",
+            "k_best=0 must be at least 1.",
         ),
         (
             ["predict", "model=m", "input=i", "output=o", "probabilities=yes"],
@@ -102,7 +102,7 @@ def test_predict_and_evaluate(
             ["components", "optimiser"],
             "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: ",
         ),
-        (["compare", "r", "seed=-1"], "seed=-1 is too small: at least 0."),
+        (["compare", "r", "seed=-1"], "seed=-1 must be at least 0."),
         (
             ["components", "task", "loss"],
             "components takes one kind, or one KIND=NAME. Usage: structopt components [task|",

@@ -47,8 +47,8 @@ def last_line(capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     ("folder", "text"),
     [
-        ("a" * 300, f"{'a' * 300}: File name too long: take a shorter name."),
-        ("file", "file: File exists: this is a file where a folder is due; take another name."),
+        ("a" * 300, f"{'a' * 300}: File name too long: choose a shorter name."),
+        ("file", "file: File exists: this is a file, and a folder is needed; choose another name."),
         (
             "file/run",
             "file/run: Not a directory: a part of this path is a file; take another name.",
@@ -105,7 +105,7 @@ def test_a_full_disk_keeps_the_checkpoint(
 def test_a_full_disk_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with files_of_at_most(8192):  # Hydra's files are smaller, weights are larger
         assert main.main([*QUICK, "optimizer.epochs=1", f"hydra.run.dir={tmp_path / 'run'}"]) == 2
-    assert last_line(capsys).endswith(f", then go on with: structopt resume={tmp_path / 'run'}")
+    assert last_line(capsys).endswith(f", then resume with: structopt resume={tmp_path / 'run'}")
     assert "Traceback" in (tmp_path / "run" / "structopt.log").read_text()
     assert main.main([f"resume={tmp_path / 'run'}"]) == 0
 
@@ -140,7 +140,7 @@ def test_standard_streams(tmp_path: Path, streams: str, code: int, text: str) ->
 def test_refusals_name_what_there_is() -> None:
     assert (
         str(SystemRefusal(OSError("odd")))
-        == "standard output, or a file of a library: odd: mend that."
+        == "standard output, or a file of a library: odd: correct that."
     )
     assert str(SystemRefusal(OSError(errno.EXDEV, "Cross-device link", "a", None, "b"))).startswith(
         "a -> b: Cross-device link: "

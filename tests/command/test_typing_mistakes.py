@@ -191,8 +191,8 @@ MISTAKES = [
     ),
     ("components hinge", "There is no component called 'hinge'. Did you mean 'loss=svm'?"),
     ("components losses", "There is no kind of component called 'losses'. Did you mean 'loss'?"),
-    ("resume=nowhere", "resume=nowhere: there is no such run folder."),
-    ("resume=here.conll", "resume=here.conll: this is a file, and no run folder."),
+    ("resume=nowhere", "resume=nowhere does not exist."),
+    ("resume=here.conll", "resume=here.conll is a file, not a run folder."),
     ("resume=run/checkpoint", "resume=run/checkpoint: this is a part of a run. Write resume=run"),
     ("resume=run/model", "resume=run/model: this is a part of a run. Write resume=run"),
     (

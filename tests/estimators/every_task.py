@@ -51,7 +51,7 @@ TEXTS = [
 SAMPLES = [[1.0, -0.5, 0.5], [-1.0, 0.5, 0.5], [0.5, 0.5, -1.0], [-0.5, -0.5, 1.0]]
 HASHED = {"features.hash_bits": 12, "features.label_bits": 8}
 NO_CELLS = {
-    "5": "the output 5 is no list. Give one cell for each of the",
+    "5": "the output 5 is not a list. Give one cell for each of the",
     "['B-PER']": "the output has 1 cells for",
 }
 
@@ -78,7 +78,7 @@ EVERY = {
         ARCS,
         {"epochs": 10, "overrides": {**HASHED, "factor_graph.labeled": True}},
         refused={
-            "5": "the output 5 is no list. Give one cell",
+            "5": "the output 5 is not a list. Give one cell",
             "['a', 2]": "'a' is neither a head nor a pair (head, relation)",
         },
     ),
@@ -135,7 +135,7 @@ EVERY = {
         [[int(x > 0) for x in sample] for sample in SAMPLES],
         {"optimizer": "dca", "epochs": 20, "overrides": {"task.variables": 3, "task.states": 2}},
         refused={
-            "5": "the output 5 is no list. Give one cell for each of the 3 variables.",
+            "5": "the output 5 is not a list. Give one cell for each of the 3 variables.",
             "[0, 1]": "the output has 2 cells for 3 variables.",
             "[0, 1, 2]": "2 is no state. Give whole numbers from 0 to 1, or more task.states.",
         },

@@ -89,7 +89,7 @@ def test_malformed(name):
         estimator.fit(task.X, [*task.y, task.y[0]])
     for outputs in ("y", None, {"a": 1}):
         with pytest.raises(
-            DataError, match="<outputs>: .* is no list of outputs. Give one for every instance"
+            DataError, match="<outputs>: .* is not a list of outputs. Give one for every instance"
         ):
             estimator.fit(task.X, outputs)
     for instances in ("X", {"a": 1}):
@@ -131,7 +131,7 @@ def test_extracts_stand_for_references():
 def test_the_named_estimators_refuse_the_same(estimator, outputs):
     X = [np.zeros((2, 2))] if isinstance(estimator, GridLabeler) else [["Ann", "slept"]]
     with pytest.raises(
-        DataError, match="<outputs>: .* is no list of outputs. Give one for every instance"
+        DataError, match="<outputs>: .* is not a list of outputs. Give one for every instance"
     ):
         estimator.fit(X, outputs)
 

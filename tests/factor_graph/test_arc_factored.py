@@ -216,7 +216,7 @@ def test_refuses():
     words = random_encoded()
     with pytest.raises(
         ConfigError,
-        match=r"factor_graph: trees are made for task=dependency; take the task's own factor graph",
+        match=r"This factor graph needs dependency trees\. Set task=dependency",
     ):
         ArcFactored().build(words)
     graph = ArcFactored()
@@ -237,6 +237,6 @@ def test_refuses():
 def test_graphs_of_labels_refuse_trees(graph):
     with pytest.raises(
         ConfigError,
-        match="labels variables, and this task has trees. Take arc_factored or second_order",
+        match="labels variables, and this task has trees. Set factor_graph=arc_factored",
     ):
         graph.build(random_trees())

@@ -19,6 +19,7 @@ from structopt.inference.lp import LinearProgram
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from structopt.testing.inference import run
 from tests.factor_graph.random_texts import random_texts
+from tests.messages import raises
 
 
 class TestContract(FactorGraphSuite):
@@ -138,7 +139,7 @@ def test_greedy(seed):
 
 
 def test_greedy_is_for_summaries():
-    with pytest.raises(ConfigError, match=r"inference\.scaling=-1 is not 0 or more"):
+    with raises(ConfigError, parameter="inference.scaling"):
         Greedy(-1.0)
     assert Greedy().refusal(Coverage()) == ""
     assert "Set factor_graph=coverage, or inference=ad3" in Greedy().refusal(Pairwise())

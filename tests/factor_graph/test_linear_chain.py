@@ -83,6 +83,6 @@ def test_refuses():
     ):
         LinearChain(2).build(random_encoded(anchored=True))
     with pytest.raises(
-        ConfigError, match=r"factor_graph\.order=5 with 20 labels makes 3200000 states"
+        ConfigError, match=r"factor_graph\.order=5 has 3200000 states with 20 labels"
     ):
         LinearChain(5).build(random_encoded(labels=20))

@@ -80,7 +80,7 @@ def test_empty_corpus():
         (Encoded(np.array([0, 1, 1]), {}, ("A", "B")), "but instance 2 has 0."),
         (
             random_encoded(0, (1, 1), constrained=True),
-            "has no hard constraints: leave task.valid_tags=false",
+            "has no hard constraints. Set task.valid_tags=false",
         ),
     ],
 )

@@ -362,7 +362,7 @@ def test_weights_are_carried_by_names():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hash_bits": 40}, "features.hash_bits=40 must be a whole number from 10 to 30"),
+        ({"hash_bits": 40}, "features.hash_bits=40 must be an integer from 10 to 30"),
         ({"unseen": -1.0}, "features.unseen=-1.0 must be from 0"),
         ({"joined": []}, r"features.joined=\[\] must be one of"),
         (
@@ -371,7 +371,7 @@ def test_weights_are_carried_by_names():
         ),
         (
             {"lengths": [3, 1]},
-            r"features.lengths=\[3, 1\] must be fewer than 32 ascending whole numbers",
+            r"features.lengths=\[3, 1\] must have fewer than 32 ascending integers",
         ),
         ({"spans": ["left.a"]}, "features.spans: the template 'left.a' has the role 'left'"),
     ],

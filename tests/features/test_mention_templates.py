@@ -204,15 +204,15 @@ def test_runs_name_the_weights_that_scores_read():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"hash_bits": 9}, r"features\.hash_bits=9 must be a whole number from 10 to 28\."),
+        ({"hash_bits": 9}, r"features\.hash_bits=9 must be an integer from 10 to 28\."),
         (
             {"distances": [0]},
-            r"features\.distances=\[0\] must be fewer than 32 ascending whole numbers from 1, "
+            r"features\.distances=\[0\] must have fewer than 32 ascending integers from 1, "
             r"the upper",
         ),
         (
             {"sentence_distances": [2, 1]},
-            r"features\.sentence_distances=\[2, 1\] must be fewer than 32 ascending whole numbers",
+            r"features\.sentence_distances=\[2, 1\] must have fewer than 32 ascending integers",
         ),
         (
             {"new": ["a.head"]},

@@ -113,7 +113,7 @@ def test_spaces_belong_to_names(make):
 def test_limit(make):
     sentences = read(make("O\ta\n\nO\tb\nO\tc\n\nO\tx:bad\n"), limit=2)
     assert (sentences.attributes, sentences.offsets.tolist()) == (["a", "b", "c"], [0, 1, 3])
-    with pytest.raises(ConfigError, match="limit=-1 reads no sentence"):
+    with pytest.raises(ConfigError, match="limit=-1 must be at least 1, or null"):
         read(make("O\ta\n"), limit=-1)
 
 

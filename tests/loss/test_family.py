@@ -185,7 +185,6 @@ def test_prediction_needs_margins():
             {"cost": "haming"},
             "loss.cost=haming is none of: arcs, bigram_recall, brackets, .* Did you mean 'hamming'",
         ),
-        ({"cost": "weighted"}, r"loss\.cost=weighted needs loss\.cost_weights"),
         (
             {"cost": "weighted", "cost_weights": {"O": -1.0}},
             r"loss\.cost_weights\.O=-1\.0 must be at least 0 and finite: from 0 to 1e\+12",

@@ -289,7 +289,10 @@ class _NotLinear:
     [
         ({"top": 0}, "top=0 must be at least 1"),
         ({"against": "best"}, "against=best is none of: auto, runner_up, gold, change"),
-        ({"sentence": 9999}, r"sentence=9999: .*dev\.conll: it has \d+ sentences, counted from 1"),
+        (
+            {"sentence": 9999},
+            r"sentence=9999 does not exist: .*dev\.conll: it has \d+ sentences, counted from 1",
+        ),
     ],
 )
 def test_refuses(options, message, model):

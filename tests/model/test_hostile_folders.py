@@ -207,7 +207,7 @@ REMEDY = (
             "tree",
             {"features__hash_bits": lambda bits: 60},
             "the features cannot be restored: features.hash_bits=60 must be a "
-            "whole number from 10 to 28.",
+            "integer from 10 to 28.",
         ),
     ],
 )

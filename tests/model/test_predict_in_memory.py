@@ -337,15 +337,15 @@ WRONG: list[tuple[str, Any, str]] = [
     (
         "ner",
         [["O"]],
-        "<given>:1: the output has 1 cells for 3 tokens. Give as many, with None where it is open.",
+        "<given>:1: the output has 1 cells for 3 tokens. Give one cell for each, and None for open ones.",
     ),
     (
         "ner",
         [None, None],
         "<given>: there are 2 outputs for 1 instances. Give one for every instance: [[",
     ),
-    ("ner", "O O O", "<given>: 'O O O' is no list of outputs."),
-    ("ner", ["OOO"], "<given>:1: the output 'OOO' is no list."),
+    ("ner", "O O O", "<given>: 'O O O' is not a list of outputs."),
+    ("ner", ["OOO"], "<given>:1: the output 'OOO' is not a list."),
     ("ner", [[1, None, None]], "<given>:1: the given label 1 is no string."),
     (
         "ner",
@@ -407,7 +407,7 @@ def test_no_output_agrees(models: dict[str, Any]) -> None:
 def test_calls_that_are_refused(models: dict[str, Any]) -> None:
     model, loopy = models["ner"], models["multilabel"]
     for k in (0, -1, 1.5, True, "2"):
-        with pytest.raises(ConfigError, match="must be a whole number, at least 1"):
+        with pytest.raises(ConfigError, match="must be an integer, at least 1"):
             model.predict_k_best([WORDS], k)
     with pytest.raises(ConfigError, match="given=True keeps the labels of a file"):
         model.predict([WORDS], given=True)

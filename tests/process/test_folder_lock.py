@@ -207,7 +207,7 @@ def test_folders_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     for folder in (tmp_path / "file", tmp_path / "file/run", Path("/proc/run")):
         with (
-            pytest.raises(SystemRefusal, match="take another|make the folder|another folder"),
+            pytest.raises(SystemRefusal, match="choose another|create the folder|another folder"),
             locked(folder),
         ):
             pass

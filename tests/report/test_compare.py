@@ -295,10 +295,14 @@ def test_what_the_user_can_mend(folder: Path, tmp_path: Path) -> None:
         "metric": (
             [run],
             {"metric": "dev.f2"},
-            r"metric=dev.f2: no run has it. Did you mean 'dev.f1'\? Metrics: train.",
+            r"metric=dev.f2 is not a metric of any run. Did you mean 'dev.f1'\? Metrics: train.",
         ),
-        "bare metric": ([run], {"metric": "f2"}, r"metric=f2: no run has it. Did you mean 'f1'\?"),
-        "baseline": ([run], {"baseline": "x"}, "baseline=x is none of the compared runs"),
+        "bare metric": (
+            [run],
+            {"metric": "f2"},
+            r"metric=f2 is not a metric of any run. Did you mean 'f1'\?",
+        ),
+        "baseline": ([run], {"baseline": "x"}, "baseline=x is not one of the compared runs"),
     }
     for words, more, message in cases.values():
         with pytest.raises(ConfigError, match=message):
@@ -323,7 +327,7 @@ def test_what_the_user_can_mend(folder: Path, tmp_path: Path) -> None:
     [
         ([], "compare needs runs. Usage: structopt compare RUN RUN"),
         (["run", "sampels=3"], r"compare has no option 'sampels'. Did you mean 'samples'\? Usage"),
-        (["run", "samples=0"], "samples=0 is too small: at least 1"),
+        (["run", "samples=0"], "samples=0 must be at least 1"),
         (["run", "significance=maybe"], "significance=maybe is not a bool"),
     ],
 )

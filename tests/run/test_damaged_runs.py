@@ -77,7 +77,7 @@ def test_configs_that_are_none(
     ("old", "new", "reason"),
     [
         ("seed: 0", "seed: x", "seed=x is not an int."),
-        ("seed: 0", "seed: -1", "seed=-1 is too small: at least 0."),
+        ("seed: 0", "seed: -1", "seed=-1 must be at least 0."),
         (
             "threads: 1\n",
             "",
@@ -151,10 +151,10 @@ def test_histories(tmp_path: Path, text: str, line: int) -> None:
     with pytest.raises(DataError) as caught:
         history.read(path)
     assert str(caught.value).startswith(
-        f"{path}:{line}: this is no row of a history: the epoch, and a number or nothing"
+        f"{path}:{line}: this is not a row of a history, which has the epoch and a number or"
     )
     path.write_bytes(b"epoch\n\xff\n")
-    with pytest.raises(DataError, match="this is no row of a history"):
+    with pytest.raises(DataError, match="this is not a row of a history"):
         history.read(path)
 
 
@@ -168,7 +168,7 @@ def test_records_of_runs(
     for text, reason in (
         ("{", "this is not JSON"),
         ("[" * 100_000, "this is not JSON"),
-        ("[]", "this is no JSON object."),
+        ("[]", "this is not a JSON object."),
         ('{"dev": 3}', "the entry dev is not of the type"),
         ('{"dev": {"f1": "x"}}', "the entry dev is not of the type"),
     ):

@@ -182,14 +182,14 @@ def refused(task, X, y, message, folder, words=()):
             "attributes",
             [[["a"]]],
             [["O", "O"]],
-            "<outputs>:1: the output has 2 cells for 1 tokens. Give as many.",
+            "<outputs>:1: the output has 2 cells for 1 tokens. Give one cell for each.",
         ),
-        ("attributes", [[["a"]]], "O", "<outputs>: 'O' is no list of outputs."),
+        ("attributes", [[["a"]]], "O", "<outputs>: 'O' is not a list of outputs."),
         (
             "attributes",
             [[["a"]]],
             ["O"],
-            "<outputs>:1: the output 'O' is no list. Give one cell for each of the 1 tokens.",
+            "<outputs>:1: the output 'O' is not a list. Give one cell for each of the 1 tokens.",
         ),
         (
             "attributes",

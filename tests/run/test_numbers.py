@@ -166,7 +166,7 @@ def test_finite_takes_sums_that_overflow() -> None:
         ),
         (
             ["optimizer=eg", "optimizer.initial=1e200"],
-            "optimizer.initial=1e+200 must be a finite number, or auto, or smo: from",
+            "optimizer.initial=1e+200 must be a number from -1e+12 to 1e+12, auto or smo.",
         ),
         (
             ["loss.cost=weighted", "loss.cost_weights={O: 1e200}"],

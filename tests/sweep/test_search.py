@@ -294,7 +294,7 @@ def test_a_killed_search_goes_on(search: Callable[..., Jobs]) -> None:
         (("optimizer.C=interval(0,1)", "hydra.sweeper.trial=3"), "hydra.sweeper.trials"),
         (
             ("optimizer.C=interval(0,1)", "hydra.sweeper.trials=0"),
-            "hydra.sweeper.trials=0 is too small: at least 1.",
+            "hydra.sweeper.trials=0 must be at least 1.",
         ),
         (("optimizer.C=interval(0,1)", "hydra.sweeper.pruner=meridian"), "Did you mean 'median'?"),
         (

@@ -307,7 +307,7 @@ def test_every_learner(name, small, tmp_path):
         (["features.new=[m.haed]"], "there is no column 'haed'. Did you mean 'head'?"),
         (
             ["loss.cost=coreference", "loss.cost_weights={false_link: 1}"],
-            "loss.cost_weights names 'false_link', and loss.cost=",
+            "loss.cost_weights has the key 'false_link', which loss.cost=",
         ),
         (
             ["loss.cost=coreference", "loss.cost_weights={wrong_link: -1}"],

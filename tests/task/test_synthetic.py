@@ -60,7 +60,7 @@ def test_metrics():
         ({"samples": 0}, r"task\.samples=0"),
         ({"held_out": -1}, r"task\.held_out=-1 must be at least 1, or 0"),
         ({"coupling": -1.0}, r"task\.coupling=-1"),
-        ({"noise": 1.5}, r"task\.noise=1\.5 is a share"),
+        ({"noise": 1.5}, r"task\.noise=1\.5 must be from 0 to 1"),
         ({"limit": 0}, r"task\.limit=0"),
     ],
 )

@@ -74,15 +74,16 @@ class TreebankGrammar(FactorGraph):
         pruner_epochs: int = 0,
         pruner_C: float = 1.0,
     ) -> None:
-        if horizontal < 0 or vertical < 1:
-            raise ConfigError(
-                f"factor_graph.horizontal={horizontal} must be at least 0, and "
-                f"factor_graph.vertical={vertical} at least 1."
-            )
+        for name, value, least in (("horizontal", horizontal, 0), ("vertical", vertical, 1)):
+            if value < least:
+                raise ConfigError(
+                    f"must be at least {least}.", parameter=f"factor_graph.{name}", value=value
+                )
         if not 0.0 <= prune_threshold < 1.0:
             raise ConfigError(
-                f"factor_graph.prune_threshold={prune_threshold} must be at least 0 (no pruning) "
-                "and below 1."
+                "must be at least 0 and below 1; 0 means no pruning.",
+                parameter="factor_graph.prune_threshold",
+                value=prune_threshold,
             )
         self.binarization = Binarization(binarization, horizontal, vertical, head_of)
         self.pruner, self.prune_threshold = pruner, prune_threshold

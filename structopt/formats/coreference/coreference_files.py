@@ -53,8 +53,7 @@ def read(
     """
     if limit is not None and limit < 1:
         raise ConfigError(
-            f"limit={limit} reads no document: give a number of documents from 1 on, or null for "
-            "all of them."
+            "must be at least 1, or null for all documents.", parameter="limit", value=limit
         )
     text = read_verbatim(path, encoding)
     form = detect_format(path, plain_lines(text)) if format == "auto" else format

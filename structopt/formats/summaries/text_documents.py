@@ -53,8 +53,7 @@ def read(
     """
     if limit is not None and limit < 1:
         raise ConfigError(
-            f"limit={limit} reads no document: give a number of documents from 1 on, or null for "
-            "all of them."
+            "must be at least 1, or null for all documents.", parameter="limit", value=limit
         )
     names: list[str] = []
     places: list[tuple[str, int]] = []
@@ -199,7 +198,7 @@ def _conllu(file: str, text: str) -> Iterator[Document]:
                 message = (
                     f"this row has {len(cells)} columns, and CoNLL-U has 10, separated by tabs"
                 )
-                raise DataError(file, line, f"{message}: mend it, or set task.format.")
+                raise DataError(file, line, f"{message}: correct it, or set task.format.")
             if cells[0].isdigit():
                 words.append(cells[1])
         elif not row.strip() and words:

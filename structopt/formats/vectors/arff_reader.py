@@ -92,7 +92,7 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     """
     if limit is not None and limit < 1:
         raise ConfigError(
-            f"limit={limit} reads no instance: give a number from 1 on, or null for all of them."
+            "must be at least 1, or null for all instances.", parameter="limit", value=limit
         )
     check_one_file(path, "ARFF")
     lines = read_text(path, encoding).split("\n")

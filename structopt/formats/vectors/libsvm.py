@@ -94,7 +94,7 @@ def read(
     """
     if limit is not None and limit < 1:
         raise ConfigError(
-            f"limit={limit} reads no instance: give a number from 1 on, or null for all of them."
+            "must be at least 1, or null for all instances.", parameter="limit", value=limit
         )
     reader = _Reader(path, labelled)
     reader.read(read_text(path, encoding).split("\n"), limit)

@@ -41,8 +41,9 @@ def one_instance(
     examples = model.examples(corpus, executor=executor)
     if not 1 <= number <= examples.count:
         raise ConfigError(
-            f"sentence={number}: {what} has {examples.count} {model.task.instance}s, counted from "
-            "1."
+            f"does not exist: {what} has {examples.count} {model.task.instance}s, counted from 1.",
+            parameter="sentence",
+            value=number,
         )
     index = number - 1 if examples.places is None else examples.places.index(number - 1)
     if index is None:

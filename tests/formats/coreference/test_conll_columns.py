@@ -176,9 +176,7 @@ def test_limit_takes_the_first_documents_and_looks_no_further(make, tmp_path) ->
         r"file",
     ):
         coreference_files.read(f"{tmp_path}/[123].coref", limit=1)
-    with pytest.raises(
-        ConfigError, match="limit=0 reads no document: give a number of documents from 1 on"
-    ):
+    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
         coreference_files.read(path, limit=0)
 
 

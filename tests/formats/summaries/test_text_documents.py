@@ -180,12 +180,12 @@ def test_other_malformed_files(tmp_path):
         read(text, references=str(tmp_path / "a.1.txt"))
     with pytest.raises(
         DataError,
-        match=r"c.conllu:1: this row has 1 columns, and CoNLL-U has 10, separated by tabs: mend it",
+        match=r"c.conllu:1: this row has 1 columns, and CoNLL-U has 10, separated by tabs: correct it",
     ):
         read(write(tmp_path / "c.conllu", "word"))
     with pytest.raises(DataError, match=r"d.conllu: there is no document: check the path"):
         read(write(tmp_path / "d.conllu", "", ""))
-    with pytest.raises(ConfigError, match="limit=0 reads no document"):
+    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
         read(text, limit=0)
     with pytest.raises(ConfigError, match="'utf9' is not an encoding Python knows"):
         read(text, encoding="utf9")

@@ -170,7 +170,7 @@ def test_limit(tmp_path: Path) -> None:
     assert tree_files.read(path, limit=1).offsets.tolist() == [0, 4]
     broken = saved(tmp_path, TEXT + "\nbroken\n", "b.conllu")
     assert len(tree_files.read(broken, limit=2)) == 2
-    with pytest.raises(ConfigError, match="limit=0 reads no sentence"):
+    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
         tree_files.read(path, limit=0)
 
 

@@ -102,7 +102,7 @@ def test_agrees_with_scipy(make):
 def test_limit(make):
     path = make(HEAD + "1,1,red\n\n2,0,red\n3,0,green\n")
     assert read(path, 2).lines.tolist() == [6, 8]
-    with pytest.raises(ConfigError, match="limit=0 reads no instance: give a number from 1 on"):
+    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
         read(path, 0)
 
 

@@ -48,7 +48,7 @@ def test_values_are_those_of_float(make):
 def test_limit(make):
     path = make("a 1:1\n\nb 2:1\nc 3:nan\n")
     assert read(path, 2).labels == ["a", "b"]
-    with pytest.raises(ConfigError, match="limit=0 reads no instance: give a number from 1 on"):
+    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
         read(path, 0)
 
 
