@@ -197,7 +197,7 @@ def _bare(word: str, following: Sequence[str], keys: Collection[str]) -> str:
     names = near(word, keys)
     meant = f" Did you mean '{names[0]}=VALUE'?" if names else ""
     return (
-        f"'{word}' is neither a subcommand nor KEY=VALUE.{meant} Write such as task=ner; "
+        f"'{word}' is neither a subcommand nor KEY=VALUE.{meant} Write for example task=ner; "
         "structopt --help shows more."
     )
 

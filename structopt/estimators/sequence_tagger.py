@@ -122,7 +122,7 @@ class SequenceTagger(Estimator):
         name, value = list(typed.items())[-1]
         if self.C is not None:
             raise ArgumentError(
-                f"has no effect with {name}={value:g}, which sets the same.",
+                f"has no effect with {name}={value:g}, which sets the same penalty.",
                 parameter="C",
                 value=self.C,
                 remedy="Leave one of them out: C is 1 / (2 c2).",

@@ -226,8 +226,10 @@ def _graphs_of(encoded: Encoded) -> EncodedGraphs:
     """Return the corpus, if the graph can represent it."""
     if not isinstance(encoded, EncodedGraphs):
         raise ConfigError(
-            "factor_graph=pairwise joins the variables of task=multilabel, grid or synthetic; "
-            "for other tasks take their own factor graph."
+            "needs task=multilabel, grid or synthetic.",
+            parameter="factor_graph",
+            value="pairwise",
+            remedy="For other tasks, leave factor_graph out.",
         )
     if len(encoded.labels) < 2:
         raise ConfigError(

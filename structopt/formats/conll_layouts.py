@@ -37,7 +37,7 @@ class Layouts:
             read = [name for name in names if name != UNREAD]
             if TAG not in read or len(read) < 2 or len(set(read)) < len(read):
                 raise ConfigError(
-                    f"task.layouts: '{line}' is no layout: name the columns from left to right, "
+                    f"task.layouts: '{line}' is not a layout: name the columns from left to right, "
                     "each once, one of them tag and "
                     f"at least one other, {UNREAD} for a column that is not read, such as 'word "
                     "pos tag'."

@@ -127,7 +127,7 @@ def check_encoding(encoding: str) -> None:
             f"task.encoding={encoding!r} {message} Usual ones: utf8, latin-1."
         ) from None
     if name in OF_NO_FILES or not _is_of_text(encoding):
-        message = "is a codec of Python, but no encoding of text files. Usual ones: utf8, latin-1."
+        message = "is a codec of Python, not an encoding of text files. Usual ones: utf8, latin-1."
         raise ConfigError(f"task.encoding={encoding!r} {message}")
 
 

@@ -137,7 +137,10 @@ def _download(address: str) -> Path:
 def _verify(folder: Path) -> None:
     """Compare every file with the digest in the manifest."""
     if not (folder / MANIFEST).is_file():
-        raise ModelError(f"{folder}: there is no model here (manifest.json is missing).")
+        raise ModelError(
+            f"{folder}: there is no model here (manifest.json is missing). Give a folder that a run or "
+            "Model.save wrote."
+        )
     manifest = durable_files.read_json(folder / MANIFEST, LARGEST_MANIFEST)
     expected, version = (
         manifest.get(key) if isinstance(manifest, dict) else None for key in ("sha256", "format")
@@ -155,7 +158,10 @@ def _verify(folder: Path) -> None:
         )
     for name in dict.fromkeys((*FILES, *expected)):
         if not (folder / name).is_file():
-            raise ModelError(f"{folder / name}: the file is missing; the model is not complete.")
+            raise ModelError(
+                f"{folder / name}: the file is missing; the model is not complete. "
+                f"{durable_files.TAKE_ANOTHER}"
+            )
         if file_sets.digest(folder / name) != expected.get(name):
             raise ModelError(
                 f"{folder / name}: truncated or altered since it was saved. "

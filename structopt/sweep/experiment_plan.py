@@ -377,7 +377,7 @@ def _seeds(where: str, node: Any) -> tuple[int, ...] | None:
         or not all(isinstance(one, int) and one >= 0 for one in node)
     ):
         raise ConfigError(
-            f"{where}.seeds: this must be a list of whole numbers from 0 on, such as [0, 1, 2]."
+            f"{where}.seeds: this must be a list of integers from 0, such as [0, 1, 2]."
         )
     return tuple(node)
 

@@ -24,7 +24,6 @@ def checked_paths(train: str | None, dev: str | None, test: str | None, limit: i
         raise ConfigError(
             "is missing, and task.dev or task.test is set.",
             parameter="task.train",
-            value=None,
             remedy="Set task.train, too.",
         )
     return {"train": train, "dev": dev, "test": test}

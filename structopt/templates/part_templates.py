@@ -147,7 +147,7 @@ class Language:
             raise _wrong(
                 line,
                 which,
-                f"has the role '{role}'.{did_you_mean(role, roles)} There are: {', '.join(roles)}",
+                f"has the role '{role}'.{did_you_mean(role, roles)} Roles: {', '.join(roles)}",
             )
         if role == self.sweeping and match["offset"] is not None:
             raise _wrong(
@@ -178,8 +178,8 @@ def check_columns(templates: Iterable[Template], which: str, columns: Sequence[s
             if column not in columns:
                 raise ConfigError(
                     f"features.{which}: the template '{template}' looks at the column "
-                    f"'{column}', which there is not."
-                    f"{did_you_mean(column, columns)} There are: {', '.join(columns) or 'none'}."
+                    f"'{column}', which does not exist."
+                    f"{did_you_mean(column, columns)} Columns: {', '.join(columns) or 'none'}."
                 )
 
 

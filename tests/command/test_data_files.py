@@ -222,7 +222,7 @@ def test_names_of_files_or_the_advice_on_them_can_be_typed() -> None:
         with pytest.raises(ConfigError) as raised:
             compose([f"label={name}"])
         advice = re.search(
-            r"(?:Set|[Tt]ext:) ((?:'[^']*'|\"'\")+)(?=[.]?$|[.] )", str(raised.value)
+            r"(?:Set|Write|[Tt]ext:) ((?:'[^']*'|\"'\")+)(?=[.]?$|[.] )", str(raised.value)
         )
         assert advice, str(raised.value)
         assert compose(shlex.split(advice[1]))["label"] == name, advice[1]

@@ -82,7 +82,7 @@ def test_default_folders(stages: Stages, tmp_path: Path) -> None:
         ("task=null", "A group takes the name of a choice, such as task=ner."),
         (
             "flurb",
-            "'flurb' is neither a subcommand nor KEY=VALUE. Write such as task=ner; structopt "
+            "'flurb' is neither a subcommand nor KEY=VALUE. Write for example task=ner; structopt "
             "--help shows more.",
         ),
         ("optimizer.C=1,2", "'optimizer.C=1,2' has several values. To run each: --multirun."),

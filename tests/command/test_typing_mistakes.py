@@ -27,7 +27,7 @@ MISTAKES = [
     ("tag model=m", "There is no subcommand 'tag'. Did you mean 'predict'?"),
     (
         "frobnicate",
-        "'frobnicate' is neither a subcommand nor KEY=VALUE. Write such as task=ner; structopt "
+        "'frobnicate' is neither a subcommand nor KEY=VALUE. Write for example task=ner; structopt "
         "--help shows more.",
     ),
     # words that are no KEY=VALUE

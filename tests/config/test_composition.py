@@ -400,7 +400,7 @@ def test_a_parameter_that_the_config_file_does_not_list(acme: Path) -> None:
     typed = ["task=words", "optimizer=steps"]
     assert message(compose, [*typed, "optimizer.eta=1"]) == (
         "optimizer.eta is a parameter of optimizer=steps, but its config file does not list it: "
-        "type +optimizer.eta=VALUE."
+        "write +optimizer.eta=VALUE."
     )
     assert validate(compose([*typed, "+optimizer.eta=1"]))["optimizer"]["eta"] == 1.0
 
@@ -535,12 +535,12 @@ def test_train_refuses_hydra_s_other_words(word: str) -> None:
     with pytest.raises(ConfigError) as refused:
         structopt.train(["tracker=none", word])
     text = (
-        "train makes one run, and of Hydra's words it hears hydra.run.dir and hydra.searchpath. "
+        "train runs once, and reads only hydra.run.dir and hydra.searchpath of Hydra's settings. "
         "Leave it out."
     )
     assert (
         str(refused.value)
-        == f"'{word}' would do nothing here: {text} Sweeps run from the command line: structopt "
+        == f"'{word}' has no effect here: {text} Sweeps run from the command line: structopt "
         "--multirun."
     )
 
@@ -550,7 +550,7 @@ def test_train_refuses_flags(word: str) -> None:
     with pytest.raises(ConfigError) as refused:
         structopt.train([word, "seed=1,2"])
     advice = "Sweeps run from the command line: structopt --multirun."
-    assert str(refused.value) == f"'{word}' is no override, and train makes one run. {advice}"
+    assert str(refused.value) == f"'{word}' is not an override, and train runs once. {advice}"
 
 
 @pytest.mark.parametrize(

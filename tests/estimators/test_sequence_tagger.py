@@ -284,7 +284,7 @@ def test_parameters_of_components():
             {"overrides": "optimizer=dca"},
             "overrides='optimizer=dca' must be a mapping, {'optimizer.eta': 0.1}, or a list",
         ),
-        ({"overrides": {"hydra.sweep.dir": "x"}}, "would do nothing here: train makes one run"),
+        ({"overrides": {"hydra.sweep.dir": "x"}}, "has no effect here: train runs once"),
     ],
 )
 def test_wrong_settings_are_told_when_fitted(settings, message):

@@ -54,8 +54,8 @@ def test_regularisation(parameters, expected):
         ({"c1": 0, "c2": 0.0}, "c2", "leaves the weights free to grow without bound."),
         ({"c1": -1}, "c1", "must be at least 0."),
         ({"c2": float("nan")}, "c2", "must be a finite number."),
-        ({"C": 1, "c2": 0.001}, "C", "has no effect with c2=0.001, which sets the same."),
-        ({"C": 1, "c1": 1}, "C", "has no effect with c1=1, which sets the same."),
+        ({"C": 1, "c2": 0.001}, "C", "has no effect with c2=0.001, which sets the same penalty."),
+        ({"C": 1, "c1": 1}, "C", "has no effect with c1=1, which sets the same penalty."),
         (
             {"C": 1, "overrides": {"optimizer.C": 2}},
             "C",

@@ -174,7 +174,7 @@ def test_seeds_are_three_at_full_scale_and_those_of_the_plan_where_it_has_some()
     assert plan(seeds=[3, 4]).seeds_of("small") == (0,)
     assert plan(small={"seeds": [1, 2]}).seeds_of("small") == (1, 2)
     with pytest.raises(
-        ConfigError, match=r"hydra.sweeper.seeds: this must be a list of whole numbers from 0 on"
+        ConfigError, match=r"hydra.sweeper.seeds: this must be a list of integers from 0"
     ):
         plan(seeds=3)
 

@@ -319,7 +319,7 @@ def test_empty_corpora_and_graphs_without_edges():
 @pytest.mark.parametrize(
     ("encoded", "edges", "message"),
     [
-        (random_encoded(), "task", "joins the variables of task=multilabel, grid or synthetic"),
+        (random_encoded(), "task", "needs task=multilabel, grid or synthetic"),
         (
             small(labels=("a",)),
             "task",

@@ -384,7 +384,7 @@ def test_options_that_make_no_sense_are_refused(options, message):
 def test_columns_and_graphs_that_there_are_not():
     graph, encoded, structure, gold = treebank(6)
     with pytest.raises(
-        ConfigError, match="the template 'first.c' looks at the column 'c', which there is not"
+        ConfigError, match="the template 'first.c' looks at the column 'c', which does not exist"
     ):
         fitted(encoded, structure, gold, spans=["first.c"])
     tied = Grammar()

@@ -216,7 +216,7 @@ def test_runs_name_the_weights_that_scores_read():
         ),
         (
             {"new": ["a.head"]},
-            r"features\.new: the template 'a\.head' has the role 'a'\. There are: m",
+            r"features\.new: the template 'a\.head' has the role 'a'\. Roles: m",
         ),
         (
             {"new": ["distance"]},

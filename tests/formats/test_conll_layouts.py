@@ -314,11 +314,11 @@ def test_word_lists_of_templates_that_are_left_out(make: Any, tmp_path: Path) ->
     [
         (
             ["word"],
-            "task.layouts: 'word' is no layout: name the columns from left to right, each once, "
+            "task.layouts: 'word' is not a layout: name the columns from left to right, each once, "
             "one of them tag",
         ),
-        (["word word tag"], "is no layout"),
-        (["_ tag"], "is no layout"),
+        (["word word tag"], "is not a layout"),
+        (["_ tag"], "is not a layout"),
         (
             ["word tag", "form tag"],
             "task.layouts: 'word tag' and 'form tag' both have 2 columns: keep one of them.",

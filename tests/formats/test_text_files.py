@@ -22,10 +22,10 @@ FILE = "a.txt"
 def test_codecs_that_are_no_encoding(make, encoding):
     with pytest.raises(
         ConfigError,
-        match=f"task.encoding='{encoding}' is a codec of Python, but no encoding of text files",
+        match=f"task.encoding='{encoding}' is a codec of Python, not an encoding of text files",
     ):
         read_text(make("a b\n"), encoding)
-    with pytest.raises(ConfigError, match="no encoding of text files"):
+    with pytest.raises(ConfigError, match="not an encoding of text files"):
         write_text(make("a b\n"), "a", encoding)
 
 

@@ -84,7 +84,11 @@ def test_damage(run: Path, tmp_path: Path, name: str) -> None:
     path.write_bytes(data.replace(b"e", b"f", 1))
     assert refused(tmp_path) == text
     path.unlink()
-    assert refused(tmp_path) == f"{path}: the file is missing; the model is not complete."
+    assert (
+        refused(tmp_path)
+        == f"{path}: the file is missing; the model is not complete. Take it from a "
+        "backup, or train again."
+    )
 
 
 @pytest.mark.parametrize(

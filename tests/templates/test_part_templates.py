@@ -49,7 +49,7 @@ def test_columns():
         match=r"features.labels: the template 'h.form & m.upos' looks at the column 'upos'.*'xpos'",
     ):
         check_columns(template, "labels", ("form", "xpos"))
-    with pytest.raises(ConfigError, match="There are: none"):
+    with pytest.raises(ConfigError, match="Columns: none"):
         check_columns(template, "labels", ())
 
 
@@ -59,11 +59,11 @@ def test_columns():
         (
             "h.form & g.form",
             "templates",
-            "features.templates: the template 'h.form & g.form' has the role 'g'.* There are: h, m",
+            "features.templates: the template 'h.form & g.form' has the role 'g'.* Roles: h, m",
         ),
         ("betwen.upos", "labels", r"features.labels: .*'betwen'. Did you mean 'between'\?"),
         ("between.upos", "siblings", "has the role 'between'"),
-        ("s.form", "grandparents", "There are: g, h, m"),
+        ("s.form", "grandparents", "Roles: g, h, m"),
         ("between.upos & between.form", "templates", "more than one 'between'"),
         ("between.upos[1]", "templates", "an offset on 'between'"),
         ("h.form & h.form", "templates", "has an atom twice"),
@@ -104,7 +104,7 @@ def test_measures_are_atoms_without_columns():
 @pytest.mark.parametrize(
     "line, which, message",
     [
-        ("left.word", "spans", "has the role 'left'.* There are: first, last, before, after, span"),
+        ("left.word", "spans", "has the role 'left'.* Roles: first, last, before, after, span"),
         (
             "left_length",
             "spans",
@@ -112,7 +112,7 @@ def test_measures_are_atoms_without_columns():
         ),
         ("lenght", "splits", "nor a measure: length, left_length, right_length"),
         ("span.word[1]", "spans", "an offset on 'span', which looks at all tokens of the span"),
-        ("first.word", "words", "There are: w"),
+        ("first.word", "words", "Roles: w"),
     ],
 )
 def test_errors_of_anchored_templates(line, which, message):
