@@ -138,8 +138,8 @@ def _verify(folder: Path) -> None:
     """Compare every file with the digest in the manifest."""
     if not (folder / MANIFEST).is_file():
         raise ModelError(
-            f"{folder}: there is no model here (manifest.json is missing). Give a folder that a run or "
-            "Model.save wrote."
+            f"{folder}: there is no model here (manifest.json is missing). Give a "
+            "folder that a run or Model.save wrote."
         )
     manifest = durable_files.read_json(folder / MANIFEST, LARGEST_MANIFEST)
     expected, version = (

@@ -362,7 +362,6 @@ def test_weights_are_carried_by_names():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hash_bits": 40}, "features.hash_bits=40 must be an integer from 10 to 30"),
         ({"unseen": -1.0}, "features.unseen=-1.0 must be from 0"),
         ({"joined": []}, r"features.joined=\[\] must be one of"),
         (

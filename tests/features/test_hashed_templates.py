@@ -609,7 +609,6 @@ def test_report_of_collisions():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"hash_bits": 9}, "features.hash_bits=9 must be an integer from 10 to 28"),
         ({"hash_bits": 29}, "features.hash_bits=29"),
         ({"label_bits": 3}, "features.label_bits=3 must be an integer from 4 to 24"),
         ({"label_bits": 4.0}, "features.label_bits=4.0"),

@@ -204,7 +204,6 @@ def test_runs_name_the_weights_that_scores_read():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"hash_bits": 9}, r"features\.hash_bits=9 must be an integer from 10 to 28\."),
         (
             {"distances": [0]},
             r"features\.distances=\[0\] must have fewer than 32 ascending integers from 1, "

@@ -337,7 +337,6 @@ def test_who_is_mixed():
     ("options", "text"),
     [
         ({"mixing": -1}, "executor.mixing=-1 must be at least 0"),
-        ({"shards": 0}, "executor.shards=0 must be at least 1"),
     ],
 )
 def test_options_out_of_range(options, text):

@@ -177,7 +177,6 @@ def test_prediction_needs_margins():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"beta": 0.0}, r"loss\.beta=0\.0 must be in \(0, inf\]"),
         ({"beta": float("nan")}, r"loss\.beta=nan is not a float"),
         ({"gamma": -1.0}, r"loss\.gamma=-1\.0 must be at least 0 and finite"),
         ({"gamma": inf}, r"loss\.gamma=inf must be at least 0 and finite"),

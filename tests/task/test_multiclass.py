@@ -164,8 +164,6 @@ def test_classes_that_training_never_shows(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"limit": 0}, "task.limit=0 must be at least 1"),
-        ({"dev": "x"}, "task.train is missing"),
         ({"features": {"min_count": 0}}, "features.min_count=0 must be at least 1"),
         ({"features": {"normalize": "l2"}}, "features.normalize=l2 is none of: none, unit"),
         ({"features": {"templates": []}}, "There is no key 'features.templates'"),

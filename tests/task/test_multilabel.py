@@ -238,10 +238,8 @@ def test_state(kind: str, request: pytest.FixtureRequest) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"limit": 0}, "task.limit=0 must be at least 1"),
         ({"most_frequent": 0}, "task.most_frequent=0 must be at least 1, or null for all"),
         ({"labels": 0}, "task.labels=0 must be at least 1, the path of an XML file, or null"),
-        ({"dev": "x"}, "task.train is missing"),
         ({"features": {"min_count": 0}}, "features.min_count=0 must be at least 1"),
         (
             {"features": {"standardise": "columns"}},

@@ -56,11 +56,8 @@ def test_metrics():
     ("options", "message"),
     [
         ({"variables": 0}, r"task\.variables=0 must be at least 1"),
-        ({"states": 1}, r"task\.states=1 must be at least 2"),
         ({"samples": 0}, r"task\.samples=0"),
-        ({"held_out": -1}, r"task\.held_out=-1 must be at least 1, or 0"),
         ({"coupling": -1.0}, r"task\.coupling=-1"),
-        ({"noise": 1.5}, r"task\.noise=1\.5 must be from 0 to 1"),
         ({"limit": 0}, r"task\.limit=0"),
     ],
 )
