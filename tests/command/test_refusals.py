@@ -51,7 +51,7 @@ def last_line(capsys: pytest.CaptureFixture[str]) -> str:
         ("file", "file: File exists: this is a file, and a folder is needed; choose another name."),
         (
             "file/run",
-            "file/run: Not a directory: a part of this path is a file; take another name.",
+            "file/run: Not a directory: a part of this path is a file; choose another name.",
         ),
     ],
 )
@@ -117,7 +117,7 @@ def test_a_full_disk_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFix
             ">/dev/full",
             2,
             "structopt: standard output, or a file of a library: No space left on device: free "
-            "some.\n",
+            "disk space.\n",
         ),
         (
             ">&-",

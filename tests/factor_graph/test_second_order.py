@@ -433,7 +433,7 @@ def test_what_is_to_be_pruned():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prune_ratio": 1.0}, "factor_graph.prune_ratio=1.0 must be in"),
+        ({"prune_ratio": 1.0}, "factor_graph.prune_ratio=1.0 must be at least 0"),
         ({"max_heads": -1}, "factor_graph.max_heads=-1 must be at least 1"),
         ({"pruner_epochs": 0}, "factor_graph.pruner_epochs=0 must be at least 1"),
         ({"pruner_C": 0.0}, "factor_graph.pruner_C=0.0 must be greater than 0"),

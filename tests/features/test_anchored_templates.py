@@ -363,10 +363,10 @@ def test_weights_are_carried_by_names():
     ("options", "message"),
     [
         ({"unseen": -1.0}, "features.unseen=-1.0 must be from 0"),
-        ({"joined": []}, r"features.joined=\[\] must be one of"),
+        ({"joined": []}, r"features.joined=\[\] must be \[rule\]"),
         (
             {"joined": ["word"]},
-            r"features.joined=\['word'\] must be one of \[rule\], \[parent\] and \[rule, parent\]",
+            r"features.joined=\[word\] must be \[rule\], \[parent\] or \[rule, parent\]",
         ),
         (
             {"lengths": [3, 1]},
