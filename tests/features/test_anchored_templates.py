@@ -366,7 +366,7 @@ def test_weights_are_carried_by_names():
         ({"joined": []}, r"features.joined=\[\] must be \[rule\]"),
         (
             {"joined": ["word"]},
-            r"features.joined=\[word\] must be \[rule\], \[parent\] or \[rule, parent\]",
+            r"features.joined=\['word'\] must be \[rule\], \[parent\] or \[rule, parent\]",
         ),
         (
             {"lengths": [3, 1]},
