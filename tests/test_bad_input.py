@@ -55,7 +55,7 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], data: bytes, 
         (["task.limit=0"], "task.limit=0 must be at least 1"),
         (
             ["optimizer.variant=prediction", "loss.beta=1"],
-            "needs loss.beta=inf",
+            "optimizer.variant=prediction needs loss.beta=inf",
         ),
         (["loss.cost=weighted"], "loss.cost=weighted needs loss.cost_weights"),
         (

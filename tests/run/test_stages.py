@@ -207,7 +207,7 @@ def test_patience_needs_a_dev_split(tmp_path: Path, capsys: pytest.CaptureFixtur
         "patience=2",
         f"hydra.run.dir={tmp_path}",
     ]
-    assert failed(capsys, *words).startswith("patience needs a dev split")
+    assert failed(capsys, *words).startswith("patience=2 needs a dev split")
 
 
 def test_one_folder_twice(run: Path, tmp_path: Path) -> None:

@@ -426,7 +426,7 @@ def test_every_task_runs_in_files_or_refuses_with_the_reason(task):
         ),
         (
             ["task=ner", "features.hash_bits=12", "features.min_count=2"],
-            "keeps no names to count by",
+            "stores no names",
         ),
         (["task=ner", "features.hash_bits=9"], "features.hash_bits=9 must be from 10 to 28"),
         (

@@ -174,7 +174,7 @@ def test_sentences_that_are_refused(sentence: Any, message: str) -> None:
     ("options", "message"),
     [
         ({"limit": 0}, "task.limit=0 must be at least 1"),
-        ({"dev": "x"}, "without task.train"),
+        ({"dev": "x"}, "task.train is missing"),
         (
             {"features": {"template": []}},
             "There is no key 'features.template'. Did you mean 'templates'?",

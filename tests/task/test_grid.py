@@ -307,7 +307,7 @@ def test_shares_of_one_file(tmp_path):
     ("options", "message"),
     [
         ({"limit": 0}, r"task\.limit=0"),
-        ({"dev": "x.npz"}, "without task.train"),
+        ({"dev": "x.npz"}, "task.train is missing"),
         (
             {"train": "a", "dev": "b", "dev_share": 0.1},
             r"task\.dev_share takes images from task\.train, and task\.dev is given",
