@@ -58,15 +58,30 @@ def in_instances(offsets: Array, axis: str = "column") -> Place:
     """
 
     def place(index: tuple[int, ...]) -> str:
-        instance = int(np.searchsorted(offsets, index[0], side="right")) - 1
-        parts = [f"instance {instance}, position {index[0] - int(offsets[instance])}"]
-        if len(index) == 2:
-            parts.append(f"{axis} {index[1]}")
-        elif len(index) > 2:
-            parts.append(f"{axis} {index[1:]}")
-        return ", ".join(parts)
+        instance, position = _range_of(offsets, index[0])
+        return in_instance(instance, axis)((position, *index[1:]))
 
     return place
+
+
+def in_instance(instance: int, axis: str = "column") -> Place:
+    """Return a function that names an instance and the position in it, as `in_instances` does, for
+    the array of one instance.
+    """
+
+    def place(index: tuple[int, ...]) -> str:
+        text = f"instance {instance}, position {index[0]}"
+        if len(index) == 1:
+            return text
+        return f"{text}, {axis} {index[1] if len(index) == 2 else index[1:]}"
+
+    return place
+
+
+def _range_of(offsets: Array, index: int) -> tuple[int, int]:
+    """Return the range that has an element of a flat array, and the position in it."""
+    found = int(np.searchsorted(offsets, index, side="right")) - 1
+    return found, index - int(offsets[found])
 
 
 def floats(
@@ -111,17 +126,7 @@ def floats(
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf, refused below
         numbers = np.array(array, np.float64, order="C")
     _check_shape(name, numbers, shape)
-    if not numbers.size:
-        return numbers
-    highest, lowest = numbers.max(), numbers.min()  # NaN if any number is
-    if not highest < inf or not (allow_minus_inf or lowest > -inf):
-        bad = np.isnan(numbers) | (numbers == inf)
-        if not allow_minus_inf:
-            bad |= numbers == -inf
-        bound = "a number below +inf; -inf is allowed" if allow_minus_inf else "a finite number"
-        _refuse(name, array, bad, f"must be {bound}.", place)
-    if least is not None and lowest < least:
-        _refuse(name, array, numbers < least, f"must be at least {least:g}.", place)
+    _check_range(name, numbers, least, allow_minus_inf, place, array)
     return numbers
 
 
@@ -186,10 +191,7 @@ def integers(
     elif array.size and int(array.max()) > info.max:
         _refuse(name, array, array > info.max, _bounds(least, most, low, high), place)
     numbers = np.array(array, np.int64, order="C", copy=copy or None)
-    if numbers.size and (int(numbers.min()) < low or int(numbers.max()) > high):
-        _refuse(
-            name, array, (numbers < low) | (numbers > high), _bounds(least, most, low, high), place
-        )
+    _check_bounds(name, numbers, least, most, (low, high), place, array)
     return numbers
 
 
@@ -289,8 +291,8 @@ def in_rows(offsets: Array) -> Place:
     """
 
     def place(index: tuple[int, ...]) -> str:
-        row = int(np.searchsorted(offsets, index[0], side="right")) - 1
-        return f"row {row}, element {index[0] - int(offsets[row])}"
+        row, element = _range_of(offsets, index[0])
+        return f"row {row}, element {element}"
 
     return place
 
@@ -326,9 +328,7 @@ def check_ids(
     array = _typed(name, value, "i", "integers")
     _check_shape(name, array, shape)
     high = np.iinfo(np.int32).max if most is None else most
-    if array.size and (int(array.min()) < least or int(array.max()) > high):
-        bounds = _bounds(least, most, least, high)
-        _refuse(name, array, (array < least) | (array > high), bounds, place)
+    _check_bounds(name, array, least, most, (least, high), place)
 
 
 def check_floats(
@@ -360,13 +360,7 @@ def check_floats(
     """
     array = _typed(name, value, "f", "floating-point numbers")
     _check_shape(name, array, shape)
-    if not array.size:
-        return
-    lowest, highest = array.min(), array.max()  # NaN if any number is
-    if not (lowest > -inf and highest < inf):
-        _refuse(name, array, ~np.isfinite(array), "must be a finite number.", place)
-    if least is not None and lowest < least:
-        _refuse(name, array, array < least, f"must be at least {least:g}.", place)
+    _check_range(name, array, least, False, place)
 
 
 def check_vector(
@@ -404,9 +398,8 @@ def check_vector(
             parameter=name,
             remedy=f"Give np.array({name}, dtype=float).",
         )
-    if finite and array.size and not array.max() < inf:  # the maximum is NaN if any number is
-        bound = "must be a number below +inf; -inf is allowed."
-        _refuse(name, array, ~(array < inf), bound, at_index)
+    if finite:
+        _check_range(name, array, None, True, at_index)
 
 
 def check_booleans(name: str, value: Any, shape: Shape) -> None:
@@ -606,6 +599,48 @@ def _bounds(least: int | None, most: int | None, low: int, high: int) -> str:
     if least is not None:
         return f"must be at least {least}."
     return f"must be at most {most}." if most is not None else f"must be from {low} to {high}."
+
+
+def _check_range(
+    name: str,
+    numbers: Array,
+    least: float | None,
+    allow_minus_inf: bool,
+    place: Place,
+    given: Array | None = None,
+) -> None:
+    """Refuse NaN, infinite numbers and numbers below `least`; `given` has the values to show."""
+    if not numbers.size:
+        return
+    given = numbers if given is None else given
+    # maximum and minimum are NaN if any number is
+    if not numbers.max() < inf or not (allow_minus_inf or numbers.min() > -inf):
+        bad = ~(numbers < inf)
+        if not allow_minus_inf:
+            bad |= numbers == -inf
+        bound = "a number below +inf; -inf is allowed" if allow_minus_inf else "a finite number"
+        _refuse(name, given, bad, f"must be {bound}.", place)
+    if least is not None and numbers.min() < least:
+        _refuse(name, given, numbers < least, f"must be at least {least:g}.", place)
+
+
+def _check_bounds(
+    name: str,
+    numbers: Array,
+    least: int | None,
+    most: int | None,
+    within: tuple[int, int],
+    place: Place,
+    given: Array | None = None,
+) -> None:
+    """Refuse integers out of a range, named by the bounds that are set; `given` has the values to
+    show.
+    """
+    low, high = within
+    if numbers.size and (int(numbers.min()) < low or int(numbers.max()) > high):
+        bad = (numbers < low) | (numbers > high)
+        given = numbers if given is None else given
+        _refuse(name, given, bad, _bounds(least, most, low, high), place)
 
 
 def _refuse(name: str, array: Array, bad: Array, problem: str, place: Place) -> NoReturn:

@@ -93,12 +93,7 @@ def stacked(key: str, matrices: Sequence[Any], offsets: Array, dimensions: int) 
     """
     found = []
     for index, (matrix, length) in enumerate(zip(matrices, np.diff(offsets).tolist(), strict=True)):
-
-        def place(position: tuple[int, ...], sentence: int = index) -> str:
-            return checks.in_instances(np.array([0, position[0] + 1]))(position).replace(
-                "instance 0", f"instance {sentence}", 1
-            )
-
+        place = checks.in_instance(index)
         try:
             rows = checks.floats(key, matrix, place=place)
         except ArgumentError as error:
