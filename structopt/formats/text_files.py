@@ -109,11 +109,11 @@ def write_text(path: str | Path, text: str, encoding: str = "utf8") -> None:
     replace_file(path, _encode(Path(path), text, encoding))
 
 
-def check_limit(limit: int | None) -> None:
-    """Raise ConfigError unless `limit` is None or at least 1."""
+def check_limit(limit: int | None, what: str = "sentences", parameter: str = "limit") -> None:
+    """Raise ConfigError unless `limit` is None or at least 1; it counts `what`."""
     if limit is not None and limit < 1:
         raise ConfigError(
-            "must be at least 1, or null for all sentences.", parameter="limit", value=limit
+            f"must be at least 1, or null for all {what}.", parameter=parameter, value=limit
         )
 
 

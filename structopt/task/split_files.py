@@ -8,6 +8,7 @@ from pathlib import Path
 from structopt import datasets
 from structopt.core.data.file_sets import FileSet, data_path
 from structopt.errors import ConfigError
+from structopt.formats.text_files import check_limit
 
 Paths = Mapping[str, str | None]
 
@@ -16,10 +17,7 @@ def checked_paths(train: str | None, dev: str | None, test: str | None, limit: i
     """Return the paths by split; ConfigError for a limit below 1, or a dev or test file without a
     training file.
     """
-    if limit is not None and limit < 1:
-        raise ConfigError(
-            "must be at least 1, or null for all instances.", parameter="task.limit", value=limit
-        )
+    check_limit(limit, "instances", "task.limit")
     if train is None and (dev or test):
         raise ConfigError(
             "is missing, and task.dev or task.test is set.",

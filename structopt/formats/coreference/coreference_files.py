@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from structopt.errors import ConfigError, DataError, line_name
+from structopt.errors import DataError, line_name
 from structopt.formats.coreference import conll_columns, conllu_entities
 from structopt.formats.coreference.documents import Documents, crossing_pairs
-from structopt.formats.text_files import BYTE_ORDER_MARK, read_verbatim, write_text
+from structopt.formats.text_files import BYTE_ORDER_MARK, check_limit, read_verbatim, write_text
 from structopt.formats.trees.tree_rows import TAB, is_blank, plain_lines
 from structopt.kernels.waist.record import Array
 
@@ -51,10 +51,7 @@ def read(
     ConfigError
         A limit below 1, or an unknown encoding.
     """
-    if limit is not None and limit < 1:
-        raise ConfigError(
-            "must be at least 1, or null for all documents.", parameter="limit", value=limit
-        )
+    check_limit(limit, "documents")
     text = read_verbatim(path, encoding)
     form = detect_format(path, plain_lines(text)) if format == "auto" else format
     reader = conllu_entities.read if form == "conllu" else conll_columns.read

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from structopt.errors import ConfigError, DataError, did_you_mean
+from structopt.errors import DataError, did_you_mean
 from structopt.formats.summaries import json_lines
 from structopt.formats.summaries.texts import Summary, Texts, texts
-from structopt.formats.text_files import AUTO, read_each
+from structopt.formats.text_files import AUTO, check_limit, read_each
 
 Format = Literal["auto", "jsonl", "conllu", "text"]
 JSONL_NAME = re.compile(r".*\.(jsonl|ndjson|json)(\.gz)?", re.DOTALL | re.IGNORECASE)
@@ -51,10 +51,7 @@ def read(
     ConfigError
         A limit below 1, or an unknown encoding.
     """
-    if limit is not None and limit < 1:
-        raise ConfigError(
-            "must be at least 1, or null for all documents.", parameter="limit", value=limit
-        )
+    check_limit(limit, "documents")
     names: list[str] = []
     places: list[tuple[str, int]] = []
     documents: list[list[str]] = []

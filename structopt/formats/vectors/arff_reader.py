@@ -28,8 +28,8 @@ import numpy as np
 
 from structopt.core.data import ranges
 from structopt.core.data.file_sets import check_one_file
-from structopt.errors import ConfigError, DataError
-from structopt.formats.text_files import read_text
+from structopt.errors import DataError
+from structopt.formats.text_files import check_limit, read_text
 from structopt.formats.vectors.arff_header import (
     QUOTED,
     Attribute,
@@ -90,10 +90,7 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     ConfigError
         A limit below 1, or an unknown encoding.
     """
-    if limit is not None and limit < 1:
-        raise ConfigError(
-            "must be at least 1, or null for all instances.", parameter="limit", value=limit
-        )
+    check_limit(limit, "instances")
     check_one_file(path, "ARFF")
     lines = read_text(path, encoding).split("\n")
     attributes, data = header(path, lines)

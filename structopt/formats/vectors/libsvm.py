@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.core.data import ranges
-from structopt.errors import ConfigError, DataError
+from structopt.errors import DataError
 from structopt.formats.numbering import Numbering
-from structopt.formats.text_files import read_text, write_text
+from structopt.formats.text_files import check_limit, read_text, write_text
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,100}(\.0*)?")
 INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -92,10 +92,7 @@ def read(
     ConfigError
         A limit below 1, or an unknown encoding.
     """
-    if limit is not None and limit < 1:
-        raise ConfigError(
-            "must be at least 1, or null for all instances.", parameter="limit", value=limit
-        )
+    check_limit(limit, "instances")
     reader = _Reader(path, labelled)
     reader.read(read_text(path, encoding).split("\n"), limit)
     if not reader.labels:
