@@ -340,7 +340,7 @@ class Predictor:
             return self.graph.choices(*of, of_parts)
 
         def columns(instance: int) -> dict[str, Any]:
-            index = instance if examples.places is None else examples.places.index(instance)
+            index = examples.index(instance)
             if index is None:
                 return {"probability": np.zeros(0)}
             return self.task.marginal_columns(examples.encoded, index, choices()[index])

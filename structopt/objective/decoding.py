@@ -254,11 +254,9 @@ def _check_reached(examples: Examples, reached: int) -> None:
     be expected.
     """
     if reached < 0 and not examples.structure.kind.incomplete:
-        index = -1 - reached
-        if examples.places is not None and examples.places.indices is not None:
-            index = int(examples.places.indices[index])
+        number = examples.instance(-1 - reached) + 1
         raise ConfigError(
-            f"The constraints allow no output for instance {index + 1};",
+            f"The constraints allow no output for instance {number};",
             remedy="loosen the partial labels.",
         )
 

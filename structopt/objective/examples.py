@@ -104,11 +104,23 @@ class Examples:
     @property
     def count(self) -> int:
         """Number of instances of the corpus, the empty ones included."""
-        return len(self) if self.places is None else self.places.count
+        return self._all_places.count
 
     def spread(self, results: Iterable[Any], empty: Any) -> list[Any]:
         """Return one result per instance of the corpus; `empty` is the result of empty ones."""
-        return list(results) if self.places is None else self.places.spread(results, empty)
+        return self._all_places.spread(results, empty)
+
+    def index(self, instance: int) -> int | None:
+        """Return the index of an instance of the corpus among those here; None if it is empty."""
+        return self._all_places.index(instance)
+
+    def instance(self, index: int) -> int:
+        """Return the index in the corpus of an instance here."""
+        return self._all_places.instance(index)
+
+    @property
+    def _all_places(self) -> Places:
+        return Places(len(self)) if self.places is None else self.places
 
     def solved_by(self, inference: Inference) -> Examples:
         """The same corpus with the memory and the scratch that another inference needs."""

@@ -244,7 +244,7 @@ class FewExamples(SimpleNamespace):
     """Examples without empty instances, as far as `predict` asks for them."""
 
     places = None
-    spread = Examples.spread
+    spread, _all_places = Examples.spread, Examples._all_places
 
     def __len__(self) -> int:
         return len(self.encoded)

@@ -71,6 +71,10 @@ class Places:
         found = index < len(self.indices) and int(self.indices[index]) == instance
         return index if found else None
 
+    def instance(self, index: int) -> int:
+        """Return the index among all instances of one with variables: the inverse of `index`."""
+        return index if self.indices is None else int(self.indices[index])
+
     @property
     def empty(self) -> Array:
         """Indices of the empty instances."""

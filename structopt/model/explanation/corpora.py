@@ -45,7 +45,7 @@ def one_instance(
             parameter="sentence",
             value=number,
         )
-    index = number - 1 if examples.places is None else examples.places.index(number - 1)
+    index = examples.index(number - 1)
     if index is None:
         raise ConfigError(
             f"must be a {model.task.instance} with {model.task.unit}, and this one has none.",
