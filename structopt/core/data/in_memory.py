@@ -49,9 +49,17 @@ def _read_once(value: Any, depth: int) -> Any:
         value = list(value)
     if depth <= 1 or type(value) not in (list, tuple):
         return value
+    # the types of the elements are few: most sentences are returned without a look at each token
+    if not any(_is_searched(kind, depth - 1) for kind in set(map(type, value))):
+        return value
     elements = [_read_once(element, depth - 1) for element in value]
     changed = any(one is not other for one, other in zip(elements, value, strict=True))
     return elements if changed else value
+
+
+def _is_searched(kind: type, depth: int) -> bool:
+    """Whether values of a type are iterators, or lists whose elements may be."""
+    return hasattr(kind, "__next__") or (depth > 1 and kind in (list, tuple))
 
 
 @dataclass(frozen=True)
