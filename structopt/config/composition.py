@@ -120,12 +120,12 @@ def compose(overrides: list[str], values: Mapping[str, Any] | None = None) -> di
             set_values(config, values or {})
     except (HydraException, OmegaConfBaseException, ValueError) as error:  # ValueError: task=null
         raise ConfigError(friendly(error, list(overrides))) from error
-    values = resolved(config)
-    if values.get("debug") is True:
+    composed = resolved(config)
+    if composed.get("debug") is True:
         from structopt.kernels.waist.debug import debug
 
         debug()
-    return values
+    return composed
 
 
 def typed_folder(overrides: Sequence[str]) -> Path | None:

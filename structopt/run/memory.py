@@ -18,7 +18,6 @@ from structopt.core.memory import (
 from structopt.core.optimizer import Optimizer
 from structopt.objective.memory import gradient_bytes, scratch_bytes, sizes_of
 from structopt.objective.problem import Problem
-from structopt.run.trainer import kept
 
 log = logging.getLogger(__name__)
 
@@ -47,9 +46,7 @@ LEAST = {
 """Values of these settings from which nothing can be saved."""
 
 
-def check(
-    config: Mapping[str, Any], problem: Problem, optimizer: Optimizer, develops: bool
-) -> None:
+def check(config: Mapping[str, Any], problem: Problem, optimizer: Optimizer, best: bool) -> None:
     """Log the memory that training is going to take, and refuse it where it exceeds what is free.
 
     Parameters
@@ -57,8 +54,8 @@ def check(
     config : mapping
     problem : Problem
     optimizer : Optimizer
-    develops : bool
-        Whether there is a dev split, whose best weights may be kept.
+    best : bool
+        Whether the best weights are kept beside the last ones.
 
     Raises
     ------
@@ -67,7 +64,6 @@ def check(
     """
     sizes, name = sizes_of(problem), config["optimizer"]["name"]
     footprint = optimizer.footprint(sizes, problem.loss)
-    best = develops and kept(config, optimizer.plan) == "best"
     check_disk(problem, footprint)
     items = amounts(problem, footprint, sizes, best)
     largest = sorted((one for one in items.items() if one[1] > 0), key=lambda one: -one[1])

@@ -302,13 +302,14 @@ class _TrainingRun:
         test = bool(self.config.get("test_curve")) and "test" in data.held_out.splits
         names, arrays = task.state()
         optimizer = self.optimizer(data)
-        memory.check(self.config, data.problem, optimizer, dev)
+        schedule = self.schedule()
+        memory.check(self.config, data.problem, optimizer, dev and schedule.keep == "best")
         return Trainer(
             data.problem,
             optimizer,
             self.folder,
             partial(data.held_out.scores, "dev") if dev else None,
-            self.schedule(),
+            schedule,
             self.observers(data),
             _advice(self.config),
             digest_of([arrays[name] for name in sorted(arrays)], names),

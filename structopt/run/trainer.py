@@ -193,9 +193,8 @@ class Trainer:
         if self.progress.stopped.startswith(CERTIFIED) and not self._certified():
             self.progress.stopped = ""  # the resumed run asks for a smaller gap
         rest = dict(arrays)
-        self.best_weights = rest.pop(BEST, None)
-        if self.schedule.keep == "last":
-            self.best_weights = None
+        best = rest.pop(BEST, None)
+        self.best_weights = best if self.schedule.keep == "best" else None
         messages = rest.pop(MESSAGES, np.zeros(0))
         if messages.shape != self.problem.messages.shape:
             raise self.checkpoint.refusal("its messages are not as many as those of the data")
