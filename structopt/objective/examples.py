@@ -111,7 +111,7 @@ class Examples:
         return self._all_places.spread(results, empty)
 
     def index(self, instance: int) -> int | None:
-        """Return the index of an instance of the corpus among those here; None if it is empty."""
+        """Return the index here of an instance of the corpus; None if it is empty."""
         return self._all_places.index(instance)
 
     def instance(self, index: int) -> int:

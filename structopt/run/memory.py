@@ -55,7 +55,7 @@ def check(config: Mapping[str, Any], problem: Problem, optimizer: Optimizer, bes
     problem : Problem
     optimizer : Optimizer
     best : bool
-        Whether the best weights are kept beside the last ones.
+        Whether a copy of the best weights is kept.
 
     Raises
     ------
