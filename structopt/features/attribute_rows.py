@@ -114,7 +114,7 @@ class AttributeRows(Supported):
         tables, dense = self.tables(encoded, structure)
         return pack_rows(
             self._record_places(structure, tables),
-            self.support,
+            self.support_words,
             tables,
             structure,
             dense,

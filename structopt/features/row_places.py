@@ -90,6 +90,21 @@ class Places:
         """The most single weights that an attribute has."""
         return int(np.unique(self.singles, return_counts=True)[1].max(initial=0))
 
+    @cached_property
+    def row_begins(self) -> Array | None:
+        """Where the rows of each attribute begin among all rows, int32, shape (size + 1,); None:
+        attribute a has row a.
+        """
+        return None if self.rows is None else self._begins(self.rows)
+
+    @cached_property
+    def single_begins(self) -> Array:
+        """Where the single weights of each attribute begin among them, int32, shape (size + 1,)."""
+        return self._begins(self.singles)
+
+    def _begins(self, owners: Array) -> Array:
+        return np.searchsorted(owners, np.arange(self.group.size + 1)).astype(np.int32)
+
     @property
     def behind_rows(self) -> int:
         """Where the single weights begin."""

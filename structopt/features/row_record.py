@@ -16,7 +16,6 @@ from structopt.core.data.structure import Structure
 from structopt.core.storage.arrays import IN_MEMORY, Storage
 from structopt.core.storage.packing import Pieces, packed
 from structopt.features.row_places import Places
-from structopt.features.support import support_words
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -72,11 +71,10 @@ class _Table:
         )
         self.positions = np.arange(len(positions)) if singles else positions
         self.count, self.dense = len(self.positions) if singles else len(table.offsets), dense
-        self._table, self._positions, self._begins = table, positions, None
+        self._table, self._positions = table, positions
         self.singles, self._configurations = singles, places.configurations.astype(np.int32)
-        owners = places.singles if singles else places.rows
-        if owners is not None:  # attribute a becomes the numbers from begins[a] to begins[a + 1]
-            self._begins = np.searchsorted(owners, np.arange(table.size + 1)).astype(np.int32)
+        # attribute a becomes the numbers from begins[a] to begins[a + 1]
+        self._begins = places.single_begins if singles else places.row_begins
 
     def lists(self, first: int, last: int, valued: bool) -> _Lists:
         """List the attributes of the instances first <= i < last, and their values if the record
@@ -104,9 +102,9 @@ class _Table:
         if valued:
             values = np.ones(len(ids)) if some.values is None else np.asarray(some.values)
         if self._begins is not None:
-            each = np.diff(self._begins)
-            room = int(each[ids].sum()) if self.singles else len(ids)
-            values = np.repeat(values, each[ids]) if valued else none
+            counts = self._begins[ids + 1] - self._begins[ids]
+            room = int(counts.sum()) if self.singles else len(ids)
+            values = np.repeat(values, counts) if valued else none
             every, ids, offsets = ids, np.empty(room, np.int32), np.zeros_like(offsets)
             ids = ids[: kernels.replace_each(every, some.offsets, self._begins, ids, offsets)]
         listed, seen, starts = (
@@ -155,8 +153,8 @@ def pack_rows(
     ----------
     places : sequence of Places
         One a group of parts, one behind the other.
-    support : bool vector over the weights, or None
-        Which of them may move; None: all.
+    support : int64 vector, or None
+        The weights that may move (`Supported.support_words`); None: all.
     tables : sequence of AttributeTable
         One a group: the attributes of its positions.
     structure : Structure
@@ -179,7 +177,7 @@ def pack_rows(
         "weights": np.array([*(table.start for table in own), places[-1].end if places else 0]),
         "attributes": np.cumsum([0, *(table.size for table in own)]),
         "starts": np.cumsum([0, *(table.count for table in own)])[:-1],
-        "support": np.zeros(0, np.int64) if support is None else _bits(support),
+        "support": np.zeros(0, np.int64) if support is None else support,
         **_blocks(own),
     }
     ranges = [(t, *bounds) for t in range(len(own)) for bounds in storage.ranges(len(structure))]
@@ -252,8 +250,3 @@ def _blocks(tables: Sequence[_Table]) -> dict[str, Array]:
         "slots": np.concatenate([np.zeros(0, np.int32), *(one.rows.ravel() for one in flat)]),
         "bits": np.concatenate([np.zeros(0, np.int32), *bits]),
     }
-
-
-def _bits(support: Array) -> Array:
-    """A mask as bits, with a word behind them: kernels read 64 bits from any bit on."""
-    return support_words(np.append(support, np.zeros(128 - len(support) % 64, bool)))

@@ -67,6 +67,16 @@ class Supported(SparseFeatures):
         """Indices of the weights that may move, int64, shape (count,); None when all may."""
         return None if self.support is None else np.flatnonzero(self.support)
 
+    @cached_property
+    def support_words(self) -> Array | None:
+        """The mask of the weights that may move, as `support_words`; None if all may.
+
+        Behind it is a word of zeros: kernels read 64 bits from any bit on.
+        """
+        if self.support is None:
+            return None
+        return support_words(np.append(self.support, np.zeros(128 - self.dimension % 64, bool)))
+
     def compress(self, weights: Array) -> Array:
         """Keep the weights that may move."""
         return weights if self.moving is None else weights[self.moving]

@@ -20,7 +20,7 @@ from structopt.errors import ArgumentError, ConfigError
 from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.objective import scoring
-from structopt.objective.drivers import compose, run_driver
+from structopt.objective.drivers import compose, run_decoder
 from structopt.objective.examples import SHARDS, Examples
 
 ROOM = 1 << 16
@@ -118,7 +118,7 @@ def flat_marginals(
         first, last = bounds
         while first < last:
             rest = temperature, first, last, theta, begins, offsets, flat
-            reached = int(run_driver(marginal_pass, own_kernels, data, space, *rest))
+            reached = int(run_decoder(marginal_pass, own_kernels, data, space, *rest))
             _check_reached(examples, reached)
             first = reached if reached >= 0 else -reached
         return first
@@ -229,7 +229,7 @@ def _listed(
     )
     while first < last:
         rest = temperature, first, last, theta, offsets, parts, counts
-        reached = int(run_driver(output_pass, kernels, data, space, *rest))
+        reached = int(run_decoder(output_pass, kernels, data, space, *rest))
         _check_reached(examples, reached)
         solved = reached if reached >= 0 else -1 - reached
         end = int(offsets[solved - first])

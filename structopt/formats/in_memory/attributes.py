@@ -117,7 +117,7 @@ class _Reader:
             if isinstance(value, str):
                 ids.append(names[f"{name}{SEPARATOR}{value}"])
                 values.append(1.0)
-            elif isinstance(value, (Real, np.bool_)):
+            elif isinstance(value, (bool, int, float, Real, np.bool_)):  # the most frequent first
                 ids.append(names[name])
                 values.append(float(value))
             elif isinstance(value, Mapping):

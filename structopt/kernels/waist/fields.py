@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -56,8 +57,9 @@ class Field(NamedTuple):
     columns: int | str
 
 
+@cache
 def annotations(kind: type) -> dict[str, Any]:
-    """Fields of a class of named tuples, with their annotated types."""
+    """Return the fields of a class of named tuples, with their annotated types; read only."""
     return get_type_hints(kind, include_extras=True)
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
 from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
@@ -29,6 +28,13 @@ from structopt.kernels.waist.signatures import inlined
 from structopt.kernels.waist.views import CACHE_LINE, part, table
 
 T = TypeVar("T")
+
+WHOLE = {
+    np.int32: (-(2**31), 2**31 - 1),
+    np.int64: (-(2**63), 2**63 - 1),
+    np.float64: (-(2**53), 2**53),
+}
+"""The least and the greatest whole number of each type of a buffer."""
 
 
 class RecordLayout(Generic[T]):
@@ -83,20 +89,20 @@ class RecordLayout(Generic[T]):
             For names that are missing or unknown, and for values that the field's type cannot hold.
         """
         named = dict(self._named(self.kind, values))
-        buffers, offsets = [], []
+        buffers, offsets = list[Array](), list[int]()
         for buffer, dtype in BUFFERS.items():
             numbers = [
                 self._number(field, named[field.name], dtype) for field in self.singles[buffer]
             ]
-            arrays = [self._pieces(field, named, dtype) for field in self.arrays[buffer]]
-            buffers.append(_joined([np.array(numbers, dtype), *chain.from_iterable(arrays)]))
-            offsets.append(
-                np.cumsum(
-                    [len(numbers), *(sum(map(len, pieces)) for pieces in arrays)], dtype=np.int64
-                )
-            )
+            arrays = [np.array(numbers, dtype)]
+            offsets.append(len(numbers))
+            for field in self.arrays[buffer]:
+                pieces = self._pieces(field, named, dtype)
+                arrays += pieces
+                offsets.append(offsets[-1] + sum(map(len, pieces)))
+            buffers.append(_joined(arrays))
         ints, longs, floats = buffers
-        return Record(ints, longs, floats, np.concatenate(offsets))
+        return Record(ints, longs, floats, np.array(offsets, np.int64))
 
     def borrow(self, ints: Array, longs: Array, floats: Array, at: Array) -> Record:
         """Make a record of buffers that were packed before, without copying: memory maps, or slices
@@ -196,13 +202,14 @@ class RecordLayout(Generic[T]):
         names = annotations(kind)
         if not isinstance(values, Mapping):
             self._refuse(f"{prefix[:-1]} takes a mapping from {', '.join(names)} to values.")
-        for name in values:
-            if name not in names:
-                self._refuse(
-                    f"there is no field {prefix}{name}.{did_you_mean(name, names)} Its fields: "
-                    f"{', '.join(names)}."
-                )
-        if missing := [prefix + name for name in names if name not in values]:
+        if values.keys() != names.keys():
+            for name in values:
+                if name not in names:
+                    self._refuse(
+                        f"there is no field {prefix}{name}.{did_you_mean(name, names)} Its fields: "
+                        f"{', '.join(names)}."
+                    )
+            missing = [prefix + name for name in names if name not in values]
             self._refuse(f"there is no value for {', '.join(missing)}.")
         for name, held in names.items():
             if is_declaration(held):
@@ -211,6 +218,10 @@ class RecordLayout(Generic[T]):
                 yield prefix + name, values[name]
 
     def _number(self, field: Field, value: Any, dtype: Any) -> Any:
+        low, high = WHOLE[dtype]
+        # most are; to check an array takes longer
+        if type(value) in (int, bool) and low <= value <= high:
+            return value
         number = np.asarray(value)
         if number.ndim:
             self._refuse(
@@ -252,13 +263,13 @@ class RecordLayout(Generic[T]):
         """The same numbers in the field's type."""
         if numbers.dtype == dtype:
             return numbers
-        kind, whole = numbers.dtype.kind, np.issubdtype(dtype, np.integer)
+        kind = numbers.dtype.kind
         if kind not in "biuf":
             self._refuse(
                 f"{field.name} takes numbers of type {np.dtype(dtype)}, not {numbers.dtype}."
             )
-        if whole or kind != "f":
-            low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if whole else (-(2**53), 2**53)
+        if not np.can_cast(numbers.dtype, dtype) or (dtype == np.float64 and kind != "f"):
+            low, high = WHOLE[dtype]
             wrong = ~((numbers >= low) & (numbers < high + 1)) | (
                 (numbers != np.floor(numbers)) if kind == "f" else False
             )
@@ -312,5 +323,5 @@ def _joined(arrays: list[Array]) -> Array:
         return filled[0]
     size, dtype = sum(map(len, arrays)), arrays[0].dtype
     room = np.empty(size * dtype.itemsize + CACHE_LINE, np.uint8)
-    begin = -room.ctypes.data % CACHE_LINE
+    begin = -room.__array_interface__["data"][0] % CACHE_LINE
     return np.concatenate(arrays, out=room[begin : begin + size * dtype.itemsize].view(dtype))

@@ -20,7 +20,7 @@ from numba import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError, NumbaExperimentalFeatureWarning
 from numba.core.typeinfer import register_dispatcher
-from numba.extending import register_jitable
+from numba.extending import register_jitable, typeof_impl
 
 from structopt.kernels.waist import (
     addresses,
@@ -108,8 +108,8 @@ CONDITIONALS = types.void(RECORD, types.int64, VECTOR, VECTOR)
 
 
 class Kernels(NamedTuple):
-    """The functions that a driver is composed of; a driver gets them as a plain tuple and opens it
-    with ``Kernels(*kernels)``.
+    """The functions that a driver is composed of; compiled, a driver sees them as a plain tuple,
+    and opens it with ``Kernels(*kernels)``.
     """
 
     scores: Any
@@ -213,6 +213,16 @@ KERNELS: Any = types.Tuple(
         )
     ]
 )
+
+
+@typeof_impl.register(Kernels)
+def _typeof_kernels(kernels: Kernels, context: Any) -> Any:
+    """Return the one type that all kernels have: Numba takes longer to infer it at each call than
+    to predict a sentence.
+    """
+    return KERNELS
+
+
 _V, _N = np.zeros(0), np.zeros(0, np.int64)
 DATA: Any = numba.typeof(Data(EMPTY, EMPTY, EMPTY, _V, _N, _N, _V, _V))  # type: ignore[no-untyped-call]
 SPACE: Any = numba.typeof(Space(_V, _V, _V, _V, _V, _V, EMPTY, EMPTY, _N, _N, _N, _V))  # type: ignore[no-untyped-call]
