@@ -20,6 +20,8 @@ DENSE = 1 << 21
 """Keys below this are counted and looked up in an array over all of them, larger ones by sorting
 and bisection.
 """
+FEW = 8
+"""Keys are looked up by bisection, too, if the array would have more entries per key than this."""
 
 
 @dataclass
@@ -199,7 +201,7 @@ def numbers_at(keys: Array, known: Array, radix: int, numbers: Array) -> Array:
     """Return the numbers of keys, given those of the `known` keys, which ascend; -1 where a key is
     not known.
     """
-    if radix <= DENSE:
+    if radix <= min(DENSE, FEW * len(keys)):
         table = np.full(radix + 1, NONE, dtype=numbers.dtype)
         table[known] = numbers
         return table.take(keys, mode="wrap")
