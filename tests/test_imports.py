@@ -3,6 +3,7 @@ no circle.
 """
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -86,7 +87,10 @@ def imported(path):
                 yield name.removeprefix("structopt").removeprefix(".")
 
 
-IMPORTS = {module: frozenset(imported(path)) for module, path in MODULES.items()}
+@cache
+def imports():
+    """Return the modules that each module imports."""
+    return {module: frozenset(imported(path)) for module, path in MODULES.items()}
 
 
 def room(module):
@@ -105,7 +109,7 @@ INSIDE = [module for module in MODULES if room(module) not in OUTSIDE]
 
 def test_imports_come_from_its_own_floor_and_below():
     for module in INSIDE:
-        for other in IMPORTS[module] - EXCEPTIONS.get(module, set()):
+        for other in imports()[module] - EXCEPTIONS.get(module, set()):
             assert room(other) not in OUTSIDE and floor(other) <= floor(module), (
                 f"{module} imports {other}, which is above it"
             )
@@ -113,26 +117,26 @@ def test_imports_come_from_its_own_floor_and_below():
 
 def test_components_import_none_of_another_kind():
     for module in (one for one in INSIDE if room(one) in COMPONENTS):
-        for other in IMPORTS[module]:
+        for other in imports()[module]:
             assert room(other) not in COMPONENTS - {room(module)}, f"{module} imports {other}"
 
 
 def test_files_and_scores_are_known_to_few_rooms():
     for module in (one for one in INSIDE if floor(one) == floor("task")):
-        read = {room(other) for other in IMPORTS[module]} & READERS["task"]
+        read = {room(other) for other in imports()[module]} & READERS["task"]
         assert read <= READERS.get(room(module), set()), f"{module} imports {sorted(read)}"
 
 
 def test_only_the_registry_reaches_components():
     """Above the components, nothing names one: they are found through entry points."""
     for module in (one for one in INSIDE if floor(one) > floor("task")):
-        named = {room(other) for other in IMPORTS[module]} & COMPONENTS
+        named = {room(other) for other in imports()[module]} & COMPONENTS
         assert named <= EXCEPTIONS.get(module, set()), f"{module} imports {sorted(named)}"
 
 
 def test_there_are_no_circles():
     try:
-        list(TopologicalSorter({one: IMPORTS[one] - {one, ""} for one in MODULES}).static_order())
+        list(TopologicalSorter({one: imports()[one] - {one, ""} for one in MODULES}).static_order())
     except CycleError as error:
         raise AssertionError(f"a circle of imports: {' -> '.join(error.args[1])}") from None
 

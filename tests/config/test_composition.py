@@ -222,7 +222,12 @@ KINDS = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [(kind, name) for kind, names in KINDS.items() for name in names]
+    ("kind", "name"),
+    gate_cases(
+        [(kind, name) for kind, names in KINDS.items() for name in names],
+        "rest",
+        [(kind, names[0]) for kind, names in KINDS.items()],
+    ),
 )
 def test_every_optimizer_takes_the_task_s_C_for_its_kind(kind: str, name: str) -> None:
     # apart, so that no kind can be taken for another
@@ -239,7 +244,9 @@ def test_every_optimizer_takes_the_task_s_C_for_its_kind(kind: str, name: str) -
 
 @pytest.mark.parametrize(
     "task",
-    ["ner", "chunking", "tagging", "attributes", "dependency", "multilabel", "multiclass", "grid"],
+    gate_cases(
+        ["ner", "dependency", "multilabel", "chunking", "tagging", "attributes", "multiclass", "grid"], "rest", 3
+    ),
 )
 def test_every_task_has_a_C_for_each_kind(task: str) -> None:
     """One optimizer of each kind stands for all: they read the same key, as the test above
@@ -503,6 +510,7 @@ def test_what_differs_from_the_saved_config_is_refused(acme: Path, word: str, te
     assert text in message(continued, saved, [word])
 
 
+@pytest.mark.nightly("rest")
 def test_train_takes_the_folder_that_hydra_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -308,9 +308,17 @@ class Case:
         return out
 
 
+RARE = (("many labels", "all"), ("pruned", "all"), ("second order", "seen"))
+"""Cases that nightly runs."""
+
+
 @pytest.fixture(
-    params=[(name, support) for name in CASES for support in ("seen", "all")],
-    ids=lambda p: f"{p[0]}, {p[1]}",
+    params=[
+        pytest.param((name, support), id=f"{name}, {support}", marks=nightly)
+        for name in CASES
+        for support in ("seen", "all")
+        for nightly in [[pytest.mark.nightly("rest")] if (name, support) in RARE else []]
+    ]
 )
 def case(request):
     name, support = request.param

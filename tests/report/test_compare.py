@@ -114,22 +114,34 @@ def test_means_over_seeds() -> None:
     assert differences.seed_groups([record("0"), record("1")]) == []
 
 
+RUNS = (
+    ["task.limit=150", "optimizer.epochs=3"],
+    ["task.limit=150", "optimizer.epochs=3", "seed=1"],
+    ["task.limit=5", "optimizer.epochs=1"],
+)
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, empty_store: EmptyStores) -> Path:
-    """Three runs of one sweep: two seeds, and one of few passes without regularisation to speak of;
-    and a store of the first.
-    """
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs of one sweep: two seeds, and one on five sentences."""
     root = tmp_path_factory.mktemp("compare")
-    words = ["task=ner", "task.limit=150"]
-    uri = f"tracker.uri={empty_store(root / 'mlflow.db')}"
-    structopt.train(
-        [*words, "optimizer.epochs=3", uri, "tracker.experiment=small"], root / "sweep" / "0"
-    )
-    structopt.train([*words, "optimizer.epochs=3", "seed=1", "tracker=none"], root / "sweep" / "1")
-    structopt.train(
-        [*words, "optimizer.epochs=1", "task.limit=5", "tracker=none"], root / "sweep" / "2"
-    )
+    for number, words in enumerate(RUNS):
+        structopt.train(["task=ner", *words, "tracker=none"], root / "sweep" / str(number))
     return root
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory, empty_store: EmptyStores) -> Path:
+    """The folder of the first run, which the store next to it has."""
+    root = tmp_path_factory.mktemp("stored")
+    uri = empty_store(root / "mlflow.db")
+    more = [f"tracker.uri={uri}", "tracker.experiment=small"]
+    structopt.train(["task=ner", *RUNS[0], *more], root / "0")
+    return root / "0"
+
+
+def store_of(run: Path) -> str:
+    return f"sqlite:///{run.parent / 'mlflow.db'}"
 
 
 def options(output: Path, **more: Any) -> dict[str, Any]:
@@ -233,7 +245,11 @@ def test_different_test_files(
 
 @pytest.mark.nightly("sweeps")
 def test_mlflow(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    folder: Path,
+    stored: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A run comes back from the store without its folder, model and all; the comparison is recorded
     beside it.
@@ -242,17 +258,17 @@ def test_mlflow(
 
     monkeypatch.chdir(tmp_path)
     caplog.set_level(logging.WARNING, "structopt")
-    uri = f"sqlite:///{folder / 'mlflow.db'}"
-    client = MlflowClient(uri)
+    store = store_of(stored)
+    client = MlflowClient(store)
     experiment = client.get_experiment_by_name("small").experiment_id
     (tracked,) = client.search_runs([experiment])
     monkeypatch.setattr(Store, "folder_of", lambda *_: None)
     words = [str(folder / "sweep" / "1"), f"runs:/{tracked.info.run_id}"]
-    compare_and_record(words, tmp_path / "out", uri)
+    compare_and_record(words, tmp_path / "out", store)
     assert not caplog.messages
     assert len(rows(tmp_path / "out" / "significance.csv")) == 1
     assert (
-        chosen_runs.find([], "small", Store(uri), tmp_path / "again")[0].run_id
+        chosen_runs.find([], "small", Store(store), tmp_path / "again")[0].run_id
         == tracked.info.run_id
     )
     (comparison,) = [
@@ -271,13 +287,14 @@ def test_mlflow(
         "learning_curves.png",
     }
     with pytest.raises(ConfigError, match=r"experiment=smal: .* has none. Did you mean 'small'\?"):
-        chosen_runs.find([], "smal", Store(uri), tmp_path / "again")
+        chosen_runs.find([], "smal", Store(store), tmp_path / "again")
 
 
+@pytest.mark.nightly("sweeps")
 def test_a_store_that_is_gone_costs_a_warning(
-    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    stored: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    compare_and_record([str(folder / "sweep" / "0")], tmp_path, f"sqlite:///{tmp_path / 'none.db'}")
+    compare_and_record([str(stored)], tmp_path, f"sqlite:///{tmp_path / 'none.db'}")
     assert "the comparison is not in MLflow" in caplog.text
     assert (tmp_path / "table.md").is_file()
 
@@ -344,12 +361,12 @@ def test_a_folder_may_have_an_equals_sign(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.nightly("sweeps")
-def test_a_sweep_is_recorded_on_its_parent(folder: Path, tmp_path: Path) -> None:
+def test_a_sweep_is_recorded_on_its_parent(stored: Path, tmp_path: Path) -> None:
     from mlflow import MlflowClient
 
-    client = MlflowClient(f"sqlite:///{folder / 'mlflow.db'}")
+    client = MlflowClient(store_of(stored))
     parent = client.create_run(client.get_experiment_by_name("small").experiment_id).info.run_id
-    shutil.copytree(folder / "sweep" / "0", tmp_path / "sweep" / "0")
+    shutil.copytree(stored, tmp_path / "sweep" / "0")
     (tmp_path / "sweep" / "sweep.json").write_text(json.dumps({"parent": parent}), encoding="utf8")
     compare_and_record([str(tmp_path / "sweep")], tmp_path / "out")
     assert {one.path for one in client.list_artifacts(parent, "comparison")} == {
