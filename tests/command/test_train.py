@@ -11,6 +11,7 @@ import structopt
 from structopt.command import main
 from structopt.errors import DataError, NumericalError, StructoptError, SystemRefusal
 from tests.command.commands import Stages, failed
+from tests.parts import gate_cases
 
 
 def test_train(stages: Stages, tmp_path: Path) -> None:
@@ -111,16 +112,16 @@ def test_errors_of_the_job(stages: Stages, capsys: pytest.CaptureFixture[str]) -
 
 
 REFUSED = (
-    ("task.train=missing.txt",),
-    ("task.train=bad.conll",),
-    ("features.dense=[missing.npy]",),
-    ("tracker=mlflow", "tracker.uri=https://***@host"),
+    ["task.train=missing.txt"],
+    ["task.train=bad.conll"],
+    ["features.dense=[missing.npy]"],
+    ["tracker=mlflow", "tracker.uri=https://***@host"],
 )
 
 
-@pytest.mark.parametrize("words", REFUSED)
+@pytest.mark.parametrize("words", gate_cases(REFUSED, "rest", 2))
 def test_a_refused_command_leaves_no_run_folder(
-    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bad.conll").write_text("a A\nb\n")

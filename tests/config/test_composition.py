@@ -245,7 +245,18 @@ def test_every_optimizer_takes_the_task_s_C_for_its_kind(kind: str, name: str) -
 @pytest.mark.parametrize(
     "task",
     gate_cases(
-        ["ner", "dependency", "multilabel", "chunking", "tagging", "attributes", "multiclass", "grid"], "rest", 3
+        [
+            "ner",
+            "dependency",
+            "multilabel",
+            "chunking",
+            "tagging",
+            "attributes",
+            "multiclass",
+            "grid",
+        ],
+        "rest",
+        3,
     ),
 )
 def test_every_task_has_a_C_for_each_kind(task: str) -> None:
