@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
 
 if TYPE_CHECKING:
+    from structopt.core.convergence import ConvergenceWarning
     from structopt.errors import ArgumentError, InfeasibleError
     from structopt.estimators import (
         ConstituencyParser,
@@ -42,6 +43,7 @@ __version__ = "0.1.0"
 ON_DEMAND = {
     "ArgumentError": "structopt.errors",
     "ConstituencyParser": "structopt.estimators",
+    "ConvergenceWarning": "structopt.core.convergence",
     "DependencyParser": "structopt.estimators",
     "GridLabeler": "structopt.estimators",
     "InfeasibleError": "structopt.errors",
@@ -54,6 +56,7 @@ ON_DEMAND = {
 __all__ = [
     "ArgumentError",
     "ConstituencyParser",
+    "ConvergenceWarning",
     "DependencyParser",
     "GridLabeler",
     "InfeasibleError",
@@ -116,7 +119,7 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     path = composition.run_folder(typed if folder is None else folder)
     with folder_lock.locked(path), records.nothing_left(path):
         composition.save_config(config, path)
-        return stages.train(config, path)
+        return _converged(stages.train(config, path))
 
 
 def partial_fit(
@@ -148,7 +151,16 @@ def partial_fit(
     """
     from structopt.run.continuing.going_on import go_on
 
-    return go_on(earlier, overrides, folder)
+    return _converged(go_on(earlier, overrides, folder))
+
+
+def _converged(model: Model) -> Model:
+    """Return the model; warn the caller of the caller if its training did not converge."""
+    if model.trained is not None and model.trained.unfinished:
+        from structopt.core import convergence
+
+        convergence.warn(model.trained.unfinished)
+    return model
 
 
 def load(path: str | Path, features: Mapping[str, Any] | None = None) -> Model:

@@ -71,6 +71,9 @@ class Plan:
     converges : bool
         Whether its weights come near the minimum of P, within a known bound or tolerance. Of other
         optimizers a run keeps the epoch that is best on the development part (`keep`).
+    finishes : bool
+        Whether its step reports that it has finished (`Report.finished`): a run that makes all its
+        epochs before is unfinished.
     imports : tuple of str
         Modules without kernels that its steps import, and that take time to load.
     weights : tuple of str
@@ -95,6 +98,7 @@ class Plan:
     shortens: bool = False
     divisible: bool = False
     converges: bool = False
+    finishes: bool = False
     tried: tuple[str, ...] = ()
     kernel_modules: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
@@ -147,6 +151,8 @@ class Report:
         Seconds of each evaluation of loss and gradient over all instances.
     finished : str
         Why further steps would change nothing, or the empty string.
+    failed : bool
+        Whether `finished` is no proof that the objective is near its minimum.
     convex_pass : int or None
         The number of this pass among those that minimise the convex loss which training begins
         with; None for all others.
@@ -163,6 +169,7 @@ class Report:
     inference_seconds: float | None = None
     evaluations: tuple[float, ...] = ()
     finished: str = ""
+    failed: bool = False
     convex_pass: int | None = None
     repeated: int = 0
     judging_seconds: float = 0.0

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structopt.config import registry
+from structopt.core import convergence
 from structopt.core.data.in_memory import InMemory, read_once
 from structopt.errors import ArgumentError, ConfigError, StructoptError, did_you_mean
 from structopt.estimators.bases import BaseEstimator, NotFittedError, Tags, available_if
@@ -307,6 +308,8 @@ class Estimator(BaseEstimator):
         self.model_, self.metrics_ = fitted(
             self._chosen_settings(self._chosen), splits, self.folder, earlier
         )
+        if self.model_.trained is not None and self.model_.trained.unfinished:
+            convergence.warn(self.model_.trained.unfinished)
         train = self.metrics_["train"]
         self.n_iter_, self.n_samples_seen_ = (
             train["epochs"],

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from math import nan
+from math import nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,10 @@ from structopt.kernels.waist.record import Array
 
 # constants of the strong Wolfe conditions (Nocedal and Wright, section 3.1)
 DECREASE, CURVATURE = 1e-4, 0.9
+LENGTHS = (1.0, 1e-3, 1e-6, 1e-9)
+"""Lengths of the first step, tried in this order if the gradient itself is too long a step: on
+numbers that are not scaled, P curves by their squares.
+"""
 
 
 class Sizes(NamedTuple):
@@ -89,16 +93,22 @@ class Ray:
         """Move the state down the quasi-Newton direction, or else down its gradient; return whether
         one lowered P.
         """
+        lengths, scale = iter(LENGTHS), 1.0
         while True:
-            slope = self._aim(state)
+            slope = scale * self._aim(state)
+            self.direction *= scale
             if slope < 0 and self._search(state["objective"], slope):
                 self._remember(state, slope)
                 self._accept(state)
                 return True
-            if not state["pairs"]:
+            if state["pairs"]:
+                state["pairs"] = 0  # their estimate of the curvature is wrong here
+                continue
+            length = next(lengths, None)
+            if length is None or slope >= 0:
                 self.kernels.move(self.theta, self.moving, self.start, self.direction, 0.0)
                 return False
-            state["pairs"] = 0  # their estimate of the curvature is wrong here
+            scale = length / sqrt(-slope / scale)  # without pairs, the slope is -||gradient||^2
 
     def _aim(self, state: State) -> float:
         """Set the direction; return P's derivative along it."""

@@ -33,6 +33,8 @@ class Trained:
         before that this one went on from.
     messages : float64 vector
         What the inference kept of the instances.
+    unfinished : str
+        Why training ended before the optimizer's own criterion, or the empty string.
     """
 
     config: Mapping[str, Any]
@@ -42,3 +44,4 @@ class Trained:
     parts: int
     seen: int
     messages: Array
+    unfinished: str = ""

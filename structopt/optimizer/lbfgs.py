@@ -129,6 +129,7 @@ class LBFGS(Optimizer):
         return Plan(
             "batch",
             converges=True,
+            finishes=self.gradient_tolerance > 0,
             penalty=self.penalty,
             tolerance=self.tolerance,
             weights=("theta",),
@@ -170,12 +171,13 @@ class LBFGS(Optimizer):
         """Do one iteration: direction, line search, and the pair (s, y) that results."""
         if self._ray is None or self._ray.problem is not problem:
             self._ray = OrthantRay(problem) if self.penalty.sparse else Ray(problem)
-        ray, finished = self._ray, ""
+        ray, finished, failed = self._ray, "", False
         ray.begin(state)
         if not self._stationary(problem, ray.sizes(state)) and not ray.descend(state):
-            finished = "the line search found no lower objective"
+            finished, failed = "the line search found no lower objective", True
         if self._stationary(problem, ray.sizes(state)):
             finished = f"the gradient is within {self.gradient_tolerance:g} of zero"
+            failed = False
         dual = ray.dual(state) if problem.convex else None
         evaluations = tuple(ray.seconds)
         return state, Report(
@@ -184,6 +186,7 @@ class LBFGS(Optimizer):
             dual=dual,
             evaluations=evaluations,
             finished=finished,
+            failed=failed,
         )
 
     def weights(self, state: State) -> Array:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from structopt.core import convergence
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.process import interruption
@@ -97,6 +98,8 @@ class Closing:
         pruner, member = "; ".join(self.data.pruned.summaries), self.components.loss.member
         progress, beginning = self.trainer.progress, self.data.beginning
         text = closing_text(self.label, member, metrics, progress, beginning, pruner, self.folder)
+        if (unfinished := self.trainer.unfinished) and interrupt is None:
+            text += f"\n{convergence.message(unfinished)}"
         if columns := self.components.task.needed_columns:
             text += f"\nprediction needs the columns: {', '.join(columns)}"
         if self.is_job:

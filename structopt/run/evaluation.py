@@ -16,7 +16,7 @@ from structopt.objective.decoding import best_outputs
 from structopt.progress import phases
 from structopt.run.components import Components
 from structopt.run.reading import TrainingData
-from structopt.run.trainer import Trainer
+from structopt.run.trainer import NEAR, Trainer
 
 log = logging.getLogger(__name__)
 Metrics = dict[str, dict[str, Any]]
@@ -138,13 +138,36 @@ def _warn_of_zeros(
     """Warn where training changed nothing, and say why."""
     if not trainer.progress.epoch or weights.any():
         return
-    log.warning(
-        "Every weight is still zero: %s %s.",
-        components.loss.member,
-        f"has a loss there, but no step changed it. {trainer.advice}".rstrip(".")
-        if objective > 0
-        else "has no loss there to step by. Set loss.gamma=1, or set warm_start=MODEL",
-    )
+    log.warning("Every weight is zero: %s", _cause_of_zeros(components, trainer, objective))
+
+
+def _cause_of_zeros(components: Components, trainer: Trainer, objective: float) -> str:
+    """Say why training changed no weight, and what would change that."""
+    loss, labels = components.loss, components.task.vocabulary()["labels"]
+    if not trainer.problem.scorer.count:
+        return (
+            "the training data have no feature that occurs as often as features.min_count says. "
+            "Give instances with features, or lower features.min_count."
+        )
+    if objective > 0:
+        gap = trainer.gap(objective)
+        if gap is not None and gap <= NEAR * objective:
+            return (
+                f"that is the minimum of the objective, to {gap:.2g} of {objective:.6g}. Set a "
+                "larger optimizer.C, which regularises less."
+            )
+        ended = trainer.progress.stopped
+        return (
+            f"no step was made{f': {ended}' if ended else ''}. Scale numeric features to about 1, "
+            "or set another optimizer."
+        )
+    if loss.temperature > 0 or loss.gamma > 0:
+        only = f": '{labels[0]}'" if len(labels) == 1 else " that agrees with its labels"
+        return (
+            f"each instance has one possible output{only}, so there is nothing to learn. Give "
+            "training data with different outputs."
+        )
+    return f"{loss.member} has no loss there to step by. Set loss.gamma=1, or set warm_start=MODEL."
 
 
 def _decoding_seconds(components: Components, data: TrainingData, weights: Array) -> float:

@@ -49,6 +49,9 @@ class Progress:
         The dev score of the last pass.
     stopped : str
         Why training ended before its last pass, or the empty string.
+    failed : bool
+        Whether it ended because a step failed, far from the minimum of the objective as far as is
+        known.
     steps : int
         Steps done of a pass that consists of several (`Problem.steps`) and is not finished; else 0.
     step_seconds, step_loss : float
@@ -68,6 +71,7 @@ class Progress:
     best_epoch: int = 0
     latest: float | None = None
     stopped: str = ""
+    failed: bool = False
     steps: int = 0
     step_seconds: float = 0.0
     step_loss: float = 0.0

@@ -368,7 +368,14 @@ class _TrainingRun:
         problem, state = trainer.problem, {} if trainer.optimizer.plan.bound else trainer.state
         m, parts = problem.m, int(problem.structure.parts[-1])
         return Trained(
-            self.config, self.folder, state, m, parts, m + int(problem.before), problem.messages
+            self.config,
+            self.folder,
+            state,
+            m,
+            parts,
+            m + int(problem.before),
+            problem.messages,
+            trainer.unfinished,
         )
 
     def compact(self, model: Model) -> Model:

@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 Judge = Callable[[Row], str]
 """Given the row of a pass, the reason to stop after it, or the empty string."""
 CERTIFIED = "the certified gap is"
+NEAR = 1e-3
+"""Certified gap, relative to the objective, at which a step that fails may be the last."""
 # in a checkpoint; no optimizer's state has a dot in its names
 BEST, MESSAGES = "best.weights", "inference.messages"
 SMALL = 16 << 20
@@ -249,6 +251,19 @@ class Trainer:
             self.optimizer.weights(self.state) if self.best_weights is None else self.best_weights
         )
 
+    @property
+    def unfinished(self) -> str:
+        """Why training ended before the optimizer's own criterion; empty if it did not, or if there
+        is no criterion.
+        """
+        plan, progress = self.optimizer.plan, self.progress
+        if progress.failed:
+            return f"{progress.stopped} after {progress.epoch} epochs"
+        if progress.stopped or not (self.tolerance > 0 or plan.finishes):
+            return ""
+        criterion = f"a gap of {self.tolerance:g}" if self.tolerance > 0 else "a small gradient"
+        return f"{progress.epoch} epochs did not suffice for {criterion}"
+
     def _pass(self) -> Row:
         """Make a pass, measure it, and write its checkpoint where one is due."""
         self._whole, began = False, time.monotonic()
@@ -383,6 +398,7 @@ class Trainer:
             progress.stopped = f"{CERTIFIED} {progress.gap:.2g} of the objective"
         elif report.finished:
             progress.stopped = report.finished
+            progress.failed = report.failed and (progress.gap is None or progress.gap > NEAR)
 
     def _warn_impossible(self, primal: float, dual: float) -> None:
         """Warn, the first time, that a dual came out above the objective."""
