@@ -152,7 +152,7 @@ class Report:
     finished : str
         Why further steps would change nothing, or the empty string.
     failed : bool
-        Whether `finished` is no proof that the objective is near its minimum.
+        Whether `finished` does not imply that the objective is near its minimum.
     convex_pass : int or None
         The number of this pass among those that minimise the convex loss which training begins
         with; None for all others.

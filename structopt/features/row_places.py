@@ -92,14 +92,14 @@ class Places:
 
     @cached_property
     def row_begins(self) -> Array | None:
-        """Where the rows of each attribute begin among all rows, int32, shape (size + 1,); None:
-        attribute a has row a.
+        """Offsets of the attributes among all rows, int32, shape (size + 1,); None: attribute a has
+        row a.
         """
         return None if self.rows is None else self._begins(self.rows)
 
     @cached_property
     def single_begins(self) -> Array:
-        """Where the single weights of each attribute begin among them, int32, shape (size + 1,)."""
+        """Offsets of the attributes among the single weights, int32, shape (size + 1,)."""
         return self._begins(self.singles)
 
     def _begins(self, owners: Array) -> Array:

@@ -158,7 +158,7 @@ def _cause_of_zeros(components: Components, trainer: Trainer, objective: float) 
             )
         ended = trainer.progress.stopped
         return (
-            f"no step was made{f': {ended}' if ended else ''}. Scale numeric features to about 1, "
+            f"no step changed a weight{f': {ended}' if ended else ''}. Scale numeric features to about 1, "
             "or set another optimizer."
         )
     if loss.temperature > 0 or loss.gamma > 0:

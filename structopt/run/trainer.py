@@ -253,8 +253,8 @@ class Trainer:
 
     @property
     def unfinished(self) -> str:
-        """Why training ended before the optimizer's own criterion; empty if it did not, or if there
-        is no criterion.
+        """Why training ended before the optimizer's own criterion; empty if it was met, and for
+        optimizers without one.
         """
         plan, progress = self.optimizer.plan, self.progress
         if progress.failed:
