@@ -1,4 +1,4 @@
-"""Rows of weights, one an attribute, group by group of parts: where each of the weights stands.
+"""The layout of weights in rows: one row per attribute, one part group after the other.
 
 Most attributes of a large corpus are rare and occur with one configuration or two, and only the
 weights for these may move. Whole rows for them are mostly zeros, which fill memory and caches: with
@@ -43,8 +43,7 @@ class RowGroup:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the weights of one group stand in a vector of weights: first the rows, then the single
-    weights.
+    """The layout of the weights of one group in a vector: first the rows, then the single weights.
 
     An attribute of which no weight may move has none, unless all attributes have rows.
 
@@ -52,7 +51,7 @@ class Places:
     ----------
     group : RowGroup
     start : int
-        Where they begin.
+        Index of the first weight.
     rows : int64 vector, or None
         The attributes that have rows, ascending; None: all.
     singles, configurations : int64 vectors
@@ -107,12 +106,12 @@ class Places:
 
     @property
     def behind_rows(self) -> int:
-        """Where the single weights begin."""
+        """Index of the first single weight."""
         return self.start + self.row_count * self.group.width
 
     @property
     def end(self) -> int:
-        """Where the weights end."""
+        """Index behind the last weight."""
         return self.behind_rows + len(self.singles)
 
     def table(self, array: Array, absent: float = 0) -> Array:
@@ -149,5 +148,5 @@ def lay_out(groups: Sequence[RowGroup], support: Array | None) -> list[Places]:
 
 
 def starts_of(groups: Sequence[RowGroup]) -> list[int]:
-    """Where the pairs of each group begin, and where the last one's end."""
+    """Offsets of the pairs of each group, shape (groups + 1,)."""
     return [0, *np.cumsum([group.width * group.size for group in groups]).tolist()]
