@@ -48,7 +48,7 @@ def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
     """
     graph = preset("factor_graph", factor_graph)
     optimizers, losses, inferences = (
-        {name: preset(kind, name) for name in [*registry.installed(kind), *_variants(kind)]}
+        {name: preset(kind, name) for name in [*registry.importable(kind), *_variants(kind)]}
         for kind in ("optimizer", "loss", "inference")
     )
     inferences = {

@@ -16,7 +16,7 @@ from structopt.config.presets import preset
 from structopt.config.schema import REQUIRED, Parameter, coerce, of_class, of_source
 from structopt.config.synonyms import KEYS, synonym_of
 from structopt.core.component import Component, unset
-from structopt.core.entry_points import Installed, path_entries
+from structopt.core.entry_points import Installed, path_entries, warn_of_ignored
 from structopt.core.entry_points import installed as discovered
 from structopt.core.executor import Executor
 from structopt.errors import ConfigError, did_you_mean, form_of, meaning
@@ -77,6 +77,21 @@ def load(kind: str, name: str) -> Any:
     if name not in known:
         raise ConfigError(not_installed(kind, name))
     return known[name].load(contract(kind))
+
+
+def importable(kind: str) -> list[str]:
+    """Return the names of the components of one kind, with a warning for each that cannot be
+    imported and is left out.
+    """
+    names = []
+    for name, component in installed(kind).items():
+        try:
+            component.load(contract(kind))
+        except ConfigError as error:
+            warn_of_ignored(component.entry_point, error.__cause__ or error)
+        else:
+            names.append(name)
+    return names
 
 
 def contract(kind: str) -> type[Component]:

@@ -11,7 +11,7 @@ from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
-from structopt.core.entry_points import path_entries
+from structopt.core.entry_points import path_entries, warn_of_ignored
 
 
 def conf_dir() -> str:
@@ -28,15 +28,32 @@ def conf_dir() -> str:
 
 
 def plugin_packages() -> list[EntryPoint]:
-    """Return the plugins' config packages, sorted."""
-    return list(_packages(path_entries()))
+    """Return the plugins' config packages, sorted, without those that are not found."""
+    return [point for point, _ in _packages(path_entries())]
 
 
 @lru_cache(maxsize=4)
-def _packages(_entries: tuple[tuple[str, float], ...]) -> tuple[EntryPoint, ...]:
-    return tuple(
-        sorted(entry_points(group="structopt.conf"), key=lambda point: (point.name, point.value))
+def _packages(
+    _entries: tuple[tuple[str, float], ...],
+) -> tuple[tuple[EntryPoint, tuple[Path, ...]], ...]:
+    """The config packages, each with its folders."""
+    points = sorted(
+        entry_points(group="structopt.conf"), key=lambda point: (point.name, point.value)
     )
+    return tuple((point, folders) for point in points if (folders := _package_folders(point)))
+
+
+def _package_folders(point: EntryPoint) -> tuple[Path, ...]:
+    """The folders of a config package; none, with a warning, if it is not found."""
+    try:
+        spec = find_spec(point.value)  # imports the packages above it
+    except (Exception, SystemExit) as error:
+        warn_of_ignored(point, error)
+        return ()
+    if spec is None:
+        warn_of_ignored(point, ModuleNotFoundError(f"No module named '{point.value}'"))
+        return ()
+    return tuple(map(Path, spec.submodule_search_locations or ()))
 
 
 def conf_folders() -> list[Path]:
@@ -46,10 +63,7 @@ def conf_folders() -> list[Path]:
 
 @lru_cache(maxsize=4)
 def _folders(entries: tuple[tuple[str, float], ...]) -> tuple[Path, ...]:
-    specs = [find_spec(point.value) for point in _packages(entries)]
-    plugins = [
-        Path(folder) for spec in specs if spec for folder in spec.submodule_search_locations or ()
-    ]
+    plugins = [folder for _, folders in _packages(entries) for folder in folders]
     return (Path(conf_dir()), *plugins)
 
 

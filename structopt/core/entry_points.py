@@ -4,6 +4,7 @@ their kind.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 from structopt.core.component import Component, lacking
 from structopt.errors import ConfigError
 
+log = logging.getLogger(__name__)
 FRESH = 1.0
 """Seconds for which the times of the folders of distributions are kept."""
 
@@ -49,7 +51,7 @@ class Installed:
         """
         try:
             cls = self.entry_point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a module may call sys.exit
             value, reason = self.entry_point.value, f"{type(error).__name__}: {error}"
             raise ConfigError(
                 f"comes from {self.distribution}, and {value} cannot be imported: {reason}.",
@@ -78,6 +80,24 @@ class Installed:
             value=self.name,
             remedy=f"Update {self.distribution}.",
         )
+
+
+def warn_of_ignored(point: EntryPoint, error: BaseException) -> None:
+    """Warn, once per process, that an entry point of a plugin is ignored."""
+    _warn_once(
+        _name(point.dist), f"{point.name} = {point.value}", f"{type(error).__name__}: {error}"
+    )
+
+
+@lru_cache(maxsize=256)
+def _warn_once(distribution: str, entry_point: str, reason: str) -> None:
+    log.warning(
+        "The entry point '%s' of %s is ignored: %s. Reinstall, update or uninstall %s.",
+        entry_point,
+        distribution,
+        reason,
+        distribution,
+    )
 
 
 def installed(kind: str) -> dict[str, Installed]:

@@ -158,8 +158,8 @@ def _cause_of_zeros(components: Components, trainer: Trainer, objective: float) 
             )
         ended = trainer.progress.stopped
         return (
-            f"no step changed a weight{f': {ended}' if ended else ''}. Scale numeric features to about 1, "
-            "or set another optimizer."
+            f"no step changed a weight{f': {ended}' if ended else ''}. Scale numeric features to "
+            "about 1, or set another optimizer."
         )
     if loss.temperature > 0 or loss.gamma > 0:
         only = f": '{labels[0]}'" if len(labels) == 1 else " that agrees with its labels"
