@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,14 @@ import pytest
 from tests.benchmarks import __main__ as script
 from tests.benchmarks import page
 from tests.benchmarks.measurement import OURS, QUICK, Case, measured, summary
-from tests.pages import ROOT
+from tests.pages import PAGES, ROOT
 
 PUBLISHED: dict[str, Any] = json.loads((ROOT / "docs/benchmarks.json").read_text(encoding="utf8"))
+SPEED = re.compile(r"\b\d+(?:\.\d+)? ?(?:s|ms|µs|us|ns)\b")
+DATED = ("benchmarks.md", "experiments.md", "observations.md")
+"""Pages that may state times: the benchmarks, and reports of experiments."""
+LIMIT = "if epochs take under 2 s"
+"""A time that is a limit of the program."""
 
 
 def test_the_page_is_rendered_from_the_json() -> None:
@@ -26,6 +32,16 @@ def test_the_page_is_rendered_from_the_json() -> None:
 def test_the_table_of_the_readme_has_the_times_of_the_json() -> None:
     found = page.TABLE.search(page.README.read_text(encoding="utf8"))
     assert found is not None and found.group() == page.readme_table(PUBLISHED)
+
+
+def test_other_pages_state_no_speeds() -> None:
+    speeds = {}
+    for path in (page.README, *PAGES):
+        text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf8"), flags=re.M | re.S)
+        text = re.sub(r"^    .*$", "", page.TABLE.sub("", text), flags=re.M)
+        if path.name not in DATED and (found := SPEED.findall(text.replace(LIMIT, ""))):
+            speeds[path.name] = found
+    assert not speeds, "docs/benchmarks.md has all times; link to it"
 
 
 def test_quick_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
