@@ -47,7 +47,9 @@ def rows(names: Sequence[str], sizes: Sizes) -> Iterator[Row]:
                 for case in GROUPS[name](sizes, Path(scratch)):
                     yield from measured(name, case, sizes.warm)
             except Exception as error:  # the other groups are still worth their time
-                yield Row(name, name, f"group {name}", error=f"{type(error).__name__}: {error}")
+                printed = str(getattr(error, "stderr", None) or "").strip().splitlines()
+                text = ": ".join([type(error).__name__, str(error), *printed[-1:]])
+                yield Row(name, name, f"group {name}", error=text)
 
 
 def measure(names: Sequence[str], sizes: Sizes, target: Path | None = None) -> dict[str, Any]:

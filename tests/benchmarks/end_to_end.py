@@ -258,6 +258,7 @@ def _command(arguments: list[str], folder: Path, **environment: str) -> float:
             cwd=folder,
             env={**os.environ, **environment},
             capture_output=True,
+            text=True,
             check=True,
         )
     )
