@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,6 +96,9 @@ def test_the_citation_has_the_version() -> None:
 
 SUMMARY = re.compile(r"^ *(\w+)-(\w+)-\w+: (\d+) instances, (\d+) weights.*$", re.MULTILINE)
 PASSES = re.compile(r"(\d+) epochs in .* objective ([\d.]+)")
+KEPT = re.compile(
+    r"kept: epoch (\d+), the best on the dev split \(([\d.]+); epoch (\d+): ([\d.]+)\)"
+)
 SCORES = re.compile(r"^ *(\w+) +(\d+\.\d\d) +(\d+\.\d\d)$", re.MULTILINE)
 SHOWN = {
     summary.group().strip(): text[summary.start() :]
@@ -103,15 +107,27 @@ SHOWN = {
 }
 """Outputs of training commands, by their first lines."""
 POINTS = 0.3  # scores differ by so much between processors
+EPOCHS = 2  # and the best epoch by so many
+
+
+def shown_by(text: str) -> str:
+    """Return the output of the first run in a text."""
+    first, *others = SUMMARY.finditer(text)
+    end = others[0].start() if others else len(text)
+    return text[first.start() : end].split("\n\n")[0]
+
+
+def kept_by(text: str) -> list[float]:
+    """Return the numbers of the kept epoch: its index and score, the last epoch and its score."""
+    kept = KEPT.search(shown_by(text))
+    return [float(number) for number in kept.groups()] if kept else []
 
 
 def numbers_of(text: str) -> tuple[list[int], list[float], dict[str, list[float]]]:
     """Sizes, passes with objective, and scores that a run prints; of the first run in a text."""
-    first, *others = SUMMARY.finditer(text)
-    end = others[0].start() if others else len(text)
-    shown = text[first.start() : end].split("\n\n")[0]
-    trained = PASSES.search(shown)
-    assert trained is not None
+    shown = shown_by(text)
+    first, trained = SUMMARY.search(shown), PASSES.search(shown)
+    assert first is not None and trained is not None
     scores = {name: [float(dev), float(test)] for name, dev, test in SCORES.findall(shown)}
     sizes = [int(size) for size in first.group(3, 4)]
     return sizes, [float(number) for number in trained.groups()], scores
@@ -131,6 +147,12 @@ def overrides_of(summary: str) -> list[str]:
     )
 
 
+def approximately(kept: list[float]) -> list[Any]:
+    """Return the numbers of a kept epoch with the tolerances between processors."""
+    tolerances = (EPOCHS, POINTS, 0, POINTS)
+    return [pytest.approx(one, abs=by) for one, by in zip(kept, tolerances, strict=bool(kept))]
+
+
 @pytest.mark.parametrize(
     "summary",
     [
@@ -143,7 +165,8 @@ def test_outputs_show_the_numbers_of_the_program(summary: str, tmp_path: Path) -
     assert done.code == 0
     shown, printed = numbers_of(SHOWN[summary]), numbers_of(done.err + done.out)
     assert printed[0] == shown[0]
-    assert printed[1] == pytest.approx(shown[1], rel=0.1)
+    assert printed[1] == pytest.approx(shown[1], rel=0.01)
+    assert kept_by(done.err + done.out) == approximately(kept_by(SHOWN[summary]))
     assert printed[2].keys() == shown[2].keys()
     assert len(shown[2]) > 0
     for name, scores in shown[2].items():

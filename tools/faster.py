@@ -69,32 +69,37 @@ class Clock:
 
     def seconds(self) -> float:
         """Run once, and return the time that is measured."""
-        return float(getattr(self, f"_{self.measure}")())
+        return median(self.times())
 
-    def _epoch(self) -> float:
+    def times(self) -> list[float]:
+        """Run once, and return the times of its epochs or calls; other measures have one time."""
+        times: list[float] = getattr(self, f"_{self.measure}")()
+        return times
+
+    def _epoch(self) -> list[float]:
         self._train()
         with (self.run / "history.csv").open(encoding="utf8", newline="") as stream:
             ends = [float(row["seconds"]) for row in csv.DictReader(stream)]
-        return median(later - earlier for earlier, later in pairwise(ends))
+        return [later - earlier for earlier, later in pairwise(ends)]
 
-    def _evaluation(self) -> float:
+    def _evaluation(self) -> list[float]:
         self._train()
         metrics = json.loads((self.run / "metrics.json").read_text(encoding="utf8"))
-        return float(metrics["train"]["seconds_per_evaluation"])
+        return [float(metrics["train"]["seconds_per_evaluation"])]
 
-    def _sentence(self) -> float:
-        return median(self.worker.ask("predict_seconds", str(self.run), SENTENCE, CALLS))
+    def _sentence(self) -> list[float]:
+        return list(self.worker.ask("predict_seconds", str(self.run), SENTENCE, CALLS))
 
-    def _batch(self) -> float:
+    def _batch(self) -> list[float]:
         output = f"output={self.run.parent / 'predicted'}"
         words = ["predict", f"model={self.run}", f"input={self.file}", output, "quiet=true"]
-        return float(self.worker.ask("command", words))
+        return [float(self.worker.ask("command", words))]
 
-    def _start(self) -> float:
-        return self._process(self.words)
+    def _start(self) -> list[float]:
+        return [self._process(self.words)]
 
-    def _help(self) -> float:
-        return self._process(["--help"])
+    def _help(self) -> list[float]:
+        return [self._process(["--help"])]
 
     def _train(self) -> None:
         """Train in an empty folder."""

@@ -28,7 +28,7 @@ MODEL = (
     "features.dense=FILE.npy is a matrix of the input.\n"
     "max_expansion=N lets compressed input expand to more than 100 times its size.\n"
     "quiet=true shows no progress and no advice, errors only.\n"
-    "debug=true runs kernels as Python with bounds checked, some hundred times slower."
+    "debug=true runs kernels as Python with bounds checked, which is much slower."
 )
 LOWEST = {"threads": 1, "k_best": 1, "sentence": 1, "top": 1, "samples": 1, "seed": 0, KEY: 1}
 

@@ -67,7 +67,8 @@ class Display:
             )
         if phase.lasting and phase.clock.seconds >= WORTH_A_LINE:
             self._leave(f"{phase.title}: {phase.clock.seconds:.1f} s")
-        self.clear()
+        if phase.lasting or not nested:  # the evaluation of a short epoch must not erase the line
+            self.clear()
 
     def clear(self) -> None:
         """Take the line away, so that other text can be written."""

@@ -80,17 +80,18 @@ def phase(
     line: Callable[[], str] | None = None,
     remark: Callable[[], str] | None = None,
     lasting: bool = True,
-) -> Iterator[None]:
-    """Enter a phase, and leave it however the work ends; parameters as of `Phase`. Of other threads
-    than the main one none is.
+) -> Iterator[Phase]:
+    """Enter a phase with the parameters of `Phase`, and leave it however the work ends.
+
+    Other threads than the main one get a phase that no display shows.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     entered = Phase(name, str(what), visits, line, remark, lasting)
+    if threading.current_thread() is not threading.main_thread():
+        yield entered
+        return
     _under_way.append(entered)
     try:
-        yield
+        yield entered
     finally:
         _under_way.remove(entered)
         for listener in _listeners:

@@ -70,16 +70,28 @@ class HeldOut:
                     examples = Examples.build(encoded, graph, scorer, decoder, places, trusted=True)
                     self.splits[split] = corpus, examples
 
-    def scores(self, split: str, weights: Array) -> dict[str, float]:
-        """Metrics of the predictions on a split; where instances may have no output, also how many
-        had none.
+    def scores(self, split: str, weights: Array, lasting: bool = False) -> dict[str, float]:
+        """Compute the metrics of the predictions on a split, in a phase of its own.
+
+        Parameters
+        ----------
+        split : str
+        weights : float64, shape (dimension,)
+        lasting : bool
+            Whether the line of the phase stays on the terminal.
+
+        Returns
+        -------
+        dict of str to float
+            ``fallbacks`` counts the instances without an output, if the graph allows them.
         """
         (corpus, examples), of = self.splits[split], self.components
         decoder, temperature = of.inference.decoder(), of.loss.temperature
-        outputs = predicted_outputs(
-            examples, of.task, decoder, self.kernels, weights, of.executor, temperature
-        )
-        metrics = of.task.evaluate(corpus, decoded(of.task, of.graph, examples, outputs))
+        with phases.phase("evaluating", f"the {split} split", len(examples), lasting=lasting):
+            outputs = predicted_outputs(
+                examples, of.task, decoder, self.kernels, weights, of.executor, temperature
+            )
+            metrics = of.task.evaluate(corpus, decoded(of.task, of.graph, examples, outputs))
         if examples.structure.kind.incomplete:
             metrics["fallbacks"] = float(np.count_nonzero(np.diff(outputs.offsets) == 0))
         return metrics
@@ -94,11 +106,10 @@ class HeldOut:
         nearest = of.graph.nearest(examples.encoded, examples.structure)
         if nearest is None:
             return {}
-        outputs = best_at_scores(examples, nearest.scores, of.inference.decoder(), of.executor)
-        metrics, name = (
-            of.task.evaluate(corpus, decoded(of.task, of.graph, examples, outputs)),
-            of.task.main_metric,
-        )
+        with phases.phase("evaluating", f"the limits of the {split} split", len(examples)):
+            outputs = best_at_scores(examples, nearest.scores, of.inference.decoder(), of.executor)
+            metrics = of.task.evaluate(corpus, decoded(of.task, of.graph, examples, outputs))
+        name = of.task.main_metric
         return {f"oracle_{name}": metrics[name], "reachable": float(np.mean(nearest.allowed))}
 
     def dev_score(self, weights: Array) -> float:

@@ -107,15 +107,18 @@ class Training(Protocol):
 class Observer:
     """Follows a training run. Every method does nothing unless it is overridden.
 
-    The order of events: `begin`; for every pass `measured`, then the checkpoint is written, then
-    `passed`; `close`, however the passes ended; and, where no interrupt ended them, `end`, after
-    the model was saved.
+    The order of events: `begin`; for every epoch `stepped`, then objective and scores are
+    evaluated, then `measured`, then the checkpoint is written, then `passed`; `close`, however the
+    epochs ended; and, if no interrupt ended them, `end`, after the model was saved.
     """
 
     def begin(self, training: Training) -> None:
         """Before the first pass of this process; `training.progress` tells whether there were
         earlier ones.
         """
+
+    def stepped(self, training: Training) -> None:
+        """Follow the steps of an epoch, before they are evaluated."""
 
     def measured(self, training: Training, row: Row) -> None:
         """After a pass, before its checkpoint: what is written here is what a resumed run finds."""

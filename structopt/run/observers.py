@@ -17,6 +17,7 @@ from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
 from structopt.process import interruption
 from structopt.progress import phases
+from structopt.progress.phases import Phase
 from structopt.run.history import History
 from structopt.run.observer import Observer, Row, Training
 from structopt.run.report import SHOWN
@@ -55,8 +56,10 @@ class HistoryFile(Observer):
 
 
 class PassProgress(Observer):
-    """Says how far training has come: which pass, how much of it, loss, gap and dev score of the
-    pass before.
+    """Shows the epoch, its share, and loss, gap and dev score of the epoch before.
+
+    The position only increases. The steps of an epoch move it from one integer to the next, and it
+    rests there while they are evaluated: visits of the evaluation are in phases of their own.
 
     Parameters
     ----------
@@ -66,69 +69,91 @@ class PassProgress(Observer):
 
     def __init__(self, metric: str) -> None:
         self.metric = metric
-        self._training: Training | None = None
+        self._phase: Phase | None = None
         self._row: Row = {}
         self._entered, self._clock = ExitStack(), Stopwatch()
-        self._first_visit = self._done_before = self._usual = 0
+        self._total = self._done_before = 0
+        self._usual = 1  # visits of the steps of an epoch
+        # epochs done, and the visits at which the next one began; None during an evaluation. One
+        # assignment replaces both, because the display reads them in another thread.
+        self._place: tuple[int, int | None] = (0, None)
 
     def begin(self, training: Training) -> None:
         """Enter the phase."""
-        self._training, self._row, self._clock = training, {}, Stopwatch()
-        self._first_visit, self._done_before = halting.visits(), training.progress.epoch
-        self._usual = training.problem.m
-        self._entered.enter_context(
+        self._row, self._clock = {}, Stopwatch()
+        self._total, self._done_before = training.optimizer.epochs, training.progress.epoch
+        self._usual = max(1, training.problem.m)
+        self._place = (self._done_before, halting.visits())
+        self._phase = self._entered.enter_context(
             phases.phase("training", line=self.line, remark=self.remark, lasting=False)
         )
 
+    def stepped(self, training: Training) -> None:
+        """Count the epoch, and its visits with all trials of its steps."""
+        began = self._place[1]
+        if began is not None:
+            self._usual = max(1, halting.visits() - began)
+        self._place = (training.progress.epoch, None)
+
     def passed(self, training: Training, row: Row) -> None:
-        """Note the numbers of a pass, and how many visits it made: those of measuring too, and of
-        all trials of its steps.
-        """
-        self._usual = max(1, halting.visits() - self._first_visit)
-        self._row, self._first_visit = row, halting.visits()
+        """Store the numbers of the epoch, and begin the next one."""
+        self._row = row
+        self._place = (training.progress.epoch, halting.visits())
 
     def close(self) -> None:
         """Leave the phase."""
         self._entered.close()
 
+    @property
+    def position(self) -> float:
+        """The number of epochs done, with the share of the present one.
+
+        Visits of the epoch before estimate the share; for the first, the number of instances.
+        """
+        done, began = self._place
+        visits = 0 if began is None else halting.visits() - began
+        return min(done + min(0.99, visits / self._usual), self._total)
+
     def line(self) -> str:
-        """A line for a terminal: a bar of the passes, and the time that is left."""
+        """Format a line for a terminal: a bar of the epochs, and the remaining time."""
         from tqdm import tqdm
 
-        assert self._training is not None
-        done, total, remark = (
-            self._training.progress.epoch,
-            self._training.optimizer.epochs,
-            ", ".join(self._numbers()),
-        )
+        epoch, _ = self._epoch()
         meter = tqdm.format_meter(
-            min(done + self._share, total),
-            total,
+            self.position,
+            self._total,
             self._clock.seconds,
             initial=self._done_before,
-            postfix=remark,
-            prefix=f"pass {min(done + 1, total)}/{total}",
+            postfix=", ".join(self._evaluation() or self._numbers()),
+            prefix=f"epoch {epoch}/{self._total}",
             bar_format="{desc} |{bar:24}| {elapsed}<{remaining}{postfix}",
         )
         return str(meter)
 
     def remark(self) -> str:
-        """The same in words."""
-        assert self._training is not None
-        done, total = self._training.progress.epoch, self._training.optimizer.epochs
-        share = f"{self._share:.0%} of the pass" if self._share else ""
-        words = [f"pass {min(done + 1, total)} of {total}", share, *self._numbers()]
-        return ", ".join(word for word in words if word)
+        """Describe the position in words."""
+        epoch, share = self._epoch()
+        words = [f"epoch {epoch} of {self._total}"]
+        words += [f"{share:.0%} of the epoch"] if share else []
+        return ", ".join([*words, *self._numbers()])
 
-    @property
-    def _share(self) -> float:
-        """How much of the pass is done, judged by the visits of the one before; of the first pass,
-        by the instances.
-        """
-        return min(0.99, (halting.visits() - self._first_visit) / max(1, self._usual))
+    def _epoch(self) -> tuple[int, float]:
+        """Return the epoch that is trained or evaluated, and the share of its steps."""
+        done, began = self._place
+        if began is None:
+            return done, 0.0
+        return min(done + 1, self._total), max(0.0, self.position - done)
+
+    def _evaluation(self) -> list[str]:
+        """Return the innermost phase within training with its share; nothing if there is none."""
+        inner = phases.under_way()[-1:]
+        if not inner or inner[0] is self._phase:
+            return []
+        share = inner[0].share
+        return [inner[0].title, *([] if share is None else [f"{share:.0%}"])]
 
     def _numbers(self) -> list[str]:
-        """Numbers of the last pass; the gap relative to the objective."""
+        """Return numbers of the last epoch; the gap is relative to the objective."""
         row = self._row
         score, gap, primal, loss = (
             row.get(name) for name in (f"dev.{self.metric}", "gap", "primal", "loss")

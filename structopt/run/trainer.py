@@ -269,6 +269,8 @@ class Trainer:
         self._whole, began = False, time.monotonic()
         with np.errstate(over="ignore", invalid="ignore"):  # `_refuse_overflow` says it in words
             report = self._step()
+            for observer in self.observers:
+                observer.stepped(self)
             row = self._row(report)
         if report.convex_pass is None:
             self._look_for_best(row)
@@ -375,13 +377,14 @@ class Trainer:
         )
         if not (last or asked or self.tolerance > 0):
             return report.primal, report.dual
-        if report.dual is None and self.optimizer.plan.certificate:
-            return self.problem.certificate(weights)
-        primal = (
-            self.optimizer.objective(self.problem, self.state)
-            if report.primal is None
-            else report.primal
-        )
+        with phases.phase("evaluating", "the objective", self.problem.m, lasting=False):
+            if report.dual is None and self.optimizer.plan.certificate:
+                return self.problem.certificate(weights)
+            primal = (
+                self.optimizer.objective(self.problem, self.state)
+                if report.primal is None
+                else report.primal
+            )
         return primal, report.dual
 
     def _look_at_gap(self, row: Row, report: Report) -> None:

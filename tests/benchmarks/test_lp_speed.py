@@ -11,6 +11,7 @@ Nothing here decides whether the tests pass but that the values agree.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -33,23 +34,17 @@ def milliseconds(visit, scores):
     return 1e3 * (time.perf_counter() - started) / len(scores), np.array(values)
 
 
-@pytest.mark.parametrize("kind", ["fresh", "near"])
-@pytest.mark.parametrize(("n", "K", "spread"), SHAPES)
-def test_visits(n: int, K: int, spread: float, kind: str) -> None:
+def solvers(
+    n: int, K: int, spread: float, kind: str
+) -> tuple[np.ndarray, dict[str, Callable[[np.ndarray], float]]]:
+    """Return scores of visits, and the solvers by name: each maps scores to the optimal value."""
     row = complete([K] * n)
     structure, generator = structure_of([row]), np.random.default_rng(0)
     sizes = np.array([int(row.widths.sum()), sum(row.privates)])
     draws = np.repeat([1.0, spread], sizes) * generator.normal(size=(VISITS + 1, sizes.sum()))
     scores = draws if kind == "fresh" else draws[0] + 0.05 * np.cumsum(draws[1:], axis=0)
-    full_polytope(structure, int(sizes.sum()))  # imports what it needs
-    started = time.perf_counter()
     polytope = full_polytope(structure, int(sizes.sum()))
-    build = 1e3 * (time.perf_counter() - started)
-    milp_value(polytope, scores[0])  # imports scipy's
-    expected, values = milliseconds(lambda s: milp_value(polytope, s), scores[1:])
-    line = (
-        f"\n{n} x {K}, sd {spread:g}, {kind}: milp {expected:.1f} ms, and {build:.1f} ms to build"
-    )
+    found: dict[str, Callable[[np.ndarray], float]] = {"milp": lambda s: milp_value(polytope, s)}
     for name, inference in (
         ("lp", LinearProgram()),
         ("lp, kept bases", LinearProgram(warm_start=True)),
@@ -57,12 +52,29 @@ def test_visits(n: int, K: int, spread: float, kind: str) -> None:
         prepared, solve = inference.prepare(structure), inference.kernels(LOOPY).solve
         memory = np.zeros(int(prepared.memory[-1]))
         z = np.zeros(int(sizes.sum()))
+        found[name] = lambda s, solve=solve, memory=memory, z=z: solve(
+            structure.record, 0, s, 0.0, z, memory, structure.work
+        )
+    for visit in found.values():
+        visit(scores[0])  # imports and compiles what it needs
+    return scores[1:], found
 
-        def visit(s, solve=solve, memory=memory, z=z):
-            return solve(structure.record, 0, s, 0.0, z, memory, structure.work)
 
-        visit(scores[0])
-        took, found = milliseconds(visit, scores[1:])
+@pytest.mark.parametrize("kind", ["fresh", "near"])
+@pytest.mark.parametrize(("n", "K", "spread"), SHAPES)
+def test_visits(n: int, K: int, spread: float, kind: str) -> None:
+    scores, visits = solvers(n, K, spread, kind)
+    row = complete([K] * n)
+    structure, size = structure_of([row]), int(row.widths.sum()) + sum(row.privates)
+    started = time.perf_counter()
+    full_polytope(structure, size)
+    build = 1e3 * (time.perf_counter() - started)
+    expected, values = milliseconds(visits.pop("milp"), scores)
+    line = (
+        f"\n{n} x {K}, sd {spread:g}, {kind}: milp {expected:.1f} ms, and {build:.1f} ms to build"
+    )
+    for name, visit in visits.items():
+        took, found = milliseconds(visit, scores)
         np.testing.assert_allclose(found, values, rtol=1e-6)
         line += (
             f"; {name} {took:.2f} ms ({expected / took:.0f} and {(expected + build) / took:.0f} "

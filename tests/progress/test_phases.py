@@ -96,13 +96,25 @@ def test_one_line_on_a_terminal(fast: None, monkeypatch: pytest.MonkeyPatch) -> 
         with phases.phase("reading", "train.txt"):
             wait_for("\rreading train.txt, 0:00\x1b[K", terminal)
         assert terminal.getvalue().endswith("\r\x1b[Kreading train.txt: 0.0 s\n")
-        with phases.phase("training", line=lambda: "pass 1/3", lasting=False):
-            wait_for("\rpass 1/3\x1b[K", terminal)
+        with phases.phase("training", line=lambda: "epoch 1/3", lasting=False):
+            wait_for("\repoch 1/3\x1b[K", terminal)
         assert terminal.getvalue().endswith("\r\x1b[K")
         with phases.phase("evaluating"):
             wait_for("\revaluating, 0:00\x1b[K", terminal)
             console.say("a message", error=True)
             assert "\r\x1b[Ka message\n" in terminal.getvalue()
+
+
+def test_short_phases_within_another_leave_its_line(
+    fast: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = to(Terminal(), monkeypatch)
+    with display.shown(), phases.phase("training", line=lambda: "epoch 1/3", lasting=False):
+        wait_for("\repoch 1/3\x1b[K", terminal)
+        for _ in range(3):
+            with phases.phase("evaluating", lasting=False):
+                pass
+        assert terminal.getvalue() == "\repoch 1/3\x1b[K"
 
 
 def test_compiling_is_shown_and_in_no_clock(fast: None, monkeypatch: pytest.MonkeyPatch) -> None:

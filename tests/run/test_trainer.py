@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -15,12 +16,14 @@ from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.storage.arrays import IN_MEMORY
 from structopt.errors import ModelError, NumericalError
 from structopt.formats import durable_files
+from structopt.kernels.waist import halting
 from structopt.objective.fingerprint import Fingerprint
 from structopt.process import interruption
+from structopt.progress import display
 from structopt.run.checkpoint import Checkpoint
 from structopt.run.history import read
 from structopt.run.observer import Observer
-from structopt.run.observers import Interrupts
+from structopt.run.observers import Interrupts, PassProgress
 from structopt.run.trainer import Schedule, Trainer, kept
 from tests.interrupts import heard_interrupts
 
@@ -266,6 +269,48 @@ class Raising(Observer):
     def passed(self, training: Any, row: Any) -> None:
         if row["epoch"] == 3:
             raise KeyboardInterrupt
+
+
+class Visiting(Counting):
+    """Visits 4, 9 and 2 times in its epochs, and calls a function after each visit."""
+
+    def __init__(self, look: Callable[[], None]) -> None:
+        super().__init__(3)
+        self.look = look
+
+    def visit(self, count: int) -> None:
+        for _ in range(count):
+            halting.count_visit()
+            self.look()
+
+    def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
+        self.visit((4, 9, 2)[state["count"]])
+        return super().step(problem, state)
+
+
+def test_the_progress_never_decreases_and_rests_during_evaluations(tmp_path: Path) -> None:
+    positions: list[float] = []
+    lines: list[str] = []
+
+    def look() -> None:
+        positions.append(progress.position)
+        lines.append(display.terminal_line())
+
+    progress, optimizer = PassProgress("f1"), Visiting(look)
+    one = trainer(tmp_path, 3, (0.5, 0.6, 0.7), method=optimizer)
+    one.observers.append(progress)
+    one.problem.objective = lambda weights: optimizer.visit(6) or float(weights[0])
+    one.start(np.zeros(1))
+    one.run()
+    assert positions == sorted(positions)
+    epochs = [positions[:10], positions[10:25], positions[25:]]
+    assert epochs[0] == [0.25, 0.5, 0.75, 0.99, *[1.0] * 6]
+    assert epochs[1][9:] == [2.0] * 6 and epochs[2] == pytest.approx(
+        [2 + 1 / 9, 2 + 2 / 9, *[3.0] * 6]
+    )
+    assert lines[0].startswith("epoch 1/3 |") and "evaluating" not in lines[0]
+    assert lines[6].startswith("epoch 1/3 |") and "evaluating the objective, 75%" in lines[6]
+    assert lines[10].startswith("epoch 2/3 |") and lines[10].endswith("loss 1, dev f1 0.5000")
 
 
 class Stopping(Counting):

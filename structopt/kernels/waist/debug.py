@@ -62,7 +62,7 @@ def _check(array: CheckedArray, key: Any) -> None:
 def debug() -> None:
     """Run all kernels of this process as Python, with the bounds of arrays checked.
 
-    Call it first, before anything trains or predicts. Everything becomes some hundred times
+    Call it first, before anything trains or predicts. Everything becomes much
     slower; use it on a few instances. ``debug=true`` on the command line and the environment
     variable ``NUMBA_DISABLE_JIT=1`` have the same effect. Processes that this one starts inherit
     it.
