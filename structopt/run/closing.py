@@ -97,7 +97,9 @@ class Closing:
                 interrupt = self._draw(interrupt)
         pruner, member = "; ".join(self.data.pruned.summaries), self.components.loss.member
         progress, beginning = self.trainer.progress, self.data.beginning
-        text = closing_text(self.label, member, metrics, progress, beginning, pruner, self.folder)
+        main = self.components.task.main_metric
+        text = closing_text(self.label, member, metrics, progress, beginning, pruner, main)
+        text += f"\nmodel: {self.folder / 'model'}"
         if (unfinished := self.trainer.unfinished) and interrupt is None:
             text += f"\n{convergence.message(unfinished)}"
         if columns := self.components.task.needed_columns:

@@ -112,9 +112,9 @@ def closing_text(
     progress: Progress,
     beginning: Beginning | None,
     pruner: str,
-    folder: Path,
+    main: str,
 ) -> str:
-    """What a run says at its end.
+    """What a run prints at its end.
 
     Parameters
     ----------
@@ -127,17 +127,17 @@ def closing_text(
         The convex loss that training began with.
     pruner : str
         What the pruner left, in words; empty where there is none.
-    folder : Path
-        Of the run.
+    main : str
+        The main metric of the task, the first of the table unless it is one of `SHOWN`.
     """
     train = metrics["train"]
-    table = closing_table(metrics, SHOWN)
+    table = closing_table(metrics, SHOWN if main in SHOWN else (main, *SHOWN))
     lines = [
         f"{label}: {train['instances']} instances, {train['features']} weights, {member}",
         _passes(train, progress),
     ]
     lines += _remarks(train, progress, beginning, pruner)
-    return "\n".join([*lines, *([table] if table else []), f"model: {folder / 'model'}"])
+    return "\n".join([*lines, *([table] if table else [])])
 
 
 def _passes(train: Mapping[str, Any], progress: Progress) -> str:

@@ -1,4 +1,6 @@
-"""What a tracker is told of runs that come to no end: why, where the log is, and how to go on."""
+"""What a tracker gets of runs that do not end: why, where the log is, and how to go on; the table at
+the end of others.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ import pytest
 
 import structopt
 from structopt.errors import DataError
-from structopt.run.report import cause_of, ending_note
+from structopt.run.observer import Progress
+from structopt.run.report import cause_of, closing_text, ending_note
 from structopt.run.trainer import Trainer
 from structopt.tracker.none import NoTracker
 
@@ -74,3 +77,13 @@ def test_of_a_bug_with_its_traceback_and_log(tmp_path: Path) -> None:
     assert text.endswith(
         "To go on after the last finished pass: the command of the sweep, with `sweep.resume=true`"
     )
+
+
+def test_the_main_metric_of_a_plugin_s_task_is_in_the_closing_table() -> None:
+    train = {"instances": 3, "features": 2, "objective": None, "gap": None}
+    metrics = {"train": train, "dev": {"own_score": 0.5, "f1": 0.25, "other": 1.0}}
+    text = closing_text("run", "crf", metrics, Progress(), None, "", "own_score")
+    assert [line.split() for line in text.splitlines()[-2:]] == [
+        ["own_score", "50.00"],
+        ["f1", "25.00"],
+    ]
