@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -48,8 +48,7 @@ def goes_on(estimator: Estimator) -> bool:
     Raises
     ------
     ConfigError
-        Where it cannot, with the reason: scikit-learn then says that there is no ``partial_fit``,
-        and gives this as the cause.
+        If it cannot, with the reason.
     """
     try:
         node = estimator.config["optimizer"]
@@ -269,6 +268,16 @@ class Estimator(BaseEstimator):
         self._trained(splits, None)
         self._note(X, y)
         return self
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say why there is no `partial_fit`."""
+        if name == "partial_fit":
+            try:
+                goes_on(self)
+            except ConfigError as error:
+                kind = type(self).__name__
+                raise AttributeError(f"This '{kind}' has no attribute '{name}': {error}") from None
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     @available_if(goes_on)
     def partial_fit(

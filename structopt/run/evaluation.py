@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from structopt.errors import NumericalError
+from structopt.errors import NumericalError, first_few
 from structopt.kernels.waist.record import Array
-from structopt.objective.decoding import best_outputs
+from structopt.objective.decoding import best_outputs, decoded
 from structopt.progress import phases
 from structopt.run.components import Components
 from structopt.run.reading import TrainingData
@@ -58,6 +58,7 @@ def evaluate(
         with phases.phase("timing", "predictions of the training split", 3 * data.problem.m):
             training["decoding_seconds"] = _decoding_seconds(components, data, weights)
     _warn_of_zeros(components, trainer, weights, objective)
+    _warn_of_new_labels(components, data, weights)
     metrics: Metrics = {"train": training} | {
         split: _scores(data, split, weights) for split in data.held_out.splits
     }
@@ -167,6 +168,38 @@ def _cause_of_zeros(components: Components, trainer: Trainer, objective: float) 
             "training data with different outputs."
         )
     return f"{loss.member} has no loss there to step by. Set loss.gamma=1, or set warm_start=MODEL."
+
+
+def _warn_of_new_labels(components: Components, data: TrainingData, weights: Array) -> None:
+    """Warn of labels that are new and are predicted nowhere in the training split yet.
+
+    Mean weights over all steps are near zero for attributes and labels of the last steps.
+    """
+    if not data.new_labels:
+        return
+    examples, decoder = data.problem.examples, components.inference.decoder()
+    if decoder is not components.inference:
+        examples = examples.solved_by(decoder)
+    outputs = best_outputs(examples, data.held_out.kernels, weights, components.executor)
+    predicted = set(_texts(decoded(components.task, components.graph, examples, outputs)))
+    if missing := [label for label in data.new_labels if label not in predicted]:
+        log.warning(
+            "New labels that are not predicted for any training instance yet: %s. Make more epochs "
+            "over instances that have them%s.",
+            first_few(missing),
+            ", or set optimizer.average=false"
+            if getattr(components.optimizer, "average", False)
+            else "",
+        )
+
+
+def _texts(outputs: Any) -> Iterator[str]:
+    """Yield the texts in nested lists and tuples."""
+    for one in outputs:
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, (list, tuple, set, frozenset)):
+            yield from _texts(one)
 
 
 def _decoding_seconds(components: Components, data: TrainingData, weights: Array) -> float:

@@ -52,6 +52,8 @@ class TrainingData:
     pruned : PrunedSplits
     seconds : float
         Time to read and encode the training split, and to build the problem.
+    new_labels : tuple of str
+        Labels that the run whose training goes on did not have.
     """
 
     problem: Problem
@@ -61,6 +63,7 @@ class TrainingData:
     held_out: HeldOut
     pruned: PrunedSplits
     seconds: float
+    new_labels: tuple[str, ...] = ()
 
 
 class _Weights:
@@ -157,7 +160,18 @@ def read(
         if run is None or warm_start is None
         else _earlier(run, problem, components, warm_start)
     )
-    return TrainingData(problem, weights.initial, earlier, beginning, held_out, pruned, seconds)
+    known = set() if run is None else set(run.model.labels)
+    labels = () if run is None else components.task.vocabulary()["labels"]
+    return TrainingData(
+        problem,
+        weights.initial,
+        earlier,
+        beginning,
+        held_out,
+        pruned,
+        seconds,
+        tuple(label for label in labels if label not in known),
+    )
 
 
 def _earlier(
@@ -186,7 +200,9 @@ def _without_empty(components: Components, encoded: Encoded) -> Encoded:
     kept, places = encoded.without_empty()
     if not len(kept):
         what = components.task.instance
-        raise DataError(str(components.files["train"]), None, f"every {what} is empty.")
+        path = str(components.files["train"])
+        problem = f"every {what} is empty" if places.count else f"there is no {what}"
+        raise DataError(path, None, f"{problem}.", remedy="Give at least one with variables.")
     if len(places.empty):
         log.warning(
             "%s: %d empty %ss are skipped in training; the first is number %d.",

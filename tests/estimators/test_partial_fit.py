@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from structopt import MultilabelClassifier, SequenceTagger
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, DataError
 from tests.estimators.shipped import label_sets, tagged
 
 X, y = tagged()
@@ -59,17 +59,7 @@ def test_new_columns_are_new_labels():
 
 
 def test_what_cannot_go_on():
-    tagger = SequenceTagger(optimizer="lbfgs", epochs=2).fit(*part(FIRST))
-    assert not hasattr(tagger, "partial_fit") and hasattr(
-        SequenceTagger(optimizer="dac"), "partial_fit"
-    )
-    with pytest.raises(
-        AttributeError, match="This 'SequenceTagger' has no attribute 'partial_fit'"
-    ) as missing:
-        tagger.partial_fit(*part(REST))
-    assert "optimizer=lbfgs cannot go on with other data: its steps are built from changes" in str(
-        missing.value.__cause__
-    )
+    assert hasattr(SequenceTagger(optimizer="dac"), "partial_fit")
     tagger = SequenceTagger(optimizer="dca", epochs=1).fit(*part(FIRST))
     with pytest.raises(
         ConfigError, match=r"is of optimizer\.C=.*, and this run has optimizer\.C=7\.0"
@@ -77,3 +67,32 @@ def test_what_cannot_go_on():
         tagger.set_params(C=7.0).partial_fit(*part(REST))
     with pytest.raises(ConfigError, match=r"this model has weights only"):
         pickle.loads(pickle.dumps(tagger)).partial_fit(*part(REST))
+
+
+@pytest.mark.parametrize("average", [True, False])
+def test_a_new_label_that_is_not_predicted_yet_is_reported(average, caplog):
+    X = [[{"w": str(j)} for j in range(6)]] * 50
+    tagger = SequenceTagger(optimizer="sgd", epochs=3, overrides={"optimizer.average": average})
+    tagger.partial_fit(X, [["A", "B"] * 3] * 50)
+    caplog.set_level("WARNING", "structopt")
+    tagger.partial_fit(X[:2], [["C"] * 6] * 2)
+    reports = [text for text in caplog.messages if text.startswith("New labels")]
+    predicted = "C" in tagger.predict(X[:1])[0]
+    assert len(reports) == average != predicted
+    assert all("instance yet: C. " in text and "average=false" in text for text in reports)
+
+
+@pytest.mark.parametrize("options", [{"c1": 0.1}, {"optimizer": "lbfgs"}], ids=str)
+def test_the_reason_why_there_is_no_partial_fit(options):
+    tagger = SequenceTagger(**options)
+    assert not hasattr(tagger, "partial_fit")
+    with pytest.raises(AttributeError, match="optimizer=lbfgs cannot go on with other data: its"):
+        tagger.partial_fit([["a"]], [["A"]])
+    with pytest.raises(AttributeError, match="object has no attribute 'partial_fitt'"):
+        tagger.partial_fitt
+
+
+@pytest.mark.parametrize(("X", "reason"), [([], "no sentence"), ([[]], "every sentence is empty")])
+def test_training_data_without_tokens(X, reason):
+    with pytest.raises(DataError, match=reason):
+        SequenceTagger().fit(X, X)
