@@ -28,7 +28,7 @@ def conf_dir() -> str:
 
 
 def plugin_packages() -> list[EntryPoint]:
-    """Return the plugins' config packages, sorted, without those that are not found."""
+    """Return the plugins' config packages, sorted; missing ones are left out."""
     return [point for point, _ in _packages(path_entries())]
 
 

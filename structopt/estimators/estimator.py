@@ -270,7 +270,7 @@ class Estimator(BaseEstimator):
         return self
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Say why there is no `partial_fit`."""
+        """Give the reason if `partial_fit` is missing."""
         if name == "partial_fit":
             try:
                 goes_on(self)

@@ -53,7 +53,7 @@ class TrainingData:
     seconds : float
         Time to read and encode the training split, and to build the problem.
     new_labels : tuple of str
-        Labels that the run whose training goes on did not have.
+        Labels that the earlier run did not have.
     """
 
     problem: Problem

@@ -114,7 +114,7 @@ def closing_text(
     pruner: str,
     main: str,
 ) -> str:
-    """What a run prints at its end.
+    """Return the text that a run prints at its end.
 
     Parameters
     ----------
