@@ -287,6 +287,13 @@ class FactorGraph(Component):
         """
 
     @property
+    def factor_kinds(self) -> tuple[str, ...]:
+        """Names of the kinds of factors (`structopt.core.factor_kind`) that all its structures
+        have, as far as they are known before data are read.
+        """
+        return ()
+
+    @property
     def roles(self) -> Mapping[str, str]:
         """What costs may count, and the part group in which it counts; in ``variable`` one gold
         part of each variable.

@@ -51,6 +51,11 @@ class Coverage(FactorGraph):
         self.budget = budget
 
     @property
+    def factor_kinds(self) -> tuple[str, ...]:
+        """The kind of the budget's factor."""
+        return (self.budget,)
+
+    @property
     def roles(self) -> Mapping[str, str]:
         """``variable``: sentences; ``bigram``: bigrams of the references, at their worth."""
         return {"variable": "sentence", "bigram": "bigram"}

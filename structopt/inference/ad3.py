@@ -11,11 +11,12 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
+from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
-from structopt.inference.refusals import admit_kinds, check_kind
+from structopt.inference.refusals import admit_kinds, check_kind, refusal_of_kinds
 from structopt.kernels.waist.record import Array, Record
 
 TOLERANCE, OF_TABLES = 5e-4, 2e-5
@@ -99,6 +100,10 @@ class AD3(Inference):
             | Ability.UPPER
             | (Ability.EXACT | Ability.CONVEX if self.exact else Ability(0))
         )
+
+    def refusal(self, graph: FactorGraph) -> str:
+        """It refuses kinds of factors that lack what it needs of each."""
+        return refusal_of_kinds("ad3", self, graph)
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver."""

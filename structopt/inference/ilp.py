@@ -7,11 +7,17 @@ from math import inf
 
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
+from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
-from structopt.inference.refusals import admit_kinds, check_kind, check_temperature
+from structopt.inference.refusals import (
+    admit_kinds,
+    check_kind,
+    check_temperature,
+    refusal_of_kinds,
+)
 from structopt.kernels.waist.record import Array, Record
 
 log = logging.getLogger(__name__)
@@ -70,6 +76,10 @@ class IntegerProgram(Inference):
         return (
             Ability.MAP | Ability.UPPER | (Ability.EXACT | Ability.CONVEX if exact else Ability(0))
         )
+
+    def refusal(self, graph: FactorGraph) -> str:
+        """It refuses kinds of factors that lack what it needs of each."""
+        return refusal_of_kinds("ilp", self, graph)
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver, with models of its own."""

@@ -8,11 +8,12 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
+from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind import COMPILED
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
-from structopt.inference.refusals import admit_kinds, check_kind
+from structopt.inference.refusals import admit_kinds, check_kind, refusal_of_kinds
 from structopt.kernels.waist.record import Array
 
 
@@ -84,6 +85,10 @@ class LoopyBP(Inference):
     def provides(self, kind: StructureKind) -> Ability:
         """Outputs and marginals, neither exact nor bounded."""
         return Ability.MAP | Ability.MARGINALS if kind.loopy else Ability(0)
+
+    def refusal(self, graph: FactorGraph) -> str:
+        """It refuses kinds of factors that lack what it needs of each."""
+        return refusal_of_kinds("loopy_bp", self, graph)
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Pick the algorithm for a kind of structure."""

@@ -8,10 +8,16 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
+from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.inference.refusals import admit_kinds, check_kind, check_temperature
+from structopt.inference.refusals import (
+    admit_kinds,
+    check_kind,
+    check_temperature,
+    refusal_of_kinds,
+)
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -48,6 +54,10 @@ class LinearProgram(Inference):
     def provides(self, kind: StructureKind) -> Ability:
         """Return what a relaxation provides: a maximum, never below the best score."""
         return Ability.MAP | Ability.UPPER | Ability.CONVEX if kind.loopy else Ability(0)
+
+    def refusal(self, graph: FactorGraph) -> str:
+        """It refuses kinds of factors that lack what it needs of each."""
+        return refusal_of_kinds("lp", self, graph)
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver, with models of its own."""

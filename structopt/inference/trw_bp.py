@@ -11,12 +11,13 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
+from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
 from structopt.inference.loopy_bp import LoopyBP
-from structopt.inference.refusals import admit_kinds, check_kind
+from structopt.inference.refusals import admit_kinds, check_kind, refusal_of_kinds
 from structopt.inference.spanning_forests import Forests, spanning_forests
 from structopt.kernels.waist.record import Array, Record
 
@@ -134,6 +135,10 @@ class TreeReweightedBP(Inference):
         return TreeReweightedBP(
             passes, tolerance, self.smoothing, False, self.predictions, self.decoding_temperature
         )
+
+    def refusal(self, graph: FactorGraph) -> str:
+        """It refuses kinds of factors that lack what it needs of each."""
+        return refusal_of_kinds("trw_bp", self, graph)
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Pick the algorithm for a kind of structure."""

@@ -31,8 +31,18 @@ GRAPHS = {
     "linear_chain": ("exact", "enumeration"),
     "single": ("exact", "enumeration"),
     "arc_factored": ("exact", "enumeration"),
-    "second_order": ("ad3", "enumeration", "ilp", "loopy_bp", "lp", "trw_bp"),
-    "pairwise": ("ad3", "enumeration", "ilp", "kept/mplp", "loopy_bp", "lp", "mplp", "trw_bp"),
+    "second_order": ("ad3", "enumeration", "ilp", "kept/ad3", "loopy_bp", "lp", "trw_bp"),
+    "pairwise": (
+        "ad3",
+        "enumeration",
+        "ilp",
+        "kept/ad3",
+        "kept/mplp",
+        "loopy_bp",
+        "lp",
+        "mplp",
+        "trw_bp",
+    ),
 }
 KINDS = {
     "linear_chain": kinds.CHAIN,
