@@ -75,6 +75,10 @@ class Layouts:
         """The largest width; 0 without layouts."""
         return max(self._lines, default=0)
 
+    def of_width(self, width: int) -> dict[str, int] | None:
+        """Return the column numbers by name of files of a width; None without such a layout."""
+        return dict(self._numbers[width]) if width in self._numbers else None
+
     def columns(self, path: str | Path, line: int, width: int) -> dict[str, int]:
         """Column numbers by name of a file.
 
@@ -89,8 +93,9 @@ class Layouts:
         DataError
             There is no layout of this width; the message shows what to type.
         """
-        if width in self._numbers:
-            return dict(self._numbers[width])
+        numbers = self.of_width(width)
+        if numbers is not None:
+            return numbers
         known = ", ".join(f"{count} ({names})" for count, names in sorted(self._lines.items()))
         advice = "check the file, or set task.separator"
         if width > 1:
@@ -132,17 +137,27 @@ def checked_columns(columns: Mapping[str, int]) -> dict[str, int]:
 
 
 def other_width_error(
-    path: str | Path, line: int, width: int, columns: Mapping[str, int], expected: int
+    path: str | Path,
+    line: int,
+    width: int,
+    columns: Mapping[str, int],
+    expected: int,
+    layout: Mapping[str, int] | None,
+    needed: Sequence[str],
 ) -> DataError:
-    """The error for a labelled file that is not as wide as the training file, whose width chose the
-    layout.
+    """Return the error for a labelled file that is not as wide as the training file, and whose
+    layout is unknown (None) or lacks needed columns.
     """
-    message = (
-        f"this line has {counted(width)}, but the training file has {expected}, read as "
-        f"{shown(columns)}"
-    )
+    remedy = "Give labelled files the columns of the training file"
+    if layout is not None:
+        lacking = ", ".join(name for name in needed if name not in layout)
+        remedy += f", or set task.missing=pad to read missing columns ({lacking}) as empty"
     return DataError(
-        path, line, f"{message}: give labelled files the columns of the training file."
+        path,
+        line,
+        f"this line has {counted(width)}, but the training file has {expected}, read as "
+        f"{shown(columns)}.",
+        remedy=f"{remedy}.",
     )
 
 

@@ -90,6 +90,18 @@ def test_the_templates_decide(folder):
     assert model.task.needed_columns == ("word",)
 
 
+def test_labelled_files_of_another_width(folder):
+    """The layout of their width has the label, and the columns that the features read."""
+    (folder / "labelled.txt").write_text("Ann B-PER\nran O\n")
+    gold = {"accuracy": 1.0}
+    words = structopt.load(folder / "words").evaluate(folder / "labelled.txt")
+    assert words.items() >= gold.items()
+    model = Model.load(folder / "tagged" / "model", {"missing": "pad"})
+    assert model.evaluate(folder / "labelled.txt").items() >= gold.items()
+    with raises(DataError, line=1, match=r"set task.missing=pad .*\(pos\)"):
+        structopt.load(folder / "tagged").evaluate(folder / "labelled.txt")
+
+
 def test_training_prints_the_columns(folder, capsys, tmp_path):
     words = [*QUICK, "features.columns=all", f"task.train={folder / 'train.txt'}"]
     assert main.main([*words, f"hydra.run.dir={tmp_path / 'run'}"]) == 0
