@@ -216,6 +216,8 @@ class Predictor:
         ------
         DataError
             For instances or given outputs of another form than the task's.
+        ArgumentError
+            For a given label that the model does not have.
         ConfigError
             If no output agrees with what is given.
         """

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.encoded import EncodedGraphs
 from structopt.core.data.file_sets import DataPath, data_path
 from structopt.core.data.saved_state import SavedState
@@ -261,10 +262,13 @@ class Grid(WholeOutputs):
         ):
             labels = output.labels if isinstance(output, Image) else output
             height, width = shapes[number - 1]
-            for row in GIVEN.cells(labels, height, number, "rows"):
-                for label in GIVEN.cells(row, width, number, "cells of a row"):
+            place = checks.in_instance(number - 1)
+            for i, row in enumerate(GIVEN.cells(labels, height, number, "rows")):
+                for j, label in enumerate(GIVEN.cells(row, width, number, "cells of a row")):
                     open_cell = label is None or label == OPEN
-                    numbers.append(None if open_cell else label_number(label, self.labels, number))
+                    numbers.append(
+                        None if open_cell else label_number(label, self.labels, place((i, j)))
+                    )
         return numbers
 
     def marginal_columns(

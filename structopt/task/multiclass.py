@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.boundaries import LINE, Boundary
 from structopt.core.data.encoded import Encoded
@@ -204,10 +205,10 @@ class Multiclass(WholeOutputs):
 
     def kept_outputs(self, corpus: Vectors, outputs: Sequence[Any]) -> list[int | None]:
         """Return the numbers of classes, None where they are open."""
-        entries = enumerate(GIVEN.listed(outputs, len(corpus), "['1', None]"), 1)
+        entries = enumerate(GIVEN.listed(outputs, len(corpus), "['1', None]"))
         return [
-            None if label is None else label_number(label, self.labels, number)
-            for number, label in entries
+            None if label is None else label_number(label, self.labels, checks.of_instance((i,)))
+            for i, label in entries
         ]
 
     def marginal_columns(

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.boundaries import LINE, Boundary
 from structopt.core.data.encoded import EncodedGraphs
 from structopt.core.data.file_sets import FileSet
@@ -327,7 +328,7 @@ class Multilabel(WholeOutputs):
                         "and None."
                     )
                     raise GIVEN.refused(number, message)
-                known[label_number(name, self.names, number)] = (
+                known[label_number(name, self.names, checks.of_instance((number - 1,)))] = (
                     None if state is None else int(state)
                 )
             states += known

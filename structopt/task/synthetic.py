@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data import ranges
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import EncodedGraphs
@@ -230,9 +231,11 @@ class Synthetic(WholeOutputs):
         for number, output in enumerate(
             GIVEN.listed(outputs, len(corpus), "[[0, None, ...], None]"), 1
         ):
+            cells = GIVEN.cells(output, self.variables, number, "variables")
+            place = checks.in_instance(number - 1)
             states.extend(
-                None if state is None else label_number(state, self.labels, number)
-                for state in GIVEN.cells(output, self.variables, number, "variables")
+                None if state is None else label_number(state, self.labels, place((variable,)))
+                for variable, state in enumerate(cells)
             )
         return states
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
@@ -30,7 +31,7 @@ from structopt.formats.predicted_cells import predicted_cells
 from structopt.kernels.waist.record import Array
 from structopt.metrics import entities
 from structopt.metrics.instance_counts import InstanceCounts
-from structopt.task.outputs_in_memory import GIVEN, GOLD
+from structopt.task.outputs_in_memory import GIVEN, GOLD, NOT_KNOWN, unknown_label
 from structopt.task.partial_labels import (
     FREE,
     MISSING,
@@ -38,6 +39,7 @@ from structopt.task.partial_labels import (
     certain_labels,
     known_runs,
     label_sets,
+    unknown_labels,
 )
 from structopt.task.split_files import checked_paths, files_of
 
@@ -422,18 +424,22 @@ class TokenLabelling(Task):
         """Which labels each token may take, bool, shape (tokens, labels): all where the cell is
         free, else those it names.
         """
-        allowed = label_sets(cells, self.labels, self._compatible)
-        unknown = np.flatnonzero(~allowed.any(axis=1))
-        if len(unknown):
-            label = cells[unknown[0]]
+        unknown = unknown_labels(cells, self.labels, self._compatible)
+        if unknown:
+            index = next(i for i, cell in enumerate(cells) if cell in unknown)
+            if corpus.path == MEMORY:
+                place = checks.in_instances(corpus.offsets)((index,))
+                raise unknown_label(unknown[cells[index]], self.labels, place)
             raise DataError(
                 corpus.path,
-                int(corpus.lines[unknown[0]]),
-                f"the given label '{label}' is not one of the "
-                f"model's.{did_you_mean(label, self.labels)} "
-                f"Labels: {', '.join(self.labels)}; write {FREE[0]} for a token that is free.",
+                int(corpus.lines[index]),
+                f"{NOT_KNOWN}{did_you_mean(unknown[cells[index]], self.labels)}",
+                parameter="given label",
+                value=unknown[cells[index]],
+                remedy=f"Labels: {', '.join(self.labels)}; write {FREE[0]} for a token that is "
+                "free.",
             )
-        return allowed
+        return label_sets(cells, self.labels, self._compatible)
 
     def _labels_in_target_scheme(self, cells: Sequence[str]) -> list[str]:
         """The labels that cells in the files' scheme may be in the learnt scheme, sorted."""
