@@ -9,8 +9,7 @@ import pytest
 import structopt
 from structopt import DependencyParser, SequenceTagger
 from structopt.command import main
-from structopt.errors import DataError
-from structopt.model.model import Model
+from structopt.errors import ConfigError, DataError
 from tests.messages import raises
 
 TRAIN = "Ann NNP B-PER\nslept VBD O\n\nOslo NNP B-LOC\nran VBD O\n"
@@ -78,9 +77,13 @@ def test_the_command_names_the_columns(folder, capsys, caplog, monkeypatch):
 
 
 def test_missing_columns_may_be_empty(model, folder):
-    padded = Model.load(folder / "tagged" / "model", {"missing": "pad"})
+    padded = structopt.load(folder / "tagged", task={"missing": "pad"})
     assert padded.predict(WORDS) == model.predict([[("Ann", ""), ("ran", "")]])
     assert padded.task.needed_columns == ("word",)
+    with raises(ConfigError, parameter="task.missing", value="pda"):
+        structopt.load(folder / "tagged", task={"missing": "pda"})
+    with raises(ConfigError, match="task.scheme cannot change when a model of task=ner is applied"):
+        structopt.load(folder / "tagged", task={"scheme": "iob1"})
 
 
 def test_the_templates_decide(folder):
@@ -96,7 +99,7 @@ def test_labelled_files_of_another_width(folder):
     gold = {"accuracy": 1.0}
     words = structopt.load(folder / "words").evaluate(folder / "labelled.txt")
     assert words.items() >= gold.items()
-    model = Model.load(folder / "tagged" / "model", {"missing": "pad"})
+    model = structopt.load(folder / "tagged", task={"missing": "pad"})
     assert model.evaluate(folder / "labelled.txt").items() >= gold.items()
     with raises(DataError, line=1, match=r"set task.missing=pad .*\(pos\)"):
         structopt.load(folder / "tagged").evaluate(folder / "labelled.txt")
