@@ -37,15 +37,16 @@ class Layouts:
             read = [name for name in names if name != UNREAD]
             if TAG not in read or len(read) < 2 or len(set(read)) < len(read):
                 raise ConfigError(
-                    f"task.layouts: '{line}' is not a layout: name the columns from left to right, "
-                    "each once, one of them tag and "
-                    f"at least one other, {UNREAD} for a column that is not read, such as 'word "
-                    "pos tag'."
+                    f"task.layouts: '{line}' is not a layout",
+                    remedy="name the columns from left to right, each once, one of them "
+                    f"tag and at least one other, {UNREAD} for a column that is not "
+                    "read, such as 'word pos tag'.",
                 )
             if len(names) in self._lines:
                 both = f"'{self._lines[len(names)]}' and '{line}'"
                 raise ConfigError(
-                    f"task.layouts: {both} both have {len(names)} columns: keep one of them."
+                    f"task.layouts: {both} both have {len(names)} columns",
+                    remedy="keep one of them.",
                 )
             self._lines[len(names)] = line
             self._numbers[len(names)] = {
@@ -107,7 +108,8 @@ class Layouts:
         raise DataError(
             path,
             line,
-            f"this line has {counted(width)}, but layouts are known for {known}: {advice}.",
+            f"this line has {counted(width)}, but layouts are known for {known}",
+            remedy=f"{advice}.",
         )
 
 
@@ -117,9 +119,10 @@ def checked_columns(columns: Mapping[str, int]) -> dict[str, int]:
     """
     if TAG not in columns or len(columns) < 2:
         raise ConfigError(
-            f"task.columns needs 'tag' and at least one other column. Set all of them, such as "
-            f"{typed({'word': 0, 'pos': 1, TAG: 3})}, or none, and they are found from the "
-            "training file."
+            "needs 'tag' and at least one other column.",
+            parameter="task.columns",
+            remedy=f"Set all of them, such as {typed({'word': 0, 'pos': 1, TAG: 3})}, or "
+            "none, and they are found from the training file.",
         )
     owner: dict[int, str] = {}
     for name, number in columns.items():
@@ -128,9 +131,9 @@ def checked_columns(columns: Mapping[str, int]) -> dict[str, int]:
                 other: at for other, at in columns.items() if other != _spare(owner[number], name)
             }
             raise ConfigError(
-                f"task.columns: '{owner[number]}' and '{name}' are both column {number}: give "
-                "each a column of its own, or leave "
-                f"one out{f', as in {typed(left)}' if TAG in left and len(left) > 1 else ''}."
+                f"task.columns: '{owner[number]}' and '{name}' are both column {number}",
+                remedy="give each a column of its own, or leave one "
+                f"out{(f', as in {typed(left)}' if TAG in left and len(left) > 1 else '')}.",
             )
         owner[number] = name
     return dict(columns)
@@ -252,9 +255,9 @@ def _same_column(
     return DataError(
         path,
         line,
-        f"this line has {counted(width)}, so that '{first}' ({columns[first]}) and '{second}' "
-        f"({columns[second]}) are one "
-        f"column: give each a column of its own, or leave one out: {typed(left)}.",
+        f"this line has {counted(width)}, so that '{first}' ({columns[first]}) and "
+        f"'{second}' ({columns[second]}) are one column",
+        remedy=f"give each a column of its own, or leave one out: {typed(left)}.",
     )
 
 

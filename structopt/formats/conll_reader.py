@@ -217,7 +217,10 @@ def _columns(path: str | Path, tokens: TokenLines, numbers: dict[str, int]) -> C
 def no_sentences(path: str | Path) -> DataError:
     """The error for a file without sentences."""
     return DataError(
-        path, None, "the file has no sentences: check the path, or make the file again."
+        path,
+        None,
+        "the file has no sentences",
+        remedy="check the path, or make the file again.",
     )
 
 
@@ -264,8 +267,8 @@ def _splitter(text: str, separator: str | None) -> Callable[[str], Sequence[str]
     """
     if separator == "":
         raise ConfigError(
-            "the separator is empty: give the character between the columns, or null for any "
-            "white space."
+            "the separator is empty",
+            remedy="give the character between the columns, or null for any white space.",
         )
     if separator is not None:
         return lambda line: line.split(separator) if line.strip(ASCII_SPACE) else ()
@@ -316,4 +319,9 @@ def _ragged(path: str | Path, line: int, columns: int, width: int, first: int) -
         f"this line has {columns} columns, but the first token line "
         f"({line_name(path, first, line)}) has {width}"
     )
-    return DataError(path, line, f"{begin}: {advice}.")
+    return DataError(
+        path,
+        line,
+        begin,
+        remedy=f"{advice}.",
+    )

@@ -57,10 +57,18 @@ def _refusing(path: str | Path) -> Iterator[None]:
     except (DataError, MemoryError):
         raise
     except FileNotFoundError:
-        raise DataError(path, None, "there is no such file: check the path.") from None
+        raise DataError(
+            path,
+            None,
+            "there is no such file",
+            remedy="check the path.",
+        ) from None
     except (IsADirectoryError, PermissionError) as error:
         raise DataError(
-            path, None, f"the file cannot be read ({error.strerror}): check the path."
+            path,
+            None,
+            f"the file cannot be read ({error.strerror})",
+            remedy="check the path.",
         ) from error
     except Exception as error:
         message = (

@@ -156,7 +156,12 @@ def _decode(path: str | Path, encoding: str) -> str:
 def _bytes_of_file(path: str | Path) -> bytes:
     data = read_bytes(path)
     if _is_empty(data):
-        raise DataError(path, None, "the file is empty: check the path, or make the file again.")
+        raise DataError(
+            path,
+            None,
+            "the file is empty",
+            remedy="check the path, or make the file again.",
+        )
     return data
 
 
@@ -169,7 +174,10 @@ def _joined(files: FileSet, encoding: str) -> str:
     ]
     if not texts:
         raise DataError(
-            str(files), None, "all these files are empty: check the path, or make them again."
+            str(files),
+            None,
+            "all these files are empty",
+            remedy="check the path, or make them again.",
         )
     parts = [
         text.removeprefix(BYTE_ORDER_MARK) if number else text
@@ -224,7 +232,10 @@ def _decoded(path: str | Path, data: bytes, encoding: str) -> str:
         raise _undecodable(path, data, encoding, error) from error
     except UnicodeError as error:
         raise DataError(
-            path, None, f"the file is not {encoding} ({error}): set task.encoding to its encoding."
+            path,
+            None,
+            f"the file is not {encoding} ({error})",
+            remedy="set task.encoding to its encoding.",
         ) from error
 
 
@@ -237,7 +248,10 @@ def _undecodable(
     )
     advice = "set task.encoding to the file's encoding, for example task.encoding=latin-1"
     return DataError(
-        path, line, f"the bytes {shown} are not {encoding} ({error.reason}): {advice}."
+        path,
+        line,
+        f"the bytes {shown} are not {encoding} ({error.reason})",
+        remedy=f"{advice}.",
     )
 
 
@@ -254,11 +268,19 @@ def read_bytes(path: str | Path) -> bytes:
             raise DataError(path, None, message)
         data = Path(path).read_bytes()
     except FileNotFoundError:
-        raise DataError(path, None, "there is no such file: check the path.") from None
+        raise DataError(
+            path,
+            None,
+            "there is no such file",
+            remedy="check the path.",
+        ) from None
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = error.strerror if isinstance(error, OSError) else error
         raise DataError(
-            path, None, f"the file cannot be read ({reason}): check the path and its permissions."
+            path,
+            None,
+            f"the file cannot be read ({reason})",
+            remedy="check the path and its permissions.",
         ) from error
     return expanded(path, data)
 
@@ -271,6 +293,9 @@ def _encode(path: Path, text: str, encoding: str) -> bytes:
         line = text.count("\n", 0, error.start) + 1
         characters = text[error.start : error.end]
         raise DataError(
-            path, line, f"{characters!r} cannot be written as {encoding}: set task.encoding=utf8."
+            path,
+            line,
+            f"{characters!r} cannot be written as {encoding}",
+            remedy="set task.encoding=utf8.",
         ) from error
     return gzip.compress(data, mtime=0) if path.name.endswith(".gz") else data

@@ -31,8 +31,10 @@ def check_kind(name: str, kind: StructureKind) -> None:
     """
     if not kind.loopy:
         raise CompatibilityError(
-            f"inference={name} solves factor graphs of kind 'factors', not '{kind}'. Set "
-            "inference=exact."
+            f"solves factor graphs of kind 'factors', not '{kind}'.",
+            parameter="inference",
+            value=name,
+            remedy="Set inference=exact.",
         )
 
 
@@ -45,7 +47,9 @@ def check_temperature(name: str, temperature: float) -> None:
     """
     if temperature != 0.0:
         raise ConfigError(
-            f"inference={name} only maximises: it has no marginals at temperature {temperature:g}."
+            f"only maximises: it has no marginals at temperature {temperature:g}.",
+            parameter="inference",
+            value=name,
         )
 
 
@@ -73,9 +77,10 @@ def admit_kinds(name: str, inference: Inference, record: Record) -> None:
         for ability in asked & ~kind.provides:
             component, others = component_of(number), ", ".join(_taking(kind.provides)) or "none"
             raise CompatibilityError(
-                f"inference={name} needs {WHAT[ability]} of every kind of factor, and "
-                f"factor_kind={component} has none. "
-                f"Inferences that can take it: {others}."
+                f"needs {WHAT[ability]} of every kind of factor, and "
+                f"factor_kind={component} has none. Inferences that can take it: {others}.",
+                parameter="inference",
+                value=name,
             )
         if asked & ~FactorAbility.ROWS:
             from structopt.kernels.loopy.open_kinds import put

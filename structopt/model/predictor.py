@@ -381,8 +381,8 @@ class Predictor:
         given = read_once("given", given)
         if given is True:
             raise ConfigError(
-                "given=True keeps the labels of a file, and these instances are in memory. Give "
-                "a list of outputs."
+                "given=True keeps the labels of a file, and these instances are in memory.",
+                remedy="Give a list of outputs.",
             )
         kept = None if given is None or given is False else self.task.kept_outputs(corpus, given)
         return self.examples(corpus, kept, executor)

@@ -154,8 +154,8 @@ class Grid(WholeOutputs):
         if train is None:
             if any(self._shares.values()):  # a saved model has the shares, but no paths
                 raise ConfigError(
-                    "task.dev_share and task.test_share take images from task.train. Give "
-                    "task.train too."
+                    "task.dev_share and task.test_share take images from task.train.",
+                    remedy="Give task.train too.",
                 )
             return {split: SplitPath(split) for split in SPLITS}
         files: dict[str, DataPath] = {

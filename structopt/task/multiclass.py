@@ -104,10 +104,16 @@ class Multiclass(WholeOutputs):
         )
         self.normalize = str(features.get("normalize", "none"))
         if self.min_count < 1:
-            raise ConfigError(f"features.min_count={self.min_count} must be at least 1.")
+            raise ConfigError(
+                "must be at least 1.",
+                parameter="features.min_count",
+                value=self.min_count,
+            )
         if self.normalize not in NORMS:
             raise ConfigError(
-                f"features.normalize={self.normalize} is none of: {', '.join(NORMS)}."
+                f"is none of: {', '.join(NORMS)}.",
+                parameter="features.normalize",
+                value=self.normalize,
             )
         self.labels: tuple[str, ...] = ()
         self._attributes: dict[str, int] = {}
@@ -168,7 +174,12 @@ class Multiclass(WholeOutputs):
             advice = (
                 "write label index:value index:value ..., or check that this is LIBSVM's format."
             )
-            raise DataError(corpus.path, None, f"no line has an index:value pair: {advice}")
+            raise DataError(
+                corpus.path,
+                None,
+                "no line has an index:value pair",
+                remedy=advice,
+            )
         labels, known = (
             ((), ()) if earlier is None else (earlier.labels, tuple(earlier._attributes))
         )

@@ -120,11 +120,15 @@ class Multilabel(WholeOutputs):
         self._paths = checked_paths(train, dev, test, limit)
         if most_frequent is not None and most_frequent < 1:
             raise ConfigError(
-                f"task.most_frequent={most_frequent} must be at least 1, or null for all."
+                "must be at least 1, or null for all.",
+                parameter="task.most_frequent",
+                value=most_frequent,
             )
         if isinstance(labels, int) and labels < 1:
             raise ConfigError(
-                f"task.labels={labels} must be at least 1, the path of an XML file, or null."
+                "must be at least 1, the path of an XML file, or null.",
+                parameter="task.labels",
+                value=labels,
             )
         features = dict(features or {})
         check_keys("features", features, Reading.__annotations__)
@@ -241,7 +245,8 @@ class Multilabel(WholeOutputs):
             raise DataError(
                 corpus.path,
                 None,
-                "no instance has a label: write label,label index:value index:value ....",
+                "no instance has a label",
+                remedy="write label,label index:value index:value ....",
             )
         if not corpus.values.any():
             raise DataError(
@@ -263,8 +268,9 @@ class Multilabel(WholeOutputs):
         self._attributes.fit(corpus, None if earlier is None else earlier._attributes)
         if not self._attributes.names:
             raise ConfigError(
-                "features.min_count leaves no attribute, and features.bias=false no constant: "
-                "lower min_count."
+                "leaves no attribute, and features.bias=false no constant",
+                parameter="features.min_count",
+                remedy="lower min_count.",
             )
         encoded = self.encode(corpus)
         return encoded if corpus.unknown is None else self._with_sets(corpus, encoded)

@@ -215,8 +215,8 @@ class SequenceLabelling(TokenLabelling):
         """
         if self._numbers.blocks:
             raise ConfigError(
-                "features.vectors and features.dense need the training data in memory. Set "
-                "storage=memory."
+                "features.vectors and features.dense need the training data in memory.",
+                remedy="Set storage=memory.",
             )
         file, known = (
             (path.path, self._columns.first) if isinstance(path, Stretch) else (path, (0, 0))
@@ -270,7 +270,8 @@ class SequenceLabelling(TokenLabelling):
             raise DataError(
                 MEMORY,
                 None,
-                f"there is no column '{absent[0]}' in some sentences. Give all the same columns.",
+                f"there is no column '{absent[0]}' in some sentences.",
+                remedy="Give all the same columns.",
             )
         return Columns(
             MEMORY,
@@ -449,7 +450,8 @@ class SequenceLabelling(TokenLabelling):
             raise DataError(
                 path,
                 int(corpus.lines[0]),
-                f"{message}: name it in task.fields, or give a file that has it.",
+                message,
+                remedy="name it in task.fields, or give a file that has it.",
             )
         return self._with_labels(corpus)
 
@@ -505,9 +507,9 @@ class SequenceLabelling(TokenLabelling):
                 corpus.path,
                 int(corpus.lines[token]),
                 f"'{corpus.cells[name][token]}' is a label, but stands in column "
-                f"{corpus.numbers[name]}, which would be read as "
-                f"'{name}': give all columns ({', '.join(self._columns.numbers)}), or leave the "
-                "labels out.",
+                f"{corpus.numbers[name]}, which would be read as '{name}'",
+                remedy=f"give all columns ({', '.join(self._columns.numbers)}), or leave "
+                "the labels out.",
             )
 
     def _inputs(self, corpus: Columns) -> dict[str, list[str]]:

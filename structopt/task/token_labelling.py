@@ -370,10 +370,10 @@ class TokenLabelling(Task):
         """
         if earlier is not None and not self._continues(earlier):
             raise ConfigError(
-                f"warm_start: that model's labels are of the scheme {earlier.target_scheme}, and "
-                f"these of {self.target_scheme}. "
-                "Give task.scheme and task.target_scheme as it had them, or leave its labels "
-                "out: warm_start.vocabulary=new."
+                "warm_start: that model's labels are of the scheme "
+                f"{earlier.target_scheme}, and these of {self.target_scheme}.",
+                remedy="Give task.scheme and task.target_scheme as it had them, or leave "
+                "its labels out: warm_start.vocabulary=new.",
             )
         self.labels = tuple(sorted({*labels, *(earlier.labels if earlier is not None else ())}))
 
@@ -531,6 +531,7 @@ class TokenLabelling(Task):
 def _check_scheme(key: str, scheme: str, known: tuple[str, ...]) -> None:
     if scheme not in known:
         raise ConfigError(
-            f"task.{key}={scheme} is unknown.{did_you_mean(scheme, known)} Schemes: "
-            f"{', '.join(known)}."
+            f"is unknown.{did_you_mean(scheme, known)} Schemes: {', '.join(known)}.",
+            parameter=f"task.{key}",
+            value=scheme,
         )

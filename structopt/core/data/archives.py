@@ -36,7 +36,12 @@ def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
         ):
             yield dict(sorted(members.items()))
     except FileNotFoundError:
-        raise DataError(path, None, "there is no such file: check the path.") from None
+        raise DataError(
+            path,
+            None,
+            "there is no such file",
+            remedy="check the path.",
+        ) from None
     except (
         tarfile.TarError,
         zipfile.BadZipFile,

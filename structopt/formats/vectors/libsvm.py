@@ -97,7 +97,10 @@ def read(
     reader.read(read_text(path, encoding).split("\n"), limit)
     if not reader.labels:
         raise DataError(
-            path, None, "the file has no instances: check the path, or make the file again."
+            path,
+            None,
+            "the file has no instances",
+            remedy="check the path, or make the file again.",
         )
     return reader.result()
 

@@ -164,11 +164,17 @@ def label_list(path: Path, encoding: str = "utf8") -> list[str]:
         root = ElementTree.fromstring(re.sub(r"^\s*<\?xml.*?\?>", "", text, flags=re.S))
     except ElementTree.ParseError as error:
         raise DataError(
-            path, error.position[0], f"this is not XML ({error}): give the XML file of the labels."
+            path,
+            error.position[0],
+            f"this is not XML ({error})",
+            remedy="give the XML file of the labels.",
         ) from None
     except ValueError as error:  # a character that XML cannot have
         raise DataError(
-            path, None, f"this is not XML ({error}): give the XML file of the labels."
+            path,
+            None,
+            f"this is not XML ({error})",
+            remedy="give the XML file of the labels.",
         ) from None
     labels = [
         element.get("name") for element in root.iter() if element.tag.rpartition("}")[2] == "label"
@@ -176,10 +182,18 @@ def label_list(path: Path, encoding: str = "utf8") -> list[str]:
     names = [name for name in labels if name]
     if not names or len(names) < len(labels):
         raise DataError(
-            path, None, 'no label is named here: write <label name="..."></label> for each of them.'
+            path,
+            None,
+            "no label is named here",
+            remedy='write <label name="..."></label> for each of them.',
         )
     if twice := repeated(names):
-        raise DataError(path, None, f"the label {twice!r} is named twice: remove one of them.")
+        raise DataError(
+            path,
+            None,
+            f"the label {twice!r} is named twice",
+            remedy="remove one of them.",
+        )
     return names
 
 

@@ -49,7 +49,12 @@ def check_is_file(path: str | Path) -> None:
     except (OSError, ValueError):  # a name with a NUL character, or one that is too long
         exists = is_file = False
     if not exists:
-        raise DataError(path, None, "there is no such file: check the path.")
+        raise DataError(
+            path,
+            None,
+            "there is no such file",
+            remedy="check the path.",
+        )
     if not is_file:
         message = (
             "this is a pipe or a device, and input is read more than once: save it to a file, "
@@ -80,11 +85,17 @@ def blocks(path: str | Path) -> Iterator[bytes]:
             yield from _plain(path)
     except EOFError:
         raise DataError(
-            path, None, "the gzip file is truncated: copy or download it again."
+            path,
+            None,
+            "the gzip file is truncated",
+            remedy="copy or download it again.",
         ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(
-            path, None, f"the gzip file is damaged ({error}): copy or download it again."
+            path,
+            None,
+            f"the gzip file is damaged ({error})",
+            remedy="copy or download it again.",
         ) from error
     except OSError as error:
         message = f"the file cannot be read ({error.strerror}): check the path and its permissions."

@@ -80,7 +80,12 @@ def _mapped(path: str | Path) -> Array:
             "word vectors are a matrix of floating-point numbers with a row a word, and this is "
             f"{kind}"
         )
-        raise DataError(path, None, f"{message}: write it with numpy.save.")
+        raise DataError(
+            path,
+            None,
+            message,
+            remedy="write it with numpy.save.",
+        )
     return matrix
 
 
@@ -93,7 +98,8 @@ def _find(path: str | Path, rows: int, wanted: WantedWords) -> None:
         raise DataError(
             path,
             None,
-            f"the words of its rows are missing: write them, a word a line, to {places}.",
+            "the words of its rows are missing",
+            remedy=f"write them, a word a line, to {places}.",
         )
     number = last = 0
     for number, word in enumerate(_words(name), 1):
