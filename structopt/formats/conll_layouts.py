@@ -11,6 +11,11 @@ from structopt.errors import ConfigError, DataError
 
 TAG = "tag"
 UNREAD = "_"
+OF_TEXTS = (
+    "If each line is a sentence, write one word per line, with an empty line between sentences, or "
+    'one object {"text": "..."} per line of a .jsonl file.'
+)
+"""The remedy for raw text in place of columns."""
 
 
 class Layouts:

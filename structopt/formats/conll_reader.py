@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import ConfigError, DataError, line_name
-from structopt.formats.conll_layouts import column_numbers
+from structopt.formats.conll_layouts import OF_TEXTS, column_numbers
 from structopt.formats.tag_schemes import TagError, convert
 from structopt.formats.text_files import check_limit, read_text
 from structopt.formats.text_pieces import Stretch, read_pieces
@@ -314,14 +314,10 @@ def token_lines(
 
 
 def _ragged(path: str | Path, line: int, columns: int, width: int, first: int) -> DataError:
-    advice = "give every token line the same columns, or set the separator"
-    begin = (
-        f"this line has {columns} columns, but the first token line "
-        f"({line_name(path, first, line)}) has {width}"
-    )
     return DataError(
         path,
         line,
-        begin,
-        remedy=f"{advice}.",
+        f"this line has {columns} columns, but the first token line "
+        f"({line_name(path, first, line)}) has {width}",
+        remedy=f"give every token line the same columns, or set the separator. {OF_TEXTS}",
     )

@@ -1,6 +1,8 @@
 """Input without columns that a model's features read, by every route."""
 
 import io
+import json
+import re
 import sys
 from types import SimpleNamespace
 
@@ -10,6 +12,7 @@ import structopt
 from structopt import DependencyParser, SequenceTagger
 from structopt.command import main
 from structopt.errors import ConfigError, DataError
+from structopt.formats.conll_layouts import OF_TEXTS
 from tests.messages import raises
 
 TRAIN = "Ann NNP B-PER\nslept VBD O\n\nOslo NNP B-LOC\nran VBD O\n"
@@ -115,6 +118,25 @@ def test_training_prints_the_columns(folder, capsys, tmp_path):
 def test_a_line_with_more_columns_than_training_is_refused(folder, name):
     with raises(DataError, line=1, match="5 columns, and the widest training layout has 4."):
         structopt.load(folder / name).predict(folder / "wide.txt")
+
+
+RAW = ["Ann slept in Oslo .", "Ann ran ."]
+
+
+@pytest.mark.parametrize("lines", [RAW, RAW[::-1]])
+def test_raw_text_is_refused_with_a_remedy_that_works(folder, lines, tmp_path):
+    model, raw = structopt.load(folder / "words"), tmp_path / "raw.txt"
+    raw.write_text("\n".join(lines))
+    with raises(DataError) as refused:
+        model.predict(raw)
+    assert refused.value.remedy.endswith(OF_TEXTS)
+    form = json.loads(re.search(r"\{.*\}", OF_TEXTS)[0])
+    (tmp_path / "texts.jsonl").write_text(
+        "\n".join(json.dumps(dict.fromkeys(form, line)) for line in lines)
+    )
+    raw.write_text("\n\n".join(line.replace(" ", "\n") for line in lines))
+    labels = model.predict([line.split() for line in lines])
+    assert model.predict(raw) == model.predict(tmp_path / "texts.jsonl") == labels
 
 
 def test_columns_that_were_set_by_number_have_the_width_of_training(folder):

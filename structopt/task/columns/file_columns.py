@@ -12,6 +12,7 @@ from typing import Any
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import DataError
 from structopt.formats.conll_layouts import (
+    OF_TEXTS,
     TAG,
     Layouts,
     checked_columns,
@@ -96,10 +97,8 @@ class FileColumns:
             raise DataError(
                 path,
                 line,
-                f"this line has {width} columns, and the widest training layout has {widest}. "
-                "A line has one word and its columns, not a sentence.",
-                remedy="Write one word per line, with an empty line between sentences, and leave "
-                "out columns that the training file does not have.",
+                f"this line has {width} columns, and the widest training layout has {widest}.",
+                remedy=f"Leave out columns that the training file does not have. {OF_TEXTS}",
             )
         return self.numbers
 
