@@ -117,18 +117,27 @@ def check_limit(limit: int | None, what: str = "sentences", parameter: str = "li
         )
 
 
+USUAL = "Usual ones: utf8, latin-1."
+
+
 def check_encoding(encoding: str) -> None:
     """Raise ConfigError for an encoding that Python does not know, or that is of no text."""
     try:
         name = lookup(encoding).name
     except (LookupError, ValueError):  # ValueError: a name with a NUL character or a lone surrogate
-        message = f"is not an encoding Python knows.{did_you_mean(encoding, ENCODINGS)}"
         raise ConfigError(
-            f"task.encoding={encoding!r} {message} Usual ones: utf8, latin-1."
+            f"is not an encoding Python knows.{did_you_mean(encoding, ENCODINGS)}",
+            parameter="task.encoding",
+            value=encoding,
+            remedy=USUAL,
         ) from None
     if name in OF_NO_FILES or not _is_of_text(encoding):
-        message = "is a codec of Python, not an encoding of text files. Usual ones: utf8, latin-1."
-        raise ConfigError(f"task.encoding={encoding!r} {message}")
+        raise ConfigError(
+            "is a codec of Python, not an encoding of text files.",
+            parameter="task.encoding",
+            value=encoding,
+            remedy=USUAL,
+        )
 
 
 def _is_empty(data: bytes) -> bool:

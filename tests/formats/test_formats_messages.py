@@ -43,12 +43,12 @@ def conll(text, columns):
         ),
         (
             lambda: text_files.check_encoding("utf9"),
-            "task.encoding='utf9' is not an encoding Python knows. Did you mean 'utf8'? Usual "
+            "task.encoding=utf9 is not an encoding Python knows. Did you mean 'utf8'? Usual "
             "ones: utf8, latin-1.",
         ),
         (
             lambda: text_files.check_encoding("rot13"),
-            "task.encoding='rot13' is a codec of Python, not an encoding of text files. Usual "
+            "task.encoding=rot13 is a codec of Python, not an encoding of text files. Usual "
             "ones: utf8, latin-1.",
         ),
         (
