@@ -82,7 +82,7 @@ def unknown_labels(
     cells: Iterable[str], labels: Sequence[str], compatible: Callable[[str, str], bool]
 ) -> dict[str, str]:
     """Return the cells with a label that is compatible with none of the labels, and that label."""
-    unknown = {}
+    unknown: dict[str, str] = {}
     for cell in set(cells).difference(FREE):
         for named in alternatives(cell) or (cell,):
             if not any(compatible(named, label) for label in labels):
