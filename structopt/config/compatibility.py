@@ -200,13 +200,13 @@ def _check_abilities(
     """Raise at the first ability that a component asks for and the inference does not provide."""
     for ability in asked & ~provided:
         names = alternatives.inferences(ability, kind)
-        remedy = ""
+        remedy = None
         if ability is Ability.MARGINALS and not names and isinstance(component, Loss):
-            remedy = f" {typed(component, 'beta', 'inf', 'svm')}, which needs none."
+            remedy = f"{typed(component, 'beta', 'inf', 'svm')}, which needs none."
         complaint = _complaint(
             _who(role, component), ability, name_of("inference", inference), provided, names
         )
-        raise CompatibilityError(complaint + remedy)
+        raise CompatibilityError(complaint, remedy=remedy)
 
 
 def check_executor(executor: Executor, optimizer: Optimizer) -> None:
@@ -316,9 +316,9 @@ def check_option(
     if ability in provided:
         return provided
     names = alternatives.inferences(ability, factor_graph.kind)
-    one_of_them = " Set inference=NAME with one of them (from Python: model.with_inference(NAME))."
-    remedy = one_of_them if names else f" Leave out {option}."
-    raise CompatibilityError(_complaint(option, ability, name, provided, names) + remedy)
+    one_of_them = "Set inference=NAME with one of them (from Python: model.with_inference(NAME))."
+    remedy = one_of_them if names else f"Leave out {option}."
+    raise CompatibilityError(_complaint(option, ability, name, provided, names), remedy=remedy)
 
 
 def _who(kind: str, component: Component) -> str:

@@ -278,10 +278,12 @@ class _Scan:
                 remedy="remove the line.",
             )
         if self.without_label and self.without_label < before:
-            message = (
-                "the line begins with a tab, so it has no label: write label TAB attribute TAB ...."
+            raise DataError(
+                self.path,
+                self.without_label,
+                "the line begins with a tab, so it has no label",
+                remedy="write label TAB attribute TAB ....",
             )
-            raise DataError(self.path, self.without_label, message)
 
 
 def _without_wide_spaces(text: bytes) -> bytes:

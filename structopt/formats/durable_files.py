@@ -148,10 +148,12 @@ def replace_file(path: str | Path, data: bytes) -> None:
         write_bytes(Path(path), data)
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = error.strerror if isinstance(error, OSError) else error
-        message = (
-            f"the file cannot be written ({reason}): choose a folder that exists and is writable."
-        )
-        raise DataError(path, None, message) from error
+        raise DataError(
+            path,
+            None,
+            f"the file cannot be written ({reason})",
+            remedy="choose a folder that exists and is writable.",
+        ) from error
 
 
 def write_json(path: Path, values: Any) -> None:

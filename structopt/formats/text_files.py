@@ -270,11 +270,12 @@ def read_bytes(path: str | Path) -> bytes:
         return data
     try:
         if Path(path).exists() and not Path(path).is_file():
-            message = (
-                "this is a pipe or a device, and input is read more than once: save it to a "
-                "file, and give that."
+            raise DataError(
+                path,
+                None,
+                "this is a pipe or a device, and input is read more than once",
+                remedy="save it to a file, and give that.",
             )
-            raise DataError(path, None, message)
         data = Path(path).read_bytes()
     except FileNotFoundError:
         raise DataError(

@@ -149,8 +149,9 @@ def _refuse(config: Mapping[str, Any], components: Components) -> None:
     }
     for reason, applies in reasons.items():
         if applies:
-            message = (
-                f"storage=disk keeps sparse attributes and known labels in files, and {reason}. "
-                "Set storage=memory."
+            raise ConfigError(
+                f"keeps sparse attributes and known labels in files, and {reason}.",
+                parameter="storage",
+                value="disk",
+                remedy="Set storage=memory.",
             )
-            raise ConfigError(message)

@@ -130,11 +130,11 @@ class Grid(WholeOutputs):
             if not 0 <= share < 1:
                 raise ConfigError(f"task.{split}_share={share:g} must be at least 0 and below 1.")
             if share and path:
-                message = (
-                    f"task.{split}_share takes images from task.train, and task.{split} is given "
-                    "too. Give only one."
+                raise ConfigError(
+                    f"task.{split}_share takes images from task.train, and task.{split} is "
+                    "given too.",
+                    remedy="Give only one.",
                 )
-                raise ConfigError(message)
         if dev_share + test_share >= 1:
             raise ConfigError(
                 f"task.dev_share={dev_share:g} and task.test_share={test_share:g} leave nothing "
@@ -175,11 +175,13 @@ class Grid(WholeOutputs):
             images = read_images(name, labelled)
         elif named.source is None:
             if not self._generates:
-                message = (
+                raise DataError(
+                    name,
+                    None,
                     "there is no such file, and the model was trained on a file, not on "
-                    "generated images: check the path."
+                    "generated images",
+                    remedy="check the path.",
                 )
-                raise DataError(name, None, message)
             generated = snakes(GENERATED[named.split], f"{self.data_seed} {named.split}")
             images = images_of([Image(*image) for image in generated], name)
         else:
@@ -392,7 +394,10 @@ class Grid(WholeOutputs):
 def _gold(corpus: Images) -> Array:
     if corpus.labels is None:
         raise DataError(
-            corpus.path, None, "has no labels to compare with; give a file with the array 'labels'."
+            corpus.path,
+            None,
+            "has no labels to compare with.",
+            remedy="Give a file with the array 'labels'.",
         )
     return corpus.labels
 

@@ -349,7 +349,8 @@ class Multiclass(WholeOutputs):
             raise DataError(
                 corpus.path,
                 None,
-                "has no labels to compare with; give a file with a label on every line.",
+                "has no labels to compare with.",
+                remedy="Give a file with a label on every line.",
             )
         return corpus.labels
 

@@ -160,17 +160,20 @@ class Multilabel(WholeOutputs):
         """
         if not self._is_arff(path):
             if self._header is not None:
-                message = (
-                    "the model was trained on ARFF, whose attributes have names: give an ARFF file."
+                raise DataError(
+                    path,
+                    None,
+                    "the model was trained on ARFF, whose attributes have names",
+                    remedy="give an ARFF file.",
                 )
-                raise DataError(path, None, message)
             return libsvm_multilabel.read(path, limit, self.encoding, self.partial)
         if self.names and self._header is None:
-            message = (
-                "the model was trained on LIBSVM's text, whose attributes have numbers: give a "
-                "file of it."
+            raise DataError(
+                path,
+                None,
+                "the model was trained on LIBSVM's text, whose attributes have numbers",
+                remedy="give a file of it.",
             )
-            raise DataError(path, None, message)
         return mulan.read(
             path, limit, self._label_columns, self.names, labelled, self.encoding, self.partial
         )
@@ -465,12 +468,14 @@ class Multilabel(WholeOutputs):
             raise DataError(
                 corpus.path,
                 None,
-                "has no labels to compare with; give a file with the labels of every instance.",
+                "has no labels to compare with.",
+                remedy="Give a file with the labels of every instance.",
             )
         if corpus.unknown is not None:
             raise DataError(
                 corpus.path,
                 None,
-                "leaves labels open (?): scores need a file with the labels of every instance.",
+                "leaves labels open (?).",
+                remedy="Give a file with the labels of every instance.",
             )
         return indicators(corpus.labels, self.names), indicators(predicted, self.names)

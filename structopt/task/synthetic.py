@@ -155,11 +155,14 @@ class Synthetic(WholeOutputs):
         """Generate a split: train, dev or test."""
         named = split_of(path)
         if named is None or named.source is not None or not self.sizes[named.split]:
-            message = (
-                "task=synthetic reads no files, but generates its splits: give one of "
-                f"{', '.join(self.files)}."
+            raise DataError(
+                os.fspath(path),
+                None,
+                "reads no files, but generates its splits",
+                parameter="task",
+                value="synthetic",
+                remedy=f"give one of {', '.join(self.files)}.",
             )
-            raise DataError(os.fspath(path), None, message)
         count = min(self.sizes[named.split], limit or self.sizes[named.split])
         x, y = self.model.samples(named.split, count)
         return Samples(named.split, x, y if labelled else None)

@@ -179,7 +179,10 @@ class TokenLabelling(Task):
         labels = self._file_labels(corpus)
         if labels is None:
             raise DataError(
-                corpus.path, None, "has no labels to compare with; give a file with a label column."
+                corpus.path,
+                None,
+                "has no labels to compare with.",
+                remedy="Give a file with a label column.",
             )
         bounds = corpus.offsets.tolist()
         return [labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]

@@ -144,7 +144,7 @@ def test_damaged_gzip(make):
 
 def test_bad_settings(make):
     path = make(TEXT)
-    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
+    with raises(ConfigError, parameter="limit", value=0):
         read(path, {"word": 0}, limit=0)
     with pytest.raises(ConfigError, match="the separator is empty"):
         read(path, {"word": 0}, separator="")

@@ -136,8 +136,12 @@ def _check_headings(path: str | Path, headings: Sequence[Heading], rows: Rows) -
     before = np.searchsorted(rows.lines, [line for line, _ in headings])
     within = np.flatnonzero(~np.isin(before, rows.offsets))
     if len(within):
-        message = "a document begins within a sentence: leave a blank line before this one."
-        raise DataError(path, headings[int(within[0])].line, message)
+        raise DataError(
+            path,
+            headings[int(within[0])].line,
+            "a document begins within a sentence",
+            remedy="leave a blank line before this one.",
+        )
 
 
 def _first(rows: Rows, sentences: int) -> Rows:
@@ -173,11 +177,12 @@ def _bracket_rows(
     ):
         line, items = int(rows.lines[row]), _entity_items(misc[row])
         if "-" in ids[row]:
-            message = (
-                f"the multi-word token {ids[row]} has {ENTITY}, which is for words: write it at "
-                "the words."
+            raise DataError(
+                path,
+                line,
+                f"the multi-word token {ids[row]} has {ENTITY}, which is for words",
+                remedy="write it at the words.",
             )
-            raise DataError(path, line, message)
         if len(items) > 1:
             raise DataError(
                 path,

@@ -102,11 +102,12 @@ def _declared(path: str | Path, line: int, text: str) -> Attribute:
             )
         return Attribute(name, values, line)
     if kind.lower() not in NUMERIC:
-        message = (
-            f"the attribute {name!r} is of type {kind}, neither numeric nor nominal: remove it, "
-            "or make numbers of it."
+        raise DataError(
+            path,
+            line,
+            f"the attribute {name!r} is of type {kind}, neither numeric nor nominal",
+            remedy="remove it, or make numbers of it.",
         )
-        raise DataError(path, line, message)
     return Attribute(name, None, line)
 
 

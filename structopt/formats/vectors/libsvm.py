@@ -182,11 +182,12 @@ class _Reader:
         """Take the label off the fields of a line, and return it; equal labels are one string."""
         if ":" in fields[0]:
             if self.labelled:
-                message = (
-                    f"the line begins with {fields[0]!r}, so it has no label: write label "
-                    "index:value index:value ...."
+                raise DataError(
+                    self.path,
+                    line,
+                    f"the line begins with {fields[0]!r}, so it has no label",
+                    remedy="write label index:value index:value ....",
                 )
-                raise DataError(self.path, line, message)
             return NO_LABEL
         written = fields.pop(0)
         name = self.share.get(written)

@@ -81,11 +81,12 @@ def read(
     missing = np.flatnonzero(np.isnan(rows.values) & kept)
     if len(missing):
         name = rows.attributes[rows.columns[missing[0]]].name
-        message = (
-            f"the value of {name!r} is missing (?): put a number in its place, such as 0 or the "
-            "column's mean."
+        raise DataError(
+            path,
+            rows.line_of(int(missing[0])),
+            f"the value of {name!r} is missing (?)",
+            remedy="put a number in its place, such as 0 or the column's mean.",
         )
-        raise DataError(path, rows.line_of(int(missing[0])), message)
     before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
     entry_columns, values = rows.columns[kept], rows.values[kept]
     is_nominal = nominal[entry_columns]
@@ -150,11 +151,12 @@ def _xml_beside(path: Path) -> Path:
         if candidate.is_file():
             return candidate
     tried = " or ".join(candidate.name for candidate in candidates)
-    message = (
-        f"which columns are labels? There is no {tried}: set task.labels to the number of last "
-        "columns, or to an XML file."
+    raise DataError(
+        path,
+        None,
+        f"which columns are labels? There is no {tried}",
+        remedy="set task.labels to the number of last columns, or to an XML file.",
     )
-    raise DataError(path, None, message)
 
 
 def label_list(path: Path, encoding: str = "utf8") -> list[str]:

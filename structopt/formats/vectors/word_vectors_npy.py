@@ -60,11 +60,12 @@ def _mapped(path: str | Path) -> Array:
     except MemoryError:
         raise
     except Exception as error:  # damaged headers make numpy raise nearly anything
-        message = (
-            f"this is no .npy file of numbers, or a truncated one ({error}): write it with "
-            "numpy.save."
-        )
-        raise DataError(path, None, message) from error
+        raise DataError(
+            path,
+            None,
+            f"this is no .npy file of numbers, or a truncated one ({error})",
+            remedy="write it with numpy.save.",
+        ) from error
     if (
         not isinstance(matrix, np.ndarray)
         or matrix.ndim != 2
@@ -107,11 +108,12 @@ def _find(path: str | Path, rows: int, wanted: WantedWords) -> None:
         if word in wanted.pending:
             wanted.numbers[wanted.pending.pop(word)] = number - 1
     if not last <= rows <= number:
-        message = (
-            f"it has {last} words, and the matrix {Path(path).name} has {rows} rows: write the "
-            "word of every row in a line."
+        raise DataError(
+            name,
+            None,
+            f"it has {last} words, and the matrix {Path(path).name} has {rows} rows",
+            remedy="write the word of every row in a line.",
         )
-        raise DataError(name, None, message)
 
 
 def _words(path: Path) -> Iterator[bytes]:

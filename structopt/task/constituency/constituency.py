@@ -443,8 +443,9 @@ def _check_tagged(corpus: Treebank) -> None:
     for line, words, tags in zip(corpus.lines, corpus.words, corpus.tags, strict=True):
         for word, tag in zip(words, tags, strict=True):
             if not tag:
-                message = (
-                    f"the word {word!r} has no tag, which this model needs (task.tags=column). "
-                    "Write word_TAG."
+                raise DataError(
+                    corpus.path,
+                    line,
+                    f"the word {word!r} has no tag, which this model needs (task.tags=column).",
+                    remedy="Write word_TAG.",
                 )
-                raise DataError(corpus.path, line, message)
