@@ -39,7 +39,7 @@ def test_one_message(error: BaseException, at: str, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.nightly("ray")
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the processes in /proc")
-@pytest.mark.parametrize("victim", ["gcs_server", "raylet", "dashboard/agent.py"])
+@pytest.mark.parametrize("victim", ["raylet", "dashboard/agent.py"])
 def test_killed_processes(victim: str, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is optional (extra: ray)")
     words = ["task=ner", "task.limit=20", "optimizer=lbfgs", "optimizer.epochs=1", "tracker=none"]
