@@ -113,8 +113,8 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     )
     if typed is not None and folder is not None and Path(folder).absolute() != typed.absolute():
         raise ConfigError(
-            f"The run folder is given twice: folder={folder} and hydra.run.dir={typed}. Leave "
-            "one of them out."
+            f"The run folder is given twice: folder={folder} and hydra.run.dir={typed}.",
+            remedy="Leave one of them out.",
         )
     path = composition.run_folder(typed if folder is None else folder)
     with folder_lock.locked(path), records.nothing_left(path):
@@ -163,7 +163,11 @@ def _converged(model: Model) -> Model:
     return model
 
 
-def load(path: str | Path, features: Mapping[str, Any] | None = None) -> Model:
+def load(
+    path: str | Path,
+    features: Mapping[str, Any] | None = None,
+    task: Mapping[str, Any] | None = None,
+) -> Model:
     """Load a model from a run folder, a model folder or an MLflow address.
 
     Parameters
@@ -172,13 +176,18 @@ def load(path: str | Path, features: Mapping[str, Any] | None = None) -> Model:
     features : mapping or None
         Files of features: ``{"vectors": FILE}`` gives words that training has not shown their
         vectors.
+    task : mapping or None
+        Settings of the task that may change when a model is applied, as `predict` takes them on the
+        command line: ``{"missing": "pad"}`` for ``task.missing=pad``.
 
     Raises
     ------
     ModelError
         If there is none, or it is truncated or altered.
+    ConfigError
+        If the model's task has no such setting or features, or does not let the setting change.
     """
     from structopt.model.folder import find_model
     from structopt.model.model import Model
 
-    return Model.load(find_model(str(path)), sources=features)
+    return Model.load(find_model(str(path)), task, features)

@@ -91,7 +91,8 @@ def check_overrides(words: Sequence[str], keys: Collection[str]) -> None:
         if not value and equals and not word.startswith(("resume=", "hydra")):
             kind = "NAME" if key.lstrip("+") in groups() else "VALUE"
             raise ConfigError(
-                f"'{word}' gives {key} no value. Write {word}{kind}, or leave it out."
+                f"'{word}' gives {key} no value.",
+                remedy=f"Write {word}{kind}, or leave it out.",
             )
         if value.startswith("[") and key in groups():
             each = f"{key}={value.strip('[]')}"
@@ -123,16 +124,21 @@ def check_signs(word: str) -> None:
     """Raise where a word processor, or a shell that keeps quotes, has altered a word."""
     if word[:1] in DASHES:
         raise ConfigError(
-            f"'{word}' begins with a long dash. Write a hyphen: --{word.lstrip(DASHES + '-')}"
+            f"'{word}' begins with a long dash.",
+            remedy=f"Write a hyphen: --{word.lstrip(DASHES + '-')}",
         )
     if any(sign in CURLY for sign in word):
         straight = re.sub("[\u201c\u201d\u201e]", '"', re.sub("[\u2018\u2019]", "'", word))
         raise ConfigError(
-            f"'{word}' has curly quotes, which no shell knows. Write straight ones: {straight}"
+            f"'{word}' has curly quotes, which no shell knows.",
+            remedy=f"Write straight ones: {straight}",
         )
     if word[:1] in ("'", '"'):
         advice = "The command prompt of Windows takes double ones, around the whole word."
-        raise ConfigError(f"{word} begins with a quote that your shell did not take away. {advice}")
+        raise ConfigError(
+            f"{word} begins with a quote that your shell did not take away.",
+            remedy=advice,
+        )
 
 
 def check_spaces(words: Sequence[str], index: int) -> None:
@@ -145,7 +151,10 @@ def check_spaces(words: Sequence[str], index: int) -> None:
         typed = word + first
     else:
         return
-    raise ConfigError(f"There are spaces around '='. Write {shlex.quote(typed)}, without them.")
+    raise ConfigError(
+        "There are spaces around '='.",
+        remedy=f"Write {shlex.quote(typed)}, without them.",
+    )
 
 
 def _continues(before: Sequence[str]) -> bool:

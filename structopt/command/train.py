@@ -180,15 +180,16 @@ def _train_composed(config: DictConfig) -> Any:
     checked = composition.validate(composition.resolved(config), HydraConfig.get().overrides.task)
     if checked["sweep"]["resume"]:
         raise ConfigError(
-            "sweep.resume=true goes on with a sweep: add --multirun. A single run goes on with: "
-            "resume=RUN_FOLDER"
+            "sweep.resume=true goes on with a sweep",
+            remedy="add --multirun. A single run goes on with: resume=RUN_FOLDER",
         )
     for key in ("data", "scale"):
         if checked[key] is not None and not HydraConfig.get().runtime.choices.get(ADDED):
             raise ConfigError(
-                f"{key}={checked[key]} is of experiments, and none is typed: experiment=NAME. "
-                "Files of your own are named by "
-                "task.train=FILE task.dev=FILE task.test=FILE."
+                "is of experiments, and none is typed: experiment=NAME. Files of your own "
+                "are named by task.train=FILE task.dev=FILE task.test=FILE.",
+                parameter=key,
+                value=checked[key],
             )
     from structopt.run import stages
 

@@ -94,12 +94,12 @@ def check(
         _check_sets(open_gold, inference, loss, optimizer)
     if optimizer.plan.tolerance > 0 and not certifies(provided):
         raise CompatibilityError(
-            "optimizer.tolerance stops at a certified gap, which needs values that are convex "
-            "and exact or upper bounds, but "
-            f"inference={name_of('inference', inference)} "
-            f"{_what_it_does(provided, Ability.CONVEX)}. "
-            "Set optimizer.tolerance=0. "
-            f"{_advice(Ability.CONVEX, alternatives.inferences(Ability.CONVEX, kind))}"
+            "stops at a certified gap, which needs values that are convex and exact or "
+            f"upper bounds, but inference={name_of('inference', inference)} "
+            f"{_what_it_does(provided, Ability.CONVEX)}.",
+            parameter="optimizer.tolerance",
+            remedy="Set optimizer.tolerance=0. "
+            f"{_advice(Ability.CONVEX, alternatives.inferences(Ability.CONVEX, kind))}",
         )
 
 
@@ -121,10 +121,11 @@ def check_task(task: Task, factor_graph: FactorGraph, name: str = "") -> None:
         return
     others = alternatives.factor_graphs(lambda graph: task.view in graph.views)
     raise CompatibilityError(
-        f"task={name or name_of('task', task)} reads the {task.view} of outputs, but "
+        f"reads the {task.view} of outputs, but "
         f"factor_graph={name_of('factor_graph', factor_graph)} offers "
-        f"{', '.join(factor_graph.views)}. "
-        f"Factor graphs that offer {task.view}: {others}."
+        f"{', '.join(factor_graph.views)}. Factor graphs that offer {task.view}: {others}.",
+        parameter="task",
+        value=name or name_of("task", task),
     )
 
 
@@ -143,10 +144,10 @@ def _check_role(loss: Loss, factor_graph: FactorGraph) -> None:
         alternatives.costs(factor_graph),
     )
     raise CompatibilityError(
-        f"This loss counts its cost in parts of the role {loss.role}, which factor_graph="
-        f"{name_of('factor_graph', factor_graph)} does not have. Set loss.cost=NAME with one of "
-        f"{costs}; "
-        f"or take a factor graph that has the role: {graphs}."
+        f"This loss counts its cost in parts of the role {loss.role}, which "
+        f"factor_graph={name_of('factor_graph', factor_graph)} does not have.",
+        remedy=f"Set loss.cost=NAME with one of {costs}; or take a factor graph that has "
+        f"the role: {graphs}.",
     )
 
 
@@ -154,21 +155,23 @@ def _check_sets(open_gold: str, inference: Inference, loss: Loss, optimizer: Opt
     """Raise where gold outputs that are left open cannot be completed."""
     if not loss.takes_sets:
         raise CompatibilityError(
-            f"{open_gold} makes targets of several outputs, and loss={name_of('loss', loss)} "
-            "takes single ones only. "
-            "Take a loss of the family, such as loss=crf or loss=svm."
+            f"{open_gold} makes targets of several outputs, and "
+            f"loss={name_of('loss', loss)} takes single ones only.",
+            remedy="Take a loss of the family, such as loss=crf or loss=svm.",
         )
     if inference.messages is Messages.KEPT:
         raise CompatibilityError(
             f"{open_gold} asks twice at every visit, but "
-            f"inference={name_of('inference', inference)} keeps the messages of "
-            "the last answer. Set inference.warm_start=false."
+            f"inference={name_of('inference', inference)} keeps the messages of the last "
+            "answer.",
+            remedy="Set inference.warm_start=false.",
         )
     if optimizer.plan.tolerance > 0:
         raise CompatibilityError(
-            f"optimizer.tolerance stops at a certified gap, but the losses of {open_gold} are "
-            "not convex, and have none. "
-            "Set optimizer.tolerance=0."
+            f"stops at a certified gap, but the losses of {open_gold} are not convex, and "
+            "have none.",
+            parameter="optimizer.tolerance",
+            remedy="Set optimizer.tolerance=0.",
         )
 
 
@@ -197,13 +200,13 @@ def _check_abilities(
     """Raise at the first ability that a component asks for and the inference does not provide."""
     for ability in asked & ~provided:
         names = alternatives.inferences(ability, kind)
-        remedy = ""
+        remedy = None
         if ability is Ability.MARGINALS and not names and isinstance(component, Loss):
-            remedy = f" {typed(component, 'beta', 'inf', 'svm')}, which needs none."
+            remedy = f"{typed(component, 'beta', 'inf', 'svm')}, which needs none."
         complaint = _complaint(
             _who(role, component), ability, name_of("inference", inference), provided, names
         )
-        raise CompatibilityError(complaint + remedy)
+        raise CompatibilityError(complaint, remedy=remedy)
 
 
 def check_executor(executor: Executor, optimizer: Optimizer) -> None:
@@ -219,10 +222,12 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
     batch, divided = plan.form == "batch", plan.mixable or plan.additive
     if divided and executor.remote and not executor.mixing:
         raise CompatibilityError(
-            f"executor.mixing=0 leaves the workers of executor={name_of('executor', executor)} "
-            "nothing to do, since "
-            f"optimizer={name_of('optimizer', optimizer)} goes from instance to instance. Set "
-            "executor.mixing=null."
+            f"leaves the workers of executor={name_of('executor', executor)} nothing to "
+            f"do, since optimizer={name_of('optimizer', optimizer)} goes from instance to "
+            "instance.",
+            parameter="executor.mixing",
+            value=0,
+            remedy="Set executor.mixing=null.",
         )
     if divided or (batch if executor.remote else not executor.mixing):
         return
@@ -234,10 +239,10 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
     remedy = "executor=threads" if executor.remote else "executor.mixing=null"
     raise CompatibilityError(
         f"executor={name_of('executor', executor)} with executor.mixing={executor.mixing} "
-        "divides passes among shards and mixes "
-        f"their results, but optimizer={name_of('optimizer', optimizer)} {what}. Set {remedy}, "
-        "or take one of the optimizers "
-        f"whose passes can be divided: {alternatives.divided_optimizers()}."
+        "divides passes among shards and mixes their results, but "
+        f"optimizer={name_of('optimizer', optimizer)} {what}.",
+        remedy=f"Set {remedy}, or take one of the optimizers whose passes can be divided: "
+        f"{alternatives.divided_optimizers()}.",
     )
 
 
@@ -266,9 +271,9 @@ def check_features(
         else f"Take one that needs their gradients alone: {others}."
     )
     raise CompatibilityError(
-        f"{who} needs scores that are linear in the weights, with sparse columns, and those of "
-        f"features={name} are any function "
-        f"of them{bounds}. {remedy}"
+        f"{who} needs scores that are linear in the weights, with sparse columns, and "
+        f"those of features={name} are any function of them{bounds}.",
+        remedy=remedy,
     )
 
 
@@ -289,8 +294,9 @@ def check_solves(inference: Inference, factor_graph: FactorGraph) -> Ability:
     if not provided:
         name, others = name_of("inference", inference), alternatives.solvers(factor_graph.kind)
         raise CompatibilityError(
-            f"inference={name} cannot solve structures of kind {factor_graph.kind}. Those that "
-            f"can: {others}."
+            f"cannot solve structures of kind {factor_graph.kind}. Those that can: {others}.",
+            parameter="inference",
+            value=name,
         )
     return provided
 
@@ -310,9 +316,9 @@ def check_option(
     if ability in provided:
         return provided
     names = alternatives.inferences(ability, factor_graph.kind)
-    one_of_them = " Set inference=NAME with one of them (from Python: model.with_inference(NAME))."
-    remedy = one_of_them if names else f" Leave out {option}."
-    raise CompatibilityError(_complaint(option, ability, name, provided, names) + remedy)
+    one_of_them = "Set inference=NAME with one of them (from Python: model.with_inference(NAME))."
+    remedy = one_of_them if names else f"Leave out {option}."
+    raise CompatibilityError(_complaint(option, ability, name, provided, names), remedy=remedy)
 
 
 def _who(kind: str, component: Component) -> str:

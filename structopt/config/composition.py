@@ -233,10 +233,11 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     _check_ranges(checked)
     if settings.get("storage", {}).get("name") == "disk" and settings.get("order") == "shuffled":
         raise ConfigError(
-            "order=shuffled visits the instances all over the corpus, which storage=disk cannot "
-            "read fast. Leave order=null: "
-            "blocks are shuffled, and the instances within windows of blocks (storage.block, "
-            "storage.window)."
+            "visits the instances all over the corpus, which storage=disk cannot read fast.",
+            parameter="order",
+            value="shuffled",
+            remedy="Leave order=null: blocks are shuffled, and the instances within "
+            "windows of blocks (storage.block, storage.window).",
         )
     return {key: schema.plain(checked[key]) for key in config if key in checked}
 
@@ -262,7 +263,10 @@ def saved_config(folder: Path, asked: str = "") -> dict[str, Any]:
     try:
         return _completed(resolved(cast(DictConfig, saved_yaml.load(path))))
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(
+            f"{error}",
+            where=str(path),
+        ) from error
     except (
         YAMLError,
         OmegaConfBaseException,
@@ -274,7 +278,9 @@ def saved_config(folder: Path, asked: str = "") -> dict[str, Any]:
     ) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ModelError(
-            f"{path}: truncated or altered ({reason}). Take it from a backup, or train again."
+            f"truncated or altered ({reason}).",
+            where=str(path),
+            remedy="Take it from a backup, or train again.",
         ) from error
 
 
@@ -328,7 +334,10 @@ def _warm_start(value: Any) -> dict[str, Any]:
     for key, default in (("vocabulary", "union"), ("state", "none")):
         if node["model"] is None and node.get(key, default) != default:
             raise ConfigError(
-                f"warm_start.{key}={node[key]} needs a model: set warm_start=MODEL too."
+                "needs a model",
+                parameter=f"warm_start.{key}",
+                value=node[key],
+                remedy="set warm_start=MODEL too.",
             )
     if node["model"] == "counts" and node.get("state", "none") != "none":
         reason = "goes on from a run, and warm_start=counts names none: set warm_start=RUN"

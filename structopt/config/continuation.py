@@ -64,8 +64,8 @@ def _refuse_what_configs_lack(word: str) -> None:
     key = key_of(word)
     if word.startswith("~") or key == ADDED or key.startswith(("hydra.", "hydra/")):
         raise ConfigError(
-            f"A run that goes on keeps its saved config and its folder: '{word}' is refused. "
-            "Leave it out."
+            f"A run that goes on keeps its saved config and its folder: '{word}' is refused.",
+            remedy="Leave it out.",
         )
 
 
@@ -85,8 +85,8 @@ def _compare(
     anew = "train anew without resume=" if purpose is Purpose.RESUMING_A_RUN else "train anew"
     raise ConfigError(
         f"'{word}' is refused: a run that goes on keeps its saved config, which has "
-        f"{key.removesuffix('.name')}="
-        f"{as_typed(before)}. Leave it out, or {anew}. What may be typed anew: {allowed}."
+        f"{key.removesuffix('.name')}={as_typed(before)}.",
+        remedy=f"Leave it out, or {anew}. What may be typed anew: {allowed}.",
     )
 
 

@@ -101,7 +101,8 @@ def _node(node: Any) -> Mapping[str, Any]:
     if isinstance(node, Mapping) and "name" in node:
         return node
     raise ConfigError(
-        f"features needs the name of a component: set features=NAME. Installed: {_names()}."
+        "features needs the name of a component",
+        remedy=f"set features=NAME. Installed: {_names()}.",
     )
 
 

@@ -66,11 +66,15 @@ def check_single_run(words: Sequence[str]) -> None:
     for word in words:
         if word.startswith("-"):
             advice = "Sweeps run from the command line: structopt --multirun."
-            raise ConfigError(f"'{word}' is not an override, and train runs once. {advice}")
+            raise ConfigError(
+                f"'{word}' is not an override, and train runs once.",
+                remedy=advice,
+            )
         if not HYDRA.match(word) or key_of(word) in HEARD:
             continue
         raise ConfigError(
-            f"'{word}' has no effect here: train runs once, and reads only {' and '.join(HEARD)} "
-            "of Hydra's settings. Leave it out. Sweeps run from the command line: structopt "
-            "--multirun."
+            f"'{word}' has no effect here",
+            remedy=f"train runs once, and reads only {' and '.join(HEARD)} of Hydra's "
+            "settings. Leave it out. Sweeps run from the command line: structopt "
+            "--multirun.",
         )

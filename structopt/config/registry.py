@@ -235,9 +235,9 @@ def create(kind: str, node: Mapping[str, Any], **common: Any) -> Any:
     )
     if absent := unset(component, contract(kind)):
         raise ConfigError(
-            f"{kind}={node['name']}: {type(component).__name__} leaves unset what every {kind} "
-            f"has: {', '.join(absent)}. "
-            f"Its constructor must set it. Update {installed(kind)[node['name']].distribution}."
+            f"{kind}={node['name']}: {type(component).__name__} leaves unset what every "
+            f"{kind} has: {', '.join(absent)}. Its constructor must set it.",
+            remedy=f"Update {installed(kind)[node['name']].distribution}.",
         )
     return component
 
@@ -277,7 +277,9 @@ def _checked_value(where: str, value: Any, hint: Any) -> Any:
     if kind and value not in installed(kind):
         known = installed(kind)
         raise ConfigError(
-            f"{where}={value} is none of: {', '.join(known)}.{_meant(kind, str(value), known)}"
+            f"is none of: {', '.join(known)}.{_meant(kind, str(value), known)}",
+            parameter=where,
+            value=value,
         )
     return value if kind else coerce(where, value, hint)
 
@@ -288,8 +290,8 @@ def checked(kind: str, node: Mapping[str, Any], common: Mapping[str, Any]) -> di
     """
     if not isinstance(node, Mapping) or not isinstance(node.get("name"), str):
         raise ConfigError(
-            f"{kind} needs the name of a component: set {kind}=NAME. Installed: "
-            f"{', '.join(installed(kind))}."
+            f"{kind} needs the name of a component",
+            remedy=f"set {kind}=NAME. Installed: {', '.join(installed(kind))}.",
         )
     name, parameters = node["name"], schema(load(kind, node["name"]))
     values = {key: value for key, value in node.items() if key != "name"}
@@ -302,7 +304,10 @@ def checked(kind: str, node: Mapping[str, Any], common: Mapping[str, Any]) -> di
     ]
     if missing:
         raise ConfigError(
-            f"{kind}={name} needs a value: set {kind}.{missing[0].name}=... ({missing[0]})."
+            "needs a value",
+            parameter=kind,
+            value=name,
+            remedy=f"set {kind}.{missing[0].name}=... ({missing[0]}).",
         )
     return {"name": name} | {
         key: _checked_value(f"{kind}.{key}", value, parameters[key].type)

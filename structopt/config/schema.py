@@ -300,7 +300,9 @@ def _coerce_literal(where: str, value: Any, allowed: tuple[Any, ...]) -> Any:
         return value
     names = [str(one) for one in allowed]
     raise ConfigError(
-        f"{where}={value} is none of: {', '.join(names)}.{did_you_mean(str(value), names)}"
+        f"is none of: {', '.join(names)}.{did_you_mean(str(value), names)}",
+        parameter=where,
+        value=value,
     )
 
 

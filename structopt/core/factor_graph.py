@@ -330,9 +330,9 @@ class FactorGraph(Component):
             By default: the graph cannot be restricted.
         """
         raise ConfigError(
-            "task.partial=true leaves gold outputs open, and this factor graph does not say "
-            "which of its parts they may have. "
-            "Set task.partial=false, or take another factor_graph."
+            "task.partial=true leaves gold outputs open, and this factor graph does not "
+            "say which of its parts they may have.",
+            remedy="Set task.partial=false, or take another factor_graph.",
         )
 
     def restricted(self, encoded: Encoded, structure: Structure) -> AllowedParts | None:

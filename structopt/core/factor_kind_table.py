@@ -67,9 +67,9 @@ def component_of(number: int) -> Installed:
     if number not in numbered:
         listing = ", ".join(map(str, known.values()))
         raise ConfigError(
-            f"A factor graph has factors of kind {number}, and no installed factor_kind has that "
-            "number. Install the package "
-            f"that built the graph. Installed: {listing}"
+            f"A factor graph has factors of kind {number}, and no installed factor_kind "
+            "has that number.",
+            remedy=f"Install the package that built the graph. Installed: {listing}",
         )
     return numbered[number]
 

@@ -57,13 +57,15 @@ class Ray(Executor):
         options.check(workers, shards, mixing)
         if find_spec("ray") is None:
             raise ConfigError(
-                "executor=ray needs Ray. Run: pip install 'structopt-trainer[ray]', or take "
-                "executor=threads."
+                "needs Ray.",
+                parameter="executor",
+                value="ray",
+                remedy="Run: pip install 'structopt-trainer[ray]', or take executor=threads.",
             )
         if address is not None and workers is None:
             raise ConfigError(
-                "executor.address names a cluster: say how much of it to take, by "
-                "executor.workers=N."
+                "names a cluster: say how much of it to take, by executor.workers=N.",
+                parameter="executor.address",
             )
         self.workers, self.address, self.shards = workers or os.cpu_count() or 1, address, shards
         self.folder = folder
@@ -120,7 +122,8 @@ class Ray(Executor):
         if there.get("CPU", 0) < self.workers:
             raise ConfigError(
                 f"executor.workers={self.workers}, of one CPU each, but Ray has "
-                f"{there.get('CPU', 0):g}. Take fewer workers."
+                f"{there.get('CPU', 0):g}.",
+                remedy="Take fewer workers.",
             )
 
     def _join(self) -> None:

@@ -82,10 +82,11 @@ class Team:
         reason = str(error).strip().splitlines()[0]
         if self.losses > MOST_LOSSES * len(self.actors):
             raise ConfigError(
-                f"executor=ray lost {self.losses} workers, the last one so: {reason} Look "
-                "whether there is enough memory: "
-                "every worker holds its share of the corpus, which more workers or task.limit=N "
-                "make smaller."
+                f"lost {self.losses} workers, the last one so: {reason} Look whether there "
+                "is enough memory: every worker holds its share of the corpus, which more "
+                "workers or task.limit=N make smaller.",
+                parameter="executor",
+                value="ray",
             ) from error
         log.warning(
             "executor=ray: worker %d was lost (%s) and is replaced; what it was doing is done "

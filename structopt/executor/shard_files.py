@@ -31,12 +31,13 @@ class ShardFile(NamedTuple):
         except OSError as error:
             raise ConfigError(
                 f"executor.folder: a worker cannot read its shard {self.path}: "
-                f"{error.strerror or error}. "
-                "Name a folder that all machines see."
+                f"{error.strerror or error}.",
+                remedy="Name a folder that all machines see.",
             ) from error
         if sha256(data).hexdigest() != self.digest:
             raise ConfigError(
-                f"executor.folder: {self.path} is not what was written there. Start the run again."
+                f"executor.folder: {self.path} is not what was written there.",
+                remedy="Start the run again.",
             )
         return data
 
@@ -105,6 +106,8 @@ def _fsspec() -> Any:
         import fsspec
     except ImportError:
         raise ConfigError(
-            "executor.folder is a URL, which needs fsspec. Run: pip install fsspec, or name a path."
+            "is a URL, which needs fsspec.",
+            parameter="executor.folder",
+            remedy="Run: pip install fsspec, or name a path.",
         ) from None
     return fsspec

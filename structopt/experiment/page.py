@@ -86,12 +86,16 @@ def read_report(path: Path) -> dict[str, Any]:
         values = json.loads(path.read_text(encoding="utf8"))
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{path}: this is not JSON ({error}). Delete it, and run the experiment again."
+            f"this is not JSON ({error}).",
+            where=str(path),
+            remedy="Delete it, and run the experiment again.",
         ) from None
     missing = [key for key in KEYS if not isinstance(values, dict) or key not in values]
     if missing:
         raise ConfigError(
-            f"{path}: the entry {missing[0]} is missing. Delete it, and run the experiment again."
+            f"the entry {missing[0]} is missing.",
+            where=str(path),
+            remedy="Delete it, and run the experiment again.",
         )
     report: dict[str, Any] = values
     return report
@@ -118,7 +122,9 @@ def observations(reports: Mapping[str, Mapping[str, Any]], scale: str, target: P
     if not own:
         sought = f"{joint.FIGURE1}... and {joint.ROBUSTNESS}..."
         raise ConfigError(
-            f"report={joint.NAME} judges the finished sweeps of {sought}, and the folder has none."
+            f"judges the finished sweeps of {sought}, and the folder has none.",
+            parameter="report",
+            value=joint.NAME,
         )
     runs, seconds = (sum(report[key] for report in own.values()) for key in ("runs", "seconds"))
     target.mkdir(parents=True, exist_ok=True)

@@ -326,9 +326,10 @@ def _chains(documents: EncodedMentions) -> _Chains:
 def _documents(encoded: Encoded) -> EncodedMentions:
     if not isinstance(encoded, EncodedMentions):
         raise ConfigError(
-            "factor_graph=antecedent is a graph of mentions and their antecedents, which this "
-            "task's data do not have. Take "
-            "task=coreference, or another factor_graph."
+            "is a graph of mentions and their antecedents, which this task's data do not have.",
+            parameter="factor_graph",
+            value="antecedent",
+            remedy="Take task=coreference, or another factor_graph.",
         )
     return encoded
 

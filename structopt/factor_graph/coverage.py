@@ -190,8 +190,9 @@ def _texts_of(encoded: Encoded) -> EncodedTexts:
     """Return the corpus, or refuse that of another task."""
     if not isinstance(encoded, EncodedTexts):
         raise ConfigError(
-            "factor_graph=coverage selects sentences of task=summarization; take the task's own "
-            "factor graph."
+            "selects sentences of task=summarization; take the task's own factor graph.",
+            parameter="factor_graph",
+            value="coverage",
         )
     return encoded
 

@@ -177,19 +177,21 @@ class Pairwise(FactorGraph):
         if self.edges == "complete":
             if "edge" in graphs.tables:
                 raise ConfigError(
-                    "factor_graph.edges=complete makes edges of its own, but the task gives "
-                    "features on its edges. "
-                    "Set factor_graph.edges=task, or leave the features on edges out."
+                    "makes edges of its own, but the task gives features on its edges.",
+                    parameter="factor_graph.edges",
+                    value="complete",
+                    remedy="Set factor_graph.edges=task, or leave the features on edges out.",
                 )
             return complete_edges(graphs.offsets)
         check_edges(graphs)
         begin, joined = graphs.edges
         if graphs.wide and not len(joined) and np.diff(graphs.offsets).max(initial=0) > 1:
             raise ConfigError(
-                "factor_graph.edges=task takes the edges that the task gives, and this task "
-                "gives none. Set "
-                "factor_graph.edges=complete for an edge between every two variables, or none "
-                "for independent variables."
+                "takes the edges that the task gives, and this task gives none.",
+                parameter="factor_graph.edges",
+                value="task",
+                remedy="Set factor_graph.edges=complete for an edge between every two "
+                "variables, or none for independent variables.",
             )
         return np.ascontiguousarray(begin, np.int64), np.ascontiguousarray(joined, np.int32)
 
@@ -233,13 +235,17 @@ def _graphs_of(encoded: Encoded) -> EncodedGraphs:
         )
     if len(encoded.labels) < 2:
         raise ConfigError(
-            "factor_graph=pairwise needs variables with at least 2 states, but the training "
-            f"data have {len(encoded.labels)}."
+            "needs variables with at least 2 states, but the training data have "
+            f"{len(encoded.labels)}.",
+            parameter="factor_graph",
+            value="pairwise",
         )
     if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions:
         raise ConfigError(
-            "factor_graph=pairwise has no hard constraints between labels: leave "
-            "task.valid_tags=false."
+            "has no hard constraints between labels",
+            parameter="factor_graph",
+            value="pairwise",
+            remedy="leave task.valid_tags=false.",
         )
     return encoded
 

@@ -81,8 +81,9 @@ def admitted(
         if repair == "refuse":
             raise ConfigError(
                 f"factor_graph.repair=refuse: {fault}, the first in training sentence "
-                f"{sentences[0] + 1}. "
-                f"Set factor_graph.{requirement.option}=false, or factor_graph.repair=lift or drop."
+                f"{sentences[0] + 1}.",
+                remedy=f"Set factor_graph.{requirement.option}=false, or "
+                "factor_graph.repair=lift or drop.",
             )
         broken[sentences] = True
         lifted = (
@@ -150,7 +151,10 @@ def _kept(trees: EncodedTrees, keep: Array) -> EncodedTrees:
     """Keep some of the sentences."""
     if not keep.any():
         raise ConfigError(
-            "factor_graph.repair=drop leaves no sentence to train on. Set factor_graph.repair=lift."
+            "leaves no sentence to train on.",
+            parameter="factor_graph.repair",
+            value="drop",
+            remedy="Set factor_graph.repair=lift.",
         )
     lengths = np.diff(trees.offsets)
     tokens = np.repeat(keep, lengths)

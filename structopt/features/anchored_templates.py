@@ -222,9 +222,10 @@ def _forests(encoded: Encoded, structure: Structure) -> EncodedConstituents:
     """The corpus, if its structures are forests; `ConfigError` for others."""
     if not isinstance(encoded, EncodedConstituents) or structure.kind.name != FORESTS:
         raise ConfigError(
-            "features=anchored_templates are features of rules at their places, which are no "
-            "parts of this task's graph. "
-            "Take task=constituency factor_graph=span, or features=attribute_rows."
+            "are features of rules at their places, which are no parts of this task's graph.",
+            parameter="features",
+            value="anchored_templates",
+            remedy="Take task=constituency factor_graph=span, or features=attribute_rows.",
         )
     return encoded
 

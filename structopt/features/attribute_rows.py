@@ -139,10 +139,9 @@ class AttributeRows(Supported):
         # of damaged models too, whose attributes of dense tables have no rows
         if groups != self.groups or not all(allowed):
             raise ConfigError(
-                f"features: there are weights for {_counted(self.groups)}, but this corpus and "
-                "its graphs have "
-                f"{_counted(groups)}. Take the task and the factor graph that the weights were "
-                "trained with."
+                f"features: there are weights for {_counted(self.groups)}, but this corpus "
+                f"and its graphs have {_counted(groups)}.",
+                remedy="Take the task and the factor graph that the weights were trained with.",
             )
         return tables, dense
 

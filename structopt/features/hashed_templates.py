@@ -254,9 +254,11 @@ class HashedTemplates(Supported):
 def _trees(encoded: Encoded) -> EncodedTrees:
     if not isinstance(encoded, EncodedTrees):
         raise ConfigError(
-            "features=hashed_templates are features of the tokens that an arc joins, and this "
-            "task's outputs are no dependency "
-            "trees. Take task=dependency, or features=attribute_rows."
+            "are features of the tokens that an arc joins, and this task's outputs are no "
+            "dependency trees.",
+            parameter="features",
+            value="hashed_templates",
+            remedy="Take task=dependency, or features=attribute_rows.",
         )
     return encoded
 

@@ -180,9 +180,10 @@ class MentionTemplates(Supported):
 def _documents(encoded: Encoded) -> EncodedMentions:
     if not isinstance(encoded, EncodedMentions):
         raise ConfigError(
-            "features=mention_templates are features of mentions and their antecedents, which "
-            "this task's data do not have. "
-            "Take task=coreference, or features=attribute_rows."
+            "are features of mentions and their antecedents, which this task's data do not have.",
+            parameter="features",
+            value="mention_templates",
+            remedy="Take task=coreference, or features=attribute_rows.",
         )
     return encoded
 

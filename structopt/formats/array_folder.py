@@ -65,9 +65,9 @@ class ArrayFolderWriter:
             self._files[name].add(piece)
         except OSError as error:
             raise ConfigError(
-                f"{self.folder}: {in_words(piece.nbytes)} more cannot be written "
-                f"({error.strerror or error}). Free some room, "
-                "or set storage.folder to a folder of another disk."
+                f"{in_words(piece.nbytes)} more cannot be written ({error.strerror or error}).",
+                where=str(self.folder),
+                remedy="Free some room, or set storage.folder to a folder of another disk.",
             ) from error
 
     def size(self, name: str) -> int:

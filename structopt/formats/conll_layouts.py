@@ -11,6 +11,11 @@ from structopt.errors import ConfigError, DataError
 
 TAG = "tag"
 UNREAD = "_"
+OF_TEXTS = (
+    "If each line is a sentence, write one word per line, with an empty line between sentences, or "
+    'one object {"text": "..."} per line of a .jsonl file.'
+)
+"""The remedy for raw text in place of columns."""
 
 
 class Layouts:
@@ -37,15 +42,16 @@ class Layouts:
             read = [name for name in names if name != UNREAD]
             if TAG not in read or len(read) < 2 or len(set(read)) < len(read):
                 raise ConfigError(
-                    f"task.layouts: '{line}' is not a layout: name the columns from left to right, "
-                    "each once, one of them tag and "
-                    f"at least one other, {UNREAD} for a column that is not read, such as 'word "
-                    "pos tag'."
+                    f"task.layouts: '{line}' is not a layout",
+                    remedy="name the columns from left to right, each once, one of them "
+                    f"tag and at least one other, {UNREAD} for a column that is not "
+                    "read, such as 'word pos tag'.",
                 )
             if len(names) in self._lines:
                 both = f"'{self._lines[len(names)]}' and '{line}'"
                 raise ConfigError(
-                    f"task.layouts: {both} both have {len(names)} columns: keep one of them."
+                    f"task.layouts: {both} both have {len(names)} columns",
+                    remedy="keep one of them.",
                 )
             self._lines[len(names)] = line
             self._numbers[len(names)] = {
@@ -75,6 +81,10 @@ class Layouts:
         """The largest width; 0 without layouts."""
         return max(self._lines, default=0)
 
+    def of_width(self, width: int) -> dict[str, int] | None:
+        """Return the column numbers by name of files of a width; None without such a layout."""
+        return dict(self._numbers[width]) if width in self._numbers else None
+
     def columns(self, path: str | Path, line: int, width: int) -> dict[str, int]:
         """Column numbers by name of a file.
 
@@ -89,8 +99,9 @@ class Layouts:
         DataError
             There is no layout of this width; the message shows what to type.
         """
-        if width in self._numbers:
-            return dict(self._numbers[width])
+        numbers = self.of_width(width)
+        if numbers is not None:
+            return numbers
         known = ", ".join(f"{count} ({names})" for count, names in sorted(self._lines.items()))
         advice = "check the file, or set task.separator"
         if width > 1:
@@ -102,7 +113,8 @@ class Layouts:
         raise DataError(
             path,
             line,
-            f"this line has {counted(width)}, but layouts are known for {known}: {advice}.",
+            f"this line has {counted(width)}, but layouts are known for {known}",
+            remedy=f"{advice}.",
         )
 
 
@@ -112,9 +124,10 @@ def checked_columns(columns: Mapping[str, int]) -> dict[str, int]:
     """
     if TAG not in columns or len(columns) < 2:
         raise ConfigError(
-            f"task.columns needs 'tag' and at least one other column. Set all of them, such as "
-            f"{typed({'word': 0, 'pos': 1, TAG: 3})}, or none, and they are found from the "
-            "training file."
+            "needs 'tag' and at least one other column.",
+            parameter="task.columns",
+            remedy=f"Set all of them, such as {typed({'word': 0, 'pos': 1, TAG: 3})}, or "
+            "none, and they are found from the training file.",
         )
     owner: dict[int, str] = {}
     for name, number in columns.items():
@@ -123,26 +136,36 @@ def checked_columns(columns: Mapping[str, int]) -> dict[str, int]:
                 other: at for other, at in columns.items() if other != _spare(owner[number], name)
             }
             raise ConfigError(
-                f"task.columns: '{owner[number]}' and '{name}' are both column {number}: give "
-                "each a column of its own, or leave "
-                f"one out{f', as in {typed(left)}' if TAG in left and len(left) > 1 else ''}."
+                f"task.columns: '{owner[number]}' and '{name}' are both column {number}",
+                remedy="give each a column of its own, or leave one "
+                f"out{(f', as in {typed(left)}' if TAG in left and len(left) > 1 else '')}.",
             )
         owner[number] = name
     return dict(columns)
 
 
 def other_width_error(
-    path: str | Path, line: int, width: int, columns: Mapping[str, int], expected: int
+    path: str | Path,
+    line: int,
+    width: int,
+    columns: Mapping[str, int],
+    expected: int,
+    layout: Mapping[str, int] | None,
+    needed: Sequence[str],
 ) -> DataError:
-    """The error for a labelled file that is not as wide as the training file, whose width chose the
-    layout.
+    """Return the error for a labelled file that is not as wide as the training file, and whose
+    layout is unknown (None) or lacks needed columns.
     """
-    message = (
-        f"this line has {counted(width)}, but the training file has {expected}, read as "
-        f"{shown(columns)}"
-    )
+    remedy = "Give labelled files the columns of the training file"
+    if layout is not None:
+        lacking = ", ".join(name for name in needed if name not in layout)
+        remedy += f", or set task.missing=pad to read missing columns ({lacking}) as empty"
     return DataError(
-        path, line, f"{message}: give labelled files the columns of the training file."
+        path,
+        line,
+        f"this line has {counted(width)}, but the training file has {expected}, read as "
+        f"{shown(columns)}.",
+        remedy=f"{remedy}.",
     )
 
 
@@ -237,9 +260,9 @@ def _same_column(
     return DataError(
         path,
         line,
-        f"this line has {counted(width)}, so that '{first}' ({columns[first]}) and '{second}' "
-        f"({columns[second]}) are one "
-        f"column: give each a column of its own, or leave one out: {typed(left)}.",
+        f"this line has {counted(width)}, so that '{first}' ({columns[first]}) and "
+        f"'{second}' ({columns[second]}) are one column",
+        remedy=f"give each a column of its own, or leave one out: {typed(left)}.",
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import ConfigError, DataError, line_name
-from structopt.formats.conll_layouts import column_numbers
+from structopt.formats.conll_layouts import OF_TEXTS, column_numbers
 from structopt.formats.tag_schemes import TagError, convert
 from structopt.formats.text_files import check_limit, read_text
 from structopt.formats.text_pieces import Stretch, read_pieces
@@ -217,7 +217,10 @@ def _columns(path: str | Path, tokens: TokenLines, numbers: dict[str, int]) -> C
 def no_sentences(path: str | Path) -> DataError:
     """The error for a file without sentences."""
     return DataError(
-        path, None, "the file has no sentences: check the path, or make the file again."
+        path,
+        None,
+        "the file has no sentences",
+        remedy="check the path, or make the file again.",
     )
 
 
@@ -264,8 +267,8 @@ def _splitter(text: str, separator: str | None) -> Callable[[str], Sequence[str]
     """
     if separator == "":
         raise ConfigError(
-            "the separator is empty: give the character between the columns, or null for any "
-            "white space."
+            "the separator is empty",
+            remedy="give the character between the columns, or null for any white space.",
         )
     if separator is not None:
         return lambda line: line.split(separator) if line.strip(ASCII_SPACE) else ()
@@ -311,9 +314,10 @@ def token_lines(
 
 
 def _ragged(path: str | Path, line: int, columns: int, width: int, first: int) -> DataError:
-    advice = "give every token line the same columns, or set the separator"
-    begin = (
+    return DataError(
+        path,
+        line,
         f"this line has {columns} columns, but the first token line "
-        f"({line_name(path, first, line)}) has {width}"
+        f"({line_name(path, first, line)}) has {width}",
+        remedy=f"give every token line the same columns, or set the separator. {OF_TEXTS}",
     )
-    return DataError(path, line, f"{begin}: {advice}.")

@@ -260,7 +260,8 @@ class _Scan:
         raise DataError(
             self.path,
             line,
-            f"the value {value!r} of attribute {name!r} {faults[self.values[at]]}: {advice}.",
+            f"the value {value!r} of attribute {name!r} {faults[self.values[at]]}",
+            remedy=f"{advice}.",
         )
 
     def _check_labels(self, before: float = inf) -> None:
@@ -273,13 +274,16 @@ class _Scan:
             raise DataError(
                 self.path,
                 weighing[0],
-                "instance weights (@weight) are not supported: remove the line.",
+                "instance weights (@weight) are not supported",
+                remedy="remove the line.",
             )
         if self.without_label and self.without_label < before:
-            message = (
-                "the line begins with a tab, so it has no label: write label TAB attribute TAB ...."
+            raise DataError(
+                self.path,
+                self.without_label,
+                "the line begins with a tab, so it has no label",
+                remedy="write label TAB attribute TAB ....",
             )
-            raise DataError(self.path, self.without_label, message)
 
 
 def _without_wide_spaces(text: bytes) -> bytes:

@@ -148,10 +148,12 @@ def replace_file(path: str | Path, data: bytes) -> None:
         write_bytes(Path(path), data)
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = error.strerror if isinstance(error, OSError) else error
-        message = (
-            f"the file cannot be written ({reason}): choose a folder that exists and is writable."
-        )
-        raise DataError(path, None, message) from error
+        raise DataError(
+            path,
+            None,
+            f"the file cannot be written ({reason})",
+            remedy="choose a folder that exists and is writable.",
+        ) from error
 
 
 def write_json(path: Path, values: Any) -> None:
@@ -195,15 +197,21 @@ def read_json(path: Path, most_bytes: int = LARGEST_JSON) -> Any:
     try:
         if (size := path.stat().st_size) > most_bytes:
             raise ModelError(
-                f"{path}: {size} bytes, where at most {most_bytes} are read. {TAKE_ANOTHER}"
+                f"{size} bytes, where at most {most_bytes} are read.",
+                where=str(path),
+                remedy=TAKE_ANOTHER,
             )
         return json.loads(path.read_bytes().decode("utf8"))
     except FileNotFoundError:
-        raise ModelError(f"{path}: there is no such file; the folder is not complete.") from None
+        raise ModelError(
+            "there is no such file; the folder is not complete.",
+            where=str(path),
+        ) from None
     except (ValueError, RecursionError) as error:
         raise ModelError(
-            f"{path}: truncated or altered. {TAKE_ANOTHER} (It is no JSON in UTF-8: "
-            f"{_reason(error)}.)"
+            "truncated or altered.",
+            where=str(path),
+            remedy=f"{TAKE_ANOTHER} (It is no JSON in UTF-8: {_reason(error)}.)",
         ) from None
 
 
@@ -267,7 +275,10 @@ def read_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
             notes = json.loads((stored.metadata() or {}).get("notes", "{}"))
             arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
     except FileNotFoundError:
-        raise ModelError(f"{path}: there is no such file; the folder is not complete.") from None
+        raise ModelError(
+            "there is no such file; the folder is not complete.",
+            where=str(path),
+        ) from None
     except (
         SafetensorError,
         ValueError,
@@ -278,7 +289,15 @@ def read_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         AttributeError,
         MemoryError,
     ) as error:
-        raise ModelError(f"{path}: truncated or damaged ({error}). {TAKE_ANOTHER}") from None
+        raise ModelError(
+            f"truncated or damaged ({error}).",
+            where=str(path),
+            remedy=TAKE_ANOTHER,
+        ) from None
     if not isinstance(notes, dict):
-        raise ModelError(f"{path}: truncated or damaged (its notes are no mapping). {TAKE_ANOTHER}")
+        raise ModelError(
+            "truncated or damaged (its notes are no mapping).",
+            where=str(path),
+            remedy=TAKE_ANOTHER,
+        )
     return arrays, notes

@@ -30,10 +30,18 @@ def objects(path: str, text: str, example: str) -> list[tuple[int, dict[str, Any
             value = json.loads(row)
         except (ValueError, RecursionError) as error:
             raise DataError(
-                path, line, f"this line is not JSON ({reason(error)}): write one object a line."
+                path,
+                line,
+                f"this line is not JSON ({reason(error)})",
+                remedy="write one object a line.",
             ) from None
         if not isinstance(value, dict):
-            raise DataError(path, line, f"this line is {kind(value)}: write an object, {example}.")
+            raise DataError(
+                path,
+                line,
+                f"this line is {kind(value)}",
+                remedy=f"write an object, {example}.",
+            )
         found.append((line, value))
     return found
 

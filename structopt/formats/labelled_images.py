@@ -282,8 +282,8 @@ def split_images(
         raise DataError(
             path,
             None,
-            f"its {len(order)} images are too few for a share: change task.dev_share or "
-            "task.test_share.",
+            f"its {len(order)} images are too few for a share",
+            remedy="change task.dev_share or task.test_share.",
         )
     return images.selected(splits[role], path)
 

@@ -57,17 +57,26 @@ def _refusing(path: str | Path) -> Iterator[None]:
     except (DataError, MemoryError):
         raise
     except FileNotFoundError:
-        raise DataError(path, None, "there is no such file: check the path.") from None
+        raise DataError(
+            path,
+            None,
+            "there is no such file",
+            remedy="check the path.",
+        ) from None
     except (IsADirectoryError, PermissionError) as error:
         raise DataError(
-            path, None, f"the file cannot be read ({error.strerror}): check the path."
+            path,
+            None,
+            f"the file cannot be read ({error.strerror})",
+            remedy="check the path.",
         ) from error
     except Exception as error:
-        message = (
-            f"this is no npz of plain arrays, or a truncated one ({error}): write it with "
-            "numpy.savez_compressed."
-        )
-        raise DataError(path, None, message) from error
+        raise DataError(
+            path,
+            None,
+            f"this is no npz of plain arrays, or a truncated one ({error})",
+            remedy="write it with numpy.savez_compressed.",
+        ) from error
 
 
 def _array(path: str | Path, file: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Array:
@@ -87,11 +96,12 @@ def _array(path: str | Path, file: zipfile.ZipFile, member: zipfile.ZipInfo, nam
                 if kind.hasobject
                 else f"{kind} of shape {shape}, which is not what follows"
             )
-            message = (
-                f"this is no npz of plain arrays: the header of '{name}' says {what}. Write it "
-                "with numpy.savez_compressed."
+            raise DataError(
+                path,
+                None,
+                f"this is no npz of plain arrays: the header of '{name}' says {what}.",
+                remedy="Write it with numpy.savez_compressed.",
             )
-            raise DataError(path, None, message)
     with file.open(member) as stream:
         array: Array = npy.read_array(stream, allow_pickle=False)
         return array

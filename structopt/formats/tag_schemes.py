@@ -155,8 +155,8 @@ def to_spans(tags: Sequence[str], scheme: str) -> list[Span]:
     check_tags(tags, scheme)
     if scheme == "none":
         raise ConfigError(
-            "scheme 'none' has plain labels and no entities: name the scheme of the tags (iob1, "
-            "iob2 or bioes)."
+            "scheme 'none' has plain labels and no entities",
+            remedy="name the scheme of the tags (iob1, iob2 or bioes).",
         )
     return spans(tags)
 

@@ -117,18 +117,27 @@ def check_limit(limit: int | None, what: str = "sentences", parameter: str = "li
         )
 
 
+USUAL = "Usual ones: utf8, latin-1."
+
+
 def check_encoding(encoding: str) -> None:
     """Raise ConfigError for an encoding that Python does not know, or that is of no text."""
     try:
         name = lookup(encoding).name
     except (LookupError, ValueError):  # ValueError: a name with a NUL character or a lone surrogate
-        message = f"is not an encoding Python knows.{did_you_mean(encoding, ENCODINGS)}"
         raise ConfigError(
-            f"task.encoding={encoding!r} {message} Usual ones: utf8, latin-1."
+            f"is not an encoding Python knows.{did_you_mean(encoding, ENCODINGS)}",
+            parameter="task.encoding",
+            value=encoding,
+            remedy=USUAL,
         ) from None
     if name in OF_NO_FILES or not _is_of_text(encoding):
-        message = "is a codec of Python, not an encoding of text files. Usual ones: utf8, latin-1."
-        raise ConfigError(f"task.encoding={encoding!r} {message}")
+        raise ConfigError(
+            "is a codec of Python, not an encoding of text files.",
+            parameter="task.encoding",
+            value=encoding,
+            remedy=USUAL,
+        )
 
 
 def _is_empty(data: bytes) -> bool:
@@ -156,7 +165,12 @@ def _decode(path: str | Path, encoding: str) -> str:
 def _bytes_of_file(path: str | Path) -> bytes:
     data = read_bytes(path)
     if _is_empty(data):
-        raise DataError(path, None, "the file is empty: check the path, or make the file again.")
+        raise DataError(
+            path,
+            None,
+            "the file is empty",
+            remedy="check the path, or make the file again.",
+        )
     return data
 
 
@@ -169,7 +183,10 @@ def _joined(files: FileSet, encoding: str) -> str:
     ]
     if not texts:
         raise DataError(
-            str(files), None, "all these files are empty: check the path, or make them again."
+            str(files),
+            None,
+            "all these files are empty",
+            remedy="check the path, or make them again.",
         )
     parts = [
         text.removeprefix(BYTE_ORDER_MARK) if number else text
@@ -224,7 +241,10 @@ def _decoded(path: str | Path, data: bytes, encoding: str) -> str:
         raise _undecodable(path, data, encoding, error) from error
     except UnicodeError as error:
         raise DataError(
-            path, None, f"the file is not {encoding} ({error}): set task.encoding to its encoding."
+            path,
+            None,
+            f"the file is not {encoding} ({error})",
+            remedy="set task.encoding to its encoding.",
         ) from error
 
 
@@ -237,7 +257,10 @@ def _undecodable(
     )
     advice = "set task.encoding to the file's encoding, for example task.encoding=latin-1"
     return DataError(
-        path, line, f"the bytes {shown} are not {encoding} ({error.reason}): {advice}."
+        path,
+        line,
+        f"the bytes {shown} are not {encoding} ({error.reason})",
+        remedy=f"{advice}.",
     )
 
 
@@ -247,18 +270,27 @@ def read_bytes(path: str | Path) -> bytes:
         return data
     try:
         if Path(path).exists() and not Path(path).is_file():
-            message = (
-                "this is a pipe or a device, and input is read more than once: save it to a "
-                "file, and give that."
+            raise DataError(
+                path,
+                None,
+                "this is a pipe or a device, and input is read more than once",
+                remedy="save it to a file, and give that.",
             )
-            raise DataError(path, None, message)
         data = Path(path).read_bytes()
     except FileNotFoundError:
-        raise DataError(path, None, "there is no such file: check the path.") from None
+        raise DataError(
+            path,
+            None,
+            "there is no such file",
+            remedy="check the path.",
+        ) from None
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = error.strerror if isinstance(error, OSError) else error
         raise DataError(
-            path, None, f"the file cannot be read ({reason}): check the path and its permissions."
+            path,
+            None,
+            f"the file cannot be read ({reason})",
+            remedy="check the path and its permissions.",
         ) from error
     return expanded(path, data)
 
@@ -271,6 +303,9 @@ def _encode(path: Path, text: str, encoding: str) -> bytes:
         line = text.count("\n", 0, error.start) + 1
         characters = text[error.start : error.end]
         raise DataError(
-            path, line, f"{characters!r} cannot be written as {encoding}: set task.encoding=utf8."
+            path,
+            line,
+            f"{characters!r} cannot be written as {encoding}",
+            remedy="set task.encoding=utf8.",
         ) from error
     return gzip.compress(data, mtime=0) if path.name.endswith(".gz") else data

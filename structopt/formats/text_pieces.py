@@ -126,7 +126,12 @@ def read_pieces(path: Any, encoding: str = "utf8", size: int = SIZE) -> Iterator
         empty = empty and not piece.text.strip()
         yield piece
     if empty and not isinstance(path, Stretch):
-        raise DataError(path, None, "the file is empty: check the path, or make the file again.")
+        raise DataError(
+            path,
+            None,
+            "the file is empty",
+            remedy="check the path, or make the file again.",
+        )
 
 
 def _pieces_of_all(path: Any, encoding: str, size: int) -> Iterator[Piece]:
@@ -178,7 +183,10 @@ def _decoded(
         except UnicodeError as error:
             advice = "set task.encoding to the file's encoding, for example task.encoding=latin-1"
             raise DataError(
-                name, None, f"behind line {line} the file is not {encoding} ({error}): {advice}."
+                name,
+                None,
+                f"behind line {line} the file is not {encoding} ({error})",
+                remedy=f"{advice}.",
             ) from error
 
 

@@ -208,8 +208,8 @@ class Program:
         if status not in known:
             message = self._model.modelStatusToString(status)
             raise ConfigError(
-                f"inference: HiGHS gave up ({message}). Look for scores that are huge or not "
-                "numbers."
+                f"inference: HiGHS gave up ({message}).",
+                remedy="Look for scores that are huge or not numbers.",
             )
         return known[status]
 

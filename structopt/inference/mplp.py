@@ -184,7 +184,8 @@ def _check_factors(kinds: Array, widths: Array) -> None:
             else "variables that are not listed state by state"
         )
         raise CompatibilityError(
-            "inference=mplp passes messages along tables over two variables, and this factor "
-            f"graph has {unfit}. Set "
-            "inference=ad3, which takes all kinds, or lp or ilp."
+            f"passes messages along tables over two variables, and this factor graph has {unfit}.",
+            parameter="inference",
+            value="mplp",
+            remedy="Set inference=ad3, which takes all kinds, or lp or ilp.",
         )

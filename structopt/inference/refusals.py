@@ -34,8 +34,10 @@ def check_kind(name: str, kind: StructureKind) -> None:
     """
     if not kind.loopy:
         raise CompatibilityError(
-            f"inference={name} solves factor graphs of kind 'factors', not '{kind}'. Set "
-            "inference=exact."
+            f"solves factor graphs of kind 'factors', not '{kind}'.",
+            parameter="inference",
+            value=name,
+            remedy="Set inference=exact.",
         )
 
 
@@ -48,7 +50,9 @@ def check_temperature(name: str, temperature: float) -> None:
     """
     if temperature != 0.0:
         raise ConfigError(
-            f"inference={name} only maximises: it has no marginals at temperature {temperature:g}."
+            f"only maximises: it has no marginals at temperature {temperature:g}.",
+            parameter="inference",
+            value=name,
         )
 
 

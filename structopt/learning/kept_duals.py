@@ -45,9 +45,10 @@ def restore_duals(problem: Objective, state: State, earlier: Earlier) -> None:
     rooms, slots = state["kept_rooms"][0], old["kept_counts"].shape[1]
     if not np.array_equal(rooms[: kept + 1], old["kept_rooms"][0]):
         raise ConfigError(
-            "warm_start.state=all: the earlier state has room for other outputs than those of "
-            "the first instances of these data. "
-            "Give all instances that it has seen, in the same order, and new ones after them."
+            "warm_start.state=all: the earlier state has room for other outputs than "
+            "those of the first instances of these data.",
+            remedy="Give all instances that it has seen, in the same order, and new ones "
+            "after them.",
         )
     for name in ("kept_counts", "kept_masses"):
         state[name][0, :slots] = old[name][0]

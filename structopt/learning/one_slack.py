@@ -48,9 +48,9 @@ class OneSlack:
         needed = 3 * 8 * problem.scorer.count
         if needed > limit:
             raise ConfigError(
-                f"optimizer.cache_mb={limit / 1e6:g} is too small: three planes of "
-                f"{problem.scorer.count} weights need "
-                f"{needed / 1e6:.3g} MB. Raise it, or set optimizer.variant=n_slack."
+                f"optimizer.cache_mb={limit / 1000000.0:g} is too small: three planes of "
+                f"{problem.scorer.count} weights need {needed / 1000000.0:.3g} MB.",
+                remedy="Raise it, or set optimizer.variant=n_slack.",
             )
         duals = np.zeros((3, 1))  # alpha, b, and the rounds since the plane last had alpha > 0
         duals[0, 0] = 1.0 / problem.regularization

@@ -32,7 +32,11 @@ def check(C: float, epochs: int) -> None:
     """Refuse a C outside [1e-12, 1e12], and negative epochs."""
     positive("C", C)
     if epochs < 0:
-        raise ConfigError(f"optimizer.epochs={epochs} must be at least 0.")
+        raise ConfigError(
+            "must be at least 0.",
+            parameter="optimizer.epochs",
+            value=epochs,
+        )
 
 
 def positive(name: str, value: float) -> None:
@@ -48,15 +52,20 @@ def at_least(name: str, value: float, least: float) -> None:
 def one_of(name: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a value that is none of the choices."""
     if value not in choices:
-        raise ConfigError(f"optimizer.{name}={value} is unknown. There are: {', '.join(choices)}.")
+        raise ConfigError(
+            f"is unknown. There are: {', '.join(choices)}.",
+            parameter=f"optimizer.{name}",
+            value=value,
+        )
 
 
 def refuse_tolerance(name: str, tolerance: float) -> None:
     """Refuse a tolerance where there is no gap to compare it with."""
     if tolerance != 0.0:
         raise ConfigError(
-            f"optimizer={name} has no certified gap to compare with optimizer.tolerance; set it "
-            "to 0."
+            "has no certified gap to compare with optimizer.tolerance; set it to 0.",
+            parameter="optimizer",
+            value=name,
         )
 
 
@@ -65,6 +74,6 @@ def check_tolerance(tolerance: float, certificate: bool = True) -> None:
     at_least("tolerance", tolerance, 0.0)
     if tolerance > 0 and not certificate:
         raise ConfigError(
-            "optimizer.tolerance needs a certified gap; add optimizer.certificate=true, or set "
-            "it to 0."
+            "needs a certified gap; add optimizer.certificate=true, or set it to 0.",
+            parameter="optimizer.tolerance",
         )

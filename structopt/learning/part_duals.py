@@ -40,7 +40,9 @@ def refuse_weights(name: str, weights: Array) -> None:
     """Refuse to start from weights: no dual point belongs to them."""
     if weights.any():
         raise ConfigError(
-            f"optimizer={name} starts from dual variables, which weights do not determine. Leave "
-            "warm_start=null, or take an "
-            "optimizer that starts from weights: dca, sgd, lbfgs."
+            "starts from dual variables, which weights do not determine.",
+            parameter="optimizer",
+            value=name,
+            remedy="Leave warm_start=null, or take an optimizer that starts from weights: "
+            "dca, sgd, lbfgs.",
         )

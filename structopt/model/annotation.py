@@ -39,9 +39,9 @@ class Annotator:
         model = load(find_model(task.annotator))
         if model.task.view != "labels" or model.task.unit != "tokens":
             raise ConfigError(
-                f"{task.annotator}: this is a model of task={model.config['task']['name']}, "
-                "which gives no label to every word. "
-                "Give a model of task=tagging."
+                f"{task.annotator}: this is a model of "
+                f"task={model.config['task']['name']}, which gives no label to every word.",
+                remedy="Give a model of task=tagging.",
             )
         return cls(model)
 

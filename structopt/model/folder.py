@@ -99,7 +99,8 @@ def _mappings(path: Path, keys: Sequence[str]) -> dict[str, Any]:
         if not isinstance(values, dict) or not isinstance(values.get(key), dict):
             missing = f"it has no mapping '{key}'"
             raise ModelError(
-                f"{path}: not the file of a model: {missing}. {durable_files.TAKE_ANOTHER}"
+                f"not the file of a model: {missing}. {durable_files.TAKE_ANOTHER}",
+                where=str(path),
             )
     return dict(values)
 
@@ -121,8 +122,9 @@ def find_model(address: str) -> Path:
             return candidate
     what = "has no model in it" if os.path.isdir(folder) else "does not exist"
     raise ModelError(
-        f"{address}: {what}. Give a run folder, a model folder (with manifest.json), or an "
-        "MLflow address such as runs:/ID/model."
+        f"{address}: {what}.",
+        remedy="Give a run folder, a model folder (with manifest.json), or an MLflow "
+        "address such as runs:/ID/model.",
     )
 
 
@@ -138,8 +140,9 @@ def _verify(folder: Path) -> None:
     """Compare every file with the digest in the manifest."""
     if not (folder / MANIFEST).is_file():
         raise ModelError(
-            f"{folder}: there is no model here (manifest.json is missing). Give a "
-            "folder that a run or Model.save wrote."
+            "there is no model here (manifest.json is missing).",
+            where=str(folder),
+            remedy="Give a folder that a run or Model.save wrote.",
         )
     manifest = durable_files.read_json(folder / MANIFEST, LARGEST_MANIFEST)
     expected, version = (
@@ -153,8 +156,9 @@ def _verify(folder: Path) -> None:
         raise ModelError(f"{folder / MANIFEST}: truncated or altered. {durable_files.TAKE_ANOTHER}")
     if version > FORMAT:
         raise ModelError(
-            f"{folder}: the model has format {version}; this version reads {FORMAT}. Update "
-            "structopt."
+            f"the model has format {version}; this version reads {FORMAT}.",
+            where=str(folder),
+            remedy="Update structopt.",
         )
     for name in dict.fromkeys((*FILES, *expected)):
         if not (folder / name).is_file():
@@ -180,8 +184,8 @@ def _refuse_overflow(folder: Path, arrays: Mapping[str, Array]) -> None:
         if name in arrays and arrays[name].dtype.kind == "f" and not ranges.finite(arrays[name]):
             count = int(np.count_nonzero(~np.isfinite(arrays[name])))
             raise ModelError(
-                f"{folder / 'weights.safetensors'}: {count} of {arrays[name].size} {name} are "
-                "not finite numbers: the training "
-                "of this model overflowed. Train again, with a smaller optimizer.C or "
-                "optimizer.eta, or features scaled down."
+                f"{folder / 'weights.safetensors'}: {count} of {arrays[name].size} {name} "
+                "are not finite numbers: the training of this model overflowed.",
+                remedy="Train again, with a smaller optimizer.C or optimizer.eta, or "
+                "features scaled down.",
             )

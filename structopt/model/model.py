@@ -121,7 +121,9 @@ class Model(Predictor):
         if against not in rivals.CHOICES:
             listed = ", ".join(rivals.CHOICES)
             raise ConfigError(
-                f"against={against} is none of: {listed}.{did_you_mean(against, rivals.CHOICES)}"
+                f"is none of: {listed}.{did_you_mean(against, rivals.CHOICES)}",
+                parameter="against",
+                value=against,
             )
         executor = executor or registry.serial()
         if instances is None:

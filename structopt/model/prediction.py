@@ -120,7 +120,10 @@ def _check_abilities(model: Model, options: Mapping[str, Any]) -> None:
     if options["picture"] and not model.task.pictures:
         name = model.config["task"]["name"]
         raise ConfigError(
-            f"picture={options['picture']} draws trees, and task={name} has none. Leave it out."
+            f"draws trees, and task={name} has none.",
+            parameter="picture",
+            value=options["picture"],
+            remedy="Leave it out.",
         )
     if options["probabilities"]:
         compatibility.check_option(

@@ -216,6 +216,8 @@ class Predictor:
         ------
         DataError
             For instances or given outputs of another form than the task's.
+        ArgumentError
+            For a given label that the model does not have.
         ConfigError
             If no output agrees with what is given.
         """
@@ -379,8 +381,8 @@ class Predictor:
         given = read_once("given", given)
         if given is True:
             raise ConfigError(
-                "given=True keeps the labels of a file, and these instances are in memory. Give "
-                "a list of outputs."
+                "given=True keeps the labels of a file, and these instances are in memory.",
+                remedy="Give a list of outputs.",
             )
         kept = None if given is None or given is False else self.task.kept_outputs(corpus, given)
         return self.examples(corpus, kept, executor)

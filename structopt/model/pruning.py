@@ -101,7 +101,8 @@ class Pruner:
             state, _ = optimizer.step(problem, state)
         if not ranges.finite(optimizer.weights(state)):
             raise NumericalError(
-                "The pruner's weights came out not finite. Set a smaller factor_graph.pruner_C."
+                "The pruner's weights came out not finite.",
+                remedy="Set a smaller factor_graph.pruner_C.",
             )
         return cls(
             pruning,
@@ -132,24 +133,22 @@ class Pruner:
         node = model.config["factor_graph"]
         if node["name"] != pruning.graph["name"]:
             raise ConfigError(
-                f"factor_graph.pruner: {pruning.model} is a model of factor_graph={node['name']}. "
-                f"Give one of factor_graph={pruning.graph['name']}, or leave "
-                "factor_graph.pruner=null to train one."
+                f"factor_graph.pruner: {pruning.model} is a model of factor_graph={node['name']}.",
+                remedy=f"Give one of factor_graph={pruning.graph['name']}, or leave "
+                "factor_graph.pruner=null to train one.",
             )
         for option in pruning.shared_options:
             if pruning.graph[option] and not getattr(model.graph, option):
                 raise ConfigError(
-                    f"factor_graph.pruner: the {pruning.outputs} of {pruning.model} need not be "
-                    "those of "
-                    f"factor_graph.{option}=true, so that none may survive. Train it with "
-                    f"factor_graph.{option}=true."
+                    f"factor_graph.pruner: the {pruning.outputs} of {pruning.model} need "
+                    f"not be those of factor_graph.{option}=true, so that none may survive.",
+                    remedy=f"Train it with factor_graph.{option}=true.",
                 )
         if not _same(model.task.numbering(), task.numbering()):
             raise ConfigError(
-                f"factor_graph.pruner: {pruning.model} numbers {pruning.numbered} differently. "
-                "Train it with the same task.* "
-                "options on the same task.train, or leave factor_graph.pruner=null to train one "
-                "in this run."
+                f"factor_graph.pruner: {pruning.model} numbers {pruning.numbered} differently.",
+                remedy="Train it with the same task.* options on the same task.train, or "
+                "leave factor_graph.pruner=null to train one in this run.",
             )
         return cls(pruning, node, model.scorer, model.weights, model.temperature, model.graph)
 

@@ -48,10 +48,14 @@ def restoring(folder: Path, what: str) -> Iterator[None]:
     try:
         yield
     except StructoptError as error:
-        raise ModelError(f"{folder}: {what} cannot be restored: {error} {REMEDY}") from error
+        raise ModelError(
+            f"{what} cannot be restored: {error} {REMEDY}",
+            where=str(folder),
+        ) from error
     except WRONG_ENTRIES as error:
         raise ModelError(
-            f"{folder}: {what} cannot be restored ({type(error).__name__}: {error}). {REMEDY}"
+            f"{what} cannot be restored ({type(error).__name__}: {error}). {REMEDY}",
+            where=str(folder),
         ) from error
 
 

@@ -107,14 +107,17 @@ def _boundary(task: Task, options: Mapping[str, Any]) -> Boundary:
     """Where instances end."""
     if options["picture"]:
         draws = f"picture={options['picture']} draws an instance of a file"
-        raise ConfigError(f"{draws}, and input=- is none. Leave one of them out.")
+        raise ConfigError(
+            f"{draws}, and input=- is none.",
+            remedy="Leave one of them out.",
+        )
     boundary = task.boundary(options["probabilities"])
     if boundary is None:
         raise ConfigError(
-            "input=-: what this task reads and writes here does not end line by line, so that it "
-            "cannot be read as it comes. "
-            "Give a file, or leave out probabilities=true, or set another task.format "
-            "(docs/serving.md)."
+            "input=-: what this task reads and writes here does not end line by line, so "
+            "that it cannot be read as it comes.",
+            remedy="Give a file, or leave out probabilities=true, or set another "
+            "task.format (docs/serving.md).",
         )
     return boundary
 

@@ -81,9 +81,9 @@ class WarmStart:
         if type(self.model.task) is not type(task):
             kinds = [type(one).__name__ for one in (self.model.task, task)]
             raise ConfigError(
-                f"warm_start={self.address}: that model's task ({kinds[0]}) is not this one "
-                f"({kinds[1]}), so its vocabulary "
-                "cannot be kept. Give a model of the same task, or set warm_start.vocabulary=new."
+                f"warm_start={self.address}: that model's task ({kinds[0]}) is not this "
+                f"one ({kinds[1]}), so its vocabulary cannot be kept.",
+                remedy="Give a model of the same task, or set warm_start.vocabulary=new.",
             )
         return self.model.task
 

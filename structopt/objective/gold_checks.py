@@ -40,9 +40,9 @@ def check_gold(encoded: Encoded) -> None:
     if len(broken):
         instance = int(np.searchsorted(encoded.offsets, broken.min(), side="right"))
         raise ConfigError(
-            f"The gold output of training instance {instance} has a label sequence that the "
-            "constraints forbid. "
-            "Leave task.valid_tags=false, or check task.scheme."
+            f"The gold output of training instance {instance} has a label sequence that "
+            "the constraints forbid.",
+            remedy="Leave task.valid_tags=false, or check task.scheme.",
         )
 
 
@@ -54,8 +54,7 @@ def refuse_empty_set(instance: int) -> None:
     ConfigError
     """
     raise ConfigError(
-        f"Training instance {instance} has partial labels that no output agrees with. Correct "
-        "them, or leave the hard "
-        "constraints out (task.valid_tags=false; factor_graph.single_root=false, "
-        "factor_graph.projective=false of trees)."
+        f"Training instance {instance} has partial labels that no output agrees with.",
+        remedy="Correct them, or leave the hard constraints out (task.valid_tags=false; "
+        "factor_graph.single_root=false, factor_graph.projective=false of trees).",
     )

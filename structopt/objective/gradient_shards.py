@@ -84,9 +84,8 @@ class ShardPlace(NamedTuple):
             encoded = open_shard(Path(self.folder), self.first, self.last)
         except UnusableFolder as error:
             raise ConfigError(
-                f"storage.folder: a worker cannot open {self.folder}: {error}. Name a folder "
-                "that all machines see, or set "
-                "storage=memory."
+                f"storage.folder: a worker cannot open {self.folder}: {error}.",
+                remedy="Name a folder that all machines see, or set storage=memory.",
             ) from error
         return ShardData(encoded, *self.answers(encoded))
 

@@ -150,7 +150,8 @@ def placed(
     """
     if problem.examples.graphs is None and count > 1:
         raise ConfigError(
-            "This corpus cannot be divided: give Examples the function that builds its graphs."
+            "This corpus cannot be divided",
+            remedy="give Examples the function that builds its graphs.",
         )
     bounds, common = problem.examples.shards(count), problem.recipe(problem.inference)
     # rates go by the instances of the whole

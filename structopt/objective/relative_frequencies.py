@@ -54,9 +54,9 @@ def weights(
             f"features={registry.name_of('features', scorer)}"
         )
         raise ConfigError(
-            f"Relative frequencies make a generative model, and {names} is none. Take "
-            "factor_graph=grammar with "
-            "features=attribute_rows, or leave warm_start out."
+            f"Relative frequencies make a generative model, and {names} is none.",
+            remedy="Take factor_graph=grammar with features=attribute_rows, or leave "
+            "warm_start out.",
         )
     found = {}
     for name, counts in (scorer.tables_of(_counts(scorer, encoded, structure, gold)) or {}).items():

@@ -139,7 +139,9 @@ def _check_shape(scorer: Scorer, what: str, array: Array, size: int) -> None:
     if array.shape != (size,):
         name = registry.name_of("features", scorer)
         raise ConfigError(
-            f"features={name} gave {what} of shape {array.shape}, where ({size},) was asked for."
+            f"gave {what} of shape {array.shape}, where ({size},) was asked for.",
+            parameter="features",
+            value=name,
         )
 
 

@@ -44,10 +44,11 @@ def weights(
         for name, value in named.items():
             if tables is None or group not in tables or name not in names:
                 raise ConfigError(
-                    f"warm_start=counts weighs the attribute '{name}' of each {group}, and these "
-                    "features have none. Take "
-                    f"features=attribute_rows with '{name}' among features.{group}s, or leave "
-                    "warm_start out."
+                    f"weighs the attribute '{name}' of each {group}, and these features have none.",
+                    parameter="warm_start",
+                    value="counts",
+                    remedy=f"Take features=attribute_rows with '{name}' among "
+                    f"features.{group}s, or leave warm_start out.",
                 )
             tables[group][names.index(name)] = value
     values = (

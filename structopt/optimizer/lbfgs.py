@@ -233,7 +233,8 @@ def _penalty(name: str, C: float, c1: float | None, c2: float | None) -> Penalty
             f"optimizer.{key}=0" for key, value in (("c1", c1), ("c2", c2)) if value is not None
         )
         raise ConfigError(
-            f"{zeros} would leave the weights free to grow without bound. Set a number above 0."
+            f"{zeros} would leave the weights free to grow without bound.",
+            remedy="Set a number above 0.",
         )
     return Penalty(*shares)
 

@@ -149,10 +149,12 @@ class StochasticDualCoordinateAscent(Optimizer):
         checks.check_vector("weights", weights, problem.dimension, writable=False)
         if weights.any():
             raise ConfigError(
-                "optimizer=sdca starts from a dual point, and given weights have none: it cannot "
-                "take up warm_start. "
-                "Leave warm_start=null, or take an optimizer that starts from weights: lbfgs, "
-                "sgd, adagrad or dca."
+                "starts from a dual point, and given weights have none: it cannot take up "
+                "warm_start.",
+                parameter="optimizer",
+                value="sdca",
+                remedy="Leave warm_start=null, or take an optimizer that starts from "
+                "weights: lbfgs, sgd, adagrad or dca.",
             )
         from structopt.kernels.learn.sdca import gold_pass
 
@@ -197,10 +199,11 @@ class StochasticDualCoordinateAscent(Optimizer):
             raise ConfigError(OTHER_INSTANCES)
         if self.tolerance > 0:
             raise ConfigError(
-                "optimizer.tolerance needs a certified gap, which new instances alone do not "
-                "have: theta has a share of earlier "
-                "ones. Set it to 0; or give the earlier instances and the new ones, with "
-                "warm_start.state=all."
+                "needs a certified gap, which new instances alone do not have: theta has "
+                "a share of earlier ones.",
+                parameter="optimizer.tolerance",
+                remedy="Set it to 0; or give the earlier instances and the new ones, with "
+                "warm_start.state=all.",
             )
         return {**state, OTHERS: True}
 

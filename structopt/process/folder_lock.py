@@ -318,8 +318,9 @@ def _refusal(folder: Path, holder: Holder | None) -> FolderInUseError:
     """The error that says who is training in a folder, and what to do."""
     if holder is None:
         return FolderInUseError(
-            f"{folder}: another process is training here. Wait until it ends, or name another "
-            "folder."
+            "another process is training here.",
+            where=str(folder),
+            remedy="Wait until it ends, or name another folder.",
         )
     who = (
         f"process {holder.pid} on {holder.host} is training here, since {holder.since} "
@@ -327,12 +328,15 @@ def _refusal(folder: Path, holder: Holder | None) -> FolderInUseError:
     )
     if holder.is_here and holder.started:
         return FolderInUseError(
-            f"{folder}: {who}. Wait until it ends, stop it (kill {holder.pid}), or name another "
-            "folder."
+            f"{who}.",
+            where=str(folder),
+            remedy=f"Wait until it ends, stop it (kill {holder.pid}), or name another folder.",
         )
     return FolderInUseError(
-        f"{folder}: {who}. Wait until it ends. If it is known to be dead, delete {folder / LOCK} "
-        "and run this command again."
+        f"{who}.",
+        where=str(folder),
+        remedy=f"Wait until it ends. If it is known to be dead, delete {folder / LOCK} and "
+        "run this command again.",
     )
 
 

@@ -67,8 +67,8 @@ def _named(word: str, store: Store, downloads: Path) -> list[Candidate]:
     if word.startswith(ADDRESS) or _RUN_ID.fullmatch(word):
         return [_fetched(word.removeprefix(ADDRESS).partition("/")[0], store, downloads)]
     raise ConfigError(
-        f"{word}: there is no such folder. Name the folder of a run or of a sweep, or an MLflow "
-        "run (runs:/ID)."
+        f"{word}: there is no such folder.",
+        remedy="Name the folder of a run or of a sweep, or an MLflow run (runs:/ID).",
     )
 
 
@@ -82,8 +82,9 @@ def _of_folder(folder: Path) -> list[RunRecord]:
     records = read_sweep(folder) or [read_run(job) for job in jobs]
     if not records:
         raise ConfigError(
-            f"{folder}: this is not the folder of a run (it has no .hydra/config.yaml), nor of a "
-            "sweep (its folders have none)."
+            "this is not the folder of a run (it has no .hydra/config.yaml), nor of a "
+            "sweep (its folders have none).",
+            where=str(folder),
         )
     return records
 

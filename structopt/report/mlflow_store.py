@@ -142,7 +142,8 @@ class Store:
         store = self.uri.removeprefix(SQLITE)
         if store != self.uri and not Path(store).is_file():
             raise ConfigError(
-                f"{self.uri}: there is no such store. Give uri=..., or set MLFLOW_TRACKING_URI."
+                f"{self.uri}: there is no such store.",
+                remedy="Give uri=..., or set MLFLOW_TRACKING_URI.",
             )
         prepare_environment(_PATIENCE)
         import_mlflow()

@@ -64,12 +64,16 @@ def file_of(record: RunRecord, split: str) -> DataPath:
         raise ConfigError(f"{record.name} has no {split} split.")
     if split == "dev" and record.config.get("tail") is not None:
         raise ConfigError(
-            f"{record.name}: its dev split is the end of its training file (tail), and no file "
-            "of its own. Set metric=test.NAME."
+            f"{record.name}: its dev split is the end of its training file (tail), and no "
+            "file of its own.",
+            remedy="Set metric=test.NAME.",
         )
     file: DataPath = files[split]
     if not file.is_file():
-        raise ConfigError(f"{file}: the {split} file of {record.name} is gone.")
+        raise ConfigError(
+            f"the {split} file of {record.name} is gone.",
+            where=str(file),
+        )
     return file
 
 

@@ -112,7 +112,11 @@ class Checkpoint:
             if of_this_run
             else ("state to go on from", ANOTHER_RUN)
         )
-        return ModelError(f"{self.path}: not a {what}: {reason}. {remedy}")
+        return ModelError(
+            f"not a {what}: {reason}.",
+            where=str(self.path),
+            remedy=remedy,
+        )
 
     def _compare(self, data: Any) -> None:
         """Refuse a checkpoint of other data than the run's."""

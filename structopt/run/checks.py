@@ -57,10 +57,9 @@ def check_inference(
             difference = _from_listing(problem, reference, i, s)
         if not difference <= tolerance:
             raise StructoptError(
-                f"inference does not agree with the reference: on training instance {i + 1} they "
-                f"differ by {difference:.2g} "
-                f"(allowed: {tolerance:g}). Use another inference, or leave out check=true if "
-                "this one is approximate."
+                "inference does not agree with the reference: on training instance "
+                f"{i + 1} they differ by {difference:.2g} (allowed: {tolerance:g}).",
+                remedy="Use another inference, or leave out check=true if this one is approximate.",
             )
         largest = max(largest, difference)
     rest = (

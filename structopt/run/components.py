@@ -93,8 +93,9 @@ class Components:
         if len(weights) != len(encoded):
             raise ConfigError(
                 f"There are {len(weights)} weights of instances, of which the task keeps "
-                f"{len(encoded)}. "
-                "Leave out the setting of the task by which it leaves some out, or the weights."
+                f"{len(encoded)}.",
+                remedy="Leave out the setting of the task by which it leaves some out, or "
+                "the weights.",
             )
         return replace(encoded, instance_weights=weights)
 
@@ -137,8 +138,8 @@ def make_components(
     tail = config.get("tail")
     if tail is not None and splits:
         raise ConfigError(
-            f"tail={tail:g} divides training files, and the data are in memory. Give dev data, "
-            "and leave out tail."
+            f"tail={tail:g} divides training files, and the data are in memory.",
+            remedy="Give dev data, and leave out tail.",
         )
     tracker = registry.create("tracker", config["tracker"])
     components = Components(

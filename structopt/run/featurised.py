@@ -123,16 +123,19 @@ def _refuse(config: Mapping[str, Any], components: Components) -> None:
     of = components
     if "://" in str(config["storage"]["folder"] or ""):
         raise ConfigError(
-            f"storage.folder={config['storage']['folder']} is a URL, and files are mapped from a "
-            "path. Name a folder of a "
-            "file system that all machines see."
+            "is a URL, and files are mapped from a path.",
+            parameter="storage.folder",
+            value=config["storage"]["folder"],
+            remedy="Name a folder of a file system that all machines see.",
         )
     if not of.task.reads_blocks:
         raise ConfigError(
-            f"storage=disk reads training data in blocks, and task={config['task']['name']} "
-            "reads them as a whole. Set "
-            "storage=memory. Tasks that read in blocks: those on columns of tokens (ner, "
-            "chunking, tagging), and task=attributes."
+            f"reads training data in blocks, and task={config['task']['name']} reads them "
+            "as a whole.",
+            parameter="storage",
+            value="disk",
+            remedy="Set storage=memory. Tasks that read in blocks: those on columns of "
+            "tokens (ner, chunking, tagging), and task=attributes.",
         )
     reasons = {
         "these are in memory": bool(of.memory),
@@ -146,8 +149,9 @@ def _refuse(config: Mapping[str, Any], components: Components) -> None:
     }
     for reason, applies in reasons.items():
         if applies:
-            message = (
-                f"storage=disk keeps sparse attributes and known labels in files, and {reason}. "
-                "Set storage=memory."
+            raise ConfigError(
+                f"keeps sparse attributes and known labels in files, and {reason}.",
+                parameter="storage",
+                value="disk",
+                remedy="Set storage=memory.",
             )
-            raise ConfigError(message)

@@ -54,9 +54,9 @@ class PrunedSplits:
             scorer = feature_keys.scorer_of(asked, request.features_left_out)
             if not isinstance(scorer, SparseFeatures):
                 raise ConfigError(
-                    f"features={asked['features']['name']}: a pruner is trained with features "
-                    "that are linear in the weights. "
-                    "Train one in a run of its own, and set factor_graph.pruner=RUN."
+                    f"features={asked['features']['name']}: a pruner is trained with "
+                    "features that are linear in the weights.",
+                    remedy="Train one in a run of its own, and set factor_graph.pruner=RUN.",
                 )
             self.pruner = Pruner.train(encoded, request, scorer, config["seed"])
         log.info("pruner: trained in %.1f s", watch.seconds)

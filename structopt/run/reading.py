@@ -273,9 +273,9 @@ def _problem(
     if any(tables and name not in read for name, tables in encoded.dense.items()):
         name = config["features"]["name"]
         raise ConfigError(
-            f"features.vectors and features.dense are not read by features={name} with this "
-            "factor graph. Leave them out, or "
-            "take features that read them: attribute_rows, for labels of tokens; networks of a "
-            "plugin, such as structopt-torch's."
+            f"features.vectors and features.dense are not read by features={name} with "
+            "this factor graph.",
+            remedy="Leave them out, or take features that read them: attribute_rows, for "
+            "labels of tokens; networks of a plugin, such as structopt-torch's.",
         )
     return problem

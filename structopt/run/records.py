@@ -159,7 +159,8 @@ def read_run(folder: Path) -> RunRecord:
     config = job.get("config") or _yaml(folder / ".hydra" / "config.yaml")
     if not config or not isinstance(config, Mapping):
         raise ConfigError(
-            f"{folder}: this is not the folder of a run; it has no .hydra/config.yaml."
+            "this is not the folder of a run; it has no .hydra/config.yaml.",
+            where=str(folder),
         )
     overrides = job.get("overrides") or _yaml(folder / ".hydra" / "overrides.yaml") or ()
     if not isinstance(overrides, Sequence) or not all(isinstance(word, str) for word in overrides):
@@ -202,7 +203,10 @@ def _yaml(path: Path) -> Any:
         TypeError,
         RecursionError,
     ) as error:
-        raise ConfigError(f"{path}: this is not YAML ({' '.join(str(error).split())}).") from None
+        raise ConfigError(
+            f"this is not YAML ({' '.join(str(error).split())}).",
+            where=str(path),
+        ) from None
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -218,9 +222,15 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         values: dict[str, Any] = json.loads(path.read_bytes().decode("utf8"))
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: this is not JSON ({error}). {REMEDY}") from None
+        raise ConfigError(
+            f"this is not JSON ({error}). {REMEDY}",
+            where=str(path),
+        ) from None
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: this is not a JSON object. {REMEDY}")
+        raise ConfigError(
+            f"this is not a JSON object. {REMEDY}",
+            where=str(path),
+        )
     _check_entries(path, values)
     return values
 
@@ -230,11 +240,15 @@ def _check_entries(path: Path, values: Mapping[str, Any]) -> None:
 
     required, types = REQUIRED.get(path.name, ()), TYPES.get(path.name, {})
     if absent := [key for key in required if key not in values]:
-        raise ConfigError(f"{path}: the entry {absent[0]} is missing. {REMEDY}")
+        raise ConfigError(
+            f"the entry {absent[0]} is missing. {REMEDY}",
+            where=str(path),
+        )
     for key, value in values.items():
         try:
             coerce(key, value, SCORES if path.name == METRICS else types.get(key, Any))
         except ConfigError as error:
             raise ConfigError(
-                f"{path}: the entry {key} is not of the type that a run writes. {REMEDY}"
+                f"the entry {key} is not of the type that a run writes. {REMEDY}",
+                where=str(path),
             ) from error

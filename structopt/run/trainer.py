@@ -364,8 +364,8 @@ class Trainer:
         done = self.progress.epoch - 1
         kept = f"{self.file.parent} holds pass {self.saved}." if done else "No pass was finished."
         raise NumericalError(
-            f"pass {done + 1}: {name} came out as {value:g}, so that training cannot go on. "
-            f"{self.advice} {kept}"
+            f"pass {done + 1}: {name} came out as {value:g}, so that training cannot go on.",
+            remedy=f"{self.advice} {kept}",
         )
 
     def _bounds(self, weights: Array, report: Report) -> tuple[float | None, float | None]:

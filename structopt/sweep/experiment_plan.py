@@ -112,8 +112,10 @@ class Plan:
             )
         if typed == "full" and data is None and self._paths("full"):
             raise ConfigError(
-                "scale=full needs the experiment's data: set data=DIR, the folder of "
-                f"{self._named('full')}."
+                "needs the experiment's data",
+                parameter="scale",
+                value="full",
+                remedy=f"set data=DIR, the folder of {self._named('full')}.",
             )
         return typed or ("small" if data is None else "full")
 
@@ -135,8 +137,8 @@ class Plan:
         if typed == "tail" and not divisible:
             name = self.experiment
             raise ConfigError(
-                f"tuning=tail: {name} chooses nothing by scores and trains on whole files. Leave "
-                "it out."
+                f"tuning=tail: {name} chooses nothing by scores and trains on whole files.",
+                remedy="Leave it out.",
             )
         files = any(setting.files for setting in self.chosen(scale).values())
         wanted = (
@@ -395,7 +397,8 @@ def _overrides(where: str, node: Any) -> tuple[str, ...]:
     ]
     if wrong:
         raise ConfigError(
-            f"{where}: '{wrong[0]}' is no override. Write KEY=VALUE, such as optimizer.C=1."
+            f"{where}: '{wrong[0]}' is no override.",
+            remedy="Write KEY=VALUE, such as optimizer.C=1.",
         )
     return tuple(words)
 

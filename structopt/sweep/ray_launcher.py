@@ -84,7 +84,8 @@ class RayLauncher(Launcher):
             import ray
         except ImportError:
             raise ConfigError(
-                "hydra/launcher=ray needs Ray. Run: pip install 'structopt-trainer[ray]'."
+                "hydra/launcher=ray needs Ray.",
+                remedy="Run: pip install 'structopt-trainer[ray]'.",
             ) from None
         alone: dict[str, Any] = {} if self.address else {"include_dashboard": False}
         try:

@@ -65,8 +65,8 @@ def earlier_folder(config: DictConfig, command: Sequence[str]) -> Path | None:
     if folders and fixed:
         before = shlex.join(["structopt", *read_notes(folders[0])["command"]])
         raise ConfigError(
-            f"{pattern} holds the sweep of another command: {before}. Set that one, or another "
-            "hydra.sweep.dir."
+            f"{pattern} holds the sweep of another command: {before}.",
+            remedy="Set that one, or another hydra.sweep.dir.",
         )
     root = _root(pattern)
     print(
@@ -85,7 +85,9 @@ def read_notes(folder: Path) -> dict[str, Any]:
         command = notes["command"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise ConfigError(
-            f"{path}: this cannot be read ({error}). Delete the file, or restore it."
+            f"this cannot be read ({error}).",
+            where=str(path),
+            remedy="Delete the file, or restore it.",
         ) from None
     return {"parent": "", **notes, "command": [str(word) for word in command]}
 

@@ -78,8 +78,8 @@ class Search(JobSweeper):
 
         if self.unchecked.get("report"):  # the keys of `structopt.sweep.experiment_sweeper`
             raise ConfigError(
-                "A search cannot run this experiment, which brings a sweeper of its own. Leave "
-                "out hydra/sweeper."
+                "A search cannot run this experiment, which brings a sweeper of its own.",
+                remedy="Leave out hydra/sweeper.",
             )
         self.options = _checked(self.unchecked)
         optuna()
@@ -115,7 +115,10 @@ class Search(JobSweeper):
         config = composition.validate(composition.resolved(point))
         task = feature_keys.task_of(config)
         if "dev" not in with_tail(task.files, config.get("tail")):
-            raise ConfigError("A search looks at the score of the dev split. Give task.dev.")
+            raise ConfigError(
+                "A search looks at the score of the dev split.",
+                remedy="Give task.dev.",
+            )
         return f"dev.{(self.options['metric'] or task.main_metric).removeprefix('dev.')}"
 
     def _study(self) -> Any:
@@ -134,9 +137,9 @@ class Search(JobSweeper):
         for key in ("fixed", "free", "metric", "direction"):
             if before[key] != settings[key]:
                 raise ConfigError(
-                    f"{self.folder}: the search in this folder has another space, metric or "
-                    "direction. "
-                    "Go on with its own command, or start in a new folder."
+                    "the search in this folder has another space, metric or direction. Go "
+                    "on with its own command, or start in a new folder.",
+                    where=str(self.folder),
                 )
         study.set_user_attr(SETTINGS, settings)
         return study

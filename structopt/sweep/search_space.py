@@ -71,8 +71,8 @@ def read_space(overrides: Sequence[Override]) -> Space:
     free = {key: _distribution(one) for key, one in last.items() if one.is_sweep_override()}
     if not free:
         raise ConfigError(
-            "There is nothing to search over: no key has several values. Write for example "
-            f"{EXAMPLE}"
+            "There is nothing to search over: no key has several values.",
+            remedy=f"Write for example {EXAMPLE}",
         )
     return Space(fixed, free)
 

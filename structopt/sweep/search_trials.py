@@ -30,7 +30,8 @@ def optuna() -> Any:
         import optuna as installed
     except ImportError:
         raise ConfigError(
-            "A search needs optuna. Install it: pip install 'structopt-trainer[sweep]'"
+            "A search needs optuna.",
+            remedy="Install it: pip install 'structopt-trainer[sweep]'",
         ) from None
     installed.logging.set_verbosity(installed.logging.ERROR)
     return installed

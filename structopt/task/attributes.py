@@ -108,7 +108,11 @@ class AttributeLabelling(TokenLabelling):
         check_keys("features", features or {}, Reading.__annotations__)
         self.min_count = int((features or {}).get("min_count", 1))
         if self.min_count < 1:
-            raise ConfigError(f"features.min_count={self.min_count} must be at least 1.")
+            raise ConfigError(
+                "must be at least 1.",
+                parameter="features.min_count",
+                value=self.min_count,
+            )
         self.hash_bits: int | None = (features or {}).get("hash_bits")
         check_bits(self.hash_bits, self.min_count)
         self._attributes: dict[str, int] = {}

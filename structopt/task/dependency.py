@@ -119,7 +119,11 @@ class Dependency(Task):
         check_keys("features", features, Reading.__annotations__)
         min_count = int(features.get("min_count", 1))
         if min_count < 1:
-            raise ConfigError(f"features.min_count={min_count} must be at least 1.")
+            raise ConfigError(
+                "must be at least 1.",
+                parameter="features.min_count",
+                value=min_count,
+            )
         self.max_words = sentence_lengths.checked_bound(max_words)
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C

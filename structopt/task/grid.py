@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.encoded import EncodedGraphs
 from structopt.core.data.file_sets import DataPath, data_path
 from structopt.core.data.saved_state import SavedState
@@ -129,11 +130,11 @@ class Grid(WholeOutputs):
             if not 0 <= share < 1:
                 raise ConfigError(f"task.{split}_share={share:g} must be at least 0 and below 1.")
             if share and path:
-                message = (
-                    f"task.{split}_share takes images from task.train, and task.{split} is given "
-                    "too. Give only one."
+                raise ConfigError(
+                    f"task.{split}_share takes images from task.train, and task.{split} is "
+                    "given too.",
+                    remedy="Give only one.",
                 )
-                raise ConfigError(message)
         if dev_share + test_share >= 1:
             raise ConfigError(
                 f"task.dev_share={dev_share:g} and task.test_share={test_share:g} leave nothing "
@@ -153,8 +154,8 @@ class Grid(WholeOutputs):
         if train is None:
             if any(self._shares.values()):  # a saved model has the shares, but no paths
                 raise ConfigError(
-                    "task.dev_share and task.test_share take images from task.train. Give "
-                    "task.train too."
+                    "task.dev_share and task.test_share take images from task.train.",
+                    remedy="Give task.train too.",
                 )
             return {split: SplitPath(split) for split in SPLITS}
         files: dict[str, DataPath] = {
@@ -174,11 +175,13 @@ class Grid(WholeOutputs):
             images = read_images(name, labelled)
         elif named.source is None:
             if not self._generates:
-                message = (
+                raise DataError(
+                    name,
+                    None,
                     "there is no such file, and the model was trained on a file, not on "
-                    "generated images: check the path."
+                    "generated images",
+                    remedy="check the path.",
                 )
-                raise DataError(name, None, message)
             generated = snakes(GENERATED[named.split], f"{self.data_seed} {named.split}")
             images = images_of([Image(*image) for image in generated], name)
         else:
@@ -261,10 +264,13 @@ class Grid(WholeOutputs):
         ):
             labels = output.labels if isinstance(output, Image) else output
             height, width = shapes[number - 1]
-            for row in GIVEN.cells(labels, height, number, "rows"):
-                for label in GIVEN.cells(row, width, number, "cells of a row"):
+            place = checks.in_instance(number - 1)
+            for i, row in enumerate(GIVEN.cells(labels, height, number, "rows")):
+                for j, label in enumerate(GIVEN.cells(row, width, number, "cells of a row")):
                     open_cell = label is None or label == OPEN
-                    numbers.append(None if open_cell else label_number(label, self.labels, number))
+                    numbers.append(
+                        None if open_cell else label_number(label, self.labels, place((i, j)))
+                    )
         return numbers
 
     def marginal_columns(
@@ -388,7 +394,10 @@ class Grid(WholeOutputs):
 def _gold(corpus: Images) -> Array:
     if corpus.labels is None:
         raise DataError(
-            corpus.path, None, "has no labels to compare with; give a file with the array 'labels'."
+            corpus.path,
+            None,
+            "has no labels to compare with.",
+            remedy="Give a file with the array 'labels'.",
         )
     return corpus.labels
 

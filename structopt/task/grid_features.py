@@ -49,7 +49,9 @@ class GridFeatures:
     def __init__(self, radius: int, pixels: str, edges: str) -> None:
         if not 0 <= radius <= LARGEST_RADIUS:
             raise ConfigError(
-                f"task.radius={radius} must be from 1 to {LARGEST_RADIUS}, or 0 for the cell alone."
+                f"must be from 1 to {LARGEST_RADIUS}, or 0 for the cell alone.",
+                parameter="task.radius",
+                value=radius,
             )
         self.radius, self.pixels, self.edge_features = radius, pixels, edges
         self.symbols, self.scale = np.zeros((0, 1)), np.ones(1)
@@ -77,7 +79,10 @@ class GridFeatures:
                 f"{images.path}: pixels have {len(self.scale)} channels, but those of the model "
                 "of warm_start"
             )
-            raise ConfigError(f"{message} {len(earlier.scale)}. Give images of the same kind.")
+            raise ConfigError(
+                f"{message} {len(earlier.scale)}.",
+                remedy="Give images of the same kind.",
+            )
         self.symbols = np.unique(
             np.concatenate([earlier.symbols.reshape(-1, len(self.scale)), self.symbols]), axis=0
         )

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import DataError, did_you_mean
 from structopt.formats.in_memory.instances import shown
 from structopt.formats.trees.dependency_trees import EMPTY, Trees
-from structopt.task.outputs_in_memory import GIVEN, kept_states, label_number
+from structopt.task.outputs_in_memory import GIVEN, NOT_KNOWN, kept_states, label_number
 
 FORM = "[[2, None, (2, 'obj')], None]"
 
@@ -54,11 +55,9 @@ def of_outputs(corpus: Trees, outputs: Sequence[Any], relations: Sequence[str]) 
             )
             if fault := _fault(head, word, length):
                 raise GIVEN.refused(number, fault)
-            kept.append(
-                KeptArc(
-                    head, None if relation is None else label_number(relation, relations, number)
-                )
-            )
+            place = checks.in_instance(number - 1)((word - 1,))
+            known = None if relation is None else label_number(relation, relations, place)
+            kept.append(KeptArc(head, known))
     return kept
 
 
@@ -85,17 +84,17 @@ def of_cells(corpus: Trees, relations: Sequence[str]) -> list[KeptArc]:
                 if cell.isascii() and cell.isdigit() and len(cell) < 10
                 else cell
             )
-            fault = _fault(head, word, end - begin)
-            if not fault and relation not in numbers:
-                fault = (
-                    f"the given relation '{relation}' is not one of the "
-                    f"model's.{did_you_mean(relation, relations)}"
-                )
-            if fault:
+            line, remedy = int(corpus.lines[index]), f"Write {EMPTY} for what is to be predicted."
+            if fault := _fault(head, word, end - begin):
+                raise DataError(corpus.path, line, fault, remedy=remedy)
+            if relation not in numbers:
                 raise DataError(
                     corpus.path,
-                    int(corpus.lines[index]),
-                    f"{fault} Write {EMPTY} for what is to be predicted.",
+                    line,
+                    f"{NOT_KNOWN}{did_you_mean(relation, relations)}",
+                    parameter="given relation",
+                    value=relation,
+                    remedy=remedy,
                 )
             kept.append(KeptArc(head, numbers[relation]))
     return kept

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.boundaries import LINE, Boundary
 from structopt.core.data.encoded import Encoded
@@ -103,10 +104,16 @@ class Multiclass(WholeOutputs):
         )
         self.normalize = str(features.get("normalize", "none"))
         if self.min_count < 1:
-            raise ConfigError(f"features.min_count={self.min_count} must be at least 1.")
+            raise ConfigError(
+                "must be at least 1.",
+                parameter="features.min_count",
+                value=self.min_count,
+            )
         if self.normalize not in NORMS:
             raise ConfigError(
-                f"features.normalize={self.normalize} is none of: {', '.join(NORMS)}."
+                f"is none of: {', '.join(NORMS)}.",
+                parameter="features.normalize",
+                value=self.normalize,
             )
         self.labels: tuple[str, ...] = ()
         self._attributes: dict[str, int] = {}
@@ -167,7 +174,12 @@ class Multiclass(WholeOutputs):
             advice = (
                 "write label index:value index:value ..., or check that this is LIBSVM's format."
             )
-            raise DataError(corpus.path, None, f"no line has an index:value pair: {advice}")
+            raise DataError(
+                corpus.path,
+                None,
+                "no line has an index:value pair",
+                remedy=advice,
+            )
         labels, known = (
             ((), ()) if earlier is None else (earlier.labels, tuple(earlier._attributes))
         )
@@ -204,10 +216,10 @@ class Multiclass(WholeOutputs):
 
     def kept_outputs(self, corpus: Vectors, outputs: Sequence[Any]) -> list[int | None]:
         """Return the numbers of classes, None where they are open."""
-        entries = enumerate(GIVEN.listed(outputs, len(corpus), "['1', None]"), 1)
+        entries = enumerate(GIVEN.listed(outputs, len(corpus), "['1', None]"))
         return [
-            None if label is None else label_number(label, self.labels, number)
-            for number, label in entries
+            None if label is None else label_number(label, self.labels, checks.of_instance((i,)))
+            for i, label in entries
         ]
 
     def marginal_columns(
@@ -337,7 +349,8 @@ class Multiclass(WholeOutputs):
             raise DataError(
                 corpus.path,
                 None,
-                "has no labels to compare with; give a file with a label on every line.",
+                "has no labels to compare with.",
+                remedy="Give a file with a label on every line.",
             )
         return corpus.labels
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.boundaries import LINE, Boundary
 from structopt.core.data.encoded import EncodedGraphs
 from structopt.core.data.file_sets import FileSet
@@ -119,11 +120,15 @@ class Multilabel(WholeOutputs):
         self._paths = checked_paths(train, dev, test, limit)
         if most_frequent is not None and most_frequent < 1:
             raise ConfigError(
-                f"task.most_frequent={most_frequent} must be at least 1, or null for all."
+                "must be at least 1, or null for all.",
+                parameter="task.most_frequent",
+                value=most_frequent,
             )
         if isinstance(labels, int) and labels < 1:
             raise ConfigError(
-                f"task.labels={labels} must be at least 1, the path of an XML file, or null."
+                "must be at least 1, the path of an XML file, or null.",
+                parameter="task.labels",
+                value=labels,
             )
         features = dict(features or {})
         check_keys("features", features, Reading.__annotations__)
@@ -155,17 +160,20 @@ class Multilabel(WholeOutputs):
         """
         if not self._is_arff(path):
             if self._header is not None:
-                message = (
-                    "the model was trained on ARFF, whose attributes have names: give an ARFF file."
+                raise DataError(
+                    path,
+                    None,
+                    "the model was trained on ARFF, whose attributes have names",
+                    remedy="give an ARFF file.",
                 )
-                raise DataError(path, None, message)
             return libsvm_multilabel.read(path, limit, self.encoding, self.partial)
         if self.names and self._header is None:
-            message = (
-                "the model was trained on LIBSVM's text, whose attributes have numbers: give a "
-                "file of it."
+            raise DataError(
+                path,
+                None,
+                "the model was trained on LIBSVM's text, whose attributes have numbers",
+                remedy="give a file of it.",
             )
-            raise DataError(path, None, message)
         return mulan.read(
             path, limit, self._label_columns, self.names, labelled, self.encoding, self.partial
         )
@@ -240,7 +248,8 @@ class Multilabel(WholeOutputs):
             raise DataError(
                 corpus.path,
                 None,
-                "no instance has a label: write label,label index:value index:value ....",
+                "no instance has a label",
+                remedy="write label,label index:value index:value ....",
             )
         if not corpus.values.any():
             raise DataError(
@@ -262,8 +271,9 @@ class Multilabel(WholeOutputs):
         self._attributes.fit(corpus, None if earlier is None else earlier._attributes)
         if not self._attributes.names:
             raise ConfigError(
-                "features.min_count leaves no attribute, and features.bias=false no constant: "
-                "lower min_count."
+                "leaves no attribute, and features.bias=false no constant",
+                parameter="features.min_count",
+                remedy="lower min_count.",
             )
         encoded = self.encode(corpus)
         return encoded if corpus.unknown is None else self._with_sets(corpus, encoded)
@@ -327,7 +337,7 @@ class Multilabel(WholeOutputs):
                         "and None."
                     )
                     raise GIVEN.refused(number, message)
-                known[label_number(name, self.names, number)] = (
+                known[label_number(name, self.names, checks.of_instance((number - 1,)))] = (
                     None if state is None else int(state)
                 )
             states += known
@@ -458,12 +468,14 @@ class Multilabel(WholeOutputs):
             raise DataError(
                 corpus.path,
                 None,
-                "has no labels to compare with; give a file with the labels of every instance.",
+                "has no labels to compare with.",
+                remedy="Give a file with the labels of every instance.",
             )
         if corpus.unknown is not None:
             raise DataError(
                 corpus.path,
                 None,
-                "leaves labels open (?): scores need a file with the labels of every instance.",
+                "leaves labels open (?).",
+                remedy="Give a file with the labels of every instance.",
             )
         return indicators(corpus.labels, self.names), indicators(predicted, self.names)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from structopt.errors import DataError, did_you_mean, first_few
+from structopt.errors import ArgumentError, DataError, did_you_mean, first_few
 from structopt.formats.in_memory.instances import shown
 from structopt.kernels.waist.record import Array
 
@@ -105,6 +105,8 @@ class OutputLists:
         return cells
 
 
+NOT_KNOWN = "is not a label of the model."
+"""The problem of a given label, in files and in memory."""
 GIVEN = OutputLists("<given>", True)
 """Outputs that predictions are to keep."""
 GOLD = OutputLists("<outputs>", False)
@@ -118,16 +120,22 @@ def is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
 
 
-def label_number(label: Any, labels: Sequence[str], number: int) -> int:
-    """Return the number of a label; DataError where the model does not have it."""
+def label_number(label: Any, labels: Sequence[str], place: str) -> int:
+    """Return the index of a given label; ArgumentError if the model does not have it."""
     if str(label) not in labels:
-        hint = did_you_mean(str(label), labels)
-        message = (
-            f"the given label {shown(label)} is not one of the model's.{hint} Labels: "
-            f"{first_few(labels)}."
-        )
-        raise GIVEN.refused(number, message)
+        raise unknown_label(label, labels, place)
     return list(labels).index(str(label))
+
+
+def unknown_label(label: Any, labels: Sequence[str], place: str) -> ArgumentError:
+    """Return the error for a given label that the model does not have."""
+    return ArgumentError(
+        f"{NOT_KNOWN}{did_you_mean(str(label), labels)}",
+        parameter="given",
+        value=label,
+        where=place,
+        remedy=f"Labels: {first_few(labels)}; None is open.",
+    )
 
 
 def kept_states(numbers: Sequence[int | None], states: int) -> Array:

@@ -6,7 +6,7 @@ A missing label (null, None, an empty cell) is open if ``task.partial=true``, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -76,6 +76,18 @@ def certain_labels(
             first, last = begin + (begin > 0), end - (end < len(sentence))
             yield from list(enumerate(convert(run), begin))[first - begin : last - begin]
         begin = end
+
+
+def unknown_labels(
+    cells: Iterable[str], labels: Sequence[str], compatible: Callable[[str, str], bool]
+) -> dict[str, str]:
+    """Return the cells with a label that is compatible with none of the labels, and that label."""
+    unknown: dict[str, str] = {}
+    for cell in set(cells).difference(FREE):
+        for named in alternatives(cell) or (cell,):
+            if not any(compatible(named, label) for label in labels):
+                unknown.setdefault(cell, named)
+    return unknown
 
 
 def label_sets(

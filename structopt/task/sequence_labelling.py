@@ -197,7 +197,7 @@ class SequenceLabelling(TokenLabelling):
         """
         if self._token_files.format_of(path) != COLUMNS:
             return self._read_fields(path, limit, labelled)
-        numbers = partial(self._columns.of_file, path, labelled)
+        numbers = partial(self._columns.of_file, path, labelled, self._needed)
         optional = () if labelled or not self._columns.numbers else (*self.columns[1:], TAG)
         corpus = conll_reader.read(
             path, numbers, limit, self.encoding, self.separator, optional, (TAG,)
@@ -206,9 +206,8 @@ class SequenceLabelling(TokenLabelling):
             if TAG in corpus.cells:  # in a file to predict, the last column may be anything
                 corpus.cells[GIVEN] = self._complete(corpus, corpus.cells.pop(TAG), False)
             self._check_last_column(corpus)
-            self._columns.warn_of_width(corpus)
-            return corpus
-        return self._with_labels(corpus)
+        self._columns.warn_of_width(corpus)
+        return self._with_labels(corpus) if labelled else corpus
 
     def blocks(self, path: str | Path | Stretch, limit: int | None = None) -> Iterator[Columns]:
         """Read a training file, or a stretch of it, in blocks; a file of word vectors, and numeric
@@ -216,13 +215,13 @@ class SequenceLabelling(TokenLabelling):
         """
         if self._numbers.blocks:
             raise ConfigError(
-                "features.vectors and features.dense need the training data in memory. Set "
-                "storage=memory."
+                "features.vectors and features.dense need the training data in memory.",
+                remedy="Set storage=memory.",
             )
         file, known = (
             (path.path, self._columns.first) if isinstance(path, Stretch) else (path, (0, 0))
         )
-        numbers = partial(self._columns.of_file, file, True)
+        numbers = partial(self._columns.of_file, file, True, self._needed)
         blocks = conll_reader.read_blocks(
             path, numbers, limit, self.encoding, self.separator, (), (TAG,), known
         )
@@ -271,7 +270,8 @@ class SequenceLabelling(TokenLabelling):
             raise DataError(
                 MEMORY,
                 None,
-                f"there is no column '{absent[0]}' in some sentences. Give all the same columns.",
+                f"there is no column '{absent[0]}' in some sentences.",
+                remedy="Give all the same columns.",
             )
         return Columns(
             MEMORY,
@@ -357,8 +357,7 @@ class SequenceLabelling(TokenLabelling):
     @property
     def needed_columns(self) -> tuple[str, ...]:
         """The word, and unless `missing` is ``pad`` the columns that the features read."""
-        further = self._used_columns() if self.missing == "refuse" else []
-        return tuple(dict.fromkeys([self.columns[0], *further]))
+        return tuple(dict.fromkeys([self.columns[0], *self._needed]))
 
     def write(
         self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]
@@ -451,7 +450,8 @@ class SequenceLabelling(TokenLabelling):
             raise DataError(
                 path,
                 int(corpus.lines[0]),
-                f"{message}: name it in task.fields, or give a file that has it.",
+                message,
+                remedy="name it in task.fields, or give a file that has it.",
             )
         return self._with_labels(corpus)
 
@@ -462,6 +462,11 @@ class SequenceLabelling(TokenLabelling):
 
     def _file_labels(self, corpus: Columns) -> list[str] | None:
         return corpus.cells.get(TAG)
+
+    @property
+    def _needed(self) -> list[str]:
+        """The columns that the features read, unless missing columns are padded."""
+        return self._used_columns() if self.missing == "refuse" else []
 
     def _used_columns(self) -> list[str]:
         """Columns that the features look at, in the order of first use."""
@@ -502,9 +507,9 @@ class SequenceLabelling(TokenLabelling):
                 corpus.path,
                 int(corpus.lines[token]),
                 f"'{corpus.cells[name][token]}' is a label, but stands in column "
-                f"{corpus.numbers[name]}, which would be read as "
-                f"'{name}': give all columns ({', '.join(self._columns.numbers)}), or leave the "
-                "labels out.",
+                f"{corpus.numbers[name]}, which would be read as '{name}'",
+                remedy=f"give all columns ({', '.join(self._columns.numbers)}), or leave "
+                "the labels out.",
             )
 
     def _inputs(self, corpus: Columns) -> dict[str, list[str]]:

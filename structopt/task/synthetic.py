@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data import ranges
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import EncodedGraphs
@@ -154,11 +155,14 @@ class Synthetic(WholeOutputs):
         """Generate a split: train, dev or test."""
         named = split_of(path)
         if named is None or named.source is not None or not self.sizes[named.split]:
-            message = (
-                "task=synthetic reads no files, but generates its splits: give one of "
-                f"{', '.join(self.files)}."
+            raise DataError(
+                os.fspath(path),
+                None,
+                "reads no files, but generates its splits",
+                parameter="task",
+                value="synthetic",
+                remedy=f"give one of {', '.join(self.files)}.",
             )
-            raise DataError(os.fspath(path), None, message)
         count = min(self.sizes[named.split], limit or self.sizes[named.split])
         x, y = self.model.samples(named.split, count)
         return Samples(named.split, x, y if labelled else None)
@@ -230,9 +234,11 @@ class Synthetic(WholeOutputs):
         for number, output in enumerate(
             GIVEN.listed(outputs, len(corpus), "[[0, None, ...], None]"), 1
         ):
+            cells = GIVEN.cells(output, self.variables, number, "variables")
+            place = checks.in_instance(number - 1)
             states.extend(
-                None if state is None else label_number(state, self.labels, number)
-                for state in GIVEN.cells(output, self.variables, number, "variables")
+                None if state is None else label_number(state, self.labels, place((variable,)))
+                for variable, state in enumerate(cells)
             )
         return states
 

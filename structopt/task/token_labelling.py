@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
@@ -30,7 +31,7 @@ from structopt.formats.predicted_cells import predicted_cells
 from structopt.kernels.waist.record import Array
 from structopt.metrics import entities
 from structopt.metrics.instance_counts import InstanceCounts
-from structopt.task.outputs_in_memory import GIVEN, GOLD
+from structopt.task.outputs_in_memory import GIVEN, GOLD, NOT_KNOWN, unknown_label
 from structopt.task.partial_labels import (
     FREE,
     MISSING,
@@ -38,6 +39,7 @@ from structopt.task.partial_labels import (
     certain_labels,
     known_runs,
     label_sets,
+    unknown_labels,
 )
 from structopt.task.split_files import checked_paths, files_of
 
@@ -177,7 +179,10 @@ class TokenLabelling(Task):
         labels = self._file_labels(corpus)
         if labels is None:
             raise DataError(
-                corpus.path, None, "has no labels to compare with; give a file with a label column."
+                corpus.path,
+                None,
+                "has no labels to compare with.",
+                remedy="Give a file with a label column.",
             )
         bounds = corpus.offsets.tolist()
         return [labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
@@ -368,10 +373,10 @@ class TokenLabelling(Task):
         """
         if earlier is not None and not self._continues(earlier):
             raise ConfigError(
-                f"warm_start: that model's labels are of the scheme {earlier.target_scheme}, and "
-                f"these of {self.target_scheme}. "
-                "Give task.scheme and task.target_scheme as it had them, or leave its labels "
-                "out: warm_start.vocabulary=new."
+                "warm_start: that model's labels are of the scheme "
+                f"{earlier.target_scheme}, and these of {self.target_scheme}.",
+                remedy="Give task.scheme and task.target_scheme as it had them, or leave "
+                "its labels out: warm_start.vocabulary=new.",
             )
         self.labels = tuple(sorted({*labels, *(earlier.labels if earlier is not None else ())}))
 
@@ -422,18 +427,22 @@ class TokenLabelling(Task):
         """Which labels each token may take, bool, shape (tokens, labels): all where the cell is
         free, else those it names.
         """
-        allowed = label_sets(cells, self.labels, self._compatible)
-        unknown = np.flatnonzero(~allowed.any(axis=1))
-        if len(unknown):
-            label = cells[unknown[0]]
+        unknown = unknown_labels(cells, self.labels, self._compatible)
+        if unknown:
+            index = next(i for i, cell in enumerate(cells) if cell in unknown)
+            if corpus.path == MEMORY:
+                place = checks.in_instances(corpus.offsets)((index,))
+                raise unknown_label(unknown[cells[index]], self.labels, place)
             raise DataError(
                 corpus.path,
-                int(corpus.lines[unknown[0]]),
-                f"the given label '{label}' is not one of the "
-                f"model's.{did_you_mean(label, self.labels)} "
-                f"Labels: {', '.join(self.labels)}; write {FREE[0]} for a token that is free.",
+                int(corpus.lines[index]),
+                f"{NOT_KNOWN}{did_you_mean(unknown[cells[index]], self.labels)}",
+                parameter="given label",
+                value=unknown[cells[index]],
+                remedy=f"Labels: {', '.join(self.labels)}; write {FREE[0]} for a token that is "
+                "free.",
             )
-        return allowed
+        return label_sets(cells, self.labels, self._compatible)
 
     def _labels_in_target_scheme(self, cells: Sequence[str]) -> list[str]:
         """The labels that cells in the files' scheme may be in the learnt scheme, sorted."""
@@ -525,6 +534,7 @@ class TokenLabelling(Task):
 def _check_scheme(key: str, scheme: str, known: tuple[str, ...]) -> None:
     if scheme not in known:
         raise ConfigError(
-            f"task.{key}={scheme} is unknown.{did_you_mean(scheme, known)} Schemes: "
-            f"{', '.join(known)}."
+            f"is unknown.{did_you_mean(scheme, known)} Schemes: {', '.join(known)}.",
+            parameter=f"task.{key}",
+            value=scheme,
         )

@@ -59,7 +59,11 @@ class AttributeColumns:
         normalize: Literal["none", "unit"] = "none",
     ) -> None:
         if min_count < 1:
-            raise ConfigError(f"features.min_count={min_count} must be at least 1.")
+            raise ConfigError(
+                "must be at least 1.",
+                parameter="features.min_count",
+                value=min_count,
+            )
         _check("standardize", standardize, STANDARDS)
         _check("normalize", normalize, NORMS)
         self.min_count, self.bias, self.standardize, self.normalize = (
@@ -198,4 +202,8 @@ class AttributeColumns:
 
 def _check(key: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise ConfigError(f"features.{key}={value} is none of: {', '.join(known)}.")
+        raise ConfigError(
+            f"is none of: {', '.join(known)}.",
+            parameter=f"features.{key}",
+            value=value,
+        )

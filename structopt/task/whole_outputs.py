@@ -17,7 +17,9 @@ class WholeOutputs(Task):
         """Raise ConfigError: a file's labels are not kept."""
         task = type(self).__name__.lower()
         raise ConfigError(
-            f"task={task} predicts everything and keeps nothing that is given in a file. Leave "
-            "out partial=true; "
-            "from Python, model.predict(instances, given=[...]) keeps labels."
+            "predicts everything and keeps nothing that is given in a file.",
+            parameter="task",
+            value=task,
+            remedy="Leave out partial=true; from Python, model.predict(instances, "
+            "given=[...]) keeps labels.",
         )

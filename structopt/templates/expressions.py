@@ -103,8 +103,8 @@ def expression(text: str, columns: Collection[str]) -> Expression:
         plain = "upos" if "upos" in columns else next(iter(columns))
         example = _examples(columns)["prefix"]
         raise ConfigError(
-            f"'{text}' is not a column: write one such as {plain}, or a function of one such as "
-            f"{example}."
+            f"'{text}' is not a column",
+            remedy=f"write one such as {plain}, or a function of one such as {example}.",
         )
     name, first, second = match.groups()
     examples = _examples(columns)

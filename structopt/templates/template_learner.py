@@ -80,9 +80,10 @@ class TemplateLearner:
         for template, (table, _) in zip(own.templates, self._tables, strict=True):
             if max(table.bounds().values()) > LARGEST_KEY:
                 raise ConfigError(
-                    f"template '{own._origin[template]}': its values have too many combinations "
-                    "to be counted in blocks of the "
-                    "data, as storage=disk does. Set features.hash_bits=20, or leave it out."
+                    f"template '{own._origin[template]}': its values have too many "
+                    "combinations to be counted in blocks of the data, as storage=disk "
+                    "does.",
+                    remedy="Set features.hash_bits=20, or leave it out.",
                 )
 
     def no_keys(self) -> list[KeyCounts]:

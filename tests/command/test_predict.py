@@ -77,7 +77,7 @@ def test_partial_labels(ner: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     ]
     assert main.main(words) == 2
     assert (
-        f"{tmp_path / 'in.txt'}:2: the given label 'B-FOO' is not one of the model's."
+        f"{tmp_path / 'in.txt'}:2: given label=B-FOO is not a label of the model."
         in capsys.readouterr().err
     )
     assert not (tmp_path / "no.txt").exists()

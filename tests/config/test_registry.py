@@ -226,13 +226,6 @@ def test_installed_imports_nothing(acme: Path) -> None:
     assert "acme_parts" not in sys.modules
 
 
-def test_unknown_kind() -> None:
-    assert message(registry.installed, "optimiser").startswith(
-        "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: "
-        "task, features, factor_graph,"
-    )
-
-
 def test_unknown_name(acme: Path) -> None:
     said = message(registry.load, "optimizer", "step")
     assert said.startswith(

@@ -16,6 +16,7 @@ from structopt.formats.trees.conllu import LAYOUT as CONLLU
 from structopt.formats.trees.conllx import LAYOUT as CONLLX
 from structopt.formats.trees.penn_columns import LAYOUT as PENN
 from structopt.task.sequence_labelling import SequenceLabelling
+from tests.messages import raises
 
 FILE = "train.txt"
 NER = ["word tag", "word pos tag", "word pos chunk tag"]
@@ -188,15 +189,29 @@ def test_what_is_typed_wins(make: Any, caplog: pytest.LogCaptureFixture) -> None
     assert task.read(make("Bo x y B-PER z\n", "dev.txt")).cells["tag"] == ["B-PER"]
 
 
-def test_labelled_files_are_as_wide_as_the_training_file(make: Any) -> None:
-    task, dev = fitted(make(ROWS)), make(cut("013"), "dev.txt")
-    with pytest.raises(DataError) as error:
+WIDTHS = (
+    "this line has {}, but the training file has 4, read as {{word: 0, pos: 1, chunk: 2, tag: 3}}."
+)
+
+
+def test_labelled_files_of_another_width(make: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """They are read by the layout of their width if it has all columns that the features read."""
+    task, dev, wide = fitted(make(ROWS)), make(cut("013"), "dev.txt"), make("Bo x y z B-PER\n", "w")
+    remedy = "Give labelled files the columns of the training file"
+    padded = ", or set task.missing=pad to read missing columns (chunk) as empty."
+    with raises(DataError, line=1, problem=WIDTHS.format("3 columns"), remedy=remedy + padded):
         task.read(dev)
-    assert str(error.value) == (
-        f"{dev}:1: this line has 3 columns, but the training file has 4, read as {{word: 0, pos: "
-        f"1, chunk: 2, tag: 3}}: give "
-        "labelled files the columns of the training file."
-    )
+    task.missing = "pad"
+    assert set(task.read(dev).cells) == {"word", "pos", "tag"}
+    words = fitted(make(ROWS), features={"templates": ["word"]})
+    caplog.clear()
+    corpus = words.read(dev)
+    assert corpus.cells["tag"] == words.read(make(ROWS)).cells["tag"]
+    assert caplog.messages == [
+        f"{dev}: 3 columns, but the training file has 4; read as {{word: 0, pos: 1, tag: 2}}."
+    ]
+    with raises(DataError, line=1, problem=WIDTHS.format("5 columns"), remedy=f"{remedy}."):
+        words.read(wide)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from structopt.errors import ConfigError, DataError
 from structopt.formats.conll_reader import convert_tags, read
+from tests.messages import raises
 
 TEXT = (
     "-DOCSTART- -X- O\n\nEU NNP I-ORG\nrejects VBZ O\n\n  \t\n-DOCSTART- -X- O\nPeter NNP I-PER\n"
@@ -143,13 +144,11 @@ def test_damaged_gzip(make):
 
 def test_bad_settings(make):
     path = make(TEXT)
-    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
+    with raises(ConfigError, parameter="limit", value=0):
         read(path, {"word": 0}, limit=0)
     with pytest.raises(ConfigError, match="the separator is empty"):
         read(path, {"word": 0}, separator="")
-    with pytest.raises(
-        ConfigError, match="task.encoding='latin1x' is not an encoding Python knows"
-    ):
+    with raises(ConfigError, parameter="task.encoding", value="latin1x"):
         read(path, {"word": 0}, encoding="latin1x")
 
 

@@ -28,7 +28,9 @@ def conll(text, columns):
         (
             lambda: conll("a O\nb\n", {"word": 0, "tag": 1}),
             "f:2: this line has 1 columns, but the first token line (1) has 2: give every "
-            "token line the same columns, or set the separator.",
+            "token line the same columns, or set the separator. If each line is a sentence, "
+            "write one word per line, with an empty line between sentences, or one object "
+            '{"text": "..."} per line of a .jsonl file.',
         ),
         (
             lambda: conll("a O\n", {"word": 0, "pos": 2}),
@@ -41,12 +43,12 @@ def conll(text, columns):
         ),
         (
             lambda: text_files.check_encoding("utf9"),
-            "task.encoding='utf9' is not an encoding Python knows. Did you mean 'utf8'? Usual "
+            "task.encoding=utf9 is not an encoding Python knows. Did you mean 'utf8'? Usual "
             "ones: utf8, latin-1.",
         ),
         (
             lambda: text_files.check_encoding("rot13"),
-            "task.encoding='rot13' is a codec of Python, not an encoding of text files. Usual "
+            "task.encoding=rot13 is a codec of Python, not an encoding of text files. Usual "
             "ones: utf8, latin-1.",
         ),
         (

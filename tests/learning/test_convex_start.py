@@ -18,6 +18,7 @@ from structopt.loss.cost.weighted import Weighted
 from structopt.loss.difference import CONVEX_PASSES, LossDifference
 from structopt.loss.family import LossFamily
 from structopt.testing.problems import make_problem, random_encoded
+from tests.messages import raises
 
 
 def problem_of(loss: Any) -> Any:
@@ -43,7 +44,7 @@ def test_the_loss_says_what_it_begins_with() -> None:
 
 
 def test_refuses_fewer_than_no_passes() -> None:
-    with pytest.raises(ConfigError, match=r"loss\.convex_passes=-1 must be auto or at least 0"):
+    with raises(ConfigError, parameter="loss.convex_passes", value=-1):
         LossDifference(inf, convex_passes=-1)
 
 

@@ -18,6 +18,7 @@ from structopt.loss.family import LossFamily
 from structopt.objective.pass_shards import Passes
 from structopt.run.trainer import Schedule, Trainer
 from structopt.testing.problems import make_problem, random_encoded, random_graphs
+from tests.messages import raises
 from tests.parts import gate_cases
 
 LENGTHS = (3, 1, 4, 2, 5, 1, 3, 2)
@@ -333,13 +334,7 @@ def test_who_is_mixed():
         compatibility.check_executor(threads, registry.create("optimizer", {"name": "smo"}))
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"mixing": -1}, "executor.mixing=-1 must be at least 0"),
-    ],
-)
-def test_options_out_of_range(options, text):
-    for executor in (Serial, Threads):
-        with pytest.raises(ConfigError, match=text):
-            executor(**options)
+@pytest.mark.parametrize("executor", [Serial, Threads])
+def test_options_out_of_range(executor):
+    with raises(ConfigError, parameter="executor.mixing", value=-1):
+        executor(mixing=-1)

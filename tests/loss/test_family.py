@@ -24,6 +24,7 @@ from structopt.testing.problems import (
     random_weights,
     residual,
 )
+from tests.messages import raises
 
 BETAS, GAMMAS = (0.5, 1.0, 3.0, inf), (0.0, 1.0, 2.5)
 COSTS = {
@@ -173,23 +174,20 @@ def test_prediction_needs_margins():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "fields"),
     [
-        ({"beta": float("nan")}, r"loss\.beta=nan is not a float"),
-        ({"gamma": -1.0}, r"loss\.gamma=-1\.0 must be at least 0 and finite"),
-        ({"gamma": inf}, r"loss\.gamma=inf must be at least 0 and finite"),
-        (
-            {"cost": "haming"},
-            "loss.cost=haming is none of: arcs, bigram_recall, brackets, .* Did you mean 'hamming'",
-        ),
+        ({"beta": float("nan")}, {"match": r"loss\.beta=nan is not a float"}),
+        ({"gamma": -1.0}, {"parameter": "loss.gamma", "value": -1.0}),
+        ({"gamma": inf}, {"parameter": "loss.gamma", "value": inf}),
+        ({"cost": "haming"}, {"parameter": "loss.cost", "match": "Did you mean 'hamming'"}),
         (
             {"cost": "weighted", "cost_weights": {"O": -1.0}},
-            r"loss\.cost_weights\.O=-1\.0 must be at least 0 and finite: from 0 to 1e\+12",
+            {"parameter": "loss.cost_weights.O", "value": -1.0},
         ),
     ],
 )
-def test_refuses(arguments, message):
-    with pytest.raises(ConfigError, match=message):
+def test_refuses(arguments, fields):
+    with raises(ConfigError, **fields):
         registry.create("loss", {"name": "family", **arguments})
 
 

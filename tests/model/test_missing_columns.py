@@ -1,6 +1,8 @@
 """Input without columns that a model's features read, by every route."""
 
 import io
+import json
+import re
 import sys
 from types import SimpleNamespace
 
@@ -9,8 +11,8 @@ import pytest
 import structopt
 from structopt import DependencyParser, SequenceTagger
 from structopt.command import main
-from structopt.errors import DataError
-from structopt.model.model import Model
+from structopt.errors import ConfigError, DataError
+from structopt.formats.conll_layouts import OF_TEXTS
 from tests.messages import raises
 
 TRAIN = "Ann NNP B-PER\nslept VBD O\n\nOslo NNP B-LOC\nran VBD O\n"
@@ -78,9 +80,13 @@ def test_the_command_names_the_columns(folder, capsys, caplog, monkeypatch):
 
 
 def test_missing_columns_may_be_empty(model, folder):
-    padded = Model.load(folder / "tagged" / "model", {"missing": "pad"})
+    padded = structopt.load(folder / "tagged", task={"missing": "pad"})
     assert padded.predict(WORDS) == model.predict([[("Ann", ""), ("ran", "")]])
     assert padded.task.needed_columns == ("word",)
+    with raises(ConfigError, parameter="task.missing", value="pda"):
+        structopt.load(folder / "tagged", task={"missing": "pda"})
+    with raises(ConfigError, match="task.scheme cannot change when a model of task=ner is applied"):
+        structopt.load(folder / "tagged", task={"scheme": "iob1"})
 
 
 def test_the_templates_decide(folder):
@@ -88,6 +94,18 @@ def test_the_templates_decide(folder):
     model = structopt.load(folder / "words")
     assert model.predict(WORDS) == model.predict(folder / "words.txt") == model.predict(TAGGED)
     assert model.task.needed_columns == ("word",)
+
+
+def test_labelled_files_of_another_width(folder):
+    """The layout of their width has the label, and the columns that the features read."""
+    (folder / "labelled.txt").write_text("Ann B-PER\nran O\n")
+    gold = {"accuracy": 1.0}
+    words = structopt.load(folder / "words").evaluate(folder / "labelled.txt")
+    assert words.items() >= gold.items()
+    model = structopt.load(folder / "tagged", task={"missing": "pad"})
+    assert model.evaluate(folder / "labelled.txt").items() >= gold.items()
+    with raises(DataError, line=1, match=r"set task.missing=pad .*\(pos\)"):
+        structopt.load(folder / "tagged").evaluate(folder / "labelled.txt")
 
 
 def test_training_prints_the_columns(folder, capsys, tmp_path):
@@ -100,6 +118,25 @@ def test_training_prints_the_columns(folder, capsys, tmp_path):
 def test_a_line_with_more_columns_than_training_is_refused(folder, name):
     with raises(DataError, line=1, match="5 columns, and the widest training layout has 4."):
         structopt.load(folder / name).predict(folder / "wide.txt")
+
+
+RAW = ["Ann slept in Oslo .", "Ann ran ."]
+
+
+@pytest.mark.parametrize("lines", [RAW, RAW[::-1]])
+def test_raw_text_is_refused_with_a_remedy_that_works(folder, lines, tmp_path):
+    model, raw = structopt.load(folder / "words"), tmp_path / "raw.txt"
+    raw.write_text("\n".join(lines))
+    with raises(DataError) as refused:
+        model.predict(raw)
+    assert refused.value.remedy.endswith(OF_TEXTS)
+    form = json.loads(re.search(r"\{.*\}", OF_TEXTS)[0])
+    (tmp_path / "texts.jsonl").write_text(
+        "\n".join(json.dumps(dict.fromkeys(form, line)) for line in lines)
+    )
+    raw.write_text("\n\n".join(line.replace(" ", "\n") for line in lines))
+    labels = model.predict([line.split() for line in lines])
+    assert model.predict(raw) == model.predict(tmp_path / "texts.jsonl") == labels
 
 
 def test_columns_that_were_set_by_number_have_the_width_of_training(folder):

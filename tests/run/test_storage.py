@@ -25,6 +25,7 @@ from structopt.objective.on_disk.corpus_folder import open_corpus, open_shard
 from structopt.run.components import make_components
 from structopt.run.featurised import featurised
 from structopt.testing.problems import make_problem, random_graphs
+from tests.messages import raises
 from tests.parts import gate_cases
 
 COMMON = [
@@ -443,9 +444,6 @@ def test_what_needs_memory_is_refused(words, reason):
 
 
 def test_urls_are_refused():
-    with pytest.raises(
-        ConfigError,
-        match="storage.folder=memory://corpus is a URL, and files are mapped from a path",
-    ):
+    with raises(ConfigError, parameter="storage.folder", value="memory://corpus"):
         trained(Path("disk"), "task=ner", "storage=disk", "storage.folder=memory://corpus")
     assert not Path("memory:").exists()

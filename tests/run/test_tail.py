@@ -155,9 +155,7 @@ def test_shares_that_are_refused(words, message, tmp_path, monkeypatch):
 
 def test_parts_without_instances_are_refused():
     assert divided(10, 0.2) == 8
-    with pytest.raises(
-        ConfigError, match=r"tail=0.2 of 2 training instances leaves one of the two parts empty"
-    ):
+    with pytest.raises(ConfigError):
         divided(2, 0.2)
 
 

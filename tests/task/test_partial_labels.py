@@ -218,7 +218,7 @@ def test_open_labels_of_arff(tmp_path):
         Multilabel(str(path), labels=2).read(path)
     with pytest.raises(
         DataError,
-        match=r"leaves labels open \(\?\): scores need a file with the labels of every instance",
+        match=r"leaves labels open \(\?\). Give a file with the labels of every instance",
     ):
         task.evaluate(read, [("a",), ("b",)])
 

@@ -8,8 +8,9 @@ import pytest
 
 from structopt.config import registry
 from structopt.config.composition import compose
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ArgumentError, ConfigError, DataError
 from structopt.task.sequence_labelling import SequenceLabelling
+from tests.messages import raises
 
 TEXT = "a I-X\nb I-X\nc B-X\n\nd O\ne I-Y\n"
 
@@ -69,9 +70,18 @@ def test_given_labels_in_the_scheme_of_the_files(path: Path) -> None:
         {"B-X", "S-X"},
         {"B-X", "E-X", "S-X"},
     ]
-    for unknown in ("B-Z", "X", ""):
-        with pytest.raises(DataError, match="is not one of the model's"):
-            allowed(task, ["O", unknown])
+    for cell, label in (("B-Z", "B-Z"), ("X", "X"), ("", ""), ("O|B-Z", "B-Z")):
+        with raises(ArgumentError, parameter="given", value=label):
+            allowed(task, ["O", cell])
+
+
+def test_given_labels_in_memory(path: Path) -> None:
+    task = SequenceLabelling()
+    task.fit(task.read(path))
+    corpus = task.corpus([["a"], ["b", "c"]])
+    cells = task.kept_outputs(corpus, [None, ["B-X", "O|ZZ"]])
+    with raises(ArgumentError, parameter="given", value="ZZ", where="instance 1, position 1"):
+        task.encode(corpus, cells)
 
 
 def test_the_last_column_of_a_file_to_predict_may_be_anything(path: Path, tmp_path: Path) -> None:

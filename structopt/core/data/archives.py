@@ -36,7 +36,12 @@ def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
         ):
             yield dict(sorted(members.items()))
     except FileNotFoundError:
-        raise DataError(path, None, "there is no such file: check the path.") from None
+        raise DataError(
+            path,
+            None,
+            "there is no such file",
+            remedy="check the path.",
+        ) from None
     except (
         tarfile.TarError,
         zipfile.BadZipFile,
@@ -52,11 +57,12 @@ def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
         struct.error,
         lzma.LZMAError,
     ) as error:
-        message = (
-            f"the archive cannot be read ({error}): copy or download it again, or unpack it and "
-            "give the folder."
-        )
-        raise DataError(path, None, message) from error
+        raise DataError(
+            path,
+            None,
+            f"the archive cannot be read ({error})",
+            remedy="copy or download it again, or unpack it and give the folder.",
+        ) from error
 
 
 @contextmanager

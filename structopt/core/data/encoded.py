@@ -124,9 +124,9 @@ class Encoded:
         """
         if len(fields(self)) > len(fields(known)):
             raise ConfigError(
-                f"{type(self).__name__} has data beyond those of {known.__name__} and does not "
-                "tell how to take some of the "
-                "instances: give it a method subset(first, last)."
+                f"{type(self).__name__} has data beyond those of {known.__name__} and does "
+                "not tell how to take some of the instances",
+                remedy="give it a method subset(first, last).",
             )
         begin, end = int(self.offsets[first]), int(self.offsets[last])
         return {

@@ -48,7 +48,10 @@ def check_expansion(path: str | Path, packed: int, expanded: int) -> None:
             "hold it"
         )
         raise DataError(
-            path, None, f"it expands to over {times:g} times its size ({size}): {advice}."
+            path,
+            None,
+            f"it expands to over {times:g} times its size ({size})",
+            remedy=f"{advice}.",
         )
 
 
@@ -93,8 +96,8 @@ def expanded(path: str | Path, data: bytes) -> bytes:
         raise DataError(
             path,
             None,
-            "the name ends in .gz, but this is not a gzip file: rename it, or compress it with "
-            "gzip.",
+            "the name ends in .gz, but this is not a gzip file",
+            remedy="rename it, or compress it with gzip.",
         )
     return data
 
@@ -109,10 +112,16 @@ def _gunzip(path: str | Path, data: bytes) -> bytes:
                 check_expansion(path, packed.tell(), size)
     except EOFError:
         raise DataError(
-            path, None, "the gzip file is truncated: copy or download it again."
+            path,
+            None,
+            "the gzip file is truncated",
+            remedy="copy or download it again.",
         ) from None
     except (OSError, zlib.error) as error:
         raise DataError(
-            path, None, f"the gzip file is damaged ({error}): copy or download it again."
+            path,
+            None,
+            f"the gzip file is damaged ({error})",
+            remedy="copy or download it again.",
         ) from error
     return b"".join(chunks)

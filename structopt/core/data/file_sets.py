@@ -94,8 +94,12 @@ class FileSet(os.PathLike[str]):
                 try:
                     data = Path(name).read_bytes()
                 except OSError as error:
-                    message = f"the file cannot be read ({error.strerror}): check its permissions."
-                    raise DataError(name, None, message) from error
+                    raise DataError(
+                        name,
+                        None,
+                        f"the file cannot be read ({error.strerror})",
+                        remedy="check its permissions.",
+                    ) from error
                 yield name, data
             return
         with _opened(archive[0]) as members:

@@ -57,7 +57,8 @@ def alternatives(pattern: str) -> list[Alternative]:
         raise DataError(
             pattern,
             None,
-            f"these braces stand for more than {MOST:,} names: give a narrower range.",
+            f"these braces stand for more than {MOST:,} names",
+            remedy="give a narrower range.",
         )
     texts = [Alternative("", False)]
     for choice in choices:
@@ -79,7 +80,8 @@ def _choices(braces: str) -> list[Alternative]:
             raise DataError(
                 f"{{{braces}}}",
                 None,
-                f"this range has more than {MOST:,} numbers: give a narrower one.",
+                f"this range has more than {MOST:,} numbers",
+                remedy="give a narrower one.",
             )
         width = (
             max(map(len, ends.groups()))

@@ -12,6 +12,7 @@ import numpy as np
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.structure_kind import StructureKind
+from structopt.errors import ArgumentError, did_you_mean
 from structopt.kernels.waist.record import EMPTY, Array, Record
 
 
@@ -102,7 +103,7 @@ class Structure:
 
         Raises
         ------
-        KeyError
+        ArgumentError
             For a group that the structure does not have.
         """
         begins = np.zeros(len(self), np.int64)
@@ -110,7 +111,13 @@ class Structure:
             if group.name == name:
                 return begins, group.offsets * group.width
             begins = begins + np.diff(group.offsets) * group.width
-        raise KeyError(name)
+        known = [group.name for group in self.groups]
+        raise ArgumentError(
+            f"is not a group of parts of this structure.{did_you_mean(name, known)}",
+            parameter="name",
+            value=name,
+            remedy=f"Choose one of: {', '.join(known)}.",
+        )
 
     def numbered_in(self, name: str, outputs: SparseVectors) -> tuple[Array, Array]:
         """Indices of all parts of outputs in a vector over the parts of a group, and which of them

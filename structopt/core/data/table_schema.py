@@ -116,11 +116,12 @@ class Schema:
             rows = _rows(column, cells)
             first = self.columns[0].name
             if checked and len(rows) != len(checked[first]):
-                message = (
-                    f"'{column.name}' has {len(rows)} rows and '{first}' {len(checked[first])}: "
-                    "give as many of both."
+                raise DataError(
+                    TABLE,
+                    None,
+                    f"'{column.name}' has {len(rows)} rows and '{first}' {len(checked[first])}",
+                    remedy="give as many of both.",
                 )
-                raise DataError(TABLE, None, message)
             checked[column.name] = _matched(column, rows, checked.get(column.like))
         return {name: rows for name, rows in checked.items() if not self._says_nothing(name, rows)}
 

@@ -153,9 +153,9 @@ class InFiles:
     def full(self, count: int, error: OSError) -> ConfigError:
         """The error that says that the disk has no room for so many bytes."""
         return ConfigError(
-            f"{self.folder}: there is no room for {in_words(count)} more "
-            f"({error.strerror or error}). Free some, or set "
-            "storage.folder to a folder of another disk."
+            f"there is no room for {in_words(count)} more ({error.strerror or error}).",
+            where=str(self.folder),
+            remedy="Free some, or set storage.folder to a folder of another disk.",
         )
 
 

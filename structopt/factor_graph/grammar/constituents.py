@@ -126,8 +126,8 @@ def check_categories(encoded: EncodedConstituents) -> None:
     for name in encoded.categories:
         if name.startswith((BETWEEN, TAG)) or PARENT in name or CHILDREN in name:
             raise ConfigError(
-                f"factor_graph=grammar: the treebank has constituents {name!r}, and symbols of "
-                "the grammar are marked by "
-                f"{BETWEEN!r} and {TAG!r} at the beginning, {PARENT!r} and {CHILDREN!r} within. "
-                "Rename them."
+                f"factor_graph=grammar: the treebank has constituents {name!r}, and "
+                f"symbols of the grammar are marked by {BETWEEN!r} and {TAG!r} at the "
+                f"beginning, {PARENT!r} and {CHILDREN!r} within.",
+                remedy="Rename them.",
             )

@@ -135,7 +135,12 @@ def _matched(path: str | Path, rows: Sequence[BracketRow]) -> list[tuple[int, in
             f"the mention of the entity {entity} that begins here is not closed by the end of "
             "its document"
         )
-        raise DataError(path, line, f"{message}: add {entity}) at its last word.")
+        raise DataError(
+            path,
+            line,
+            message,
+            remedy=f"add {entity}) at its last word.",
+        )
     return mentions
 
 
@@ -157,7 +162,10 @@ def _check_sentences(
             "sentence, in line"
         )
         raise DataError(
-            path, line, f"{message} {line_name(path, last, line)}: close it within its sentence."
+            path,
+            line,
+            f"{message} {line_name(path, last, line)}",
+            remedy="close it within its sentence.",
         )
 
 
@@ -178,7 +186,12 @@ def _check_twice(
         of = f"of the entity {entities[index]}"
         if entities[index + 1] != entities[index]:
             of = f"of the entities {entities[index]} and {entities[index + 1]}"
-        raise DataError(path, line, f"the {where} a mention twice, {of}: remove one of the two.")
+        raise DataError(
+            path,
+            line,
+            f"the {where} a mention twice, {of}",
+            remedy="remove one of the two.",
+        )
 
 
 def _numbered(entities: Sequence[str], offsets: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -66,7 +66,10 @@ def read(path: str | Path, text: str, limit: int | None = None, labelled: bool =
     rows, numbers, offsets, headings, ends = _row_lines(path, plain_lines(text), limit)
     if not rows:
         raise DataError(
-            path, None, "the file has no sentences: check the path, or make the file again."
+            path,
+            None,
+            "the file has no sentences",
+            remedy="check the path, or make the file again.",
         )
     lines, sentences = np.array(numbers, np.int64), np.array(offsets, np.int64)
     names, bounds = document_bounds(path, headings, lines[sentences[:-1]], FORM, limit)
@@ -162,14 +165,22 @@ def _heading(path: str | Path, number: int, line: str, unended: int | None) -> H
     begin = BEGIN.fullmatch(line)
     if begin is None:
         raise DataError(
-            path, number, f"{line!r} does not read as the beginning of a document: write {FORM}."
+            path,
+            number,
+            f"{line!r} does not read as the beginning of a document",
+            remedy=f"write {FORM}.",
         )
     if unended is not None and place_of(path, unended)[0] == place_of(path, number)[0]:
         message = (
             "a document begins here, but the one that begins in line "
             f"{line_name(path, unended, number)} has no end"
         )
-        raise DataError(path, number, f"{message}: write #end document before this line.")
+        raise DataError(
+            path,
+            number,
+            message,
+            remedy="write #end document before this line.",
+        )
     return Heading(number, f"{begin[1]}; part {begin[2]}" if begin[2] else begin[1])
 
 
@@ -177,11 +188,17 @@ def _end(path: str | Path, number: int, line: str, begun: bool) -> int:
     """Check a line that ends a document, and return its number."""
     if not END.fullmatch(line):
         raise DataError(
-            path, number, f"{line!r} does not read as the end of a document: write #end document."
+            path,
+            number,
+            f"{line!r} does not read as the end of a document",
+            remedy="write #end document.",
         )
     if not begun:
         raise DataError(
-            path, number, f"a document ends here that was not begun: write {FORM} before its rows."
+            path,
+            number,
+            "a document ends here that was not begun",
+            remedy=f"write {FORM} before its rows.",
         )
     return number
 
@@ -231,7 +248,10 @@ def _check_widths(
             else "give all rows the same columns"
         )
         raise DataError(
-            path, line, f"{message} has {widths[other]}: {advice}, separated by tabs or by spaces."
+            path,
+            line,
+            f"{message} has {widths[other]}",
+            remedy=f"{advice}, separated by tabs or by spaces.",
         )
 
 
@@ -252,7 +272,10 @@ def _bracket_rows(
                 "3), or - for none"
             )
             raise DataError(
-                path, line, f"{cell!r} in the last column does not read as coreference: {advice}."
+                path,
+                line,
+                f"{cell!r} in the last column does not read as coreference",
+                remedy=f"{advice}.",
             )
         rows[document].append(BracketRow(line, word, word + 1, brackets[cell]))
     return rows

@@ -136,8 +136,12 @@ def _check_headings(path: str | Path, headings: Sequence[Heading], rows: Rows) -
     before = np.searchsorted(rows.lines, [line for line, _ in headings])
     within = np.flatnonzero(~np.isin(before, rows.offsets))
     if len(within):
-        message = "a document begins within a sentence: leave a blank line before this one."
-        raise DataError(path, headings[int(within[0])].line, message)
+        raise DataError(
+            path,
+            headings[int(within[0])].line,
+            "a document begins within a sentence",
+            remedy="leave a blank line before this one.",
+        )
 
 
 def _first(rows: Rows, sentences: int) -> Rows:
@@ -173,17 +177,18 @@ def _bracket_rows(
     ):
         line, items = int(rows.lines[row]), _entity_items(misc[row])
         if "-" in ids[row]:
-            message = (
-                f"the multi-word token {ids[row]} has {ENTITY}, which is for words: write it at "
-                "the words."
+            raise DataError(
+                path,
+                line,
+                f"the multi-word token {ids[row]} has {ENTITY}, which is for words",
+                remedy="write it at the words.",
             )
-            raise DataError(path, line, message)
         if len(items) > 1:
             raise DataError(
                 path,
                 line,
-                f"MISC has {ENTITY} more than once: write all brackets of the word as one, run "
-                "together.",
+                f"MISC has {ENTITY} more than once",
+                remedy="write all brackets of the word as one, run together.",
             )
         brackets = _brackets(path, line, items[0], entity_fields[bisect(declared, line)])
         bracket_rows[document].append(
@@ -211,7 +216,8 @@ def _brackets(path: str | Path, line: int, cell: str, field: int) -> list[Bracke
             raise DataError(
                 path,
                 line,
-                f"{entity} is a discontinuous mention; these are not supported: {advice}.",
+                f"{entity} is a discontinuous mention; these are not supported",
+                remedy=f"{advice}.",
             )
         if entity and (opening or closing):
             brackets.append(Bracket(bool(opening), entity, bool(closing)))
@@ -219,7 +225,10 @@ def _brackets(path: str | Path, line: int, cell: str, field: int) -> list[Bracke
         advice = "write brackets run together, such as (7-person(12-place) or 12)7)"
         which = f", each opening one with the entity as its field {field + 1}" if field else ""
         raise DataError(
-            path, line, f"{ENTITY}{cell} does not read as brackets of mentions: {advice}{which}."
+            path,
+            line,
+            f"{ENTITY}{cell} does not read as brackets of mentions",
+            remedy=f"{advice}{which}.",
         )
     return brackets
 
@@ -248,6 +257,7 @@ def _heads(path: str | Path, rows: Rows) -> NDArray[np.int32] | None:
         raise DataError(
             path,
             int(rows.lines[word]),
-            f"{message}: write 1 to {lengths[word]}, 0 for the root, or _ for none.",
+            message,
+            remedy=f"write 1 to {lengths[word]}, 0 for the root, or _ for none.",
         )
     return heads.astype(np.int32)

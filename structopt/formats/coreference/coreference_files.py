@@ -135,4 +135,9 @@ def check_crossing(corpus: Documents, clusters: Array) -> None:
                 f"{line_name(corpus.path, second, line)} cross"
             )
             message = f"{begin}, and were predicted to be of one entity, which brackets cannot say"
-            raise DataError(corpus.path, line, f"{message}: remove one of the two from the input.")
+            raise DataError(
+                corpus.path,
+                line,
+                message,
+                remedy="remove one of the two from the input.",
+            )

@@ -73,7 +73,8 @@ def document_bounds(
         raise DataError(
             path,
             None,
-            "the documents read have no sentences: check the path, or make the file again.",
+            "the documents read have no sentences",
+            remedy="check the path, or make the file again.",
         )
     return names, bounds
 
@@ -81,5 +82,8 @@ def document_bounds(
 def outside(path: str | Path, line: int, form: str) -> DataError:
     """Return the error for a row that is in no document."""
     return DataError(
-        path, line, f"this row stands outside of the file's documents: write {form} before it."
+        path,
+        line,
+        "this row stands outside of the file's documents",
+        remedy=f"write {form} before it.",
     )

@@ -97,7 +97,8 @@ class Documents:
             raise DataError(
                 self.path,
                 None,
-                "has no entities to compare with; give a file with the entity of every mention.",
+                "has no entities to compare with.",
+                remedy="Give a file with the entity of every mention.",
             )
         return self.clusters
 

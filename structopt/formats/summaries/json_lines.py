@@ -34,7 +34,10 @@ def name_of(path: str, line: int, row: dict[str, Any]) -> str:
         if key in row:
             if not isinstance(row[key], str) or not row[key].strip():
                 raise DataError(
-                    path, line, f'"{key}" is {kind(row[key])}: give the document\'s name, a text.'
+                    path,
+                    line,
+                    f'"{key}" is {kind(row[key])}',
+                    remedy="give the document's name, a text.",
                 )
             return str(row[key])
     return str(line)
@@ -46,7 +49,8 @@ def sentences_of(path: str, line: int, row: dict[str, Any]) -> list[str]:
         raise DataError(
             path,
             line,
-            f'this object has no "sentences", but {keys(row)}: write {{"sentences": ["..."]}}.',
+            f'this object has no "sentences", but {keys(row)}',
+            remedy='write {"sentences": ["..."]}.',
         )
     return _listed(path, line, "sentences", row["sentences"])
 
@@ -56,7 +60,12 @@ def references_of(path: str, line: int, row: dict[str, Any]) -> list[Summary] | 
     if "references" in row:
         rows = row["references"]
         if not isinstance(rows, list):
-            raise DataError(path, line, f'"references" is {kind(rows)}: give a list of summaries.')
+            raise DataError(
+                path,
+                line,
+                f'"references" is {kind(rows)}',
+                remedy="give a list of summaries.",
+            )
     elif "summaries" in row:
         rows = row["summaries"]
         if not isinstance(rows, list) or not all(
@@ -65,8 +74,8 @@ def references_of(path: str, line: int, row: dict[str, Any]) -> list[Summary] | 
             raise DataError(
                 path,
                 line,
-                '"summaries" is no list of objects with "text": write [{"by": "human", "text": '
-                '"..."}].',
+                '"summaries" is no list of objects with "text"',
+                remedy='write [{"by": "human", "text": "..."}].',
             )
         rows = [one["text"] for one in rows if str(one.get("by", HUMAN)).startswith(HUMAN)]
     else:
@@ -76,7 +85,8 @@ def references_of(path: str, line: int, row: dict[str, Any]) -> list[Summary] | 
         raise DataError(
             path,
             line,
-            "there is no reference summary: give one by a person, or leave the document out.",
+            "there is no reference summary",
+            remedy="give one by a person, or leave the document out.",
         )
     return found
 
@@ -87,17 +97,30 @@ def _summary(path: str, line: int, value: Any) -> Summary:
         path, line, "references", value.split("\n") if isinstance(value, str) else value
     )
     if not sentences:
-        raise DataError(path, line, "a reference summary is empty: remove it.")
+        raise DataError(
+            path,
+            line,
+            "a reference summary is empty",
+            remedy="remove it.",
+        )
     return sentences
 
 
 def _listed(path: str, line: int, key: str, value: Any) -> list[str]:
     """The texts of a list that are not empty."""
     if not isinstance(value, list):
-        raise DataError(path, line, f'"{key}" is {kind(value)}: give a list of sentences.')
+        raise DataError(
+            path,
+            line,
+            f'"{key}" is {kind(value)}',
+            remedy="give a list of sentences.",
+        )
     for one in value:
         if not isinstance(one, str):
             raise DataError(
-                path, line, f'"{key}" has {kind(one)} in it: give sentences, which are texts.'
+                path,
+                line,
+                f'"{key}" has {kind(one)} in it',
+                remedy="give sentences, which are texts.",
             )
     return [" ".join(one.split()) for one in value if one.strip()]

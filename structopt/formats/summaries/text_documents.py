@@ -98,8 +98,8 @@ def with_references(corpus: Texts, path: str, encoding: str = AUTO) -> Texts:
                     raise DataError(
                         file,
                         line,
-                        'this object has neither "references" nor "summaries": give the '
-                        "document's.",
+                        'this object has neither "references" nor "summaries"',
+                        remedy="give the document's.",
                     )
                 seen.append(json_lines.name_of(file, line, row))
                 summaries.setdefault(seen[-1], []).extend(own)
@@ -110,7 +110,10 @@ def with_references(corpus: Texts, path: str, encoding: str = AUTO) -> Texts:
         sentences = _lines(text)
         if name is not None and not sentences:
             raise DataError(
-                file, None, "this reference summary is empty: remove the file, or write it."
+                file,
+                None,
+                "this reference summary is empty",
+                remedy="remove the file, or write it.",
             )
         if name is not None:
             summaries.setdefault(name, []).append(sentences)
@@ -195,7 +198,12 @@ def _conllu(file: str, text: str) -> Iterator[Document]:
                 message = (
                     f"this row has {len(cells)} columns, and CoNLL-U has 10, separated by tabs"
                 )
-                raise DataError(file, line, f"{message}: correct it, or set task.format.")
+                raise DataError(
+                    file,
+                    line,
+                    message,
+                    remedy="correct it, or set task.format.",
+                )
             if cells[0].isdigit():
                 words.append(cells[1])
         elif not row.strip() and words:

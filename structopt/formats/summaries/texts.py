@@ -88,7 +88,12 @@ def texts(
         A document without a sentence, two documents of the same name, no documents.
     """
     if not documents:
-        raise DataError(path, None, "there is no document: check the path, or make the file again.")
+        raise DataError(
+            path,
+            None,
+            "there is no document",
+            remedy="check the path, or make the file again.",
+        )
     corpus = Texts(
         path,
         names,

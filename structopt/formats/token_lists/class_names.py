@@ -102,12 +102,18 @@ def read_names(path: str) -> Names | list[str]:
         names = names_of(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise DataError(
-            path, None, f"this is no JSON ({reason(error)}): give one name a line, or JSON."
+            path,
+            None,
+            f"this is no JSON ({reason(error)})",
+            remedy="give one name a line, or JSON.",
         ) from None
     if not names:
         example = '{"ner_tags": ["O", "B-PER"]}'
         raise DataError(
-            path, None, f"there are no names of labels: write {example}, or give dataset_info.json."
+            path,
+            None,
+            "there are no names of labels",
+            remedy=f"write {example}, or give dataset_info.json.",
         )
     return names
 

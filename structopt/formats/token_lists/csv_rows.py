@@ -141,7 +141,8 @@ def _table(path: str, text: str, separator: str | None) -> Table:
         raise DataError(
             path,
             None,
-            f"the separator {separator!r} of a CSV file must be one character: set task.separator.",
+            f"the separator {separator!r} of a CSV file must be one character",
+            remedy="set task.separator.",
         )
     csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -151,12 +152,18 @@ def _table(path: str, text: str, separator: str | None) -> Table:
     except csv.Error as error:
         message = f"this is no CSV with {separator!r} between cells ({error})"
         raise DataError(
-            path, reader.line_num, f"{message}: check its quotes, or set task.separator."
+            path,
+            reader.line_num,
+            message,
+            remedy="check its quotes, or set task.separator.",
         ) from None
     if len(set(table.header)) < len(table.header):
         twice = next(name for name in table.header if table.header.count(name) > 1)
         raise DataError(
-            path, 1, f"two fields have the name {twice!r}: give each a name of its own."
+            path,
+            1,
+            f"two fields have the name {twice!r}",
+            remedy="give each a name of its own.",
         )
     return table
 
@@ -239,7 +246,12 @@ def _list(path: str, line: int, cell: str) -> list[object]:
         if isinstance(value, list):
             return value
     message = f"the list {shown(cell)} is neither JSON nor Python's"
-    raise DataError(path, line, f'{message}: write ["Ann", "slept"], or Ann slept.')
+    raise DataError(
+        path,
+        line,
+        message,
+        remedy='write ["Ann", "slept"], or Ann slept.',
+    )
 
 
 def _added(

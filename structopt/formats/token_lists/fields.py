@@ -41,8 +41,9 @@ class Fields:
                 else f"the columns {', '.join(self.columns) or 'none'}"
             )
             raise ConfigError(
-                f"task.fields has {what}: give the word, tag and others their names, such as "
-                f"{{word: [tokens]}}."
+                f"has {what}",
+                parameter="task.fields",
+                remedy="give the word, tag and others their names, such as {word: [tokens]}.",
             )
 
     @property
@@ -84,7 +85,8 @@ class Fields:
             raise DataError(
                 path,
                 line,
-                f"there is no field of words ({known}); the fields are {has or 'none'}: {advice}.",
+                f"there is no field of words ({known}); the fields are {has or 'none'}",
+                remedy=f"{advice}.",
             )
         return {column: chosen[column] for column in self.columns if column in chosen}
 

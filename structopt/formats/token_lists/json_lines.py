@@ -36,7 +36,10 @@ def read(path: str, fields: Fields, limit: int | None, encoding: str) -> TokenLi
     rows = objects(path, read_text(path, encoding), EXAMPLE)
     if not rows:
         raise DataError(
-            path, None, "the file has no sentences: check the path, or make the file again."
+            path,
+            None,
+            "the file has no sentences",
+            remedy="check the path, or make the file again.",
         )
     chosen = fields.of(path, rows[0][0], rows[0][1])
     sentences = Gathering(path, chosen)
@@ -64,7 +67,12 @@ def listed(path: str, line: int, row: Mapping[str, Any], field: str) -> list[Any
             if field in row
             else f'this object has no "{field}", as the first one has'
         )
-        raise DataError(path, line, f"{what}: give a list with an entry a token, as in {EXAMPLE}.")
+        raise DataError(
+            path,
+            line,
+            what,
+            remedy=f"give a list with an entry a token, as in {EXAMPLE}.",
+        )
     return value
 
 

@@ -107,7 +107,12 @@ def _table(path: str) -> Any:
     contents = list(files.contents()) if isinstance(files, FileSet) else [(path, read_bytes(path))]
     tables = [_decoded(name, data) for name, data in contents]
     if any(table.column_names != tables[0].column_names for table in tables):
-        raise DataError(path, None, "these files have not the same columns: read them one by one.")
+        raise DataError(
+            path,
+            None,
+            "these files have not the same columns",
+            remedy="read them one by one.",
+        )
     pyarrow = _pyarrow()
     try:
         return pyarrow.concat_tables(tables) if len(tables) > 1 else tables[0]
@@ -131,7 +136,8 @@ def _decoded(path: str, data: bytes) -> Any:
         raise DataError(
             path,
             None,
-            f"this is no Parquet, or damaged ({_line(error)}): copy or download it again.",
+            f"this is no Parquet, or damaged ({_line(error)})",
+            remedy="copy or download it again.",
         ) from None
 
 
@@ -149,8 +155,8 @@ def _flat(path: str, table: Any, field: str) -> tuple[Any, list[Any]]:
         raise DataError(
             path,
             None,
-            f'the column "{field}" is of the type {column.type}: give a list of strings, one a '
-            "token.",
+            f'the column "{field}" is of the type {column.type}',
+            remedy="give a list of strings, one a token.",
         )
     try:
         lists = column.combine_chunks().cast(pyarrow.large_list(column.type.value_type))
@@ -159,7 +165,12 @@ def _flat(path: str, table: Any, field: str) -> tuple[Any, list[Any]]:
         return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), values.to_pylist()
     except (pyarrow.ArrowException, ValueError, OverflowError) as error:
         message = f'the column "{field}" is damaged ({_line(error)})'
-        raise DataError(path, None, f"{message}: copy or download the file again.") from None
+        raise DataError(
+            path,
+            None,
+            message,
+            remedy="copy or download the file again.",
+        ) from None
 
 
 def _with_missing(

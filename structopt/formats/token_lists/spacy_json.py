@@ -76,13 +76,21 @@ def documents(path: str, text: str) -> Iterator[tuple[int, Any]]:
             document, place = decoder.raw_decode(text, place)
         except (ValueError, RecursionError) as error:
             at = error.lineno if isinstance(error, json.JSONDecodeError) else line
-            raise DataError(path, at, f"this is no JSON ({reason(error)}): write {FORM}.") from None
+            raise DataError(
+                path,
+                at,
+                f"this is no JSON ({reason(error)})",
+                remedy=f"write {FORM}.",
+            ) from None
         yield line, document
         place, due = _after_space(text, place), ","
     if text[place : place + 1] != "]" or _after_space(text, place + 1) < len(text):
         at = text.count("\n", 0, place) + 1
         raise DataError(
-            path, at, f"this is no list of documents, or one that is cut off: write {FORM}."
+            path,
+            at,
+            "this is no list of documents, or one that is cut off",
+            remedy=f"write {FORM}.",
         )
 
 
@@ -96,8 +104,8 @@ def sentences_of(path: str, line: int, document: Any) -> Iterator[list[dict[str,
                     raise DataError(
                         path,
                         line,
-                        f"the document that begins here has {kind(token)} for a token: write "
-                        f"{FORM}.",
+                        f"the document that begins here has {kind(token)} for a token",
+                        remedy=f"write {FORM}.",
                     )
             yield tokens
 
@@ -153,7 +161,12 @@ def _columns(path: str, line: int, fields: Fields, token: dict[str, Any]) -> dic
 def _cell(path: str, line: int, token: dict[str, Any], key: str) -> Any:
     if key not in token:
         message = f'a token of the document that begins here has no "{key}", as the first one has'
-        raise DataError(path, line, f"{message}: write {FORM}.")
+        raise DataError(
+            path,
+            line,
+            message,
+            remedy=f"write {FORM}.",
+        )
     cell = token[key]
     if key != NER or not isinstance(cell, str):
         return cell
@@ -168,7 +181,12 @@ def _list_in(path: str, line: int, value: Any, key: str) -> list[Any]:
             if isinstance(value, dict)
             else f'has {kind(value)} where an object with "{key}" is due'
         )
-        raise DataError(path, line, f"the document that begins here {what}: write {FORM}.")
+        raise DataError(
+            path,
+            line,
+            f"the document that begins here {what}",
+            remedy=f"write {FORM}.",
+        )
     return found
 
 

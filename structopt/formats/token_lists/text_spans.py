@@ -85,7 +85,12 @@ def entities_key(rows: list[tuple[int, dict[str, Any]]]) -> str | None:
 def _tokens(path: str, line: int, row: dict[str, Any]) -> list[re.Match[str]]:
     if not isinstance(row.get(TEXT), str):
         what = f'"{TEXT}" is {kind(row[TEXT])}' if TEXT in row else f'this object has no "{TEXT}"'
-        raise DataError(path, line, f"{what}: write {EXAMPLE}.")
+        raise DataError(
+            path,
+            line,
+            what,
+            remedy=f"write {EXAMPLE}.",
+        )
     return list(unicode_words.tokens().finditer(row[TEXT]))
 
 
@@ -102,7 +107,10 @@ def _tags(
             else f'this object has no "{key}", as the first one has'
         )
         raise DataError(
-            path, line, f"{what}: give a list, [] where there are none, as in {EXAMPLE}."
+            path,
+            line,
+            what,
+            remedy=f"give a list, [] where there are none, as in {EXAMPLE}.",
         )
     starts = {token.start(): position for position, token in enumerate(tokens)}
     ends = {token.end(): position + 1 for position, token in enumerate(tokens)}
@@ -117,12 +125,15 @@ def _tags(
             raise DataError(
                 path,
                 line,
-                f"the entity {where}, {message}: let it begin and end at tokens, or give the "
-                "tokens.",
+                f"the entity {where}, {message}",
+                remedy="let it begin and end at tokens, or give the tokens.",
             )
         if entities and starts[start] < entities[-1][1]:
             raise DataError(
-                path, line, f"two entities overlap at character {start}: keep one of them."
+                path,
+                line,
+                f"two entities overlap at character {start}",
+                remedy="keep one of them.",
             )
         entities.append((starts[start], ends[end], label))
     return from_spans(entities, len(tokens), "iob2")
@@ -145,5 +156,6 @@ def _entity(path: str, line: int, key: str, entity: Any) -> tuple[int, int, str]
     raise DataError(
         path,
         line,
-        f'"{key}" has an entry that is no entity: write [start, end, "label"], as in {EXAMPLE}.',
+        f'"{key}" has an entry that is no entity',
+        remedy=f'write [start, end, "label"], as in {EXAMPLE}.',
     )

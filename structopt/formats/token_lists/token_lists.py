@@ -68,7 +68,8 @@ class TokenLists:
             raise DataError(
                 self.path,
                 None,
-                "the file has no sentences: check the path, or make the file again.",
+                "the file has no sentences",
+                remedy="check the path, or make the file again.",
             )
         cells = {column: self._strings(column, names) for column in self.fields}
         numbers = {column: number for number, column in enumerate(self.fields)}

@@ -55,7 +55,8 @@ def words(path: str | Path, rows: Rows) -> Rows:
         raise DataError(
             path,
             line,
-            "the sentence that begins here has no words: give it words numbered 1, 2, 3, ....",
+            "the sentence that begins here has no words",
+            remedy="give it words numbered 1, 2, 3, ....",
         )
     return kept
 

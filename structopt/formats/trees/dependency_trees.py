@@ -96,7 +96,8 @@ class Trees:
             raise DataError(
                 self.path,
                 None,
-                "has no heads to compare with; give a file with the head of every word.",
+                "has no heads to compare with.",
+                remedy="Give a file with the head of every word.",
             )
         missing = np.flatnonzero(self.heads < 0)
         if len(missing):

@@ -117,7 +117,8 @@ def parse(text: str, path: str | Path, limit: int | None = None) -> list[Node]:
                 raise DataError(
                     path,
                     line,
-                    "this ) closes no bracket. Remove it, or add the ( that is missing before it.",
+                    "this ) closes no bracket.",
+                    remedy="Remove it, or add the ( that is missing before it.",
                 )
             bracket = stack.pop()
             node = _closed(bracket, path, stack[0].line if stack else None)
@@ -141,7 +142,12 @@ def _closed(bracket: _Open, path: str | Path, outermost: int | None) -> Node:
     if children:
         if len(words) > 1:
             message = f"the constituent {words[0]} has the word {words[1]!r} beside constituents"
-            raise DataError(path, line, f"{message}. Give the word a tag: (TAG {words[1]}).")
+            raise DataError(
+                path,
+                line,
+                f"{message}.",
+                remedy=f"Give the word a tag: (TAG {words[1]}).",
+            )
         if not words and outermost is not None:
             message = "a constituent within a tree has no label. Write (LABEL ...)"
             raise DataError(
@@ -159,7 +165,12 @@ def _closed(bracket: _Open, path: str | Path, outermost: int | None) -> Node:
             path, line, f"({shown}) has {len(words) - 1} words. A tag has one: (TAG word)."
         )
     what = f"({words[0]}) has no word" if words else "() is empty"
-    raise DataError(path, line, f"{what}. Write (TAG word), or (LABEL ...) around constituents.")
+    raise DataError(
+        path,
+        line,
+        f"{what}.",
+        remedy="Write (TAG word), or (LABEL ...) around constituents.",
+    )
 
 
 def bare_label(text: str) -> str:

@@ -125,8 +125,8 @@ def write(
     for written, option in ((probabilities, "probabilities=true"), (ranked, "k_best")):
         if written is not None and corpus.format != "conllu":
             raise ConfigError(
-                f"{layout.title} has no place for what {option} writes. Give input in CoNLL-U, "
-                "or leave it out."
+                f"{layout.title} has no place for what {option} writes.",
+                remedy="Give input in CoNLL-U, or leave it out.",
             )
     mark = BYTE_ORDER_MARK if corpus.text.startswith(BYTE_ORDER_MARK) else ""
     lines = corpus.text.removeprefix(mark).split("\n")

@@ -93,7 +93,10 @@ def scan(path: str | Path, lines: Sequence[str], layout: Layout, limit: int | No
     rows, numbers, offsets = _row_lines(lines, layout.comments, limit)
     if not rows:
         raise DataError(
-            path, None, "the file has no sentences: check the path, or make the file again."
+            path,
+            None,
+            "the file has no sentences",
+            remedy="check the path, or make the file again.",
         )
     separator, width = separator_of(rows[0], layout), len(layout.names)
     counts = list(map(str.count, rows, repeat(separator)))
@@ -106,7 +109,8 @@ def scan(path: str | Path, lines: Sequence[str], layout: Layout, limit: int | No
         raise DataError(
             path,
             numbers[row],
-            f"the column {layout.names[column]} is empty: write _ where there is no value.",
+            f"the column {layout.names[column]} is empty",
+            remedy="write _ where there is no value.",
         )
     columns = [cells[column::width] for column in range(width)]
     return Rows(np.array(offsets, np.int64), np.array(numbers, np.int64), columns)

@@ -75,7 +75,10 @@ class Treebank:
         kept = [i for i, words in enumerate(self.words) if len(words) <= length]
         if not kept:
             raise DataError(
-                self.path, None, f"no sentence has at most {length} words. Raise task.max_length."
+                self.path,
+                None,
+                f"no sentence has at most {length} words.",
+                remedy="Raise task.max_length.",
             )
         return self._selected(kept)
 

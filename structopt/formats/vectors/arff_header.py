@@ -63,8 +63,8 @@ def header(path: str | Path, lines: Sequence[str]) -> Header:
                 raise DataError(
                     path,
                     line,
-                    f"the attribute {attribute.name!r} is declared in line {first} too: rename "
-                    "one.",
+                    f"the attribute {attribute.name!r} is declared in line {first} too",
+                    remedy="rename one.",
                 )
             attributes[attribute.name] = attribute
         elif keyword not in ("", "@relation"):
@@ -87,23 +87,27 @@ def _declared(path: str | Path, line: int, text: str) -> Attribute:
         raise DataError(
             path,
             line,
-            f"{text[:60]!r} cannot be read: write @attribute NAME numeric, or @attribute NAME "
-            f"{{0,1}}.",
+            f"{text[:60]!r} cannot be read",
+            remedy="write @attribute NAME numeric, or @attribute NAME {0,1}.",
         )
     name = unquoted(name)
     if kind[0] == "{":
         values = tuple(unquoted(value) for value in split(kind[1:-1]))
         if "" in values or len(set(values)) < len(values):
             raise DataError(
-                path, line, f"the values of {name!r} are not all different words: write {{a,b,c}}."
+                path,
+                line,
+                f"the values of {name!r} are not all different words",
+                remedy="write {a,b,c}.",
             )
         return Attribute(name, values, line)
     if kind.lower() not in NUMERIC:
-        message = (
-            f"the attribute {name!r} is of type {kind}, neither numeric nor nominal: remove it, "
-            "or make numbers of it."
+        raise DataError(
+            path,
+            line,
+            f"the attribute {name!r} is of type {kind}, neither numeric nor nominal",
+            remedy="remove it, or make numbers of it.",
         )
-        raise DataError(path, line, message)
     return Attribute(name, None, line)
 
 

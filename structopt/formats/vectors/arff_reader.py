@@ -98,7 +98,10 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     reader.read(lines, data, limit)
     if not reader.lines:
         raise DataError(
-            path, None, "there are no rows after @data: check the path, or make the file again."
+            path,
+            None,
+            "there are no rows after @data",
+            remedy="check the path, or make the file again.",
         )
     return reader.result()
 

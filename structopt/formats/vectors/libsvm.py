@@ -97,7 +97,10 @@ def read(
     reader.read(read_text(path, encoding).split("\n"), limit)
     if not reader.labels:
         raise DataError(
-            path, None, "the file has no instances: check the path, or make the file again."
+            path,
+            None,
+            "the file has no instances",
+            remedy="check the path, or make the file again.",
         )
     return reader.result()
 
@@ -179,11 +182,12 @@ class _Reader:
         """Take the label off the fields of a line, and return it; equal labels are one string."""
         if ":" in fields[0]:
             if self.labelled:
-                message = (
-                    f"the line begins with {fields[0]!r}, so it has no label: write label "
-                    "index:value index:value ...."
+                raise DataError(
+                    self.path,
+                    line,
+                    f"the line begins with {fields[0]!r}, so it has no label",
+                    remedy="write label index:value index:value ....",
                 )
-                raise DataError(self.path, line, message)
             return NO_LABEL
         written = fields.pop(0)
         name = self.share.get(written)

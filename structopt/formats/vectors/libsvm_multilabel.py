@@ -93,8 +93,8 @@ def write(
             raise DataError(
                 target,
                 None,
-                f"LIBSVM's text cannot hold the label {name!r}: rename it, or predict on an ARFF "
-                "file.",
+                f"LIBSVM's text cannot hold the label {name!r}",
+                remedy="rename it, or predict on an ARFF file.",
             )
     rows = [] if probabilities is None else ["# labels " + " ".join(names)]
     vectors = filter(None, (_pairs(text) for text in read_text(source, encoding).split("\n")))

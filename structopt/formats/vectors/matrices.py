@@ -36,10 +36,18 @@ def read_matrix(path: str | Path, rows: int, partial: bool) -> Array:
     try:
         matrix = np.load(path, mmap_mode="c", allow_pickle=False)
     except FileNotFoundError:
-        raise DataError(path, None, "there is no such file: check features.dense.") from None
+        raise DataError(
+            path,
+            None,
+            "there is no such file",
+            remedy="check features.dense.",
+        ) from None
     except Exception as error:  # damaged headers make numpy raise nearly anything
         raise DataError(
-            path, None, f"not a .npy file of numbers ({error}). Write it with numpy.save."
+            path,
+            None,
+            f"not a .npy file of numbers ({error}).",
+            remedy="Write it with numpy.save.",
         ) from None
     if (
         not isinstance(matrix, np.ndarray)

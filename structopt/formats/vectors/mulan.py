@@ -81,11 +81,12 @@ def read(
     missing = np.flatnonzero(np.isnan(rows.values) & kept)
     if len(missing):
         name = rows.attributes[rows.columns[missing[0]]].name
-        message = (
-            f"the value of {name!r} is missing (?): put a number in its place, such as 0 or the "
-            "column's mean."
+        raise DataError(
+            path,
+            rows.line_of(int(missing[0])),
+            f"the value of {name!r} is missing (?)",
+            remedy="put a number in its place, such as 0 or the column's mean.",
         )
-        raise DataError(path, rows.line_of(int(missing[0])), message)
     before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
     entry_columns, values = rows.columns[kept], rows.values[kept]
     is_nominal = nominal[entry_columns]
@@ -150,11 +151,12 @@ def _xml_beside(path: Path) -> Path:
         if candidate.is_file():
             return candidate
     tried = " or ".join(candidate.name for candidate in candidates)
-    message = (
-        f"which columns are labels? There is no {tried}: set task.labels to the number of last "
-        "columns, or to an XML file."
+    raise DataError(
+        path,
+        None,
+        f"which columns are labels? There is no {tried}",
+        remedy="set task.labels to the number of last columns, or to an XML file.",
     )
-    raise DataError(path, None, message)
 
 
 def label_list(path: Path, encoding: str = "utf8") -> list[str]:
@@ -164,11 +166,17 @@ def label_list(path: Path, encoding: str = "utf8") -> list[str]:
         root = ElementTree.fromstring(re.sub(r"^\s*<\?xml.*?\?>", "", text, flags=re.S))
     except ElementTree.ParseError as error:
         raise DataError(
-            path, error.position[0], f"this is not XML ({error}): give the XML file of the labels."
+            path,
+            error.position[0],
+            f"this is not XML ({error})",
+            remedy="give the XML file of the labels.",
         ) from None
     except ValueError as error:  # a character that XML cannot have
         raise DataError(
-            path, None, f"this is not XML ({error}): give the XML file of the labels."
+            path,
+            None,
+            f"this is not XML ({error})",
+            remedy="give the XML file of the labels.",
         ) from None
     labels = [
         element.get("name") for element in root.iter() if element.tag.rpartition("}")[2] == "label"
@@ -176,10 +184,18 @@ def label_list(path: Path, encoding: str = "utf8") -> list[str]:
     names = [name for name in labels if name]
     if not names or len(names) < len(labels):
         raise DataError(
-            path, None, 'no label is named here: write <label name="..."></label> for each of them.'
+            path,
+            None,
+            "no label is named here",
+            remedy='write <label name="..."></label> for each of them.',
         )
     if twice := repeated(names):
-        raise DataError(path, None, f"the label {twice!r} is named twice: remove one of them.")
+        raise DataError(
+            path,
+            None,
+            f"the label {twice!r} is named twice",
+            remedy="remove one of them.",
+        )
     return names
 
 

@@ -100,7 +100,12 @@ def read_word_vectors(
     stream = blocks(path)
     head = next(stream, b"")
     if not head:
-        raise DataError(path, None, "the file is empty: check the path, or make the file again.")
+        raise DataError(
+            path,
+            None,
+            "the file is empty",
+            remedy="check the path, or make the file again.",
+        )
     _refuse_others(path, head)
     if head.startswith(MATRIX) or str(path).endswith(".npy"):
         matrix = read_matrix_vectors(path, words)

@@ -37,7 +37,10 @@ def read_binary_vectors(path: str | Path, stream: Iterator[bytes], wanted: Wante
     assert header is not None
     if not header.dimensions:
         raise DataError(
-            path, 1, "the first line says that vectors have 0 numbers: make the file again."
+            path,
+            1,
+            "the first line says that vectors have 0 numbers",
+            remedy="make the file again.",
         )
     _Records(path, data, stream).read(header.words, header.dimensions * NUMBER, wanted)
     matrix = wanted.matrix(header.dimensions)
@@ -97,7 +100,12 @@ class _Records:
                 f"vector {number} has a word of over {LONGEST_WORD} bytes, so the first line "
                 "does not fit what follows"
             )
-            raise DataError(self.path, None, f"{message}: copy or download the file again.")
+            raise DataError(
+                self.path,
+                None,
+                message,
+                remedy="copy or download the file again.",
+            )
 
     def _check_end(self, rest: bytes, count: int) -> None:
         rest += next(self.stream, b"")

@@ -39,23 +39,30 @@ def header_of(line: bytes) -> Header | None:
 def check_is_file(path: str | Path) -> None:
     """Raise DataError unless a path names one file, which can be read more than once."""
     if isinstance(data_path(path), FileSet):
-        message = (
-            "this is a folder, a pattern or an archive, and word vectors are read from one file: "
-            "give its path, unpacked."
+        raise DataError(
+            path,
+            None,
+            "this is a folder, a pattern or an archive, and word vectors are read from one file",
+            remedy="give its path, unpacked.",
         )
-        raise DataError(path, None, message)
     try:
         exists, is_file = Path(path).exists(), Path(path).is_file()
     except (OSError, ValueError):  # a name with a NUL character, or one that is too long
         exists = is_file = False
     if not exists:
-        raise DataError(path, None, "there is no such file: check the path.")
-    if not is_file:
-        message = (
-            "this is a pipe or a device, and input is read more than once: save it to a file, "
-            "and give that."
+        raise DataError(
+            path,
+            None,
+            "there is no such file",
+            remedy="check the path.",
         )
-        raise DataError(path, None, message)
+    if not is_file:
+        raise DataError(
+            path,
+            None,
+            "this is a pipe or a device, and input is read more than once",
+            remedy="save it to a file, and give that.",
+        )
 
 
 def is_packed(path: str | Path) -> bool:
@@ -80,26 +87,37 @@ def blocks(path: str | Path) -> Iterator[bytes]:
             yield from _plain(path)
     except EOFError:
         raise DataError(
-            path, None, "the gzip file is truncated: copy or download it again."
+            path,
+            None,
+            "the gzip file is truncated",
+            remedy="copy or download it again.",
         ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(
-            path, None, f"the gzip file is damaged ({error}): copy or download it again."
+            path,
+            None,
+            f"the gzip file is damaged ({error})",
+            remedy="copy or download it again.",
         ) from error
     except OSError as error:
-        message = f"the file cannot be read ({error.strerror}): check the path and its permissions."
-        raise DataError(path, None, message) from error
+        raise DataError(
+            path,
+            None,
+            f"the file cannot be read ({error.strerror})",
+            remedy="check the path and its permissions.",
+        ) from error
 
 
 def _plain(path: str | Path) -> Iterator[bytes]:
     with open(path, "rb") as file:
         while block := file.read(BLOCK):
             if str(path).endswith(".gz"):
-                message = (
-                    "the name ends in .gz, but this is not a gzip file: rename it, or compress "
-                    "it with gzip."
+                raise DataError(
+                    path,
+                    None,
+                    "the name ends in .gz, but this is not a gzip file",
+                    remedy="rename it, or compress it with gzip.",
                 )
-                raise DataError(path, None, message)
             yield block
 
 
@@ -132,11 +150,12 @@ def lines(path: str | Path, stream: Iterator[bytes]) -> Iterator[list[bytes]]:
         else:
             rest += tail
         if len(rest) > LONGEST_LINE:
-            message = (
-                f"a line has over {LONGEST_LINE} bytes, so this is no text of word vectors: "
-                "check the path."
+            raise DataError(
+                path,
+                None,
+                f"a line has over {LONGEST_LINE} bytes, so this is no text of word vectors",
+                remedy="check the path.",
             )
-            raise DataError(path, None, message)
     if rest:
         yield _split(rest.removeprefix(mark))
 

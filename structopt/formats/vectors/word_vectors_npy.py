@@ -60,11 +60,12 @@ def _mapped(path: str | Path) -> Array:
     except MemoryError:
         raise
     except Exception as error:  # damaged headers make numpy raise nearly anything
-        message = (
-            f"this is no .npy file of numbers, or a truncated one ({error}): write it with "
-            "numpy.save."
-        )
-        raise DataError(path, None, message) from error
+        raise DataError(
+            path,
+            None,
+            f"this is no .npy file of numbers, or a truncated one ({error})",
+            remedy="write it with numpy.save.",
+        ) from error
     if (
         not isinstance(matrix, np.ndarray)
         or matrix.ndim != 2
@@ -80,7 +81,12 @@ def _mapped(path: str | Path) -> Array:
             "word vectors are a matrix of floating-point numbers with a row a word, and this is "
             f"{kind}"
         )
-        raise DataError(path, None, f"{message}: write it with numpy.save.")
+        raise DataError(
+            path,
+            None,
+            message,
+            remedy="write it with numpy.save.",
+        )
     return matrix
 
 
@@ -93,7 +99,8 @@ def _find(path: str | Path, rows: int, wanted: WantedWords) -> None:
         raise DataError(
             path,
             None,
-            f"the words of its rows are missing: write them, a word a line, to {places}.",
+            "the words of its rows are missing",
+            remedy=f"write them, a word a line, to {places}.",
         )
     number = last = 0
     for number, word in enumerate(_words(name), 1):
@@ -101,11 +108,12 @@ def _find(path: str | Path, rows: int, wanted: WantedWords) -> None:
         if word in wanted.pending:
             wanted.numbers[wanted.pending.pop(word)] = number - 1
     if not last <= rows <= number:
-        message = (
-            f"it has {last} words, and the matrix {Path(path).name} has {rows} rows: write the "
-            "word of every row in a line."
+        raise DataError(
+            name,
+            None,
+            f"it has {last} words, and the matrix {Path(path).name} has {rows} rows",
+            remedy="write the word of every row in a line.",
         )
-        raise DataError(name, None, message)
 
 
 def _words(path: Path) -> Iterator[bytes]:

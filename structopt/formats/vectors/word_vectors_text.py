@@ -49,7 +49,12 @@ def read_text_vectors(path: str | Path, stream: Iterator[bytes], wanted: WantedW
     batches = lines(path, stream)
     opening = _opening(batches)
     if not any(line.strip() for line in opening):
-        raise DataError(path, None, "the file is empty: check the path, or make the file again.")
+        raise DataError(
+            path,
+            None,
+            "the file is empty",
+            remedy="check the path, or make the file again.",
+        )
     layout = layout_of(path, opening)
     reader = _Reader(path, layout, wanted)
     reader.take(opening[layout.headers :])
@@ -89,14 +94,20 @@ def layout_of(path: str | Path, opening: Sequence[bytes]) -> Layout:
     if header and (len(second) != 2 or header.dimensions == 1):
         if not header.dimensions:
             raise DataError(
-                path, 1, "the first line says that vectors have 0 numbers: make the file again."
+                path,
+                1,
+                "the first line says that vectors have 0 numbers",
+                remedy="make the file again.",
             )
         return Layout(header.dimensions, header.words)
     fields = opening[0].split()
     dimensions = trailing_numbers(fields[1:])
     if dimensions < 1:
         raise DataError(
-            path, 1, f"word vectors begin with {FORMS}, and this line is neither: check the path."
+            path,
+            1,
+            f"word vectors begin with {FORMS}, and this line is neither",
+            remedy="check the path.",
         )
     before = fields[1:-dimensions]
     if any(map(numeric, before)):
@@ -146,7 +157,10 @@ class _Reader:
             else "correct it, or make the file again"
         )
         raise DataError(
-            self.path, 1, f"the line says that {count} vectors follow, and {vectors} do: {advice}."
+            self.path,
+            1,
+            f"the line says that {count} vectors follow, and {vectors} do",
+            remedy=f"{advice}.",
         )
 
     def _word(self, line: bytes, number: int) -> bytes:

@@ -93,7 +93,10 @@ def _check(encoding: str) -> None:
     if not plain:
         advice = "Convert the file to utf8, in which word vectors usually are."
         raise ConfigError(
-            f"encoding={encoding!r} is none that writes digits and spaces as ASCII does. {advice}"
+            "is none that writes digits and spaces as ASCII does.",
+            parameter="encoding",
+            value=encoding,
+            remedy=advice,
         )
 
 

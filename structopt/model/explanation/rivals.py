@@ -62,7 +62,8 @@ def rivals(model: Predictor, examples: Examples, against: Against, executor: Exe
         else f"Set against={' or '.join(choice for choice in CHOICES if choice != against)}."
     )
     raise ConfigError(
-        f"against={against}: there is no such output to hold the prediction against. {advice}"
+        f"against={against}: there is no such output to hold the prediction against.",
+        remedy=advice,
     )
 
 

@@ -103,9 +103,11 @@ def _check(block: Encoded) -> None:
     partial = block.gold is None or block.gold_sets is not None or block.allowed is not None
     if type(block) is not Encoded or block.dense or partial:
         raise ConfigError(
-            "storage=disk keeps sparse attributes and labels that are known in full; this task "
-            "and its settings make other data. "
-            "Set storage=memory."
+            "keeps sparse attributes and labels that are known in full; this task and its "
+            "settings make other data.",
+            parameter="storage",
+            value="disk",
+            remedy="Set storage=memory.",
         )
 
 

@@ -114,7 +114,6 @@ def _opened(folder: Path) -> Encoded:
         return open_shard(folder, 0, None)
     except UnusableFolder as error:
         raise ConfigError(
-            f"storage.folder: a worker wrote {folder}, which cannot be opened here: {error}. "
-            "Name a folder that all machines "
-            "see, or run with executor=serial first."
+            f"storage.folder: a worker wrote {folder}, which cannot be opened here: {error}.",
+            remedy="Name a folder that all machines see, or run with executor=serial first.",
         ) from error

@@ -76,15 +76,15 @@ class EarlierRun:
         """
         if optimizer.plan.bound:
             raise ConfigError(
-                f"{self._key}: optimizer={config['optimizer']['name']} cannot go on with other "
-                f"data: {optimizer.plan.bound}. "
-                "Set warm_start.state=none to start from the weights alone, or take an "
-                f"optimizer that can: {_that_can()}."
+                f"{self._key}: optimizer={config['optimizer']['name']} cannot go on with "
+                f"other data: {optimizer.plan.bound}.",
+                remedy="Set warm_start.state=none to start from the weights alone, or "
+                f"take an optimizer that can: {_that_can()}.",
             )
         if config["warm_start"]["vocabulary"] != "union":
             raise ConfigError(
-                f"{self._key} keeps all that the earlier model knows. Leave "
-                "warm_start.vocabulary=union."
+                f"{self._key} keeps all that the earlier model knows.",
+                remedy="Leave warm_start.vocabulary=union.",
             )
         self._compare(config)
         self._check_entries(optimizer)
@@ -95,10 +95,10 @@ class EarlierRun:
         """
         if self.which == "all" and m < self.trained.seen:
             raise ConfigError(
-                f"{self._key}: {self.address} has seen {self.trained.seen} instances, and the "
-                f"training data have {m}. Give all "
-                "that it has seen, and new ones after them; or the new ones alone, with "
-                "warm_start.state=new."
+                f"{self._key}: {self.address} has seen {self.trained.seen} instances, and "
+                f"the training data have {m}.",
+                remedy="Give all that it has seen, and new ones after them; or the new "
+                "ones alone, with warm_start.state=new.",
             )
         seen = m + self.before
         log.warning(
@@ -135,11 +135,10 @@ class EarlierRun:
         lost = int(np.count_nonzero(array)) - int(np.count_nonzero(carried))
         if lost:
             raise ConfigError(
-                f"{self._key}: {lost} weights of {self.address} have no place among those of "
-                "this run, so that its state "
-                "cannot go on: the features, or what the factor graph learnt of these data, have "
-                "none of their names. Give "
-                f"the earlier training data too; {WEIGHTS_ONLY} alone."
+                f"{self._key}: {lost} weights of {self.address} have no place among those "
+                "of this run, so that its state cannot go on: the features, or what the "
+                "factor graph learnt of these data, have none of their names.",
+                remedy=f"Give the earlier training data too; {WEIGHTS_ONLY} alone.",
             )
         return carried
 
@@ -171,9 +170,10 @@ class EarlierRun:
                     shown = kind if key == "name" else f"{kind}.{key}"
                     was, this = (as_typed(one.get(key)) for one in (before, now))
                     raise ConfigError(
-                        f"{self._key}: the state of {self.address} is of {shown}={was}, and this "
-                        f"run has {shown}={this}. Set "
-                        f"{shown}={was}, or warm_start.state=none to start from its weights alone."
+                        f"{self._key}: the state of {self.address} is of {shown}={was}, "
+                        f"and this run has {shown}={this}.",
+                        remedy=f"Set {shown}={was}, or warm_start.state=none to start from "
+                        "its weights alone.",
                     )
 
     def _check_entries(self, optimizer: Optimizer) -> None:
@@ -186,9 +186,9 @@ class EarlierRun:
             shapes = ((0,), (dimension,)) if name in plan.weights else ((),)
             if value is None or np.shape(value) not in shapes:
                 raise ModelError(
-                    f"{self._key}: the state of {self.address} is of another version of the "
-                    f"optimizer: its entry '{name}' is not "
-                    f"as this one makes it. Train that run again; {WEIGHTS_ONLY} alone."
+                    f"{self._key}: the state of {self.address} is of another version of "
+                    f"the optimizer: its entry '{name}' is not as this one makes it.",
+                    remedy=f"Train that run again; {WEIGHTS_ONLY} alone.",
                 )
         beginning = registry.create("loss", self.trained.config["loss"]).begins_with(False)
         if beginning and DONE in state and state[DONE] <= beginning.passes:
@@ -226,9 +226,9 @@ def earlier_run(node: Mapping[str, Any] | None, model: Model | None = None) -> E
         model = _loaded(Path(address), which)
     if model.trained is None:
         raise ConfigError(
-            f"warm_start.state={which}: this model has weights only. Give the folder of the run "
-            "that trained it, or the model "
-            f"that structopt.train returned; {WEIGHTS_ONLY} alone."
+            f"warm_start.state={which}: this model has weights only.",
+            remedy="Give the folder of the run that trained it, or the model that "
+            f"structopt.train returned; {WEIGHTS_ONLY} alone.",
         )
     return EarlierRun(model, address, which)
 
@@ -240,9 +240,9 @@ def _loaded(folder: Path, which: str) -> Model:
         alone = (folder / MANIFEST).is_file() or str(folder).startswith(("runs:", "models:"))
         what = "a model, which has weights only" if alone else "no folder of a run that was trained"
         raise ConfigError(
-            f"warm_start.state={which}: {folder} is {what}. Give a run folder, with model/ and "
-            "checkpoint/; a model starts "
-            "others by its weights: warm_start.state=none."
+            f"warm_start.state={which}: {folder} is {what}.",
+            remedy="Give a run folder, with model/ and checkpoint/; a model starts others "
+            "by its weights: warm_start.state=none.",
         )
     model, config = Model.load(folder / "model"), saved_config(folder, f"warm_start={folder}")
     if _optimizer(config).plan.penalty.sparse:

@@ -12,6 +12,7 @@ from typing import Any
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import DataError
 from structopt.formats.conll_layouts import (
+    OF_TEXTS,
     TAG,
     Layouts,
     checked_columns,
@@ -50,8 +51,7 @@ class FileColumns:
     first : tuple of int
         The number of its first token line, and the width; 0 where they are not known.
     by_layout : bool
-        Whether a layout has chosen the columns: labelled files then must be as wide as the training
-        file.
+        Whether a layout has chosen the columns. Labelled files are then read by layouts, too.
 
     Raises
     ------
@@ -69,28 +69,36 @@ class FileColumns:
         )
         self.width, self.first = 0, (0, 0)
 
-    def of_file(self, path: str | Path, labelled: bool, line: int, width: int) -> Mapping[str, int]:
+    def of_file(
+        self, path: str | Path, labelled: bool, needed: Sequence[str], line: int, width: int
+    ) -> Mapping[str, int]:
         """Return the column numbers of a file, given the number and width of its first token line.
+
+        A labelled file of another width than the training file is read by the layout of its width
+        if that has the `needed` columns.
 
         Raises
         ------
         DataError
-            There is no layout of this width; a labelled file whose width is not that of the
-            training file; a file to predict that is wider than the training file and all layouts.
+            If there is no layout of this width, if the layout of a labelled file lacks needed
+            columns, or if a file to predict is wider than the training file and all layouts.
         """
         if not self.numbers:
             return self.layouts.columns(path, line, width)
         if labelled and self.by_layout and width != self.width:
-            raise other_width_error(path, line, width, self.numbers, self.width)
+            numbers = self.layouts.of_width(width)
+            if numbers is None or not numbers.keys() >= set(needed):
+                raise other_width_error(
+                    path, line, width, self.numbers, self.width, numbers, needed
+                )
+            return numbers
         widest = max(self.layouts.widest if self.by_layout else 0, self.width)
         if not labelled and self.width and width > widest:
             raise DataError(
                 path,
                 line,
-                f"this line has {width} columns, and the widest training layout has {widest}. "
-                "A line has one word and its columns, not a sentence.",
-                remedy="Write one word per line, with an empty line between sentences, and leave "
-                "out columns that the training file does not have.",
+                f"this line has {width} columns, and the widest training layout has {widest}.",
+                remedy=f"Leave out columns that the training file does not have. {OF_TEXTS}",
             )
         return self.numbers
 
@@ -142,13 +150,12 @@ class FileColumns:
         return [name for name in self.layouts.optional if name not in self.numbers]
 
     def warn_of_width(self, corpus: Columns) -> None:
-        """Log how the columns of a file to predict were read, if it is not as wide as the training
-        file.
-        """
+        """Log how the columns of a file were read, if it is not as wide as the training file."""
         if not self.width or corpus.width == self.width:
             return
         numbers = {name: number for name, number in corpus.numbers.items() if name in corpus.cells}
-        width, labels = counted(corpus.width), "" if GIVEN in corpus.cells else ", without labels"
+        width, labels = counted(corpus.width), ", without labels"
+        labels = "" if {GIVEN, TAG} & corpus.cells.keys() else labels
         message = "%s: %s, but the training file has %d; read as %s%s."
         log.warning(message, corpus.path, width, self.width, shown(numbers), labels)
 

@@ -119,12 +119,15 @@ class Constituency(Task):
         check_keys("features", features, Reading.__annotations__)
         if tagger is not None and tags != "model":
             raise ConfigError(
-                f"task.tagger is a model that gives words their tags, and task.tags={tags}. Set "
-                "task.tags=model."
+                f"is a model that gives words their tags, and task.tags={tags}.",
+                parameter="task.tagger",
+                remedy="Set task.tags=model.",
             )
         if max_length is not None and max_length < 1:
             raise ConfigError(
-                f"task.max_length={max_length} must be at least 1, or null for all sentences."
+                "must be at least 1, or null for all sentences.",
+                parameter="task.max_length",
+                value=max_length,
             )
         self.max_words = sentence_lengths.checked_bound(max_words)
         self._paths, self.max_length = checked_paths(train, dev, test, limit), max_length
@@ -193,8 +196,10 @@ class Constituency(Task):
         """The tagger, where tags are a model's."""
         if self.tags == "model" and self.tagger is None:
             raise ConfigError(
-                "task.tags=model takes tags from a model: set task.tagger=FOLDER too, a model "
-                "of task=tagging."
+                "takes tags from a model",
+                parameter="task.tags",
+                value="model",
+                remedy="set task.tagger=FOLDER too, a model of task=tagging.",
             )
         return self.tagger
 
@@ -216,16 +221,15 @@ class Constituency(Task):
                 or not all(isinstance(tag, str) for tag in tags)
             ):
                 raise ConfigError(
-                    "task.tagger: that model gives no tag for every word. Take a model of "
-                    "task=tagging."
+                    "task.tagger: that model gives no tag for every word.",
+                    remedy="Take a model of task=tagging.",
                 )
         given, known = sorted({tag for tags in outputs for tag in tags}), self._lexicon.tags
         if given and known and not set(given) & set(known):
             raise ConfigError(
                 f"task.tagger={self.tagger}: none of the labels that this model gives "
-                f"({first_few(given)}) is a tag of the "
-                f"training trees ({first_few(known)}). Give a model that was trained on the tags "
-                "of this treebank."
+                f"({first_few(given)}) is a tag of the training trees ({first_few(known)}).",
+                remedy="Give a model that was trained on the tags of this treebank.",
             )
         return replace(corpus, tags=[list(tags) for tags in outputs], tagged=True)
 
@@ -439,8 +443,9 @@ def _check_tagged(corpus: Treebank) -> None:
     for line, words, tags in zip(corpus.lines, corpus.words, corpus.tags, strict=True):
         for word, tag in zip(words, tags, strict=True):
             if not tag:
-                message = (
-                    f"the word {word!r} has no tag, which this model needs (task.tags=column). "
-                    "Write word_TAG."
+                raise DataError(
+                    corpus.path,
+                    line,
+                    f"the word {word!r} has no tag, which this model needs (task.tags=column).",
+                    remedy="Write word_TAG.",
                 )
-                raise DataError(corpus.path, line, message)

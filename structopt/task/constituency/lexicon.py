@@ -38,7 +38,11 @@ class Lexicon:
 
     def __init__(self, min_count: int = 1) -> None:
         if min_count < 1:
-            raise ConfigError(f"features.min_count={min_count} must be at least 1.")
+            raise ConfigError(
+                "must be at least 1.",
+                parameter="features.min_count",
+                value=min_count,
+            )
         self.min_count = min_count
         self.tags: tuple[str, ...] = ()
         self.names: list[str] = []

@@ -59,7 +59,8 @@ def phrases_of(tree: Node, path: str) -> Parsed:
                 raise DataError(
                     path,
                     tree.line,
-                    f"constituents are nested more than {DEEPEST} deep here. Leave the tree out.",
+                    f"constituents are nested more than {DEEPEST} deep here.",
+                    remedy="Leave the tree out.",
                 )
             label = ROOT if depth == 0 and node.label in ROOTS else bare_label(node.label)
             constituents.append((label, len(tags), -1))
@@ -68,7 +69,12 @@ def phrases_of(tree: Node, path: str) -> Parsed:
         elif node.label != EMPTY:
             tags.append(bare_label(node.label))
     if not tags:
-        raise DataError(path, tree.line, "this tree has no words. Leave it out.")
+        raise DataError(
+            path,
+            tree.line,
+            "this tree has no words.",
+            remedy="Leave it out.",
+        )
     kept = [one for one in constituents if one[1] < one[2]]
     kept = [one for one, before in zip(kept, [None, *kept], strict=False) if one != before]
     if not kept or kept[0][0] != ROOT:

@@ -117,7 +117,11 @@ class Coreference(Task):
         check_keys("features", features, Reading.__annotations__)
         min_count = int(features.get("min_count", 1))
         if min_count < 1:
-            raise ConfigError(f"features.min_count={min_count} must be at least 1.")
+            raise ConfigError(
+                "must be at least 1.",
+                parameter="features.min_count",
+                value=min_count,
+            )
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.format, self.mentions = limit, encoding, format, mentions
         self.singletons, self.default_C, self.default_C_by = (
@@ -300,9 +304,8 @@ class Coreference(Task):
         """
         if ranked is not None:
             raise ConfigError(
-                f"k_best={k_best}: a file of documents has one column of entities. Leave k_best "
-                "out, or ask from Python: "
-                "model.predict_k_best(documents, k)."
+                f"k_best={k_best}: a file of documents has one column of entities.",
+                remedy="Leave k_best out, or ask from Python: model.predict_k_best(documents, k).",
             )
         coreference_files.write(corpus, target, _entity_numbers(corpus, outputs), self.encoding)
         if probabilities is not None:

@@ -87,8 +87,8 @@ class Block:
         match = _BLOCK.fullmatch(text.strip())
         if not match or not match["name"]:
             raise ConfigError(
-                f"features.dense: '{text}' is no source of numbers. Write NAME, NAME[1] or "
-                "NAME[-1..1]."
+                f"features.dense: '{text}' is no source of numbers.",
+                remedy="Write NAME, NAME[1] or NAME[-1..1].",
             )
         first = int(match["first"] or 0)
         last = int(match["last"]) if match["last"] else first
@@ -170,19 +170,23 @@ class DenseColumns:
     ) -> None:
         if standardize not in STANDARDS:
             raise ConfigError(
-                f"features.standardize={standardize} is none of: {', '.join(STANDARDS)}."
+                f"is none of: {', '.join(STANDARDS)}.",
+                parameter="features.standardize",
+                value=standardize,
             )
         self.blocks = [Block.of(text) for text in dense or ([VECTORS] if vectors else [])]
         asked = any(block.name == VECTORS for block in self.blocks)
         if asked and vectors is None:
             raise ConfigError(
-                "features.dense names vectors, and there is no file of them. Set "
-                "features.vectors=FILE."
+                "names vectors, and there is no file of them.",
+                parameter="features.dense",
+                remedy="Set features.vectors=FILE.",
             )
         if vectors is not None and not asked:
             raise ConfigError(
-                "features.vectors names a file that features.dense does not use. Add vectors to "
-                "features.dense."
+                "names a file that features.dense does not use.",
+                parameter="features.vectors",
+                remedy="Add vectors to features.dense.",
             )
         self.standardize = standardize
         self.words = WordRows(vectors, vectors_lower, vectors_unknown)
@@ -263,8 +267,8 @@ class DenseColumns:
             if block.name in known and known[block.name].dimensions != block.dimensions:
                 one, other = block.dimensions, known[block.name].dimensions
                 raise ConfigError(
-                    f"warm_start: {block.name} has {one} dimensions, and {other} in that model. "
-                    "Take the same."
+                    f"warm_start: {block.name} has {one} dimensions, and {other} in that model.",
+                    remedy="Take the same.",
                 )
             if block.name in known and len(known[block.name].means):
                 block.means, block.deviations = (
@@ -302,7 +306,8 @@ class DenseColumns:
         if "vectors" in sources:
             if not any(block.name == VECTORS for block in self.blocks):
                 raise ConfigError(
-                    "features.vectors: the model reads no word vectors. Leave it out."
+                    "features.vectors: the model reads no word vectors.",
+                    remedy="Leave it out.",
                 )
             self.words.path = str(sources["vectors"])
         own, dense = list(self.matrix_keys.values()), sources.get("dense")

@@ -98,7 +98,11 @@ class WordRows:
         found = read_word_vectors(self.path, wanted)
         self._absent |= wanted - found.numbers.keys()
         if self.unknown is not None and self.unknown in self._absent:
-            raise ConfigError(f"features.vectors_unknown={self.unknown} is no word of {self.path}.")
+            raise ConfigError(
+                f"is no word of {self.path}.",
+                parameter="features.vectors_unknown",
+                value=self.unknown,
+            )
         if len(self.numbers) and found.matrix.shape[1] != self.matrix.shape[1]:
             one, other = found.matrix.shape[1], self.matrix.shape[1]
             raise ConfigError(

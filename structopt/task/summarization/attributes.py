@@ -105,8 +105,8 @@ class Templates:
                     )
             if FREQUENCY in parts and len(parts) > 1:
                 raise ConfigError(
-                    f"{key}: '{template}' joins frequency, which is a number, to others: give it "
-                    "alone."
+                    f"{key}: '{template}' joins frequency, which is a number, to others",
+                    remedy="give it alone.",
                 )
 
     def entries(self, document: Document, number: int) -> Iterable[tuple[str, float]]:

@@ -135,8 +135,10 @@ class Summarization(Task):
         check_keys("features", features, Reading.__annotations__)
         if budget < 1:
             raise ConfigError(
-                f"task.budget={budget} leaves room for no sentence. Give a number of {lengths} "
-                "from 1 on."
+                "leaves room for no sentence.",
+                parameter="task.budget",
+                value=budget,
+                remedy=f"Give a number of {lengths} from 1 on.",
             )
         self._paths = checked_paths(train, dev, test, limit)
         self._references = references
@@ -291,8 +293,8 @@ class Summarization(Task):
         """
         if ranked is not None or probabilities is not None:
             raise ConfigError(
-                "A file of summaries has one summary a document. Leave k_best and probabilities "
-                "out."
+                "A file of summaries has one summary a document.",
+                remedy="Leave k_best and probabilities out.",
             )
         chosen = summaries(corpus, outputs)
         if text_documents.JSONL_NAME.fullmatch(str(target)):

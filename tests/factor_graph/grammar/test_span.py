@@ -10,6 +10,7 @@ from structopt.factor_graph.grammar.grammar import Grammar
 from structopt.factor_graph.grammar.span import Span
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from tests.factor_graph.grammar.random_treebanks import random_treebank, thinned
+from tests.messages import raises
 
 LENGTHS = (1, 2, 3, 4, 4, 4, 4, 4)
 
@@ -159,7 +160,7 @@ def test_the_nearest_tree_is_gold_where_it_is_allowed():
 
 
 def test_options_out_of_range_are_refused():
-    with pytest.raises(ConfigError, match="factor_graph.horizontal=-1 must be at least 0"):
+    with raises(ConfigError, parameter="factor_graph.horizontal", value=-1):
         Span(horizontal=-1)
-    with pytest.raises(ConfigError, match="factor_graph.prune_threshold=1.0 must be at least 0"):
+    with raises(ConfigError, parameter="factor_graph.prune_threshold", value=1.0):
         Span(prune_threshold=1.0)

@@ -13,6 +13,7 @@ from structopt import datasets
 from structopt.core.data.file_sets import FileSet
 from structopt.errors import ConfigError, DataError
 from structopt.formats.coreference import coreference_files
+from tests.messages import raises
 
 FILE = "a.coref"
 TEXT = """\
@@ -176,7 +177,7 @@ def test_limit_takes_the_first_documents_and_looks_no_further(make, tmp_path) ->
         r"file",
     ):
         coreference_files.read(f"{tmp_path}/[123].coref", limit=1)
-    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
+    with raises(ConfigError, parameter="limit", value=0):
         coreference_files.read(path, limit=0)
 
 
@@ -185,7 +186,7 @@ def test_unlabelled_documents(make) -> None:
     assert (read.clusters, len(read.mentions)) == (None, 5)
     with pytest.raises(
         DataError,
-        match="a.coref: has no entities to compare with; give a file with the entity of every",
+        match="a.coref: has no entities to compare with. Give a file with the entity of every",
     ):
         read.entities(0)
     read = coreference_files.read(make(rows("-", "-")), labelled=False)

@@ -12,6 +12,7 @@ import pytest
 from structopt.errors import ConfigError, DataError
 from structopt.formats.summaries.text_documents import read
 from structopt.formats.text_files import read_each
+from tests.messages import raises
 
 CONLLU = """# newdoc id = one
 # text = A b.
@@ -185,9 +186,9 @@ def test_other_malformed_files(tmp_path):
         read(write(tmp_path / "c.conllu", "word"))
     with pytest.raises(DataError, match=r"d.conllu: there is no document: check the path"):
         read(write(tmp_path / "d.conllu", "", ""))
-    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
+    with raises(ConfigError, parameter="limit", value=0):
         read(text, limit=0)
-    with pytest.raises(ConfigError, match="'utf9' is not an encoding Python knows"):
+    with raises(ConfigError, parameter="task.encoding", value="utf9"):
         read(text, encoding="utf9")
 
 

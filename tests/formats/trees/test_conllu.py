@@ -13,6 +13,7 @@ from structopt import datasets
 from structopt.errors import ConfigError, DataError
 from structopt.formats.trees import conllu, tree_files
 from structopt.formats.trees.dependency_trees import Arc, Trees
+from tests.messages import raises
 
 TEXT = """\
 # newdoc id = a
@@ -170,7 +171,7 @@ def test_limit(tmp_path: Path) -> None:
     assert tree_files.read(path, limit=1).offsets.tolist() == [0, 4]
     broken = saved(tmp_path, TEXT + "\nbroken\n", "b.conllu")
     assert len(tree_files.read(broken, limit=2)) == 2
-    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
+    with raises(ConfigError, parameter="limit", value=0):
         tree_files.read(path, limit=0)
 
 

@@ -9,6 +9,7 @@ import pytest
 from structopt.errors import ConfigError, DataError
 from structopt.formats.vectors.arff_header import header, quoted, split, unquoted, without_comment
 from structopt.formats.vectors.arff_reader import read
+from tests.messages import raises
 
 HEAD = (
     "@relation r\n@attribute a numeric\n@attribute b {0,1}\n"
@@ -102,7 +103,7 @@ def test_agrees_with_scipy(make):
 def test_limit(make):
     path = make(HEAD + "1,1,red\n\n2,0,red\n3,0,green\n")
     assert read(path, 2).lines.tolist() == [6, 8]
-    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
+    with raises(ConfigError, parameter="limit", value=0):
         read(path, 0)
 
 

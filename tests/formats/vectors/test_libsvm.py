@@ -8,6 +8,7 @@ import pytest
 
 from structopt.errors import ConfigError, DataError
 from structopt.formats.vectors.libsvm import read, write
+from tests.messages import raises
 
 FILE = "data.svm"
 
@@ -48,7 +49,7 @@ def test_values_are_those_of_float(make):
 def test_limit(make):
     path = make("a 1:1\n\nb 2:1\nc 3:nan\n")
     assert read(path, 2).labels == ["a", "b"]
-    with pytest.raises(ConfigError, match="limit=0 must be at least 1, or null"):
+    with raises(ConfigError, parameter="limit", value=0):
         read(path, 0)
 
 
