@@ -89,6 +89,9 @@ class FactorKind(Component):
         polytope, and their points may be fractional.
     built_in : FactorAbility
         What the core's own kernels do for it; nothing for kinds of plugins.
+    declared : FactorAbility or None
+        Its abilities, for graphs that name it in `FactorGraph.factor_kinds`: components are checked
+        before compiled functions are loaded. None: those of its functions.
     """
 
     kind_of_component: ClassVar[str] = "factor_kind"
@@ -96,6 +99,7 @@ class FactorKind(Component):
     hard: ClassVar[bool] = True
     relaxed: ClassVar[bool] = False
     built_in: ClassVar[FactorAbility] = FactorAbility(0)
+    declared: ClassVar[FactorAbility | None] = None
 
     @abstractmethod
     def extend(self, x: Array, private: Array, widths: Array, extra: Array) -> bool:
@@ -164,6 +168,11 @@ class FactorKind(Component):
         """What it has beside its configurations, for inferences to compare with what they ask
         for.
         """
+        return self.abilities_of_functions if self.declared is None else self.declared
+
+    @property
+    def abilities_of_functions(self) -> FactorAbility:
+        """The abilities that follow from its functions, which are loaded."""
         abilities, kernels = self.built_in, self.kernels
         if type(self).describe is not FactorKind.describe:
             abilities |= FactorAbility.ROWS

@@ -42,6 +42,11 @@ def number_of(name: str) -> int:
     return number
 
 
+def kind_named(name: str) -> FactorKind:
+    """Return an installed kind; it loads no compiled code."""
+    return _made(installed("factor_kind")[name])
+
+
 def kind_of(number: int) -> FactorKind:
     """Return the kind that has a number in records.
 

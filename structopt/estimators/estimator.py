@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -269,7 +269,7 @@ class Estimator(BaseEstimator):
         self._note(X, y)
         return self
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
         """Give the reason if `partial_fit` is missing."""
         if name == "partial_fit":
             try:
@@ -277,7 +277,7 @@ class Estimator(BaseEstimator):
             except ConfigError as error:
                 kind = type(self).__name__
                 raise AttributeError(f"This '{kind}' has no attribute '{name}': {error}") from None
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return object.__getattribute__(self, name)  # raises what a property has raised
 
     @available_if(goes_on)
     def partial_fit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.core.data.polytope import Rows
-from structopt.core.factor_kind import FactorKernels, FactorKind
+from structopt.core.factor_kind import FactorAbility, FactorKernels, FactorKind
 from structopt.kernels.waist.record import Array
 
 
@@ -17,6 +17,8 @@ class LengthBudget(FactorKind):
     describe the convex hull: a linear program may turn a part of a variable on, so that its value
     is an upper bound that ad3, which knows the hull, can improve on.
     """
+
+    declared = FactorAbility.ROWS | FactorAbility.MAXIMUM
 
     @property
     def kernels(self) -> FactorKernels:

@@ -102,7 +102,7 @@ class AD3(Inference):
         )
 
     def refusal(self, graph: FactorGraph) -> str:
-        """It refuses kinds of factors that lack what it needs of each."""
+        """Refuse kinds of factors without the operations of `of_factors`."""
         return refusal_of_kinds("ad3", self, graph)
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:

@@ -78,7 +78,7 @@ class IntegerProgram(Inference):
         )
 
     def refusal(self, graph: FactorGraph) -> str:
-        """It refuses kinds of factors that lack what it needs of each."""
+        """Refuse kinds of factors without the operations of `of_factors`."""
         return refusal_of_kinds("ilp", self, graph)
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:

@@ -87,7 +87,7 @@ class LoopyBP(Inference):
         return Ability.MAP | Ability.MARGINALS if kind.loopy else Ability(0)
 
     def refusal(self, graph: FactorGraph) -> str:
-        """It refuses kinds of factors that lack what it needs of each."""
+        """Refuse kinds of factors without the operations of `of_factors`."""
         return refusal_of_kinds("loopy_bp", self, graph)
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:

@@ -56,7 +56,7 @@ class LinearProgram(Inference):
         return Ability.MAP | Ability.UPPER | Ability.CONVEX if kind.loopy else Ability(0)
 
     def refusal(self, graph: FactorGraph) -> str:
-        """It refuses kinds of factors that lack what it needs of each."""
+        """Refuse kinds of factors without the operations of `of_factors`."""
         return refusal_of_kinds("lp", self, graph)
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:

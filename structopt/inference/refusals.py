@@ -4,14 +4,14 @@ of factors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 import numpy as np
 
 from structopt.core.entry_points import installed
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.factor_kind import FactorAbility
-from structopt.core.factor_kind_table import component_of, kind_of, number_of
+from structopt.core.factor_kind import FactorAbility, FactorKind
+from structopt.core.factor_kind_table import component_of, kind_named, kind_of
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import StructureKind
 from structopt.errors import CompatibilityError, ConfigError
@@ -76,32 +76,31 @@ def admit_kinds(name: str, inference: Inference, record: Record) -> None:
     from structopt.kernels.loopy.factors import FACTORS
 
     numbers = open_numbers(FACTORS.open(record).kinds)
-    if reason := _refusal(name, inference, numbers):
+    kinds = {str(component_of(number)): kind_of(number) for number in numbers}
+    if reason := _refusal(name, inference, kinds):
         raise CompatibilityError(reason)
     if (inference.of_factors or FactorAbility(0)) & ~FactorAbility.ROWS:
         from structopt.kernels.loopy.open_kinds import put
 
-        for number in numbers:
-            kind = kind_of(number)
+        for number, kind in zip(numbers, kinds.values(), strict=True):
             put(number, kind.hard, tuple(kind.kernels))
 
 
 def refusal_of_kinds(name: str, inference: Inference, graph: FactorGraph) -> str:
-    """Why an inference cannot take a kind of factor of a graph (`FactorGraph.factor_kinds`), or the
-    empty string.
+    """Give the reason if an inference cannot take a kind of factor of a graph
+    (`FactorGraph.factor_kinds`), else the empty string.
     """
-    return _refusal(name, inference, map(number_of, graph.factor_kinds))
+    return _refusal(name, inference, {kind: kind_named(kind) for kind in graph.factor_kinds})
 
 
-def _refusal(name: str, inference: Inference, numbers: Iterable[int]) -> str:
-    """The same of kinds by their numbers in records."""
-    for number in numbers:
-        provided = kind_of(number).provides
-        for ability in (inference.of_factors or FactorAbility(0)) & ~provided:
-            component, others = component_of(number), ", ".join(_taking(provided)) or "none"
+def _refusal(name: str, inference: Inference, kinds: Mapping[str, FactorKind]) -> str:
+    """Give the reason for kinds by their names."""
+    for kind_name, kind in kinds.items():
+        for ability in (inference.of_factors or FactorAbility(0)) & ~kind.provides:
             return (
                 f"inference={name} needs {WHAT[ability]} of every kind of factor, and "
-                f"factor_kind={component} has none. Inferences that can take it: {others}."
+                f"factor_kind={kind_name} has none. Inferences that can take it: "
+                f"{', '.join(_taking(kind.provides)) or 'none'}."
             )
     return ""
 

@@ -137,7 +137,7 @@ class TreeReweightedBP(Inference):
         )
 
     def refusal(self, graph: FactorGraph) -> str:
-        """It refuses kinds of factors that lack what it needs of each."""
+        """Refuse kinds of factors without the operations of `of_factors`."""
         return refusal_of_kinds("trw_bp", self, graph)
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:

@@ -64,6 +64,10 @@ class FactorKindSuite:
             s[generator.integers(len(s))] = -inf
         return np.asarray(s)
 
+    def test_declared_abilities_are_those_of_its_functions(self, kind: FactorKind) -> None:
+        """`declared` equals what the functions provide."""
+        assert kind.provides == kind.abilities_of_functions
+
     def test_some_configurations_are_allowed(
         self, kind: FactorKind, factor: OneFactor, configurations: Array
     ) -> None:
