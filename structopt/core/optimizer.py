@@ -75,8 +75,8 @@ class Plan:
         Whether its step reports that it has finished (`Report.finished`): a run that makes all its
         epochs before is unfinished.
     minimizes : bool
-        Whether its steps lead towards the minimum of P. The plot of a run says so if they do not,
-        since P may then rise from epoch to epoch.
+        Whether its steps lead towards the minimum of P. Otherwise P may rise from epoch to epoch,
+        and the plot of a run has a remark about it.
     imports : tuple of str
         Modules without kernels that its steps import, and that take time to load.
     weights : tuple of str
