@@ -64,9 +64,9 @@ def _one_picture(tmp_path_factory):
     """
     first, draw = tmp_path_factory.mktemp("picture") / "learning_curve.png", plots.learning_curve
 
-    def draw_once(history, target, metric):
+    def draw_once(history, target, metric, remark):
         if not first.exists():
-            draw(history, first, metric)
+            draw(history, first, metric, remark)
         shutil.copy(first, target)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -74,6 +74,9 @@ class Plan:
     finishes : bool
         Whether its step reports that it has finished (`Report.finished`): a run that makes all its
         epochs before is unfinished.
+    minimizes : bool
+        Whether its steps lead towards the minimum of P. Otherwise P may rise from epoch to epoch,
+        and the plot of a run has a remark about it.
     imports : tuple of str
         Modules without kernels that its steps import, and that take time to load.
     weights : tuple of str
@@ -99,6 +102,7 @@ class Plan:
     divisible: bool = False
     converges: bool = False
     finishes: bool = False
+    minimizes: bool = True
     tried: tuple[str, ...] = ()
     kernel_modules: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()

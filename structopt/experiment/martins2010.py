@@ -48,7 +48,7 @@ class Theirs:
 NER = Theirs(
     "Named entities",
     "F1",
-    "eng.testb",
+    "eng.testb (test)",
     "f1",
     dict(
         zip(

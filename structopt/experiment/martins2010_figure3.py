@@ -75,7 +75,7 @@ def _table(groups: Groups, key: str, place: str) -> Table:
         "last epoch",
         "epochs",
         "seconds per epoch",
-        f"paper: eng.testa, epoch {LBFGS_PASSES}",
+        f"paper: F1 on eng.testa (development), epoch {LBFGS_PASSES}",
     )
     return Table(columns, tuple(rows), f"F1 in percent on {place}")
 

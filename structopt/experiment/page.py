@@ -38,6 +38,12 @@ SOURCE = re.compile(
     r"(?:(?:EMNLP|ICML), )?(?P<place>[^;.|\n]*)(?P<rest>[^|\n]*)"
 )
 """How reports name their paper, and the table or figure in it."""
+COMMAND = "python -m structopt +experiment={} data=DIR"
+"""The command of most experiments, which the introduction has: sections have only others."""
+STATED = ("Every number is the mean over ", "Values are chosen on the last ")
+"""How notes begin that repeat the introduction and the criterion."""
+COLUMN = 'column "'
+"""How the numbers of a claim begin if they are a column of the table above it."""
 JOINT = f"python -m structopt experiments folder=SWEEPS report={joint.NAME}"
 
 
@@ -192,14 +198,23 @@ def _origin(readings: Path, name: str) -> _Origin:
 def _paper(readings: Path, paper: str, names: Sequence[str]) -> list[str]:
     """The section of a paper: the notes that several experiments have, and the experiments."""
     paths = (readings / f"{name}.json" for name in names)
-    every = [note for path in paths if path.is_file() for note in read_report(path)["notes"]]
+    every = [note for path in paths if path.is_file() for note in _notes(read_report(path))]
     shared = [note for note, count in Counter(every).items() if count > 1]
     heading = [f"## {paper}", *(["\n".join(f"- {note}" for note in shared)] if shared else [])]
     return heading + [_section(readings, name, shared) for name in names]
 
 
+def _notes(report: Mapping[str, Any]) -> list[str]:
+    """Return the notes of a report that do not repeat the introduction."""
+    return [note for note in report["notes"] if not note.startswith(STATED)]
+
+
 def _section(readings: Path, name: str, shared: Sequence[str]) -> str:
-    """The section of an experiment, without the notes that are shared."""
+    """Write the section of an experiment, without the notes that are shared.
+
+    If the observations of several experiments are judged together, the table of verdicts there has
+    the rows whose numbers are in the table above or missing.
+    """
     said, report = _text(readings / f"{name}.md"), readings / f"{name}.json"
     if not report.is_file():
         earlier = _text(readings / f"{name}{EARLIER}")
@@ -208,18 +223,22 @@ def _section(readings: Path, name: str, shared: Sequence[str]) -> str:
     size = f"{values['runs']} runs, {duration(values['seconds'])} of training."
     tables = [Table.of(one) for one in values["tables"]]
     claims = [(one["text"], one["verdict"], one["numbers"]) for one in values["claims"]]
+    verdict = str(values["verdict"])
     if name == joint.NAME:  # its table has these verdicts
         claims = []
     elif joint.wanted(name):
         claims = [(joint.SHORT.get(text, text), *rest) for text, *rest in claims]
+        if (readings / f"{joint.NAME}.json").is_file():
+            claims = [one for one in claims if one[2] and not one[2].startswith(COLUMN)]
+            verdict += f"; [all verdicts](#{joint.NAME})"
     blocks = (
         f"### {name}",
-        f"    {values['command']}",
+        f"    {values['command']}" if values["command"] != COMMAND.format(name) else "",
         f"{_sentence(origin.place + origin.rest)} {size}".lstrip(),
         *(table.markdown("---") for table in tables if not table.detail),
         f"![{name}]({IMAGES}/{name}.png)" if values["figure"] else "",
-        claims_table(str(values["verdict"]), claims).markdown("---") if claims else "",
-        "\n".join(f"- {note}" for note in values["notes"] if note not in shared),
+        claims_table(verdict, claims).markdown("---") if claims else "",
+        "\n".join(f"- {note}" for note in _notes(values) if note not in shared),
         said,
     )
     return "\n\n".join(block for block in blocks if block)

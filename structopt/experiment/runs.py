@@ -71,12 +71,17 @@ class Parts:
         return cls("test" if test else "dev", tail, files)
 
     def place(self, key: str) -> str:
-        """The files whose scores a dotted metric is, for the caption of a table."""
+        """Return the files that a dotted metric scores and the part of the corpus that they are,
+        for the caption of a table.
+        """
         split = key.partition(".")[0]
         if split == "dev" and self.tail is not None:
             return f"the last {self.tail:.0%} of the training file"
         known = split == self.reporting and self.files
-        return ", ".join(self.files) if known else f"the {split} split"
+        if not known:
+            return f"the {split} split"
+        part = "test" if split == "test" and self.tail is None else "development"
+        return f"{', '.join(self.files)} ({part})"
 
     def score(self, name: str) -> str:
         """The dotted name of a metric on the part that reports."""

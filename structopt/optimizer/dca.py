@@ -100,6 +100,7 @@ class DualCoordinateAscent(Optimizer):
         return Plan(
             mixable=True,
             divisible=True,
+            minimizes=False,
             variant=self.variant,
             kernel_modules=(f"structopt.kernels.learn.{step}",),
             weights=("theta", "lag"),

@@ -54,6 +54,7 @@ class AveragedPerceptron(Optimizer):
         return Plan(
             mixable=True,
             divisible=True,
+            minimizes=False,
             kernel_modules=("structopt.kernels.learn.perceptron",),
             weights=("theta", "lag"),
             numbers=("visits", "epoch"),

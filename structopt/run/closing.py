@@ -23,6 +23,7 @@ from structopt.progress import console, phases
 from structopt.run import history
 from structopt.run.components import Components
 from structopt.run.evaluation import Metrics, evaluate, known
+from structopt.run.plots import objective_remark
 from structopt.run.reading import TrainingData
 from structopt.run.report import closing_text, draw
 from structopt.run.trainer import Trainer
@@ -120,9 +121,11 @@ class Closing:
     def _draw(self, interrupt: KeyboardInterrupt | None) -> KeyboardInterrupt | None:
         """Draw the learning curve, briefly if the run is interrupted; return the interrupt."""
         metric = self.components.task.main_metric
+        minimizes = self.components.optimizer.plan.minimizes
+        remark = objective_remark(str(self.config["optimizer"]["name"]), minimizes)
         try:
             with at_most(PATIENCE) if interrupt else interruption.not_put_off():
-                draw(self.folder, metric)
+                draw(self.folder, metric, remark)
         except TimeIsUp:
             self._drop_plots()
         except KeyboardInterrupt as now:

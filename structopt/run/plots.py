@@ -122,7 +122,16 @@ def points(history: Sequence[Row], key: str, against: str = "epoch", times: floa
     return [x for x, _ in known], [value for _, value in known]
 
 
-def learning_curve(history: Sequence[Row], target: str | Path, metric: str) -> None:
+def objective_remark(optimizer: str, minimizes: bool) -> str:
+    """Explain why the objective of an optimizer may rise; empty if its steps minimise it."""
+    if minimizes:
+        return ""
+    return f"{optimizer} does not minimise the objective:\nmore epochs regularise less"
+
+
+def learning_curve(
+    history: Sequence[Row], target: str | Path, metric: str, remark: str = ""
+) -> None:
     """Draw the objective (left) and a development metric (right) against the pass, as PNG.
 
     Parameters
@@ -135,11 +144,13 @@ def learning_curve(history: Sequence[Row], target: str | Path, metric: str) -> N
     metric : str
         The column drawn on the right, such as ``dev.f1``; the right half is left out where no row
         has it.
+    remark : str
+        A sentence about the objective, drawn above it: see `objective_remark`.
     """
     scores = points(history, metric, times=100.0)
     figure = new_figure(10.0 if scores[0] else 5.5, 3.8)
     axes = figure.subplots(1, 2 if scores[0] else 1, squeeze=False)[0]
-    draw_objective(axes[0], history)
+    draw_objective(axes[0], history, remark)
     if scores[0]:
         _draw_metric(axes[1], scores, metric)
     save(figure, target)
@@ -153,9 +164,9 @@ def save(figure: Any, target: str | Path) -> None:
     durable_files.write_bytes(Path(target), image.getvalue())
 
 
-def draw_objective(axes: Any, history: Sequence[Row]) -> None:
+def draw_objective(axes: Any, history: Sequence[Row], remark: str = "") -> None:
     """Draw primal and dual, and the loss on a scale of its own (it is a sum over instances, the
-    primal a mean).
+    primal a mean). The remark is above them if there is a primal.
     """
     primal, dual, loss = (points(history, key) for key in ("primal", "dual", "loss"))
     lines = [
@@ -174,6 +185,8 @@ def draw_objective(axes: Any, history: Sequence[Row]) -> None:
     scale_values(axes, primal[1])
     if primal[1] and dual[1]:
         _bound_below(axes, primal[1], min(dual[1]))
+    if primal[0]:
+        axes.set_title(remark, loc="right", fontsize=9, color=_PRIMAL)
     legend_below(axes, [line for line in lines if line is not None])
 
 

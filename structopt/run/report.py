@@ -54,8 +54,10 @@ SHOWN = (
 _LONGEST_TRACEBACK = 4000
 
 
-def draw(folder: Path, metric: str) -> None:
-    """Draw the learning curve of a run into its folder, where it has made a pass."""
+def draw(folder: Path, metric: str, remark: str = "") -> None:
+    """Draw the learning curve of a run into its folder, with a remark on the objective, if it has
+    finished an epoch.
+    """
     from structopt.run.history import read
     from structopt.run.plots import learning_curve
 
@@ -64,7 +66,7 @@ def draw(folder: Path, metric: str) -> None:
         target = folder / "plots" / "learning_curve.png"
         target.parent.mkdir(exist_ok=True)
         with naming(target):
-            learning_curve(rows, target, f"dev.{metric}")
+            learning_curve(rows, target, f"dev.{metric}", remark)
 
 
 def ending_note(folder: Path, cause: str, of_sweep: bool) -> str:

@@ -93,7 +93,7 @@ def test_table1_takes_the_best_C_and_the_mean_over_seeds(run):
         "chosen C",
         "F1 at that C",
         "paper: best C",
-        "paper: F1 on eng.testb",
+        "paper: F1 on eng.testb (test)",
     )
     assert table.rows[0][1].mean == pytest.approx(90.0)
     assert str(table.rows[0][4]) == "91.50 ± 0.71"
@@ -124,6 +124,25 @@ def test_C_is_chosen_on_the_dev_split_and_the_test_split_reports(run):
     assert row[3] == "0.1"
     assert row[4].mean == pytest.approx(80.0)
     assert "Values are chosen on the last 20% of the training file" in report.markdown()
+
+
+@pytest.mark.parametrize(
+    ("tail", "reported", "caption"),
+    [
+        (0.2, "eng.testa (development)", "the last 20% of the training file"),
+        (None, "eng.testb (test)", "the dev split"),
+    ],
+)
+def test_captions_name_the_scored_file_and_its_part(run, tail, reported, caption):
+    config = {
+        "loss": {"beta": 1.0, "gamma": 0.0},
+        "optimizer": {"C": 1.0, "epochs": 30},
+        "tail": tail,
+        "task": {"dev": "conll2003/eng.testa.gz", "test": "conll2003/eng.testb.gz"},
+    }
+    runs = [run("CRF, C=1", config, {"dev": {"f1": 0.9}, "test": {"f1": 0.8}})]
+    table = martins2010.table1_ner(thrice(runs), "full").tables[0]
+    assert table.caption == f"F1 in percent on {reported}; C chosen on {caption}"
 
 
 def rising(last, half, passes=PASSES):

@@ -2,8 +2,10 @@
 
 import json
 import math
+from pathlib import Path
 
 import pytest
+from omegaconf import DictConfig, OmegaConf
 
 from structopt.command.main import main
 from structopt.config.composition import compose, validate
@@ -15,6 +17,7 @@ from structopt.sweep.experiment_sweeper import report_of
 
 pytestmark = pytest.mark.nightly("experiments")
 
+CONF = Path(__file__).parents[2] / "conf"
 NAMES = (
     "martins2010_table1_ner",
     "martins2010_table1_parsing",
@@ -109,6 +112,27 @@ def labels(jobs):
     return [
         word.partition("=")[2].strip("'") for job in jobs for word in job if key_of(word) == "label"
     ]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((CONF / "experiment").glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_published_experiments_do_not_depend_on_presets(path):
+    """A preset of an optimizer may change: the published runs set its values themselves."""
+    node = OmegaConf.load(path)
+    assert node.keep == "last"
+    chosen = [entry.get("override /optimizer") for entry in node.defaults]
+    base = next((name for name in chosen if name), "dca")
+    for name, job in node.hydra.sweeper.settings.items():
+        words = [*(job.overrides if isinstance(job, DictConfig) else job)]
+        grid = job.get("grid", {}) if isinstance(job, DictConfig) else {}
+        keys = {key_of(word) for word in words} | {*grid, *(node.hydra.sweeper.get("grid") or {})}
+        keys |= {f"optimizer.{key}" for key in node.get("optimizer", {})}
+        optimizer = next((word[10:] for word in words if word.startswith("optimizer=")), base)
+        values = OmegaConf.load(CONF / "optimizer" / f"{optimizer}.yaml")
+        pinned = {"C", "epochs", "average"} & set(values)
+        pinned -= {"C"} if optimizer == "perceptron" else set()  # its steps do not depend on C
+        assert {f"optimizer.{key}" for key in pinned} <= keys, name
 
 
 def test_jobs_are_settings_times_grid_times_what_is_typed():

@@ -22,8 +22,8 @@ from structopt.run.records import RunRecord
 pytestmark = pytest.mark.nightly("experiments")
 
 EXPERIMENTS = {  # those that are left out differ from one of these in their data alone
-    "kummerfeld2015_figure1_ner": ("likelihood", "60.80"),
-    "kummerfeld2015_figure1_mst_projective": ("OPS l1", "6.80"),
+    "kummerfeld2015_figure1_ner": ("likelihood", "epochs to the peak"),
+    "kummerfeld2015_figure1_mst_projective": ("OPS l1", "epochs to the peak"),
     "kummerfeld2015_figure1_parser": ("OPS l2", "bracket F1"),
     "kummerfeld2015_figure1_coreference": ("likelihood", "antecedents are latent"),
     "kummerfeld2015_figure1_summarization": ("OPS l2", "real-valued features"),
@@ -184,7 +184,7 @@ def test_figure1_as_the_paper_saw_it(tmp_path):
     assert rows["AP"][1] == "-"
     assert rows["AP"][2].mean == pytest.approx(89.0)
     assert rows["CP"][1] == "C=0.1"
-    assert rows["OPS l2"][7:] == (pytest.approx(3.0), 3.9)
+    assert rows["OPS l2"][-1].mean == pytest.approx(3.0)
 
 
 def test_figure1_against_the_paper(tmp_path):

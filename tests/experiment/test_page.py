@@ -64,8 +64,9 @@ def test_finished_reports_become_pages_and_readings_stay(sweeps, readings, capsy
     )
     assert (
         "| It was so | yes | 1 |\n\n**Explanation.** Long ago.\n\n## Martins et al. (2010)\n\n"
-        "### martins2010_figure3\n\n    " + COMMAND in text
+        "### martins2010_figure3\n\nFigure 3; " in text
     )
+    assert COMMAND not in text  # the introduction has it
     assert "Figure 3; CoNLL-2003. 2 runs, 1:02:03 of training." in text
     assert "| DCA | 90.50 ± 0.71 |" in text
     assert text.count("at least 2 standard errors") == 1
@@ -281,6 +282,11 @@ def test_pages_judge_over_the_tasks_that_they_have_from_earlier_times(tmp_path, 
     report = read_report(readings / "kummerfeld2015_observations.json")
     assert (report["runs"], report["seconds"]) == (36, 120.0)
     assert report["tables"][0]["columns"] == ["observation", "NER", "MST Proj.", "all"]
+    # the rows of a task whose numbers are columns of its table are in the table of verdicts only
+    text = page.read_text()
+    assert text.count("2: both cutting plane methods take more iterations to their peak") == 1
+    assert text.count("; [all verdicts](#kummerfeld2015_observations).") == 2
+    assert text.count("| 4: OPS is effective | ") == 2
     screen = (readings.parent / "observations.md").read_text()
     assert "| 4: OPS is effective (here: in most tasks) | **holds** |" in screen
     assert "OPS is effective: within" not in screen

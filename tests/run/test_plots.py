@@ -6,8 +6,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib.text import Text
 
-from structopt.run.plots import draw_objective, learning_curve, line_style, new_figure
+from structopt.core.optimizer import Optimizer
+from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.mira import Mira
+from structopt.optimizer.pegasos import Pegasos
+from structopt.optimizer.perceptron import AveragedPerceptron
+from structopt.optimizer.sdca import StochasticDualCoordinateAscent
+from structopt.run.plots import (
+    draw_objective,
+    learning_curve,
+    line_style,
+    new_figure,
+    objective_remark,
+)
 
 FULL = [
     {
@@ -62,6 +75,37 @@ def test_the_legend_is_below_the_axes() -> None:
     assert all(figure.bbox.contains(*corner) for corner in box.corners())
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     assert texts == ["primal objective", "dual objective", "loss"]
+
+
+def test_the_plot_says_that_dca_does_not_minimise_the_objective() -> None:
+    figure = new_figure(5.5, 3.8)
+    axes = figure.subplots()
+    draw_objective(axes, FULL, objective_remark("dca", DualCoordinateAscent().plan.minimizes))
+    figure.canvas.draw()
+    assert axes.get_title(loc="left") == "Training"
+    remark = axes.get_title(loc="right")
+    assert remark == "dca does not minimise the objective:\nmore epochs regularise less"
+    left, right = (
+        text.get_window_extent()
+        for text in axes.findobj(Text)
+        if text.get_text() in ("Training", remark)
+    )
+    assert not left.overlaps(right) and figure.bbox.x0 <= left.x0 and right.x1 <= figure.bbox.x1
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "minimizes"),
+    [
+        (DualCoordinateAscent(), False),
+        (Mira(k_best=2), False),
+        (AveragedPerceptron(), False),
+        (Pegasos(), True),
+        (StochasticDualCoordinateAscent(), True),
+    ],
+)
+def test_which_optimizers_have_a_remark(optimizer: Optimizer, minimizes: bool) -> None:
+    assert optimizer.plan.minimizes == minimizes
+    assert bool(objective_remark("it", optimizer.plan.minimizes)) != minimizes
 
 
 def test_styles_of_settings_differ() -> None:

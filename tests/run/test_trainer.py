@@ -22,8 +22,9 @@ from structopt.process import interruption
 from structopt.progress import display
 from structopt.run.checkpoint import Checkpoint
 from structopt.run.history import read
-from structopt.run.observer import Observer
+from structopt.run.observer import Observer, Progress
 from structopt.run.observers import Interrupts, PassProgress
+from structopt.run.report import closing_text
 from structopt.run.trainer import Schedule, Trainer, kept
 from tests.interrupts import heard_interrupts
 
@@ -183,6 +184,15 @@ def test_the_epoch_that_is_kept(
 )
 def test_what_is_kept_by_default(settings: dict[str, Any], converges: bool, keep: str) -> None:
     assert kept(settings, Plan(converges=converges)) == keep
+
+
+def test_the_closing_text_has_the_scores_of_the_kept_and_of_the_last_epoch() -> None:
+    progress = Progress(epoch=30, best=0.8897, best_epoch=4, latest=0.877)
+    train = {"instances": 9, "features": 7, "objective": 2.5, "gap": None, "kept_epoch": 4}
+    dev = {"f1": 0.8897}
+    text = closing_text("run", "crf", {"train": train, "dev": dev}, progress, None, "", "f1")
+    assert "kept: epoch 4, the best on the dev split (88.97; epoch 30: 87.70)" in text
+    assert text.splitlines()[-1].split() == ["f1", "88.97"]
 
 
 class Certified(Counting):
