@@ -387,8 +387,8 @@ class FactorGraph(Component):
         role: str = "variable",
         gold: SparseVectors | None = None,
     ) -> SparseVectors:
-        """Cost p of eq. (8) up to a constant q,  sum_v weights_v [y'_v is not allowed] = p^T z' +
-        q.
+        """Cost p of equation (8) of Martins et al. (2010), up to a constant q:  sum_v weights_v
+        [y'_v is not allowed] = p^T z' + q.
 
         That is -weights_v at the parts of the role that gold may have of variable v: at one part,
         where it is known.

@@ -44,7 +44,7 @@ class Antecedent(FactorGraph):
 
     Notes
     -----
-    Durrett and Klein (2013), section 3; Kummerfeld et al. (2015), section 3.2.
+    Durrett and Klein (2013), section 3; Kummerfeld et al. (2015), section 3 (coreference).
     """
 
     traits = GraphTraits(INDEPENDENT, anchored=True, closed_forms=True)

@@ -22,7 +22,9 @@ PUNCTUATION = COLLINS | {"?", "!"}
 its scores are the same.
 """
 ROOTS = frozenset({"", "TOP", "S1", "ROOT"})
-"""Labels that are no brackets."""
+"""Labels that are not brackets, at any node. The parameter file of Collins deletes ``TOP`` only;
+with it, EVALB counts roots ``S1`` and ``ROOT`` as brackets, which are right in every sentence.
+"""
 EQUAL = {"PRT": "ADVP"}
 """Labels that count as another one."""
 SHORT = 40

@@ -58,8 +58,10 @@ def words_of(text: str, stem: bool = True, words: Alphabet = "unicode") -> Words
 
 
 def stemmed(word: str) -> str:
-    """Return the stem of a word by Porter's algorithm; short words, and words with other letters
-    than a-z, are their own stems.
+    """Return the stem of a word by Porter's algorithm as published; short words, and words with
+    other letters than a-z, are their own stems.
+
+    rouge-score uses NLTK's extended variant, in which ``they`` and ``used`` have other stems.
     """
     return _stemmed(word) if len(word) >= SHORTEST and word.isascii() else word
 

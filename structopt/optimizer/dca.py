@@ -24,11 +24,11 @@ class DualCoordinateAscent(Optimizer):
     """Online learner without a learning rate: each visit solves a problem of one instance, by
     default linearised.
 
-        theta_{t+1} = argmin_theta  1/2 ||theta - theta_t||^2 + C L_t(theta)
-        (11) taylor:  eta_t = min( C, L_t / ||grad L_t||^2 ),    theta_{t+1} = theta_t - eta_t *
-        grad L_t          (13)
+        (11)  exact:   theta_{t+1} = argmin_theta  1/2 ||theta - theta_t||^2 + C L_t(theta)
+        (14)  taylor:  theta_{t+1} = theta_t - eta_t grad L_t,    eta_t = min( C, L_t / ||grad
+        L_t||^2 )
 
-    ``taylor`` replaces L_t by its tangent at theta_t, and by 0 where that is negative: one
+    ``taylor`` replaces L_t by its tangent at theta_t, and by 0 where that is negative (13): one
     inference and O(nnz) an instance; with loss.beta = inf this is 1-best MIRA. ``exact`` adds the
     tangents at the points that the steps lead to (the half-spaces of (17), here called planes)
     until the step is that of the loss itself (`structopt.kernels.learn.proximal_step`).
@@ -56,7 +56,7 @@ class DualCoordinateAscent(Optimizer):
 
     Notes
     -----
-    Martins et al. (2010), Algorithms 1 and 2, equations (11)-(17).
+    Martins et al. (2010), Algorithms 1 and 2, equations (11) to (17).
     """
 
     def __init__(

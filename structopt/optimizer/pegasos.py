@@ -51,7 +51,8 @@ class Pegasos(Optimizer):
     -----
     Shalev-Shwartz, Singer and Srebro (2007), Figure 1. The weights of the mean are those of
     Lacoste-Julien, Schmidt and Bach (2012), with which its expected excess falls as 1/t, without
-    the log t of the plain mean. Meshi et al. (2010), section 5, write C_M = m C for 1/lambda.
+    the log t of the plain mean. The C of Meshi et al. (2010), equations (3), (7) and (9), is
+    1/lambda = m C here.
     """
 
     def __init__(

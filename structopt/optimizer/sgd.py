@@ -43,7 +43,9 @@ class StochasticGradientDescent(Optimizer):
 
     Notes
     -----
-    Martins et al. (2010), section 4, where eta_t applies to grad L + lambda theta too.
+    Martins et al. (2010), section 5, which has eta_t and its choice by one epoch on the dev split
+    (after Collins et al. 2008). The paper does not write the step; that eta_t multiplies lambda
+    theta, too, is a choice made here.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ class Hamming(Cost):
 
     Notes
     -----
-    Martins et al. (2010), equation (7) and section 5; Taskar et al. (2003).
+    Taskar et al. (2003); Martins et al. (2010), footnote 4; Bartlett et al. (2004), example 1.
     """
 
     def of_variables(

@@ -75,7 +75,7 @@ def worth(
         worth_b = sum_r [b is in r] / sum_r |bigrams of r|
 
     A bigram counts once a reference, however often it is there; 0 where no reference has it.
-    Kummerfeld et al. (2015), section 2.
+    Kummerfeld et al. (2015), section 3 (summarization).
     """
     sets = [
         {bigram for sentence in reference for bigram in bigrams_of(sentence, words)}
