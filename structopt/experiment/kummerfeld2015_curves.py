@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,8 +16,8 @@ from structopt.experiment.kummerfeld2015 import (
     notes,
     pass_seconds,
 )
-from structopt.experiment.kummerfeld2015_tuned import PEAK, Figure1
-from structopt.experiment.noise import Verdict, every, higher, larger, sooner
+from structopt.experiment.kummerfeld2015_tuned import PEAK, Curve, Figure1
+from structopt.experiment.noise import Verdict, every, higher, larger, settled, sooner
 from structopt.experiment.report import Cell, Claim, Report, Table
 from structopt.experiment.runs import Parts, instances, sample_of
 from structopt.run import plots
@@ -159,7 +159,11 @@ def _figure1(
             FEATURES,
             "Figure 1: each method has the values of its grid with the highest tuning "
             "score after any epoch, on average over seeds. A method with a larger grid has more "
-            "chances.",
+            'chances. The column "settings" has the size of the grid. The paper tries C (λ here) '
+            "from 1e-1 to 1e-8 and η from 1 to 1e-4.",
+            "Figure 1: an observation is undecided if a method that could change its verdict has a "
+            "C, step size or ε of which only one value was tried, or if its score comes within "
+            f"{PEAK} points of its best at the last epoch only in some seed.",
             f"Figure 1: the peak is the first epoch within {PEAK} points of the best.",
             "Figure 1: observation 1 compares the margin method with the best tuning score. "
             "Observation 2 on speed holds if OPS takes fewer seconds than online cutting planes to "
@@ -184,6 +188,7 @@ def _table(tuned: Figure1, parts: Parts) -> Table:
         rows.append(
             (
                 name,
+                len(curve.tried),
                 values,
                 curve.best,
                 curve.peak,
@@ -194,6 +199,7 @@ def _table(tuned: Figure1, parts: Parts) -> Table:
         )
     columns = (
         "method",
+        "settings",
         "chosen",
         "score",
         "epochs to the peak",
@@ -217,49 +223,98 @@ def observation1(tuned: Figure1, latent: bool = False) -> list[Claim]:
     best = tuned.first(*MARGIN)
     claims = []
     for other, text in (("likelihood", EXCEPTION if latent else LIKELIHOOD), ("AP", PERCEPTRON)):
-        verdict, evidence = Verdict.UNKNOWN, ""
-        if best is not None and tuned.has(other):
-            verdict = higher(best.best, tuned.curves[other].best)
-            verdict = ~verdict if text is EXCEPTION else verdict
-            evidence = f"{best.method} {best.best}, {other} {tuned.curves[other].best}"
-        claims.append(Claim(text, verdict, evidence))
+        if best is None or not tuned.has(other):
+            claims.append(Claim(text, None, ""))
+            continue
+        theirs = tuned.curves[other]
+        verdict, reason = settled(
+            higher(best.best, theirs.best),
+            holds=[theirs.doubts],
+            fails=[curve.doubts for curve in tuned.of_methods(*MARGIN)],
+        )
+        verdict = ~verdict if text is EXCEPTION else verdict
+        claims.append(
+            Claim(text, verdict, f"{best.method} {best.best}, {other} {theirs.best}", reason)
+        )
     return claims
 
 
 def observation2(tuned: Figure1) -> list[Claim]:
     """Cutting planes are slow, and the batch ones' score varies."""
-    peaks = {name: curve.peak for name, curve in tuned.curves.items()}
-    others = [passes for name, passes in peaks.items() if name not in DUAL]
-    slow = (
-        every(larger(peaks[name], one) for name in DUAL for one in others)
-        if tuned.has(*DUAL)
-        else Verdict.UNKNOWN
-    )
-    drops = {name: curve.drop for name, curve in tuned.curves.items()}
-    rest = [drop for name, drop in drops.items() if name != "CP"]
-    wild = every(higher(drops["CP"], drop) for drop in rest) if tuned.has("CP") else Verdict.UNKNOWN
     return [
-        Claim(SLOW, slow, 'column "epochs to the peak"'),
-        Claim(WILD, wild, 'column "largest fall"'),
+        _over_pairs(SLOW, 'column "epochs to the peak"', tuned, _slower, DUAL, DUAL),
+        _over_pairs(WILD, 'column "largest fall"', tuned, _wilder, ("CP",), ("CP",)),
         _online_not_enough(tuned),
     ]
+
+
+def _over_pairs(
+    text: str,
+    column: str,
+    tuned: Figure1,
+    pair: Callable[[Curve, Curve], tuple[Verdict, str]],
+    methods: Sequence[str],
+    left_out: Sequence[str],
+) -> Claim:
+    """Judge an observation on some methods, each against every method that is not left out."""
+    if not tuned.has(*methods):
+        return Claim(text, None, "")
+    others = [curve for name, curve in tuned.curves.items() if name not in left_out]
+    pairs = [pair(curve, other) for curve in tuned.of_methods(*methods) for other in others]
+    verdict = every(one for one, _ in pairs)
+    reasons = [reason for _, reason in pairs if reason] if verdict is Verdict.UNKNOWN else []
+    return Claim(text, verdict, column, "; ".join(dict.fromkeys(reasons)))
+
+
+def _slower(curve: Curve, other: Curve) -> tuple[Verdict, str]:
+    """Whether a method peaks later than another. If it still rises, its peak is later yet."""
+    return settled(
+        larger(curve.peak, other.peak),
+        holds=[_doubt(curve, curve.untuned) or other.doubts],
+        fails=[curve.doubts or _doubt(other, other.untuned)],
+    )
+
+
+def _wilder(curve: Curve, other: Curve) -> tuple[Verdict, str]:
+    """Whether the score of a method falls further than another's. A fall may still come."""
+    return settled(
+        higher(curve.drop, other.drop),
+        holds=[_doubt(curve, curve.untuned) or _doubt(other, other.untuned)],
+        fails=[curve.doubts or _doubt(other, other.untuned)],
+    )
+
+
+def _doubt(curve: Curve, text: str) -> str:
+    return f"{curve.method} has {text}" if text else ""
 
 
 def _online_not_enough(tuned: Figure1) -> Claim:
     ops, level = tuned.first(*OPS), tuned.best - CLOSE
     if ops is None or not tuned.has("OCP"):
         return Claim(NOT_ENOUGH, None, "")
-    first, online = ops.arrival(level), tuned.curves["OCP"].arrival(level)
-    return Claim(NOT_ENOUGH, sooner(first, online), f"OPS {first.text(1)}, OCP {online.text(1)}")
+    planes = tuned.curves["OCP"]
+    first, online = ops.arrival(level), planes.arrival(level)
+    verdict, reason = settled(
+        sooner(first, online),
+        holds=[_doubt(planes, planes.untuned)],
+        fails=[_doubt(curve, curve.untuned) for curve in tuned.of_methods(*OPS)],
+    )
+    return Claim(NOT_ENOUGH, verdict, f"OPS {first.text(1)}, OCP {online.text(1)}", reason)
 
 
 def observation3(tuned: Figure1) -> Claim:
     """The perceptron on real-valued features."""
-    best = tuned.first(*(name for name in tuned.curves if name != "AP"))
+    others = tuned.of_methods(*(name for name in tuned.curves if name != "AP"))
+    best = tuned.first(*(curve.method for curve in others))
     if best is None or not tuned.has("AP"):
         return Claim(REAL_VALUED, None, "")
-    own = tuned.curves["AP"].best
-    return Claim(REAL_VALUED, higher(best.best, own), f"AP {own}, {best.method} {best.best}")
+    own = tuned.curves["AP"]
+    verdict, reason = settled(
+        higher(best.best, own.best),
+        holds=[own.doubts],
+        fails=[curve.doubts for curve in others],
+    )
+    return Claim(REAL_VALUED, verdict, f"AP {own.best}, {best.method} {best.best}", reason)
 
 
 def observation4(tuned: Figure1) -> Claim:
@@ -270,7 +325,13 @@ def observation4(tuned: Figure1) -> Claim:
     verdict = (
         Verdict.HOLDS if ops is best and best.best.n > 1 else ~higher(best.best, ops.best, CLOSE)
     )
-    return Claim(EFFECTIVE, verdict, f"{ops.method} {ops.best}, best {best.method} {best.best}")
+    verdict, reason = settled(
+        verdict,
+        holds=[curve.doubts for name, curve in tuned.curves.items() if name not in OPS],
+        fails=[curve.doubts for curve in tuned.of_methods(*OPS)],
+    )
+    evidence = f"{ops.method} {ops.best}, best {best.method} {best.best}"
+    return Claim(EFFECTIVE, verdict, evidence, reason)
 
 
 def _draw(tuned: Figure1, target: Path) -> None:

@@ -42,6 +42,20 @@ JUDGES: dict[Judge, str] = {
 }
 
 
+class Judged(NamedTuple):
+    """The verdict of a task, and what tuning or more epochs could change if it is undecided."""
+
+    verdict: Verdict
+    reason: str
+
+    @property
+    def counts(self) -> bool:
+        """Whether the verdict over all tasks depends on this one: not if runs or seeds are
+        missing.
+        """
+        return self.verdict is not Verdict.UNKNOWN or bool(self.reason)
+
+
 class Observation(NamedTuple):
     """An observation over all tasks.
 
@@ -129,7 +143,7 @@ def observations(reports: Mapping[str, Mapping[str, Any]], scale: str) -> Report
     cells = (
         (
             claim.text,
-            *(by_task[task].value if task in by_task else None for task in tasks),
+            *(by_task[task].verdict.value if task in by_task else None for task in tasks),
             claim.verdict,
         )
         for claim, (_, by_task) in zip(claims, rows, strict=True)
@@ -155,15 +169,15 @@ def observations(reports: Mapping[str, Mapping[str, Any]], scale: str) -> Report
 
 def _by_task(
     observation: Observation, reports: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Verdict]:
+) -> dict[str, Judged]:
     """The verdicts of the tasks whose reports judge an observation."""
     judged = {
-        _task(name): Verdict(claim["verdict"])
+        _task(name): Judged(Verdict(claim["verdict"]), str(claim.get("reason", "")))
         for name, report in reports.items()
         for claim in report["claims"]
         if claim["text"] == observation.claim
     }
-    return {task: verdict for task, verdict in judged.items() if task != observation.left_out}
+    return {task: one for task, one in judged.items() if task != observation.left_out}
 
 
 def _task(experiment: str) -> str:
@@ -172,18 +186,23 @@ def _task(experiment: str) -> str:
     return TITLES.get(name, name)
 
 
-def _claim(observation: Observation, by_task: Mapping[str, Verdict]) -> Claim:
-    known = [verdict for verdict in by_task.values() if verdict is not Verdict.UNKNOWN]
-    counts = [
-        f"{one.value} {known.count(one)}"
-        for one in (Verdict.HOLDS, Verdict.FAILS, Verdict.NOISE)
-        if one in known
-    ]
+def _claim(observation: Observation, by_task: Mapping[str, Judged]) -> Claim:
+    known = [one.verdict for one in by_task.values() if one.counts]
+    counts = [f"{one.value} {known.count(one)}" for one in Verdict if one in known]
     text, shown = (
         f"{observation.text} (here: {JUDGES[observation.judge]})",
         ", ".join(counts) or "no task tells",
     )
     tasks = "1 task" if len(known) == 1 else f"{len(known)} tasks"
-    return Claim(
-        text, observation.judge(known) if known else Verdict.UNKNOWN, f"of {tasks}: {shown}"
-    )
+    verdict = observation.judge(known) if known else Verdict.UNKNOWN
+    reason = _reasons(by_task) if verdict is Verdict.UNKNOWN else ""
+    return Claim(text, verdict, f"of {tasks}: {shown}", reason)
+
+
+def _reasons(by_task: Mapping[str, Judged]) -> str:
+    """Why tasks are undecided: each reason once, with its tasks."""
+    tasks: dict[str, list[str]] = {}
+    for task, judged in by_task.items():
+        for reason in judged.reason.split("; ") if judged.reason else ():
+            tasks.setdefault(reason, []).append(task)
+    return "; ".join(f"{reason} ({', '.join(own)})" for reason, own in tasks.items())

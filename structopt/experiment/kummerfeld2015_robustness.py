@@ -125,8 +125,7 @@ def _robustness(records: Sequence[RunRecord], scale: str, data: str, metric: str
             parts.note,
             f"{data.format(instances(records))}, of five epochs (ten for batch cutting planes), "
             "as the paper tuned.",
-            "Grids: C is 1/(λm) with m instances; the paper's C, from 1e-1 to 1e-8, is λ. These "
-            "grids have λ from 2e-1 to 2e-6, and η from 1 to 1e-3 (the paper to 1e-4).",
+            *_strengths(records),
             "Grids: a share of a grid depends on the ends of the grid, so the table gives the "
             "range of C, too.",
             f"Criteria: a method remains high if {BROAD:.0%} of its grid is within {HIGH:g} points "
@@ -142,6 +141,34 @@ def _robustness(records: Sequence[RunRecord], scale: str, data: str, metric: str
         partial(_draw, _means(grids), _means({BATCHES: batches})[BATCHES], _mean_speeds(speeds))
         if grids or batches
         else None,
+    )
+
+
+def _strengths(records: Sequence[RunRecord]) -> list[str]:
+    """The note on the paper's C in the grid of OPS; none if there are no such runs."""
+    runs = [run for run in records if setting_of(run) == PRIMAL[0]]
+    sizes = {int(run.setting("optimizer.batch_size") or 1) for run in runs}
+    known = [run for run in runs if run.metric("train.instances")]
+    if len(sizes) != 1 or not known:
+        return []
+    (size,) = sizes
+    return [
+        of_the_paper(
+            [
+                size / (float(run.setting("optimizer.C")) * float(run.metric("train.instances")))
+                for run in known
+            ],
+            size,
+        )
+    ]
+
+
+def of_the_paper(strengths: Sequence[float], size: int) -> str:
+    """The note on the paper's C in the grid of OPS, from all its values of it."""
+    return (
+        "Grids: C is 1/(λm) with m instances. The paper's C, from 1e-1 to 1e-8, is λ times the "
+        f"number of instances in a batch. In the grid of OPS, with batches of {size}, it is from "
+        f"{max(strengths):.1g} to {min(strengths):.1g}; η is from 1 to 1e-3 (the paper's to 1e-4)."
     )
 
 

@@ -5,7 +5,7 @@ on the dev split.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import le
 
@@ -23,6 +23,17 @@ SCORES = {
 }
 PEAK = 0.2
 """Points below its best at which a method is said to have come to its peak."""
+VALUES = {
+    "mira": ("C",),
+    "cutting_plane": ("C",),
+    "online_cutting_plane": ("C",),
+    "adagrad": ("C", "eta"),
+    "adadelta": ("C", "epsilon"),
+    "sgd": ("eta",),
+}
+"""The values of each optimizer that have to be tuned. The perceptron has none; as a gradient
+method, it has the length of its steps.
+"""
 
 
 def metric_of(record: RunRecord) -> str:
@@ -43,6 +54,8 @@ class Curve:
     metric : str
     parts : Parts
         What chose the values, and what reports.
+    tried : sequence of sequences of RunRecord
+        The runs of all settings of the method, one sequence per setting.
     """
 
     method: str
@@ -50,6 +63,37 @@ class Curve:
     runs: Sequence[RunRecord]
     metric: str
     parts: Parts
+    tried: Sequence[Sequence[RunRecord]] = ()
+
+    @property
+    def untuned(self) -> str:
+        """The values that the method needs and of which only one was tried, in words; empty if
+        there are none.
+        """
+        keys = VALUES.get(str(self.runs[0].setting("optimizer.name")), ())
+        found = {key: {of[0].setting(f"optimizer.{key}") for of in self.tried} for key in keys}
+        alone = [f"{key}={min(one):g}" for key, one in found.items() if len(one) == 1]
+        if not alone:
+            return ""
+        if len(self.tried) == 1:
+            return f"one untuned setting ({', '.join(alone)})"
+        return f"one untuned value ({', '.join(alone)})"
+
+    @property
+    def rises(self) -> str:
+        """That the runs end before their peak is known, in words; empty if it is known.
+
+        It is not if a seed comes within `PEAK` points of its best at the last epoch only.
+        """
+        last = {run.setting("seed"): float(len(run.curve(self.key)[1])) for run in self.runs}
+        ends = any(self.peak.values[seed] == epochs > 1 for seed, epochs in last.items())
+        return "a score that still rises at the last epoch" if ends else ""
+
+    @property
+    def doubts(self) -> str:
+        """What tuning or more epochs could change; empty if nothing."""
+        found = " and ".join(text for text in (self.untuned, self.rises) if text)
+        return f"{self.method} has {found}" if found else ""
 
     @cached_property
     def key(self) -> str:
@@ -131,8 +175,13 @@ class Figure1:
         curves = {}
         for method in dict.fromkeys((*METHODS, *(curve.method for curve in tried))):
             if own := [curve for curve in tried if curve.method == method]:
-                curves[method] = max(own, key=lambda curve: curve.chosen_by)
+                best = max(own, key=lambda curve: curve.chosen_by)
+                curves[method] = replace(best, tried=[curve.runs for curve in own])
         return cls(curves)
+
+    def of_methods(self, *methods: str) -> list[Curve]:
+        """The curves of some methods, as far as they have runs."""
+        return [self.curves[method] for method in methods if method in self.curves]
 
     @property
     def best(self) -> float:
@@ -141,8 +190,7 @@ class Figure1:
 
     def first(self, *methods: str) -> Curve | None:
         """The best of some methods by the dev split; None where none of them has runs."""
-        known = [self.curves[method] for method in methods if method in self.curves]
-        return max(known, key=lambda curve: curve.chosen_by, default=None)
+        return max(self.of_methods(*methods), key=lambda curve: curve.chosen_by, default=None)
 
     def has(self, *methods: str) -> bool:
         """Whether every one of these methods has a curve."""

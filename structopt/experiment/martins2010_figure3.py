@@ -7,7 +7,7 @@ from functools import partial
 from operator import le
 
 from structopt.experiment.curves import Curve, Panel, draw
-from structopt.experiment.noise import Arrival, every, higher, sooner
+from structopt.experiment.noise import Arrival, every, higher, settled, sooner
 from structopt.experiment.report import Claim, Report, Table
 from structopt.experiment.runs import (
     SMALL,
@@ -137,16 +137,30 @@ def _claims(groups: Groups, parts: Parts, key: str) -> tuple[Claim, ...]:
         )
     listed = ", ".join(f"{name} {score}" for name, score in best.items())
     ours, theirs = (max(names, key=lambda name: chosen[name]) for names in (dca, others))
+    verdict, reason = settled(
+        higher(best[ours], best[theirs]), holds=_one_value(others), fails=_one_value(dca)
+    )
     return (
         Claim(
             better,
-            higher(best[ours], best[theirs]),
+            verdict,
             f"at the epoch with the best tuning score: {listed}; best by it: {ours}, {theirs}",
+            reason,
         ),
         _fast(fast, groups, key),
         _lower(lower, groups, key),
         _late(late, groups, key),
     )
+
+
+def _one_value(names: Sequence[str]) -> list[str]:
+    """The methods of which only one value of C was tried, in words."""
+    methods = [name.split()[0] for name in names]
+    return [
+        f"{method} has one untuned setting ({name.split()[1]})"
+        for method, name in zip(methods, names, strict=True)
+        if methods.count(method) == 1
+    ]
 
 
 def _fast(text: str, groups: Groups, key: str) -> Claim:

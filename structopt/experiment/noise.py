@@ -4,7 +4,7 @@ errors, and verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import exp, log, sqrt
@@ -24,7 +24,8 @@ CRITERION = (
     "*within noise*. The standard error is that of the mean difference seed by seed if both "
     "sides ran the same seeds, and √(s₁²/n₁ + s₂²/n₂) otherwise. "
     f"For scores on held-out data it is at least {LEAST:g} points. "
-    "With one seed the noise is unknown, and the observation is *undecided*."
+    "With one seed the noise is unknown, and the observation is *undecided*. So it is if tuning or "
+    "more epochs of one of the methods could change the verdict."
 )
 """The criterion for all verdicts."""
 
@@ -203,9 +204,24 @@ def at_least(least: int, verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def most(verdicts: Iterable[Verdict]) -> Verdict:
-    """Whether more than half of those hold that can be told."""
-    known = [one for one in verdicts if one is not Verdict.UNKNOWN]
+    """Whether more than half of them hold."""
+    known = list(verdicts)
     return at_least(len(known) // 2 + 1, known) if known else Verdict.UNKNOWN
+
+
+def settled(verdict: Verdict, holds: Sequence[str], fails: Sequence[str]) -> tuple[Verdict, str]:
+    """Return a verdict that tuning or more epochs cannot change, or that it is undecided and why.
+
+    Parameters
+    ----------
+    verdict : Verdict
+    holds, fails : sequence of str
+        Doubts about methods, empty if there are none: those that could change *holds*, and those
+        that could change *does not hold*.
+    """
+    doubts = {Verdict.HOLDS: holds, Verdict.FAILS: fails}.get(verdict, ())
+    known = [doubt for doubt in dict.fromkeys(doubts) if doubt]
+    return (Verdict.UNKNOWN, "; ".join(known)) if known else (verdict, "")
 
 
 @dataclass(frozen=True)

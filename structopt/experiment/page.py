@@ -17,13 +17,15 @@ from typing import Any, NamedTuple
 from structopt.errors import ConfigError
 from structopt.experiment import kummerfeld2015_observations as joint
 from structopt.experiment.noise import CRITERION
-from structopt.experiment.report import REPORT, Origin, Table, claims_table, write
+from structopt.experiment.report import REPORT, Origin, Table, claims_table, with_reason, write
 from structopt.formats import tables
 from structopt.formats.durable_files import write_bytes
 
 READINGS, IMAGES, OBSERVATIONS = "readings", "images/experiments", "observations.md"
 """Beside the page: what it is made of, its pictures, and the page of one screen."""
 INTRODUCTION, ORDER, EARLIER = "introduction.md", "order.txt", ".earlier.md"
+OTHERS = "others.txt"
+"""Observations without an experiment, and differences from the papers: the end of that page."""
 MARK = (
     "*From an earlier version: one seed, values chosen and scores reported on the dev split. The "
     "command makes it anew.*"
@@ -222,7 +224,10 @@ def _section(readings: Path, name: str, shared: Sequence[str]) -> str:
     values, origin = read_report(report), _origin(readings, name)
     size = f"{values['runs']} runs, {duration(values['seconds'])} of training."
     tables = [Table.of(one) for one in values["tables"]]
-    claims = [(one["text"], one["verdict"], one["numbers"]) for one in values["claims"]]
+    claims = [
+        (one["text"], with_reason(one["verdict"], one.get("reason", "")), one["numbers"])
+        for one in values["claims"]
+    ]
     verdict = str(values["verdict"])
     if name == joint.NAME:  # its table has these verdicts
         claims = []
@@ -263,7 +268,10 @@ def screen(readings: Path, page: str) -> str:
         if path.is_file():
             values = read_report(path)
             seconds += 0.0 if name == joint.NAME else float(values["seconds"])
-            claims = [(claim["text"], f"**{claim['verdict']}**") for claim in values["claims"]]
+            claims = [
+                (one["text"], with_reason(f"**{one['verdict']}**", one.get("reason", "")))
+                for one in values["claims"]
+            ]
             claims = [] if together and joint.wanted(name) else claims
             command = str(values["command"])
         else:
@@ -285,10 +293,12 @@ def screen(readings: Path, page: str) -> str:
     if any("(earlier)" in row[3] for row in rows):
         head += " *(earlier)* marks verdicts of one seed, by the criteria of an earlier version."
     total = f"\n\n{duration(seconds)} of training in all.\n" if seconds else "\n"
+    others = _text(readings / OTHERS)
     return (
         f"{head}\n\n"
         + tables.markdown([["paper", "table", "observation", "verdict", "command"], *rows])
         + total
+        + (f"\n{others}\n" if others else "")
     )
 
 

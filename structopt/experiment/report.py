@@ -112,11 +112,14 @@ class Claim:
         tell.
     evidence : str
         The numbers that decide it.
+    reason : str
+        Why it is undecided, if runs of both sides exist: what tuning or more epochs could change.
     """
 
     text: str
     held: Verdict | bool | None
     evidence: str
+    reason: str = ""
 
     @property
     def judged(self) -> Verdict:
@@ -129,8 +132,13 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """``holds``, ``does not hold``, ``within noise`` or ``cannot be told``."""
+        """``holds``, ``does not hold``, ``within noise`` or ``undecided``."""
         return self.judged.value
+
+    @property
+    def answer(self) -> str:
+        """The verdict, and why it is undecided."""
+        return with_reason(self.verdict, self.reason)
 
 
 @dataclass(frozen=True)
@@ -190,7 +198,7 @@ class Report:
             *([figure] if figure else []),
         ]
         if self.claims:
-            rows = [(claim.text, claim.verdict, claim.evidence) for claim in self.claims]
+            rows = [(claim.text, claim.answer, claim.evidence) for claim in self.claims]
             blocks += [claims_table(self.verdict, rows).markdown(), CRITERION]
         blocks += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
         if self.configuration:
@@ -202,6 +210,11 @@ class Report:
                 ).markdown()
             )
         return blocks
+
+
+def with_reason(verdict: str, reason: str) -> str:
+    """Return a verdict with the reason why it is undecided, if there is one."""
+    return f"{verdict}: {reason}" if reason else verdict
 
 
 def claims_table(verdict: str, claims: Iterable[tuple[str, str, str]]) -> Table:
@@ -284,7 +297,13 @@ def _plain(report: Report, origin: Origin) -> dict[str, Any]:
         for one in report.tables
     ]
     claims = [
-        {"text": one.text, "verdict": one.verdict, "numbers": one.evidence} for one in report.claims
+        {
+            "text": one.text,
+            "verdict": one.verdict,
+            "numbers": one.evidence,
+            **({"reason": one.reason} if one.reason else {}),
+        }
+        for one in report.claims
     ]
     return {
         **asdict(origin),
