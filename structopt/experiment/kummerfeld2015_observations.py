@@ -27,6 +27,9 @@ TITLES = {
 LATENT = "Coref"
 """The task whose outputs are latent, the paper's exception to observation 1."""
 
+REASONS = 4
+"""So many different reasons why tasks are undecided are written out."""
+
 Judge = Callable[[Sequence[Verdict]], Verdict]
 
 
@@ -200,9 +203,22 @@ def _claim(observation: Observation, by_task: Mapping[str, Judged]) -> Claim:
 
 
 def _reasons(by_task: Mapping[str, Judged]) -> str:
-    """Why tasks are undecided: each reason once, with its tasks."""
+    """Why tasks are undecided: each reason once, with its tasks. More than `REASONS` are shortened
+    to the methods and their tasks.
+    """
+    reasons = [
+        (reason, task)
+        for task, judged in by_task.items()
+        for reason in (judged.reason.split("; ") if judged.reason else ())
+    ]
+    if len({reason for reason, _ in reasons}) <= REASONS:
+        return _with_tasks(reasons)
+    methods = [(reason.partition(" has ")[0], task) for reason, task in reasons]
+    return f"untuned or still rising at the last epoch: {_with_tasks(methods)}"
+
+
+def _with_tasks(pairs: Sequence[tuple[str, str]]) -> str:
     tasks: dict[str, list[str]] = {}
-    for task, judged in by_task.items():
-        for reason in judged.reason.split("; ") if judged.reason else ():
-            tasks.setdefault(reason, []).append(task)
-    return "; ".join(f"{reason} ({', '.join(own)})" for reason, own in tasks.items())
+    for text, task in pairs:
+        tasks.setdefault(text, []).append(task)
+    return "; ".join(f"{text} ({', '.join(own)})" for text, own in tasks.items())

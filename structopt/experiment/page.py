@@ -24,7 +24,7 @@ from structopt.formats.durable_files import write_bytes
 READINGS, IMAGES, OBSERVATIONS = "readings", "images/experiments", "observations.md"
 """Beside the page: what it is made of, its pictures, and the page of one screen."""
 INTRODUCTION, ORDER, EARLIER = "introduction.md", "order.txt", ".earlier.md"
-OTHERS = "others.txt"
+OTHERS = "others.md"
 """Observations without an experiment, and differences from the papers: the end of that page."""
 MARK = (
     "*From an earlier version: one seed, values chosen and scores reported on the dev split. The "
@@ -286,7 +286,7 @@ def screen(readings: Path, page: str) -> str:
             for number, (text, verdict) in enumerate(claims)
         ]
     head = (
-        "# The papers' observations\n\nEvery observation of the papers, and whether it holds "
+        "# The papers' observations\n\nThe observations of the papers, and whether they hold "
         "for structopt. Numbers, the criterion and explanations are in "
         f"[Experiments]({page})."
     )

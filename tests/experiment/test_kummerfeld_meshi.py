@@ -15,6 +15,7 @@ from structopt.experiment import (
     kummerfeld2015_robustness,
     meshi2010,
 )
+from structopt.experiment.kummerfeld2015_tuned import Figure1
 from structopt.experiment.noise import Sample, Verdict
 from structopt.run.history import History
 from structopt.run.records import RunRecord
@@ -169,21 +170,21 @@ def test_figure1_as_the_paper_saw_it(tmp_path):
     runs = curves(
         tmp_path,
         {
-            "AP": (1, 88, 89, 89, 89),
-            "MIRA": (1, 88, 89.5, 89.5, 89.5),
-            "CP, C=0.1": (9, 60, 85, 75, 89),
-            "CP, C=1": (9, 60, 70, 60, 70),
-            "OCP": (2, 80, 85, 88, 89.6),
-            "OPS l2": (3, 89, 90, 90, 90),
-            "likelihood": (3, 88, 89, 89, 89),
+            "AP": (1, 88, 89, 89, 89, 89),
+            "MIRA": (1, 88, 89.5, 89.5, 89.5, 89.5),
+            "CP, C=0.1": (9, 60, 85, 75, 89, 89),
+            "CP, C=1": (9, 60, 70, 60, 70, 70),
+            "OCP": (2, 80, 85, 88, 89.6, 89.6),
+            "OPS l2": (3, 89, 90, 90, 90, 90),
+            "likelihood": (3, 88, 89, 89, 89, 89),
         },
     )
     report = kummerfeld2015_curves.figure1_ner(thrice(runs), "full")
     assert verdicts(report) == [True] * 6
     rows = {row[0]: row for row in report.tables[0].rows}
-    assert rows["AP"][1] == "-"
-    assert rows["AP"][2].mean == pytest.approx(89.0)
-    assert rows["CP"][1] == "C=0.1"
+    assert rows["AP"][1:3] == (1, "-")
+    assert rows["AP"][3].mean == pytest.approx(89.0)
+    assert rows["CP"][1:3] == (2, "C=0.1")
     assert rows["OPS l2"][-1].mean == pytest.approx(3.0)
 
 
@@ -191,12 +192,12 @@ def test_figure1_against_the_paper(tmp_path):
     runs = curves(
         tmp_path,
         {
-            "AP": (1, 88, 90, 91, 92),
-            "MIRA": (1, 85, 88, 90, 91),
-            "CP": (9, 91, 91, 91, 91),
-            "OCP": (1, 91, 91, 91, 91),
-            "OPS l2": (3, 85, 90, 87, 90.5),
-            "likelihood": (3, 88, 89, 92, 92),
+            "AP": (1, 88, 90, 91, 92, 92),
+            "MIRA": (1, 85, 88, 90, 91, 91),
+            "CP": (9, 91, 91, 91, 91, 91),
+            "OCP": (1, 91, 91, 91, 91, 91),
+            "OPS l2": (3, 85, 90, 87, 90.5, 90.5),
+            "likelihood": (3, 88, 89, 92, 92, 92),
         },
     )
     report = kummerfeld2015_curves.figure1_ner(thrice(runs), "full")
@@ -204,14 +205,63 @@ def test_figure1_against_the_paper(tmp_path):
     assert verdicts(report) == [False, False, False, False, None, False]
 
 
+def tuned(folder, optimizers, scores):
+    """Runs of Figure 1 whose labels name the values of their optimizers."""
+    found = curves(folder, scores)
+    for record in found:
+        method, *values = record.name.split(", ")
+        record.config["optimizer"] = {
+            "name": optimizers[method],
+            **{key: float(value) for key, value in (one.split("=") for one in values)},
+        }
+    return thrice(found)
+
+
+UNTUNED = {
+    "AP": (1, 88, 89, 89, 89),
+    "OPS l2, C=0.1, eta=0.1": (3, 89, 90, 90, 90),
+    "likelihood, C=0.1, eta=0.01": (3, 88, 89, 89, 89),
+}
+NAMES = {"AP": "perceptron", "OPS l2": "adagrad", "likelihood": "adagrad"}
+
+
+def test_a_lead_over_one_untuned_setting_is_undecided(tmp_path):
+    claims = kummerfeld2015_curves.observation1(
+        Figure1.of(tuned(tmp_path / "one", NAMES, UNTUNED))
+    )
+    assert [claim.judged for claim in claims] == [Verdict.UNKNOWN, Verdict.HOLDS]
+    assert claims[0].reason == "likelihood has one untuned setting (C=0.1, eta=0.01)"
+    assert claims[0].answer == f"undecided: {claims[0].reason}"
+    grid = UNTUNED | {
+        f"likelihood, C={C}, eta={eta}": (3, 87, 88, 88, 88)
+        for C, eta in ((1, 0.01), (0.1, 0.1), (1, 0.1))
+    }
+    claims = kummerfeld2015_curves.observation1(Figure1.of(tuned(tmp_path / "grid", NAMES, grid)))
+    assert claims[0].judged is Verdict.HOLDS
+    row = UNTUNED | {"likelihood, C=1, eta=0.01": (3, 87, 88, 88, 88)}
+    claims = kummerfeld2015_curves.observation1(Figure1.of(tuned(tmp_path / "row", NAMES, row)))
+    assert claims[0].reason == "likelihood has one untuned value (eta=0.01)"
+
+
+def test_a_method_that_still_rises_at_its_last_epoch_is_not_beaten(tmp_path):
+    scores = {"AP": (1, 88, 89, 89, 89), "OPS l2": (3, 80, 84, 86, 88)}
+    scores["likelihood"] = (3, 88, 90, 90, 90)
+    lose = kummerfeld2015_curves.observation1(Figure1.of(thrice(curves(tmp_path / "up", scores))))
+    assert [claim.judged for claim in lose] == [Verdict.UNKNOWN] * 2
+    assert lose[0].reason == "OPS l2 has a score that still rises at the last epoch"
+    scores["OPS l2"] = (3, 80, 84, 88, 88)
+    lose = kummerfeld2015_curves.observation1(Figure1.of(thrice(curves(tmp_path / "flat", scores))))
+    assert [claim.judged for claim in lose] == [Verdict.FAILS] * 2
+
+
 def test_differences_that_a_seed_makes_are_noise(tmp_path):
-    scores = {"AP, seed=0": (1, 89, 90.0), "AP, seed=1": (1, 89, 90.6)}
-    scores |= {"OPS l2, seed=0": (1, 89, 89.9), "OPS l2, seed=1": (1, 89, 90.1)}
+    scores = {"AP, seed=0": (1, 89, 90.0, 90.0), "AP, seed=1": (1, 89, 90.6, 90.6)}
+    scores |= {"OPS l2, seed=0": (1, 89, 89.9, 89.9), "OPS l2, seed=1": (1, 89, 90.1, 90.1)}
     assert (
         verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "noisy", scores), "full"))[1]
         == "noise"
     )
-    scores["OPS l2, seed=1"] = (1, 89, 90.45)
+    scores["OPS l2, seed=1"] = (1, 89, 90.45, 90.45)
     # seed by seed
     assert (
         verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "firm", scores), "full"))[1]
@@ -229,8 +279,8 @@ def test_the_dev_split_chooses_values_and_passes_and_the_test_split_reports(tmp_
 
     runs = [scored("CP, C=1", (80, 70), (85, 60), (84, 90)), scored("CP, C=10", (84, 99))]
     row = kummerfeld2015_curves.figure1_ner(thrice(runs), "full").tables[0].rows[0]
-    assert row[1] == "C=1"
-    assert row[2].mean == pytest.approx(60.0)
+    assert row[2] == "C=1"
+    assert row[3].mean == pytest.approx(60.0)
 
 
 def grids(folder, primal, dual, batches):

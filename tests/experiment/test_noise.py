@@ -124,7 +124,8 @@ def test_combined_verdicts():
     assert at_least(2, [HOLDS, FAILS, NOISE]) is NOISE
     assert at_least(2, [HOLDS, FAILS, UNKNOWN]) is UNKNOWN
     assert at_least(2, [HOLDS, FAILS, FAILS, FAILS]) is FAILS
-    assert most([HOLDS, HOLDS, FAILS, UNKNOWN]) is HOLDS
+    assert most([HOLDS, HOLDS, HOLDS, FAILS, UNKNOWN]) is HOLDS
+    assert most([HOLDS, HOLDS, FAILS, UNKNOWN]) is UNKNOWN
     assert most([UNKNOWN]) is UNKNOWN
     assert [~one for one in (HOLDS, FAILS, NOISE, UNKNOWN)] == [FAILS, HOLDS, NOISE, UNKNOWN]
 

@@ -173,12 +173,12 @@ def curves(folder, task, scores):
 
 
 GOOD = {
-    "AP": (88, 89, 89, 89),
-    "MIRA": (88, 89.5, 89.5, 89.5),
-    "CP": (60, 85, 75, 89),
-    "OCP": (80, 85, 88, 89.6),
-    "OPS l2": (89, 90, 90, 90),
-    "likelihood": (88, 89, 89, 89),
+    "AP": (88, 89, 89, 89, 89),
+    "MIRA": (88, 89.5, 89.5, 89.5, 89.5),
+    "CP": (60, 85, 75, 89, 89),
+    "OCP": (80, 85, 88, 89.6, 89.6),
+    "OPS l2": (89, 90, 90, 90, 90),
+    "likelihood": (88, 89, 89, 89, 89),
 }
 BAD = {**GOOD, "likelihood": (92, 92, 92, 92), "AP": (92, 92, 92, 92)}
 
@@ -251,6 +251,17 @@ def test_observations_are_judged_over_all_tasks(tmp_path):
         for task, scores in worse.items()
     }
     assert joint.observations(reports, "full").claims[0].judged is Verdict.FAILS
+    # in three of four tasks OPS would have to be beaten, and it still rises at its last epoch
+    rising = {**BAD, "OPS l2": (60, 70, 80, 85, 90)}
+    tasks |= dict.fromkeys(("ner", "mst_projective"), rising)
+    reports = {
+        f"kummerfeld2015_figure1_{task}": judged(task, scores, tmp_path / "rising")
+        for task, scores in tasks.items()
+    }
+    claim = joint.observations(reports, "full").claims[0]
+    assert claim.answer == (
+        "undecided: OPS l2 has a score that still rises at the last epoch (NER, MST Proj.)"
+    )
 
 
 def test_every_observation_is_one_that_reports_judge(tmp_path):
