@@ -161,8 +161,8 @@ def _figure1(
             "score after any epoch, on average over seeds. A method with a larger grid has more "
             'chances. The column "settings" has the size of the grid. The paper tries C (λ here) '
             "from 1e-1 to 1e-8 and η from 1 to 1e-4.",
-            "Figure 1: an observation is undecided if a method that could change its verdict has a "
-            "C, step size or ε of which only one value was tried, or if its score comes within "
+            "Figure 1: an observation is undecided if a method that could change its verdict ran "
+            "with one value of C, step size or ε only, or if its score comes within "
             f"{PEAK} points of its best at the last epoch only in some seed.",
             f"Figure 1: the peak is the first epoch within {PEAK} points of the best.",
             "Figure 1: observation 1 compares the margin method with the best tuning score. "

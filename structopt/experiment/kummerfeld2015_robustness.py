@@ -145,26 +145,22 @@ def _robustness(records: Sequence[RunRecord], scale: str, data: str, metric: str
 
 
 def _strengths(records: Sequence[RunRecord]) -> list[str]:
-    """The note on the paper's C in the grid of OPS; none if there are no such runs."""
+    """Return the note on the paper's C in the grid of OPS; none without runs of OPS."""
     runs = [run for run in records if setting_of(run) == PRIMAL[0]]
     sizes = {int(run.setting("optimizer.batch_size") or 1) for run in runs}
-    known = [run for run in runs if run.metric("train.instances")]
-    if len(sizes) != 1 or not known:
+    strengths = [
+        1.0 / (float(run.setting("optimizer.C")) * m)
+        for run in runs
+        if (m := run.metric("train.instances"))
+    ]
+    if len(sizes) != 1 or not strengths:
         return []
     (size,) = sizes
-    return [
-        of_the_paper(
-            [
-                size / (float(run.setting("optimizer.C")) * float(run.metric("train.instances")))
-                for run in known
-            ],
-            size,
-        )
-    ]
+    return [of_the_paper([size * strength for strength in strengths], size)]
 
 
 def of_the_paper(strengths: Sequence[float], size: int) -> str:
-    """The note on the paper's C in the grid of OPS, from all its values of it."""
+    """Return the note on the paper's C in the grid of OPS, from its values in all runs."""
     return (
         "Grids: C is 1/(λm) with m instances. The paper's C, from 1e-1 to 1e-8, is λ times the "
         f"number of instances in a batch. In the grid of OPS, with batches of {size}, it is from "

@@ -67,12 +67,17 @@ class Curve:
 
     @property
     def untuned(self) -> str:
-        """The values that the method needs and of which only one was tried, in words; empty if
-        there are none.
+        """The values that the method has to tune and that never changed, in words; empty if there
+        are none. ``auto`` is tuned by the optimizer.
         """
         keys = VALUES.get(str(self.runs[0].setting("optimizer.name")), ())
         found = {key: {of[0].setting(f"optimizer.{key}") for of in self.tried} for key in keys}
-        alone = [f"{key}={min(one):g}" for key, one in found.items() if len(one) == 1]
+        alone = [
+            f"{key}={value:g}"
+            for key, values in found.items()
+            for value in values
+            if len(values) == 1 and isinstance(value, int | float)
+        ]
         if not alone:
             return ""
         if len(self.tried) == 1:
@@ -81,9 +86,8 @@ class Curve:
 
     @property
     def rises(self) -> str:
-        """That the runs end before their peak is known, in words; empty if it is known.
-
-        It is not if a seed comes within `PEAK` points of its best at the last epoch only.
+        """Words for runs that end before their peak is known: a seed comes within `PEAK` points of
+        its best at the last epoch only. Empty for all others.
         """
         last = {run.setting("seed"): float(len(run.curve(self.key)[1])) for run in self.runs}
         ends = any(self.peak.values[seed] == epochs > 1 for seed, epochs in last.items())
@@ -91,7 +95,7 @@ class Curve:
 
     @property
     def doubts(self) -> str:
-        """What tuning or more epochs could change; empty if nothing."""
+        """Words for a method whose scores tuning or more epochs could change; empty for others."""
         found = " and ".join(text for text in (self.untuned, self.rises) if text)
         return f"{self.method} has {found}" if found else ""
 

@@ -154,7 +154,7 @@ def _claims(groups: Groups, parts: Parts, key: str) -> tuple[Claim, ...]:
 
 
 def _one_value(names: Sequence[str]) -> list[str]:
-    """The methods of which only one value of C was tried, in words."""
+    """Name the methods that ran with one value of C only."""
     methods = [name.split()[0] for name in names]
     return [
         f"{method} has one untuned setting ({name.split()[1]})"

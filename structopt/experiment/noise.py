@@ -216,8 +216,8 @@ def settled(verdict: Verdict, holds: Sequence[str], fails: Sequence[str]) -> tup
     ----------
     verdict : Verdict
     holds, fails : sequence of str
-        Doubts about methods, empty if there are none: those that could change *holds*, and those
-        that could change *does not hold*.
+        Doubts about methods, empty if there are none: `holds` could change *holds*, `fails` could
+        change *does not hold*.
     """
     doubts = {Verdict.HOLDS: holds, Verdict.FAILS: fails}.get(verdict, ())
     known = [doubt for doubt in dict.fromkeys(doubts) if doubt]

@@ -52,8 +52,7 @@ class CuttingPlane(Optimizer):
     some sweeps over the cached planes.
 
     Gold outputs that are left open are completed in each round by the best allowed ones at its
-    weights. P is then not convex, and D no bound of it; planes of earlier rounds stay, as in
-    Kummerfeld et al. (2015).
+    weights. P is then not convex, and D no bound of it; planes of earlier rounds stay in the cache.
 
     Parameters
     ----------

@@ -178,6 +178,12 @@ def test_figure3_is_judged_by_best_scores_and_passes(run, sgd, sgd10, batch, exp
         learning(run, "SGD", *sgd10, 10.0),
         learning(run, "L-BFGS", *batch, passes=60),
     ]
+    alone = martins2010_figure3.figure3(thrice(records), "full").claims[0]
+    if expected[0]:
+        assert alone.answer == "undecided: L-BFGS has one untuned setting (C=1)"
+    else:
+        assert alone.judged is Verdict.FAILS
+    records.append(learning(run, "L-BFGS", *batch, 10.0, passes=60))
     report = martins2010_figure3.figure3(thrice(records), "full")
     assert verdicts(report) == expected
     assert [row[0] for row in report.tables[0].rows] == [
@@ -186,6 +192,7 @@ def test_figure3_is_judged_by_best_scores_and_passes(run, sgd, sgd10, batch, exp
         "SGD C=1",
         "SGD C=10",
         "L-BFGS C=1",
+        "L-BFGS C=10",
     ]
     assert report.tables[0].rows[-1][-1] == 90.53
 

@@ -226,9 +226,7 @@ NAMES = {"AP": "perceptron", "OPS l2": "adagrad", "likelihood": "adagrad"}
 
 
 def test_a_lead_over_one_untuned_setting_is_undecided(tmp_path):
-    claims = kummerfeld2015_curves.observation1(
-        Figure1.of(tuned(tmp_path / "one", NAMES, UNTUNED))
-    )
+    claims = kummerfeld2015_curves.observation1(Figure1.of(tuned(tmp_path / "one", NAMES, UNTUNED)))
     assert [claim.judged for claim in claims] == [Verdict.UNKNOWN, Verdict.HOLDS]
     assert claims[0].reason == "likelihood has one untuned setting (C=0.1, eta=0.01)"
     assert claims[0].answer == f"undecided: {claims[0].reason}"

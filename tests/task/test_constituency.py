@@ -135,6 +135,9 @@ def test_lists_and_probabilities(model):
     )
     assert str(ranked[0].output) == str(model.predict([words])[0])
     assert 0 < sum(one.probability for one in ranked) <= 1 + 1e-9
+    unspanned = [("of", "IN")] * 3
+    assert str(model.predict([unspanned])[0]) == "(ROOT (S (IN of) (S (IN of) (IN of))))"
+    assert model.predict_k_best([unspanned], 5) == [[]]
     table = model.marginals([words]).table
     assert list(table) == ["sentence", "label", "begin", "end", "probability"]
     whole = [
