@@ -336,6 +336,21 @@ def test_robustness_as_the_paper_saw_it(tmp_path):
     ]
 
 
+def test_the_papers_C_is_lambda_times_the_size_of_a_batch(tmp_path):
+    runs = [
+        run(
+            tmp_path,
+            f"OPS l2, C={C:g}",
+            [{"seconds": 1.0, "dev.f1": 0.5}],
+            {"optimizer": {"C": C, "eta": 0.1, "batch_size": 10}, "task": {"name": "ner"}},
+            instances=1000,
+        )
+        for C in (0.01, 1.0)
+    ]
+    notes = kummerfeld2015_robustness.robustness(thrice(runs), "full").notes
+    assert any("with batches of 10, it is from 1 to 0.01" in note for note in notes)
+
+
 def test_robustness_against_the_paper(tmp_path):
     primal = {(0.1, 0.1): 90, (1, 0.1): 70, (0.1, 1): 60, (1, 1): 50}
     dual = {(0.1, 1): 89, (1, 1): 89}
