@@ -172,7 +172,7 @@ class FactorKind(Component):
 
     @property
     def abilities_of_functions(self) -> FactorAbility:
-        """The abilities that follow from its functions, which are loaded."""
+        """Derive the abilities from its functions, which are loaded."""
         abilities, kernels = self.built_in, self.kernels
         if type(self).describe is not FactorKind.describe:
             abilities |= FactorAbility.ROWS

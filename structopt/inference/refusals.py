@@ -1,4 +1,4 @@
-"""What inferences on graphs of variables and factors refuse: other structures, temperatures, kinds
+"""Refusals of inferences on graphs of variables and factors: other structures, temperatures, kinds
 of factors.
 """
 
@@ -26,7 +26,7 @@ WHAT = {
 
 
 def check_kind(name: str, kind: StructureKind) -> None:
-    """Refuse structures that are no graphs of variables and factors.
+    """Refuse structures other than graphs of variables and factors.
 
     Raises
     ------

@@ -65,7 +65,7 @@ class FactorKindSuite:
         return np.asarray(s)
 
     def test_declared_abilities_are_those_of_its_functions(self, kind: FactorKind) -> None:
-        """`declared` equals what the functions provide."""
+        """Compare `declared` with the abilities of the functions."""
         assert kind.provides == kind.abilities_of_functions
 
     def test_some_configurations_are_allowed(
