@@ -277,7 +277,7 @@ class Estimator(BaseEstimator):
             except ConfigError as error:
                 kind = type(self).__name__
                 raise AttributeError(f"This '{kind}' has no attribute '{name}': {error}") from None
-        return object.__getattribute__(self, name)  # raises what a property has raised
+        return object.__getattribute__(self, name)  # raises the error of a property again
 
     @available_if(goes_on)
     def partial_fit(

@@ -65,8 +65,12 @@ class FactorKindSuite:
         return np.asarray(s)
 
     def test_declared_abilities_are_those_of_its_functions(self, kind: FactorKind) -> None:
-        """Compare `declared` with the abilities of the functions."""
-        assert kind.provides == kind.abilities_of_functions
+        """Compare `declared` with the abilities of the functions.
+
+        Set `declared` to them, or leave it None.
+        """
+        found = kind.abilities_of_functions
+        assert kind.provides == found, f"declared is {kind.declared}, its functions have {found}"
 
     def test_some_configurations_are_allowed(
         self, kind: FactorKind, factor: OneFactor, configurations: Array

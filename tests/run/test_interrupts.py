@@ -129,7 +129,7 @@ def test_time_limit() -> None:
 def test_while_the_curve_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing is dropped at once; everything else of the run is there."""
 
-    def interrupted(folder: Path, _metric: str) -> None:
+    def interrupted(folder: Path, *_: str) -> None:
         (folder / "plots").mkdir()
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(60)
