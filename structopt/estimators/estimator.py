@@ -67,8 +67,8 @@ def goes_on(estimator: Estimator) -> bool:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(BaseEstimator):
-    """Base of the estimators. None leaves a setting to the configuration: the optimizer, the task or
-    the default chooses.
+    """Base of the estimators. None leaves a setting to the configuration: the optimizer, the task
+    or the default chooses.
 
     Parameters
     ----------

@@ -17,7 +17,6 @@ from structopt.testing.problems import make_problem, random_encoded, random_weig
 from tests.optimizer.classes import BatchSuite
 from tests.optimizer.listings import minimum_of
 
-
 CRF, MARGIN, RISK = LossFamily(1.0, 0.0), LossFamily(3.0, 2.5), LossDifference(1.0, 1.0)
 OPTIONS = [{"penalty": "l1"}, {"penalty": "elastic"}, {"penalty": "elastic", "c1": 0.4, "c2": 0.05}]
 options = pytest.mark.parametrize(
