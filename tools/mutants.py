@@ -383,7 +383,7 @@ def forked(
                 running[process] = task, result, time.perf_counter()
                 continue
             process, _ = os.waitpid(-1, os.WNOHANG)
-            if process:
+            if process in running:  # and not another child of this process
                 task, result, start = running.pop(process)
                 answer = json.loads(result.read_text()) if result.exists() else None
                 yield task, answer, time.perf_counter() - start

@@ -259,7 +259,7 @@ class Trainer:
         plan, progress = self.optimizer.plan, self.progress
         if progress.failed:
             return f"{progress.stopped} after {progress.epoch} epochs"
-        if progress.stopped or not (self.tolerance > 0 or plan.finishes):
+        if progress.stopped or not progress.epoch or not (self.tolerance > 0 or plan.finishes):
             return ""
         criterion = f"a gap of {self.tolerance:g}" if self.tolerance > 0 else "a small gradient"
         return f"{progress.epoch} epochs did not suffice for {criterion}"
