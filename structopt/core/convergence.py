@@ -1,4 +1,7 @@
-"""The warning of a run that stopped before its optimizer converged."""
+"""The warning of a run that stopped before its optimizer converged.
+
+The module is imported when a run gives the warning, because scikit-learn takes long to import.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,6 @@ class ConvergenceWarning(_Base):  # type: ignore[misc]
     """
 
 
-def warn(unfinished: str) -> None:
+def warn(text: str) -> None:
     """Warn the user, who called a function of this package that called the caller of this one."""
-    warnings.warn(message(unfinished), ConvergenceWarning, stacklevel=4)
-
-
-def message(unfinished: str) -> str:
-    """Say why a run is unfinished, and what to do."""
-    return (
-        f"Training did not converge: {unfinished}. Set a larger optimizer.epochs, or scale numeric "
-        "features to about 1."
-    )
+    warnings.warn(text, ConvergenceWarning, stacklevel=4)

@@ -34,7 +34,8 @@ class Trained:
     messages : float64 vector
         What the inference kept of the instances.
     unfinished : str
-        Why training ended before the optimizer's own criterion, or the empty string.
+        Why training ended before the optimizer's own criterion, and what to do, or the empty
+        string.
     """
 
     config: Mapping[str, Any]

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from structopt.core import convergence
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.process import interruption
@@ -102,7 +101,7 @@ class Closing:
         text = closing_text(self.label, member, metrics, progress, beginning, pruner, main)
         text += f"\nmodel: {self.folder / 'model'}"
         if (unfinished := self.trainer.unfinished) and interrupt is None:
-            text += f"\n{convergence.message(unfinished)}"
+            text += f"\n{unfinished}"
         if columns := self.components.task.needed_columns:
             text += f"\nprediction needs the columns: {', '.join(columns)}"
         if self.is_job:

@@ -253,16 +253,21 @@ class Trainer:
 
     @property
     def unfinished(self) -> str:
-        """Why training ended before the optimizer's own criterion; empty if it was met, and for
-        optimizers without one.
+        """Why training ended before the optimizer's own criterion, and what to do; empty if it was
+        met, and for optimizers without one.
         """
         plan, progress = self.optimizer.plan, self.progress
         if progress.failed:
-            return f"{progress.stopped} after {progress.epoch} epochs"
-        if progress.stopped or not progress.epoch or not (self.tolerance > 0 or plan.finishes):
+            reason = f"{progress.stopped} after {progress.epoch} epochs"
+        elif progress.stopped or not progress.epoch or not (self.tolerance > 0 or plan.finishes):
             return ""
-        criterion = f"a gap of {self.tolerance:g}" if self.tolerance > 0 else "a small gradient"
-        return f"{progress.epoch} epochs did not suffice for {criterion}"
+        else:
+            criterion = f"a gap of {self.tolerance:g}" if self.tolerance > 0 else "a small gradient"
+            reason = f"{progress.epoch} epochs did not suffice for {criterion}"
+        return (
+            f"Training did not converge: {reason}. Set a larger optimizer.epochs, or scale numeric "
+            "features to about 1."
+        )
 
     def _pass(self) -> Row:
         """Make a pass, measure it, and write its checkpoint where one is due."""
