@@ -399,6 +399,11 @@ class DataError(StructoptError):
         super().__init__(problem, parameter=parameter, value=value, where=where, remedy=remedy)
 
 
+def missing_file(path: str | Path, remedy: str = "check the path.") -> DataError:
+    """Return the error for a file that does not exist."""
+    return DataError(path, None, "there is no such file", remedy=remedy)
+
+
 def did_you_mean(name: str, known: Iterable[str], inside: str = "") -> str:
     """Return ``" Did you mean 'x'?"`` for the known names that are near, or the empty string;
     `inside` goes before each.

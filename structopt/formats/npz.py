@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 
 from structopt.core.data.expansion import check_expansion
 from structopt.core.data.file_sets import check_one_file
-from structopt.errors import DataError
+from structopt.errors import DataError, missing_file
 from structopt.formats.durable_files import replace_file
 from structopt.kernels.waist.record import Array
 
@@ -57,12 +57,7 @@ def _refusing(path: str | Path) -> Iterator[None]:
     except (DataError, MemoryError):
         raise
     except FileNotFoundError:
-        raise DataError(
-            path,
-            None,
-            "there is no such file",
-            remedy="check the path.",
-        ) from None
+        raise missing_file(path) from None
     except (IsADirectoryError, PermissionError) as error:
         raise DataError(
             path,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from structopt.core.data.expansion import Expansion, expanded
 from structopt.core.data.file_sets import FileSet, data_path
-from structopt.errors import ConfigError, DataError, did_you_mean, name_lines
+from structopt.errors import ConfigError, DataError, did_you_mean, missing_file, name_lines
 from structopt.formats.durable_files import replace_file
 from structopt.formats.in_memory.texts import held
 
@@ -278,12 +278,7 @@ def read_bytes(path: str | Path) -> bytes:
             )
         data = Path(path).read_bytes()
     except FileNotFoundError:
-        raise DataError(
-            path,
-            None,
-            "there is no such file",
-            remedy="check the path.",
-        ) from None
+        raise missing_file(path) from None
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = error.strerror if isinstance(error, OSError) else error
         raise DataError(

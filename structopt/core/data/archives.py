@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from structopt.core.data.expansion import CHUNK, Expansion, expanded
-from structopt.errors import DataError
+from structopt.errors import DataError, missing_file
 
 
 @contextmanager
@@ -36,12 +36,7 @@ def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
         ):
             yield dict(sorted(members.items()))
     except FileNotFoundError:
-        raise DataError(
-            path,
-            None,
-            "there is no such file",
-            remedy="check the path.",
-        ) from None
+        raise missing_file(path) from None
     except (
         tarfile.TarError,
         zipfile.BadZipFile,

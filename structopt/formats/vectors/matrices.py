@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from structopt.core.data.file_sets import check_one_file
-from structopt.errors import DataError
+from structopt.errors import DataError, missing_file
 from structopt.kernels.waist.record import Array
 
 CHUNK = 1 << 16
@@ -36,12 +36,7 @@ def read_matrix(path: str | Path, rows: int, partial: bool) -> Array:
     try:
         matrix = np.load(path, mmap_mode="c", allow_pickle=False)
     except FileNotFoundError:
-        raise DataError(
-            path,
-            None,
-            "there is no such file",
-            remedy="check features.dense.",
-        ) from None
+        raise missing_file(path, "check features.dense.") from None
     except Exception as error:  # damaged headers make numpy raise nearly anything
         raise DataError(
             path,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from structopt.core.data.expansion import GZIP_SIGNATURE, check_expansion
 from structopt.core.data.file_sets import FileSet, data_path
-from structopt.errors import DataError
+from structopt.errors import DataError, missing_file
 
 BLOCK = 1 << 22
 """Bytes that are read at a time."""
@@ -50,12 +50,7 @@ def check_is_file(path: str | Path) -> None:
     except (OSError, ValueError):  # a name with a NUL character, or one that is too long
         exists = is_file = False
     if not exists:
-        raise DataError(
-            path,
-            None,
-            "there is no such file",
-            remedy="check the path.",
-        )
+        raise missing_file(path)
     if not is_file:
         raise DataError(
             path,
