@@ -171,13 +171,14 @@ class LBFGS(Optimizer):
         """Do one iteration: direction, line search, and the pair (s, y) that results."""
         if self._ray is None or self._ray.problem is not problem:
             self._ray = OrthantRay(problem) if self.penalty.sparse else Ray(problem)
-        ray, finished, failed = self._ray, "", False
+        ray, finished = self._ray, ""
         ray.begin(state)
-        if not self._stationary(problem, ray.sizes(state)) and not ray.descend(state):
-            finished, failed = "the line search found no lower objective", True
-        if self._stationary(problem, ray.sizes(state)):
+        stuck = not self._stationary(problem, ray.sizes(state)) and not ray.descend(state)
+        stationary = self._stationary(problem, ray.sizes(state))
+        if stationary:
             finished = f"the gradient is within {self.gradient_tolerance:g} of zero"
-            failed = False
+        elif stuck:
+            finished = "the line search found no lower objective"
         dual = ray.dual(state) if problem.convex else None
         evaluations = tuple(ray.seconds)
         return state, Report(
@@ -186,7 +187,7 @@ class LBFGS(Optimizer):
             dual=dual,
             evaluations=evaluations,
             finished=finished,
-            failed=failed,
+            failed=stuck and not stationary,
         )
 
     def weights(self, state: State) -> Array:

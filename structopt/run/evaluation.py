@@ -13,6 +13,7 @@ import numpy as np
 from structopt.errors import NumericalError, first_few
 from structopt.kernels.waist.record import Array
 from structopt.objective.decoding import best_outputs, decoded
+from structopt.objective.examples import Examples
 from structopt.progress import phases
 from structopt.run.components import Components
 from structopt.run.reading import TrainingData
@@ -177,9 +178,7 @@ def _warn_of_new_labels(components: Components, data: TrainingData, weights: Arr
     """
     if not data.new_labels:
         return
-    examples, decoder = data.problem.examples, components.inference.decoder()
-    if decoder is not components.inference:
-        examples = examples.solved_by(decoder)
+    examples = _decoded_examples(components, data)
     outputs = best_outputs(examples, data.held_out.kernels, weights, components.executor)
     predicted = set(_texts(decoded(components.task, components.graph, examples, outputs)))
     if missing := [label for label in data.new_labels if label not in predicted]:
@@ -202,11 +201,15 @@ def _texts(outputs: Any) -> Iterator[str]:
             yield from _texts(one)
 
 
+def _decoded_examples(components: Components, data: TrainingData) -> Examples:
+    """Return the training split, prepared for the inference that predicts."""
+    examples, decoder = data.problem.examples, components.inference.decoder()
+    return examples if decoder is components.inference else examples.solved_by(decoder)
+
+
 def _decoding_seconds(components: Components, data: TrainingData, weights: Array) -> float:
     """Seconds of predicting the training split, scores and search: the median of three times."""
-    decoder, examples, seconds = components.inference.decoder(), data.problem.examples, []
-    if decoder is not components.inference:
-        examples = examples.solved_by(decoder)
+    examples, seconds = _decoded_examples(components, data), []
     for _ in range(3):  # the first may compile
         started = time.perf_counter()
         best_outputs(examples, data.held_out.kernels, weights, components.executor)
