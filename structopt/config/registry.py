@@ -18,6 +18,7 @@ from structopt.config.synonyms import KEYS, synonym_of
 from structopt.core.component import Component, unset
 from structopt.core.entry_points import Installed, path_entries, warn_of_ignored
 from structopt.core.entry_points import installed as discovered
+from structopt.core.entry_points import name_of as name_of
 from structopt.core.executor import Executor
 from structopt.errors import ConfigError, did_you_mean, form_of, meaning
 
@@ -240,16 +241,6 @@ def create(kind: str, node: Mapping[str, Any], **common: Any) -> Any:
             remedy=f"Update {installed(kind)[node['name']].distribution}.",
         )
     return component
-
-
-def name_of(kind: str, component: Component) -> str:
-    """Return the name under which a component's class is installed, its class's name where it is
-    not.
-    """
-    cls = type(component)
-    value = f"{cls.__module__}:{cls.__qualname__}"
-    names = [one.name for one in installed(kind).values() if one.entry_point.value == value]
-    return names[0] if names else cls.__name__
 
 
 def _component(hint: Any, value: Any) -> Any:

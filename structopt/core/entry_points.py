@@ -120,6 +120,16 @@ def installed(kind: str) -> dict[str, Installed]:
     return components
 
 
+def name_of(kind: str, component: Component) -> str:
+    """Return the name under which a component's class is installed, its class's name where it is
+    not.
+    """
+    cls = type(component)
+    value = f"{cls.__module__}:{cls.__qualname__}"
+    names = [one.name for one in installed(kind).values() if one.entry_point.value == value]
+    return names[0] if names else cls.__name__
+
+
 def path_entries() -> tuple[tuple[str, float], ...]:
     """Return where distributions can be, and when each of these folders was changed last: the key
     of what is cached of them.

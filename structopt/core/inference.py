@@ -5,16 +5,27 @@ it.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from enum import Enum
 from typing import ClassVar
 
 from structopt.core.ability import Ability
 from structopt.core.component import Component
 from structopt.core.data.structure import Structure
+from structopt.core.entry_points import installed, name_of
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.factor_kind import FactorAbility
+from structopt.core.factor_kind import FactorAbility, FactorKind
+from structopt.core.factor_kind_table import kind_named
 from structopt.core.structure_kind import InferenceKernels, StructureKind
+from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
+
+WHAT = {
+    FactorAbility.ROWS: "a linear description",
+    FactorAbility.MAXIMUM: "a compiled maximum",
+    FactorAbility.MARGINALS: "compiled marginals",
+    FactorAbility.MESSAGES: "compiled messages",
+}
 
 
 class Messages(Enum):
@@ -62,10 +73,13 @@ class Inference(Component):
         return Messages.NONE
 
     def refusal(self, graph: FactorGraph) -> str:
-        """Why it cannot solve the structures of a graph although it knows their kind, or the empty
-        string.
+        """Give the reason if it cannot solve the structures of a graph although it knows their
+        kind, else the empty string.
+
+        By default: kinds of factors (`FactorGraph.factor_kinds`) without what `of_factors` asks
+        for.
         """
-        return ""
+        return refusal_of_kinds(self, {name: kind_named(name) for name in graph.factor_kinds})
 
     def prepare(self, structure: Structure) -> Structure:
         """Return the structure with the memory and the scratch that it needs."""
@@ -87,3 +101,29 @@ class Inference(Component):
     def diagnostics(self, messages: Array) -> dict[str, float]:
         """Numbers for metrics.json about the last visits, from the messages of all instances."""
         return {}
+
+
+def refusal_of_kinds(inference: Inference, kinds: Mapping[str, FactorKind]) -> str:
+    """Give the reason if an inference cannot take one of the kinds of factors, given by their
+    names, else the empty string.
+    """
+    for name, kind in kinds.items():
+        for ability in (inference.of_factors or FactorAbility(0)) & ~kind.provides:
+            return (
+                f"inference={name_of('inference', inference)} needs {WHAT[ability]} of every kind "
+                f"of factor, and factor_kind={name} has none. Inferences that can take it: "
+                f"{', '.join(_taking(kind.provides)) or 'none'}."
+            )
+    return ""
+
+
+def _taking(provided: FactorAbility) -> list[str]:
+    """Names of the installed inferences for which this is enough."""
+    names = []
+    for name, component in installed("inference").items():
+        try:
+            asked: FactorAbility | None = component.load(Inference).of_factors
+        except ConfigError:  # it cannot be imported: then it is no advice either
+            continue
+        names += [name] if asked is not None and not asked & ~provided else []
+    return names

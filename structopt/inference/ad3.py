@@ -11,12 +11,11 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
-from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
-from structopt.inference.refusals import admit_kinds, check_kind, refusal_of_kinds
+from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.kernels.waist.record import Array, Record
 
 TOLERANCE, OF_TABLES = 5e-4, 2e-5
@@ -101,10 +100,6 @@ class AD3(Inference):
             | (Ability.EXACT | Ability.CONVEX if self.exact else Ability(0))
         )
 
-    def refusal(self, graph: FactorGraph) -> str:
-        """Refuse kinds of factors without the operations of `of_factors`."""
-        return refusal_of_kinds("ad3", self, graph)
-
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver."""
         from structopt.kernels.ad3.solve import solve
@@ -120,7 +115,7 @@ class AD3(Inference):
         from structopt.kernels.ad3.extrapolation import PASSES
         from structopt.kernels.ad3.work import WORK
 
-        admit_kinds("ad3", self, structure.record)
+        admit_kinds(self, structure.record)
         sizes = Sizes(structure.record)
         floats, ints = factor_scratch(structure.record)
         C, P, N = (

@@ -7,7 +7,6 @@ from math import inf
 
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
-from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
@@ -16,7 +15,6 @@ from structopt.inference.refusals import (
     admit_kinds,
     check_kind,
     check_temperature,
-    refusal_of_kinds,
 )
 from structopt.kernels.waist.record import Array, Record
 
@@ -77,10 +75,6 @@ class IntegerProgram(Inference):
             Ability.MAP | Ability.UPPER | (Ability.EXACT | Ability.CONVEX if exact else Ability(0))
         )
 
-    def refusal(self, graph: FactorGraph) -> str:
-        """Refuse kinds of factors without the operations of `of_factors`."""
-        return refusal_of_kinds("ilp", self, graph)
-
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver, with models of its own."""
         from structopt.inference.highs_program import Program
@@ -117,7 +111,7 @@ class IntegerProgram(Inference):
 
     def prepare(self, structure: Structure) -> Structure:
         """Refuse kinds of factors without a linear description."""
-        admit_kinds("ilp", self, structure.record)
+        admit_kinds(self, structure.record)
         return structure
 
     def diagnostics(self, messages: Array) -> dict[str, float]:

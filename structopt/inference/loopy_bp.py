@@ -8,12 +8,11 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
-from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind import COMPILED
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
-from structopt.inference.refusals import admit_kinds, check_kind, refusal_of_kinds
+from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.kernels.waist.record import Array
 
 
@@ -86,10 +85,6 @@ class LoopyBP(Inference):
         """Outputs and marginals, neither exact nor bounded."""
         return Ability.MAP | Ability.MARGINALS if kind.loopy else Ability(0)
 
-    def refusal(self, graph: FactorGraph) -> str:
-        """Refuse kinds of factors without the operations of `of_factors`."""
-        return refusal_of_kinds("loopy_bp", self, graph)
-
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Pick the algorithm for a kind of structure."""
         from structopt.kernels.loopy.loopy_bp import solve
@@ -104,7 +99,7 @@ class LoopyBP(Inference):
         from structopt.inference.factor_sizes import factor_sizes
         from structopt.kernels.loopy.loopy_bp import PROPAGATION
 
-        admit_kinds("loopy_bp", self, structure.record)
+        admit_kinds(self, structure.record)
         size = factor_sizes(structure.record)
         work = PROPAGATION.pack(
             passes=self.passes,

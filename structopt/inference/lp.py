@@ -8,7 +8,6 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
-from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
@@ -16,7 +15,6 @@ from structopt.inference.refusals import (
     admit_kinds,
     check_kind,
     check_temperature,
-    refusal_of_kinds,
 )
 from structopt.kernels.waist.record import Array, Record
 
@@ -55,10 +53,6 @@ class LinearProgram(Inference):
         """Return what a relaxation provides: a maximum, never below the best score."""
         return Ability.MAP | Ability.UPPER | Ability.CONVEX if kind.loopy else Ability(0)
 
-    def refusal(self, graph: FactorGraph) -> str:
-        """Refuse kinds of factors without the operations of `of_factors`."""
-        return refusal_of_kinds("lp", self, graph)
-
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver, with models of its own."""
         from structopt.inference.program_pool import Programs
@@ -93,7 +87,7 @@ class LinearProgram(Inference):
         """Give the structure memory for the bases, where visits start from the last."""
         from structopt.inference.program_pool import Programs
 
-        admit_kinds("lp", self, structure.record)
+        admit_kinds(self, structure.record)
         if not self.warm_start:
             return structure
         programs, kept = Programs(), np.zeros(len(structure) + 1, np.int64)

@@ -11,13 +11,12 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
-from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
 from structopt.inference.loopy_bp import LoopyBP
-from structopt.inference.refusals import admit_kinds, check_kind, refusal_of_kinds
+from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.inference.spanning_forests import Forests, spanning_forests
 from structopt.kernels.waist.record import Array, Record
 
@@ -136,10 +135,6 @@ class TreeReweightedBP(Inference):
             passes, tolerance, self.smoothing, False, self.predictions, self.decoding_temperature
         )
 
-    def refusal(self, graph: FactorGraph) -> str:
-        """Refuse kinds of factors without the operations of `of_factors`."""
-        return refusal_of_kinds("trw_bp", self, graph)
-
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Pick the algorithm for a kind of structure."""
         from structopt.kernels.loopy.trw_bp import solve
@@ -154,7 +149,7 @@ class TreeReweightedBP(Inference):
         from structopt.inference.factor_sizes import message_offsets
         from structopt.kernels.loopy.trw_bp import WORK
 
-        admit_kinds("trw_bp", self, structure.record)
+        admit_kinds(self, structure.record)
         forests, graph = _forests(structure.record)
         options = {"passes": self.passes, "tolerance": self.tolerance, "smoothing": self.smoothing}
         work = WORK.pack(
