@@ -79,7 +79,7 @@ def test_in_the_first_pass(executor: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     words = (*MULTILABEL, f"executor={executor}", f"hydra.run.dir={folder}")
     process = start(tmp_path, "-c", PROGRAM, *words)
-    assert f"structopt resume={folder}" in interrupt(process, "training, pass 1")
+    assert f"structopt resume={folder}" in interrupt(process, "epoch 1 of")
     assert not structopt.load(folder).weights.any()
     assert json.loads((folder / "metrics.json").read_text())["train"]["epochs"] == 0
 
@@ -95,7 +95,7 @@ def test_in_the_second_pass(tmp_path: Path) -> None:
         f"hydra.run.dir={folder}",
     )
     process = start(tmp_path, "-c", SECOND_PASS, *words)
-    interrupt(process, "training, pass 2")
+    interrupt(process, "epoch 2 of")
     rows = history.read(folder / "history.csv")
     metrics = json.loads((folder / "metrics.json").read_text())
     assert len(rows) == metrics["train"]["epochs"] == 1
