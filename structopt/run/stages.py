@@ -148,9 +148,11 @@ def _train(run: _TrainingRun, resuming: bool, earlier: Model | None) -> Model:
         outcome.metrics, interrupt = closing.measured(weights, interrupt)
         outcome.status = KILLED if interrupt else FINISHED
         with interruption.put_off():
-            interrupt = closing.report(outcome.metrics, interrupt)
-        if interrupt:
-            raise interrupt
+            late = closing.report(outcome.metrics, interrupt)
+        # a job that lacks nothing but its picture is finished; its sweep obeys the interrupt
+        ending = late if run.job is None else interrupt
+        if ending:
+            raise ending
         for observer in trainer.observers:
             observer.end(trainer, weights)
         return model
