@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
 from structopt.core.component import Component
+from structopt.core.data.attribute_table import Entries
 from structopt.core.data.boundaries import Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import DataPath
@@ -166,6 +167,14 @@ class Task(Component):
     @abstractmethod
     def corpus(self, instances: Sequence[Any]) -> Any:
         """Make an unlabelled corpus of instances given in memory."""
+
+    def entries(self, instance: Any) -> Entries | None:
+        """Return the attributes of the positions of one instance, as `encode` numbers them.
+
+        Predictions of one sentence use it, because a corpus takes longer than the inference. A task
+        that has no such shortcut, or whose `corpus` refuses the instance, returns None.
+        """
+        return None
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Any:
         """Make a corpus of instances and their gold outputs in memory, as `read` makes one of a

@@ -121,6 +121,10 @@ class AttributeRows(Supported):
             encoded.storage,
         )
 
+    def record_places(self, encoded: Encoded, structure: Structure) -> list[Places]:
+        """Return where the weights of each part group of a structure begin."""
+        return self._record_places(structure, self.tables(encoded, structure)[0])
+
     def tables(self, encoded: Encoded, structure: Structure) -> Tables:
         """Attributes of the positions of every group, and their dense tables.
 

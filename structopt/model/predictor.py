@@ -16,7 +16,9 @@ import numpy as np
 from structopt.config import compatibility, registry
 from structopt.core import checks
 from structopt.core.ability import Ability
+from structopt.core.data.encoded import Encoded
 from structopt.core.data.in_memory import read_once
+from structopt.core.data.places import Places
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -30,6 +32,7 @@ from structopt.model.annotation import Annotator
 from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs
+from structopt.model.sentence_plan import Plans, SentencePlan, plan_of
 from structopt.model.showing import model_html
 from structopt.objective.decoding import (
     KBest,
@@ -92,6 +95,7 @@ class Predictor:
         self.scorer, self.weights, self.temperature = scorer, weights, temperature or 1.0
         self.pruner, self.annotator = pruner, annotator
         self._warned: set[str] = set()
+        self._plans = Plans()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -147,6 +151,12 @@ class Predictor:
         DataError
             If the corpus lacks columns that the model's features read.
         """
+        return self._built(*self._encoded(corpus, given, executor))
+
+    def _encoded(
+        self, corpus: Any, given: Sequence[Any] | None, executor: Executor | None
+    ) -> tuple[Encoded, Places]:
+        """Encode a corpus; return its instances that are not empty, and their places in it."""
         missing = self.task.missing_columns(corpus)
         if missing and self.task.missing == "refuse":
             raise DataError(
@@ -168,6 +178,10 @@ class Predictor:
         encoded, places = self.task.encode(corpus, given).without_empty()
         if self.pruner is not None:
             encoded = self.pruner.prune(encoded, executor=executor).encoded
+        return encoded, places
+
+    def _built(self, encoded: Encoded, places: Places) -> Examples:
+        """Build the graphs of an encoded corpus, and pack its features."""
         return Examples.build(
             encoded, self.graph, self.scorer, self.inference, places, trusted=True
         )
@@ -221,7 +235,50 @@ class Predictor:
         ConfigError
             If no output agrees with what is given.
         """
-        return self.best_outputs(self._read(instances, given, executor), executor)
+        if not given and type(instances) is list and len(instances) == 1:
+            outputs = self._outputs_of_entries(instances[0])
+            if outputs is not None:
+                return outputs
+        encoded, places = self._read_encoded(instances, given, executor)
+        numbers = self._planned_labels(encoded) if places.indices is None else None
+        if numbers is not None:
+            return self.task.written(self.task.decode(encoded, numbers))
+        return self.best_outputs(self._built(encoded, places), executor)
+
+    def _outputs_of_entries(self, instance: Any) -> list[Any] | None:
+        """Return the outputs of one instance whose attributes the task reads without a corpus;
+        None if it does not, or if there is no plan yet.
+        """
+        plan = self._plans.plan
+        entries = None if plan is None else self.task.entries(instance)
+        if plan is None or entries is None:
+            return None
+        ids, values, ends = entries
+        if len(ends) - 1 > plan.positions or len(ids) > plan.entries:
+            return None
+        numbers = plan.labels(self.weights, ids, values, ends)
+        if numbers is None:
+            return None
+        return self.task.written([[plan.names[y] for y in numbers.tolist()]])
+
+    def _planned_labels(self, encoded: Encoded) -> Array | None:
+        """Return label numbers of a corpus of one sentence by the plan; None if there is no plan
+        for it.
+        """
+        if len(encoded) != 1:
+            return None
+        plans = self._plans
+        if not plans.made:
+            plans.plan, plans.made = self._plan(encoded), True
+        if plans.plan is None or not plans.plan.takes(encoded):
+            return None
+        table = encoded.tables["label"]
+        return plans.plan.labels(self.weights, table.ids, table.values, table.offsets)
+
+    def _plan(self, encoded: Encoded) -> SentencePlan | None:
+        if self.pruner is not None or self.task.rounds_marginals:
+            return None
+        return plan_of(encoded, self.graph, self.scorer, self.inference)
 
     def predict_k_best(
         self, instances: Inputs, k: int, executor: Executor | None = None, *, given: Given = None
@@ -372,10 +429,15 @@ class Predictor:
 
     def _read(self, instances: Inputs, given: Given, executor: Executor | None) -> Examples:
         """Encode instances in memory, or those of a file, with what is given and kept."""
+        return self._built(*self._read_encoded(instances, given, executor))
+
+    def _read_encoded(
+        self, instances: Inputs, given: Given, executor: Executor | None
+    ) -> tuple[Encoded, Places]:
         if isinstance(instances, (str, PathLike)):
             corpus = self.task.read(instances, labelled=False)
             if given is True:
-                return self.examples(corpus, self.given_labels(corpus), executor)
+                return self._encoded(corpus, self.given_labels(corpus), executor)
         else:
             corpus = self.task.corpus(read_once("instances", instances))
         given = read_once("given", given)
@@ -385,7 +447,7 @@ class Predictor:
                 remedy="Give a list of outputs.",
             )
         kept = None if given is None or given is False else self.task.kept_outputs(corpus, given)
-        return self.examples(corpus, kept, executor)
+        return self._encoded(corpus, kept, executor)
 
     def k_best_outputs(
         self, examples: Examples, k: int, executor: Executor | None = None

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.attribute_table import AttributeTable, Entries
 from structopt.core.data.boundaries import EMPTY_LINE, Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
@@ -20,7 +20,7 @@ from structopt.core.storage.learner import Learner
 from structopt.errors import ConfigError, DataError
 from structopt.formats import crfsuite, tag_schemes, text_pieces
 from structopt.formats.crfsuite import AttributeText
-from structopt.formats.in_memory.attributes import attribute_text
+from structopt.formats.in_memory.attributes import attribute_text, known_entries_of
 from structopt.formats.in_memory.instances import MEMORY
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.text_pieces import Stretch
@@ -147,6 +147,14 @@ class AttributeLabelling(TokenLabelling):
             See `structopt.formats.in_memory.attributes.attribute_text`.
         """
         return attribute_text(instances)
+
+    def entries(self, instance: Any) -> Entries | None:
+        """Return the known attributes of a list of tokens; None for other forms, for hashed
+        attributes, and for subclasses, whose `corpus` may take other forms.
+        """
+        if self.hash_bits is not None or type(self) is not AttributeLabelling:
+            return None
+        return known_entries_of(instance, self._attributes)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> AttributeText:
         """Make a corpus of sentences, as `corpus` takes them, and lists of labels, one a token."""

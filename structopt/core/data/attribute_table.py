@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from structopt.kernels.waist.record import Array
+
+Entries = tuple[Sequence[int], Sequence[float] | None, Sequence[int]]
+"""The attributes of the positions of one instance: numbers, values (None: all are 1), and where
+those of each position begin and end, from 0.
+"""
 
 
 @dataclass(frozen=True)

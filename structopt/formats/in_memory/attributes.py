@@ -26,10 +26,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from structopt.core.data import ranges
+from structopt.core.data.attribute_table import Entries
 from structopt.formats.crfsuite import AttributeText
 from structopt.formats.in_memory.instances import MEMORY, Form, shown
 from structopt.formats.numbering import Numbering
 
+NUMBERS = frozenset({bool, int, float})
+"""Types of most values."""
 SEPARATOR = ":"
 """Between a name and a value that is text, or a name within."""
 FORM = Form(
@@ -54,6 +57,85 @@ def attribute_text(sentences: Iterable[Any]) -> AttributeText:
     for number, sentence in enumerate(FORM.listed(sentences), 1):
         reader.add_sentence(sentence, number)
     return reader.result()
+
+
+def known_entries_of(sentence: Any, numbers: Mapping[str, int]) -> Entries | None:
+    """Return the numbers and values of the known attributes of one sentence, without a corpus.
+
+    Parameters
+    ----------
+    sentence : object
+    numbers : mapping of str to int
+        The known attributes.
+
+    Returns
+    -------
+    tuple, or None
+        (numbers, values, ends) as lists; values is None if all are 1, those of unknown attributes
+        included. None for the less frequent forms, and for all that `attribute_text` refuses.
+    """
+    if type(sentence) is not list or not sentence:
+        return None
+    ids: list[int] = []
+    values: list[float] = []
+    ends, ones = [0], True
+    for token in sentence:
+        if type(token) is dict:
+            more = _known_pairs(token, numbers)
+        elif type(token) is list:
+            more = _known_names(token, numbers)
+        else:
+            return None
+        if more is None:
+            return None
+        ids += more[0]
+        values += more[1]
+        ones = ones and more[2]
+        ends.append(len(ids))
+    return ids, None if ones else values, ends
+
+
+def _known_pairs(
+    token: Mapping[Any, Any], numbers: Mapping[str, int]
+) -> tuple[list[int], list[float], bool] | None:
+    """Return numbers and values of the known attributes of a mapping, and whether all values are 1;
+    None for other forms.
+    """
+    ids, values, ones = [], [], True
+    for name, value in token.items():
+        if type(value) is str and type(name) is str:
+            name, value = f"{name}{SEPARATOR}{value}", 1.0
+        elif type(value) not in NUMBERS:
+            return None
+        if value != 1:
+            ones = False
+            if not -ranges.LARGEST_VALUE <= value <= ranges.LARGEST_VALUE:
+                return None
+        if (number := numbers.get(name)) is not None:
+            ids.append(number)
+            values.append(value)
+        elif not _is_text(name):
+            return None
+    return ids, values, ones
+
+
+def _known_names(
+    token: list[Any], numbers: Mapping[str, int]
+) -> tuple[list[int], list[float], bool] | None:
+    """Return numbers and values of the known attributes of a list of names; None for other
+    forms.
+    """
+    if not all(map(_is_text, token)):
+        return None
+    ids = [number for name in token if (number := numbers.get(name)) is not None]
+    return ids, [1.0] * len(ids), True
+
+
+def _is_text(name: Any) -> bool:
+    """Whether a name is a string that a file can hold: without half a surrogate pair."""
+    if type(name) is not str:
+        return False
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 class _Reader:
@@ -176,7 +258,7 @@ class _Reader:
     def _check_names(self) -> None:
         """Refuse names that no file could hold."""
         for index, name in enumerate(self.names):
-            if not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name):
+            if not _is_text(name):
                 number = self._sentence_of(self.ids.index(index))
                 raise FORM.refused(
                     number,

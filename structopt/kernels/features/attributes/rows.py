@@ -55,10 +55,9 @@ from structopt.kernels.waist.views import part, prefetch, prefetch_run
 AHEAD = 128
 
 
-@kernel(SCORES)
-def scores(features, theta, i, s, scratch):
-    """Fill s with the part scores F(x_i)^T theta."""
-    x = open_rows(features)
+@embedded
+def fill_scores(x, theta, i, s):
+    """Fill s with the part scores of instance i, given the opened record of the features."""
     valued = len(x.values) > 0
     begin = above = 0
     for t in range(len(x.widths)):
@@ -95,6 +94,12 @@ def scores(features, theta, i, s, scratch):
         if x.dense[t] < x.dense[t + 1]:
             add_dense_scores(x, t, first, S, W)
         begin += (last - first) * width
+
+
+@kernel(SCORES)
+def scores(features, theta, i, s, scratch):
+    """Fill s with the part scores F(x_i)^T theta."""
+    fill_scores(open_rows(features), theta, i, s)
 
 
 @embedded

@@ -1,0 +1,198 @@
+"""Labels of one sentence, in one call with few arguments.
+
+A driver takes the records of a corpus, which Python packs, and a tuple of kernels. For one sentence
+of a first-order chain with tied transitions the packing takes longer than the inference. So the
+record of a sentence is packed once per model, with room for a longest sentence, and the call itself
+fills what depends on the sentence.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import types
+
+from structopt.kernels.chain.constraints import constrain
+from structopt.kernels.chain.first_order import first_order_viterbi
+from structopt.kernels.chain.record import Chain, Scratch
+from structopt.kernels.features.attributes.lists import list_singles
+from structopt.kernels.features.attributes.record import Rows
+from structopt.kernels.features.attributes.rows import fill_scores
+from structopt.kernels.waist.fields import Floats, Ints, Longs
+from structopt.kernels.waist.layout import RecordLayout
+from structopt.kernels.waist.record import Record
+from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, embedded, kernel
+from structopt.kernels.waist.views import part
+
+
+class Sentence(NamedTuple):
+    """The record, opened: room for N positions with E attributes in all, S single weights.
+
+    Attributes
+    ----------
+    scratch : Scratch
+        Tables of the inference, which begin at a cache line.
+    rows : Rows
+        The features of one instance. Its tables are the rows of the label parts, their single
+        weights if there are any, and the one row of the transitions.
+    chain : Chain
+        The graph of one instance.
+    ids, values : (E,) attributes of all positions, and their values
+    ends : (N + 1,) where those of each position begin
+    row_begins, single_begins : (attributes + 1,) the first row, and the first single weight, of
+    each attribute; empty if attribute a has row a, and if there are no single weights
+    configurations : (S,) the label of each single weight
+    seen : (S,) -1 between calls
+    chosen, chosen_ends, chosen_values : the single weights of all positions, as `ids` lists
+    attributes
+    bounds : (6,) scratch for the bounds of the one instance
+    scores, marginals : (N L + L^2,)
+    labels : (N,) the result
+    """
+
+    scratch: Scratch
+    rows: Rows
+    chain: Chain
+    ids: Ints
+    values: Floats
+    ends: Longs
+    row_begins: Ints
+    single_begins: Ints
+    configurations: Ints
+    seen: Longs
+    chosen: Ints
+    chosen_ends: Longs
+    chosen_values: Floats
+    bounds: Longs
+    scores: Floats
+    marginals: Floats
+    labels: Ints
+
+
+SENTENCE = RecordLayout(Sentence)
+open_sentence = SENTENCE.compiled
+
+
+@embedded
+def choose(p, n, begins, chosen, ends, values):
+    """List begins[a] <= q < begins[a + 1] for each attribute a of a position, with its value.
+
+    `ends` receives where those of each position begin. Returns how many there are.
+    """
+    count = 0
+    for t in range(n):
+        ends[t] = count
+        for j in range(p.ends[t], p.ends[t + 1]):
+            a = p.ids[j]
+            for q in range(begins[a], begins[a + 1]):
+                chosen[count], values[count] = q, p.values[j]
+                count += 1
+    ends[n] = count
+    return count
+
+
+@embedded
+def list_rows(p, n):
+    """Fill the table of the rows; return how many entries it has."""
+    x = p.rows
+    count = p.ends[n]
+    if len(p.row_begins) > 0:
+        count = choose(p, n, p.row_begins, x.listed, x.offsets, x.values)
+    else:
+        for t in range(n + 1):
+            x.offsets[t] = p.ends[t]
+        for j in range(count):
+            x.listed[j], x.values[j] = p.ids[j], p.values[j]
+    for j in range(count):
+        x.ids[j] = j
+    x.positions[1], x.lists[1] = n, count
+    return count
+
+
+@embedded
+def add_singles(p, n, valued, count):
+    """Fill the table of the single weights, behind `count` entries of the rows.
+
+    Returns how many entries are listed then, and how many numbers there are.
+    """
+    x, b = p.rows, p.bounds
+    chosen = choose(p, n, p.single_begins, p.chosen, p.chosen_ends, p.chosen_values)
+    b[0], b[1] = 0, n
+    more, numbers = list_singles(
+        part(p.chosen, 0, chosen),
+        part(p.chosen_values, 0, chosen if valued else 0),
+        part(p.chosen_ends, 0, n + 1),
+        part(b, 0, 2),
+        p.configurations,
+        p.chain.labels,
+        p.seen,
+        part(x.listed, count, len(x.listed)),
+        part(b, 2, 4),
+        part(b, 4, 6),
+        part(x.ids, count, len(x.ids)),
+        part(x.values, count, len(x.values)),
+    )
+    for q in range(count, count + more):
+        p.seen[x.listed[q]] = -1
+    x.lists[2], x.lists[3] = count, count + more
+    x.offsets[n + 1], x.offsets[n + 2] = count, count + numbers
+    x.positions[3] = 1
+    return count + more, count + numbers
+
+
+@embedded
+def features_of(p, n, valued):
+    """Fill the record of the features; return it, without values if all are 1."""
+    x, last = p.rows, len(p.rows.widths) - 1
+    listed = numbers = list_rows(p, n)
+    x.starts[last] = n + 1
+    if last > 1:
+        x.starts[1] = n + 1
+        listed, numbers = add_singles(p, n, valued, listed)
+        x.starts[last] = n + 3
+    # the transitions have one position, with the attribute 0
+    x.listed[listed], x.ids[numbers], x.values[numbers] = 0, 0, 1.0
+    x.lists[2 * last], x.lists[2 * last + 1] = listed, listed + 1
+    x.positions[2 * last + 1] = 1
+    x.offsets[x.starts[last]], x.offsets[x.starts[last] + 1] = numbers, numbers + 1
+    return Rows(
+        x.widths,
+        x.lengths,
+        x.listed,
+        x.ids,
+        x.weights,
+        x.attributes,
+        x.positions,
+        x.lists,
+        x.starts,
+        x.offsets,
+        part(x.values, 0, numbers + 1 if valued else 0),
+        x.support,
+        x.dense,
+        x.blocks,
+        x.slots,
+        x.bits,
+    )
+
+
+@kernel(types.float64(VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.boolean))
+def best_labels(theta, ints, longs, floats, at, n, valued):
+    """Write the best label of each of n positions; return the score of the labelling.
+
+    ids, values and ends of the record (`Sentence`) have the attributes. If not `valued`, all values
+    are 1, and sums over attributes take another order (`fill_scores`). Returns -inf if the hard
+    constraints allow no labelling.
+    """
+    p = open_sentence(Record(ints, longs, floats, at))
+    c = p.chain
+    L = c.labels
+    c.tokens[1] = n
+    s, z = part(p.scores, 0, (n + L) * L), part(p.marginals, 0, (n + L) * L)
+    fill_scores(features_of(p, n, valued), theta, 0, s)
+    constrain(c, 0, n, s)
+    value = first_order_viterbi(c, n, s, p.scratch, z)
+    for t in range(n):
+        for y in range(L):
+            if z[t * L + y] > 0.0:
+                p.labels[t] = y
+    return value

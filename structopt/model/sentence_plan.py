@@ -1,0 +1,190 @@
+"""Plans: everything that the prediction of one sentence by a first-order chain needs, packed once.
+
+A general prediction makes a corpus, its graphs and the records of both, and calls a driver in an
+interruptible thread. For one sentence that takes many times longer than the inference.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+from typing import Self
+
+import numpy as np
+
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.encoded import Encoded
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.scorer import Scorer
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.features.attribute_rows import AttributeRows
+from structopt.inference.exact import Exact
+from structopt.kernels.waist import interruptible
+from structopt.kernels.waist.record import Array
+from structopt.kernels.waist.signatures import is_compiled
+
+POSITIONS = 256
+"""Positions of the longest sentence that a plan takes."""
+ATTRIBUTES = 64
+"""Attributes of a position, on average over the longest sentence."""
+STEPS = 1 << 24
+"""Pairs of labels at all positions; the call takes about 10 ms, and no interrupt ends it sooner."""
+
+
+class SentencePlan:
+    """The memory and the constants of predictions of one sentence; of one thread.
+
+    Use `plan_of`.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        One instance of as many positions as the plan has room for, without attributes.
+    graph, scorer : components
+        `scorer` is fitted.
+    """
+
+    def __init__(self, encoded: Encoded, graph: FactorGraph, scorer: AttributeRows) -> None:
+        from structopt.kernels.chain.record import CHAIN, SCRATCH
+        from structopt.kernels.chain.sentence import SENTENCE, best_labels
+        from structopt.kernels.features.attributes.record import ROWS
+
+        structure = graph.build(encoded)
+        place = scorer.record_places(encoded, structure)[0]
+        rows = ROWS.open(scorer.record(encoded, structure))
+        chain, scratch = CHAIN.open(structure.record), SCRATCH.open(structure.work)
+        n, entries, tables = len(encoded.tables["label"].offsets) - 1, 0, len(rows.widths)
+        entries, parts = n * ATTRIBUTES, int(structure.parts[-1])
+        most = entries * max(1, place.most_singles)
+        none = np.zeros(0, np.int32)
+        record = SENTENCE.pack(
+            scratch={name: len(table) for name, table in scratch._asdict().items()},
+            rows={
+                **rows._asdict(),
+                "listed": entries + most + 1,
+                "ids": entries + 2 * most + 1,
+                "values": entries + 2 * most + 1,
+                "offsets": n + 1 + 2 * (tables - 1),
+                "positions": 2 * tables,
+                "lists": 2 * tables,
+                "support": 0,
+            },
+            chain=chain._asdict(),
+            ids=entries,
+            values=entries,
+            ends=n + 1,
+            row_begins=none if place.row_begins is None else place.row_begins,
+            single_begins=place.single_begins if len(place.singles) else none,
+            configurations=place.configurations,
+            seen=np.full(len(place.singles), -1),
+            chosen=most,
+            chosen_ends=n + 1,
+            chosen_values=most,
+            bounds=6,
+            scores=parts,
+            marginals=parts,
+            labels=n,
+        )
+        opened = SENTENCE.open(record)
+        self.positions, self.entries, self.names = n, entries, encoded.labels
+        self._ids, self._values, self._ends = opened.ids, opened.values, opened.ends
+        self._labels, self._record, self._call = opened.labels, tuple(record), best_labels
+
+    def takes(self, encoded: Encoded) -> bool:
+        """Whether a corpus is one sentence that the plan has room for, without given labels."""
+        table = encoded.tables["label"]
+        return (
+            len(encoded) == 1
+            and encoded.allowed is None
+            and 0 < len(table.offsets) - 1 <= self.positions
+            and len(table.ids) <= self.entries
+        )
+
+    def labels(
+        self,
+        weights: Array,
+        ids: Array | Sequence[int],
+        values: Array | Sequence[float] | None,
+        ends: Array | Sequence[int],
+    ) -> Array | None:
+        """Return the number of the best label of each position, int32, which the next call
+        overwrites; None if the hard constraints allow no labelling.
+
+        Parameters
+        ----------
+        weights : float64, shape (dimension,)
+        ids : int32, shape (entries,)
+            Attributes of all positions.
+        values : float64, shape (entries,), or None
+            None: all are 1.
+        ends : int64, shape (positions + 1,)
+            Where the attributes of each position begin.
+        """
+        n, count = len(ends) - 1, len(ids)
+        self._ids[:count] = ids
+        self._values[:count] = 1.0 if values is None else values
+        self._ends[: n + 1] = ends
+        value = self._call(weights, *self._record, n, values is not None)
+        interruptible.obey()
+        return None if value == -inf else self._labels[:n]
+
+
+class Plans(threading.local):
+    """The plan of a model in each thread, once it has been made.
+
+    Attributes
+    ----------
+    plan : SentencePlan or None
+    made : bool
+        Whether `plan` is known, which is None for models that have no plan.
+    """
+
+    plan: SentencePlan | None = None
+    made = False
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        """Copies and pickles of a model make plans of their own."""
+        return type(self), ()
+
+
+def plan_of(
+    encoded: Encoded, graph: FactorGraph, scorer: Scorer, inference: Inference
+) -> SentencePlan | None:
+    """Return a plan for models of exact first-order chains with rows of weights; None for others.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        Any corpus that the model's task has encoded.
+    graph, scorer, inference : components
+    """
+    simple = type(graph) is LinearChain and graph.order == 1 and type(scorer) is AttributeRows
+    if not simple or type(inference) is not Exact or set(encoded.tables) != {"label"}:
+        return None
+    assert isinstance(scorer, AttributeRows)
+    positions = min(POSITIONS, STEPS // max(1, len(encoded.labels)) ** 2)
+    known = all(place.row_count == 1 and not len(place.singles) for place in scorer.places[1:])
+    if any(encoded.dense.values()) or not known or not positions:
+        return None
+    if not is_compiled(scorer.kernels.scores):
+        return None
+    table = AttributeTable(
+        np.zeros(positions + 1, np.int64),
+        np.zeros(0, np.int32),
+        None,
+        encoded.tables["label"].size,
+    )
+    longest = replace(
+        encoded,
+        offsets=np.array([0, positions]),
+        tables={"label": table},
+        gold=None,
+        gold_sets=None,
+        allowed=None,
+        words=(),
+        instance_weights=None,
+    )
+    return SentencePlan(longest, graph, scorer)

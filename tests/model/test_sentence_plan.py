@@ -1,0 +1,168 @@
+"""Predictions of one sentence by a plan are those of the general path, bit by bit."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+import pytest
+
+import structopt
+from structopt import SequenceTagger
+from structopt.errors import StructoptError
+from structopt.model import sentence_plan
+from structopt.model.model import Model
+
+WORDS = [
+    "the",
+    "cat",
+    "sat",
+    "on",
+    "a",
+    "mat",
+    "while",
+    "Ann",
+    "and",
+    "Bob",
+    "slept",
+    "in",
+    "Paris",
+]
+LABELS = ("B-PER", "I-PER", "O", "B-LOC", "I-LOC")
+
+
+def sentences(valued: bool) -> tuple[list[Any], list[list[str]]]:
+    rng = np.random.default_rng(3)
+    X, y = list[Any](), list[list[str]]()
+    for _ in range(40):
+        words = rng.choice(WORDS, rng.integers(1, 9)).tolist()
+        X.append(
+            [
+                {
+                    "word": word,
+                    "length": len(word) / 4 if valued else 1.0,
+                    "rare": rng.random() < 0.1,
+                }
+                | {f"id={rng.integers(400)}": True, f"é={word}": False}
+                for word in words
+            ]
+        )
+        y.append([LABELS[int(rng.integers(len(LABELS)))] for _ in words])
+    return X, y
+
+
+def fitted(
+    valued: bool = True, support: str = "seen", optimizer: str = "mira"
+) -> tuple[Model, list[Any]]:
+    X, y = sentences(valued)
+    overrides = {"task.scheme": "none", "features.support": support}
+    return SequenceTagger(optimizer=optimizer, epochs=3, overrides=overrides).fit(X, y).model_, X
+
+
+def general(model: Model, instances: list[Any]) -> list[Any]:
+    """Predictions by a copy of a model that makes no plan."""
+    other = copy.copy(model)
+    other._plans = sentence_plan.Plans()
+    other._plans.made = True
+    return other.predict(instances)
+
+
+def planned(model: Model) -> bool:
+    return model._plans.plan is not None
+
+
+@pytest.mark.parametrize("valued", [False, True])
+@pytest.mark.parametrize("support", ["seen", "all"])
+def test_labels_are_those_of_the_general_path(valued: bool, support: str) -> None:
+    model, X = fitted(valued, optimizer="dca", support=support)
+    assert [model.predict([x])[0] for x in X] == [general(model, [x])[0] for x in X]
+    assert planned(model)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        [],
+        [[]],
+        [{}],
+        [["word:cat", "word:cat", "new", "né"], []],
+        [("word:cat",), {"word": "cat"}],
+        ({"word": "cat"},),
+        [{"word": {"cat": 2.0}}, {"a": {"b", "c"}}],
+        [{"length": 3}, {"length": np.float64(2.5)}, {"rare": np.True_}],
+        [{"length": True}] * 300,
+        [{f"id={i}": True for i in range(400)}] * 60,
+        np.ones((3, 2)),
+    ],
+    ids=str,
+)
+def test_other_forms_are_predicted_as_well(sentence: Any) -> None:
+    model, X = fitted()
+    model.predict([X[0]])
+    assert model.predict([sentence]) == general(model, [sentence])
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        [{"length": nan}],
+        [{"length": -inf}],
+        [{"new": 1e200}],
+        [{"new\ud800": True}],
+        [["new\udfff"]],
+        [{1: True}],
+        [[["word:cat"]]],
+        [{"word": None}],
+        "cat",
+        [None],
+        {"word": "cat"},
+    ],
+    ids=ascii,
+)
+def test_refusals_are_the_same(sentence: Any) -> None:
+    model, X = fitted()
+    model.predict([X[0]])
+    with pytest.raises(StructoptError) as without:
+        general(model, [sentence])
+    with pytest.raises(type(without.value)) as found:
+        model.predict([sentence])
+    assert str(found.value) == str(without.value)
+
+
+def test_constraints_hold_and_threads_and_copies_agree() -> None:
+    X, y = sentences(False)
+    tagger = SequenceTagger(epochs=2, overrides={"task.scheme": "iob2", "task.valid_tags": True})
+    model = tagger.fit(X, [["O" if tag[0] == "I" else tag for tag in one] for one in y]).model_
+    expected = [general(model, [x])[0] for x in X]
+    for other in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(tagger)).model_):
+        assert [other.predict([x])[0] for x in X] == expected
+    with ThreadPoolExecutor(4) as pool:
+        assert [one[0] for one in pool.map(model.predict, [[x] for x in X * 5])] == expected * 5
+
+
+SENTENCES = {
+    "ner": ["Ann", "slept", "in", "Paris"],
+    "attributes": [["word=Ann"], ["word=slept"]],
+    "chunking": {"word": ["Ann", "slept"], "pos": ["NNP", "VBD"]},
+}
+
+
+@pytest.mark.parametrize("task", SENTENCES)
+def test_tasks_on_first_order_chains_have_a_plan(task: str, trained: Any) -> None:
+    model, sentence = structopt.load(trained(task) / "model"), SENTENCES[task]
+    assert model.predict([sentence, sentence]) == model.predict([sentence]) * 2
+    assert planned(model)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"factor_graph.order": 2}, {"inference": "enumeration"}], ids=str
+)
+def test_other_models_have_none(settings: dict[str, Any]) -> None:
+    X = [[["a"], ["b"]], [["b"]]]
+    model = SequenceTagger(epochs=1, overrides=settings).fit(X, [["A", "B"], ["B"]]).model_
+    assert model.predict(X[:1]) == model.predict(X)[:1]
+    assert not planned(model)
