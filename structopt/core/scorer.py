@@ -144,6 +144,12 @@ class Scorer(Component):
         """
         return ()
 
+    def row_places(self, encoded: Encoded, structure: Structure) -> Sequence[Any] | None:
+        """Return where the weights of each part group begin
+        (`structopt.features.row_places.Places`); None if scores are not sums of rows of weights.
+        """
+        return None
+
     def initial(self, seed: int) -> Array:
         """Weights at which training begins, shape (dimension,): the same for equal seeds; zeros,
         where a scorer is linear.

@@ -121,8 +121,8 @@ class AttributeRows(Supported):
             encoded.storage,
         )
 
-    def record_places(self, encoded: Encoded, structure: Structure) -> list[Places]:
-        """Return where the weights of each part group of a structure begin."""
+    def row_places(self, encoded: Encoded, structure: Structure) -> list[Places]:
+        """See `structopt.core.scorer.Scorer`."""
         return self._record_places(structure, self.tables(encoded, structure)[0])
 
     def tables(self, encoded: Encoded, structure: Structure) -> Tables:

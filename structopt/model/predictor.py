@@ -247,7 +247,7 @@ class Predictor:
 
     def _outputs_of_entries(self, instance: Any) -> list[Any] | None:
         """Return the outputs of one instance whose attributes the task reads without a corpus;
-        None if it does not, or if there is no plan yet.
+        None if it does not, or before the first plan.
         """
         plan = self._plans.plan
         entries = None if plan is None else self.task.entries(instance)
@@ -262,9 +262,7 @@ class Predictor:
         return self.task.written([[plan.names[y] for y in numbers.tolist()]])
 
     def _planned_labels(self, encoded: Encoded) -> Array | None:
-        """Return label numbers of a corpus of one sentence by the plan; None if there is no plan
-        for it.
-        """
+        """Return label numbers of a corpus of one sentence by the plan; None without a plan."""
         if len(encoded) != 1:
             return None
         plans = self._plans
@@ -278,7 +276,7 @@ class Predictor:
     def _plan(self, encoded: Encoded) -> SentencePlan | None:
         if self.pruner is not None or self.task.rounds_marginals:
             return None
-        return plan_of(encoded, self.graph, self.scorer, self.inference)
+        return plan_of(self.config, encoded, self.graph, self.scorer)
 
     def predict_k_best(
         self, instances: Inputs, k: int, executor: Executor | None = None, *, given: Given = None

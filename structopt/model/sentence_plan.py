@@ -7,24 +7,22 @@ interruptible thread. For one sentence that takes many times longer than the inf
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.inference import Inference
 from structopt.core.scorer import Scorer
-from structopt.factor_graph.linear_chain import LinearChain
-from structopt.features.attribute_rows import AttributeRows
-from structopt.inference.exact import Exact
 from structopt.kernels.waist import interruptible
-from structopt.kernels.waist.record import Array
+from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import is_compiled
+from structopt.objective import scoring
 
 POSITIONS = 256
 """Positions of the longest sentence that a plan takes."""
@@ -43,20 +41,24 @@ class SentencePlan:
     ----------
     encoded : Encoded
         One instance of as many positions as the plan has room for, without attributes.
-    graph, scorer : components
-        `scorer` is fitted.
+    structure : Structure
+        Its chain.
+    features : Record
+        Its features.
+    place : Places
+        Where the rows of the label parts begin (`structopt.features.row_places`).
     """
 
-    def __init__(self, encoded: Encoded, graph: FactorGraph, scorer: AttributeRows) -> None:
+    def __init__(
+        self, encoded: Encoded, structure: Structure, features: Record, place: Any
+    ) -> None:
         from structopt.kernels.chain.record import CHAIN, SCRATCH
         from structopt.kernels.chain.sentence import SENTENCE, best_labels
         from structopt.kernels.features.attributes.record import ROWS
 
-        structure = graph.build(encoded)
-        place = scorer.record_places(encoded, structure)[0]
-        rows = ROWS.open(scorer.record(encoded, structure))
+        rows = ROWS.open(features)
         chain, scratch = CHAIN.open(structure.record), SCRATCH.open(structure.work)
-        n, entries, tables = len(encoded.tables["label"].offsets) - 1, 0, len(rows.widths)
+        n, tables = int(encoded.offsets[-1]), len(rows.widths)
         entries, parts = n * ATTRIBUTES, int(structure.parts[-1])
         most = entries * max(1, place.most_singles)
         none = np.zeros(0, np.int32)
@@ -151,40 +153,47 @@ class Plans(threading.local):
 
 
 def plan_of(
-    encoded: Encoded, graph: FactorGraph, scorer: Scorer, inference: Inference
+    config: Mapping[str, Any], encoded: Encoded, graph: FactorGraph, scorer: Scorer
 ) -> SentencePlan | None:
     """Return a plan for models of exact first-order chains with rows of weights; None for others.
 
     Parameters
     ----------
+    config : mapping
+        Names the graph and the inference of the model.
     encoded : Encoded
         Any corpus that the model's task has encoded.
-    graph, scorer, inference : components
+    graph, scorer : components
     """
-    simple = type(graph) is LinearChain and graph.order == 1 and type(scorer) is AttributeRows
-    if not simple or type(inference) is not Exact or set(encoded.tables) != {"label"}:
-        return None
-    assert isinstance(scorer, AttributeRows)
+    names = [config[kind]["name"] for kind in ("factor_graph", "inference")]
     positions = min(POSITIONS, STEPS // max(1, len(encoded.labels)) ** 2)
-    known = all(place.row_count == 1 and not len(place.singles) for place in scorer.places[1:])
-    if any(encoded.dense.values()) or not known or not positions:
+    simple = set(encoded.tables) == {"label"} and not any(encoded.dense.values())
+    if names != ["linear_chain", "exact"] or not simple or not positions:
         return None
-    if not is_compiled(scorer.kernels.scores):
+    longest = _longest(encoded, positions)
+    structure = graph.build(longest)
+    places = scorer.row_places(longest, structure)
+    if places is None or len(places) != 2 or not structure.groups[1].tied:
         return None
-    table = AttributeTable(
-        np.zeros(positions + 1, np.int64),
-        np.zeros(0, np.int32),
-        None,
-        encoded.tables["label"].size,
-    )
-    longest = replace(
+    if places[1].row_count != 1 or len(places[1].singles):
+        return None
+    if not is_compiled(scoring.kernels_of(scorer).scores):
+        return None
+    features = scoring.record_of(scorer, longest, structure)
+    return SentencePlan(longest, structure, features, places[0])
+
+
+def _longest(encoded: Encoded, positions: int) -> Encoded:
+    """Return a corpus of one sentence without attributes, with the labels of another corpus."""
+    size = encoded.tables["label"].size
+    none = np.zeros(0, np.int32)
+    return replace(
         encoded,
         offsets=np.array([0, positions]),
-        tables={"label": table},
+        tables={"label": AttributeTable(np.zeros(positions + 1, np.int64), none, None, size)},
         gold=None,
         gold_sets=None,
         allowed=None,
         words=(),
         instance_weights=None,
     )
-    return SentencePlan(longest, graph, scorer)

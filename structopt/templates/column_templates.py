@@ -16,7 +16,7 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.saved_state import LARGEST_SIZE, SavedState
 from structopt.errors import ConfigError, did_you_mean
 from structopt.formats.string_arrays import pack_strings, restored_strings
-from structopt.kernels.waist.record import Array
+from structopt.kernels.waist.record import Array, Record
 from structopt.templates.attribute_hashes import LEAST, MOST, check_bits, slot_names
 from structopt.templates.column_views import ColumnViews
 from structopt.templates.hashing import hashed_attributes
@@ -28,6 +28,7 @@ from structopt.templates.template_keys import (
     restored_keys,
     restored_numbers,
 )
+from structopt.templates.template_lookup import attributes_of, packed_templates
 from structopt.templates.vocabulary import NONE, PADDING, Vocabulary
 from structopt.templates.word_functions import apply
 from structopt.templates.word_lists import BEGIN_INSIDE, Phrases, read_list
@@ -102,6 +103,8 @@ class FeatureTemplates:
         self._learnt: list[TemplateKeys] = []
         # of the attributes of all keys, one template after another
         self._numbers = np.zeros(0, np.int32)
+        # the keys that were packed, and their record
+        self._record: tuple[list[TemplateKeys], Record] | None = None
         names = dict.fromkeys(view.word_list for view in self._views)
         return [_known_list(name, lists, self._origin) for name in names if name is not None]
 
@@ -227,15 +230,22 @@ class FeatureTemplates:
         corpus = ColumnViews(columns, offsets, missing)
         if self._hash_bits is not None:
             return hashed_attributes(self.templates, corpus, self._phrases, self._hash_bits)
-        codes = self._codes(corpus)
-        ids = np.empty((len(self.templates), corpus.tokens), dtype=np.int32)
-        numbers = np.split(self._numbers, self._bounds()[1:-1])
-        for row, template, table, own in zip(
-            ids, self.templates, self._learnt, numbers, strict=False
-        ):
-            keys, radix = table.joined(terms_of(template, corpus, codes), corpus.tokens)
-            row[:] = numbers_at(keys, table.keys, radix, own)
-        return _compress(ids, self.size)
+        return attributes_of(
+            corpus,
+            self._views,
+            self._vocabularies,
+            self._phrases,
+            self._packed(),
+            len(self.templates),
+            self.size,
+        )
+
+    def _packed(self) -> Record:
+        """Return the fitted templates as a record, which is packed once."""
+        if self._record is None or self._record[0] is not self._learnt:
+            of = self.templates, self._views, self._learnt, self._numbers
+            self._record = self._learnt, packed_templates(*of)
+        return self._record[1]
 
     def describe(self, ids: Sequence[int] | Array) -> list[str]:
         """Return readable names of attributes, such as ``word[-1]=the & word[0]=cat``; of hashed

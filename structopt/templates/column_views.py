@@ -74,17 +74,26 @@ class ColumnViews:
         """Return the codes of a view, int32, shape (tokens + 1,); the last is that of tokens
         outside the sentence.
         """
+        rows, codes = self.values(view, vocabulary, phrases)
         outside = PADDING if phrases is None else NONE
-        codes = np.full(self.tokens + 1, outside, dtype=np.int32)
+        return np.append(np.asarray(codes, np.int32)[rows], np.int32(outside))
+
+    def values(
+        self, view: View, vocabulary: Vocabulary, phrases: Phrases | None
+    ) -> tuple[Array, Array | list[int]]:
+        """Return the codes of a view as numbers of values, and a code per value.
+
+        A value is one of the column; of a word list, each token has a value of its own.
+        """
         if view.column in self.missing:
-            return codes
+            outside = PADDING if phrases is None else NONE
+            return np.zeros(self.tokens, np.intp), [outside]
         distinct = self.interned(view.column)[1]
         if phrases is None:
-            codes[:-1] = vocabulary.look_up(self.derived(view))[distinct]
-            return codes
-        words = phrases.vocabulary.look_up(self.derived(view.inner))[distinct]
-        codes[:-1] = phrases.match(words, np.repeat(self.offsets[1:], np.diff(self.offsets)))
-        return codes
+            return distinct, vocabulary.look_up(self.derived(view))
+        words = np.array(phrases.vocabulary.look_up(self.derived(view.inner)), np.int32)[distinct]
+        ends = np.repeat(self.offsets[1:], np.diff(self.offsets))
+        return np.arange(self.tokens), phrases.match(words, ends)
 
     def shifted(self, offset: int) -> Array:
         """Return, for each token, the token `offset` tokens further; the number of tokens where

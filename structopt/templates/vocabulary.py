@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from structopt.kernels.waist.record import Array
-
 NONE, PADDING = -1, 0
 
 
@@ -33,7 +29,7 @@ class Vocabulary:
         """Number of codes, the padding's included."""
         return len(self.values) + 1
 
-    def look_up(self, values: Sequence[str | None]) -> Array:
-        """Return the codes of values, int32; -1 where a value is None or unknown."""
+    def look_up(self, values: Sequence[str | None]) -> list[int]:
+        """Return the codes of values; -1 if a value is None or unknown."""
         get = self.codes.get
-        return np.fromiter((get(value, NONE) for value in values), np.int32, len(values))
+        return [get(value, NONE) for value in values]

@@ -10,8 +10,8 @@ import numpy as np
 from structopt.kernels.waist.record import Array
 
 Entries = tuple[Sequence[int], Sequence[float] | None, Sequence[int]]
-"""The attributes of the positions of one instance: numbers, values (None: all are 1), and where
-those of each position begin and end, from 0.
+"""The attributes of the positions of one instance: numbers, values (None: all are 1), and their
+bounds. Position t has the entries ends[t] <= j < ends[t + 1].
 """
 
 

@@ -71,8 +71,8 @@ def known_entries_of(sentence: Any, numbers: Mapping[str, int]) -> Entries | Non
     Returns
     -------
     tuple, or None
-        (numbers, values, ends) as lists; values is None if all are 1, those of unknown attributes
-        included. None for the less frequent forms, and for all that `attribute_text` refuses.
+        (numbers, values, ends) as lists; values is None if all are 1, also of unknown
+        attributes. None for the less frequent forms, and for all that `attribute_text` refuses.
     """
     if type(sentence) is not list or not sentence:
         return None

@@ -38,9 +38,9 @@ class Sentence(NamedTuple):
     chain : Chain
         The graph of one instance.
     ids, values : (E,) attributes of all positions, and their values
-    ends : (N + 1,) where those of each position begin
+    ends : (N + 1,) where the attributes of each position begin
     row_begins, single_begins : (attributes + 1,) the first row, and the first single weight, of
-    each attribute; empty if attribute a has row a, and if there are no single weights
+    each attribute; empty if attribute a has row a, and if no weight is single
     configurations : (S,) the label of each single weight
     seen : (S,) -1 between calls
     chosen, chosen_ends, chosen_values : the single weights of all positions, as `ids` lists
@@ -77,7 +77,7 @@ open_sentence = SENTENCE.compiled
 def choose(p, n, begins, chosen, ends, values):
     """List begins[a] <= q < begins[a + 1] for each attribute a of a position, with its value.
 
-    `ends` receives where those of each position begin. Returns how many there are.
+    `ends` receives where the entries of each position begin. Returns how many there are.
     """
     count = 0
     for t in range(n):
