@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property, partial
 from math import exp
 from numbers import Integral
 from os import PathLike
@@ -32,7 +32,7 @@ from structopt.model.annotation import Annotator
 from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs
-from structopt.model.sentence_plan import Plans, SentencePlan, plan_of
+from structopt.model.sentence_plan import PlannedSentence, Plans, plan_of
 from structopt.model.showing import model_html
 from structopt.objective.decoding import (
     KBest,
@@ -235,48 +235,45 @@ class Predictor:
         ConfigError
             If no output agrees with what is given.
         """
-        if not given and type(instances) is list and len(instances) == 1:
-            outputs = self._outputs_of_entries(instances[0])
-            if outputs is not None:
-                return outputs
-        encoded, places = self._read_encoded(instances, given, executor)
-        numbers = self._planned_labels(encoded) if places.indices is None else None
-        if numbers is not None:
-            return self.task.written(self.task.decode(encoded, numbers))
-        return self.best_outputs(self._built(encoded, places), executor)
+        sentence, examples = self._read_short(instances, given, executor)
+        numbers = None if sentence is None else self._solved(sentence, 0.0)
+        if sentence is None or numbers is None:
+            return self.best_outputs(examples(), executor)
+        return self.task.written(self.task.decode(sentence.encoded, numbers))
 
-    def _outputs_of_entries(self, instance: Any) -> list[Any] | None:
-        """Return the outputs of one instance whose attributes the task reads without a corpus;
-        None if it does not, or before the first plan.
+    def _read_short(
+        self, instances: Inputs, given: Given, executor: Executor | None
+    ) -> tuple[PlannedSentence | None, Callable[[], Examples]]:
+        """Return the one sentence that instances are, if there is a plan for it, and a function
+        that makes the examples.
         """
         plan = self._plans.plan
-        entries = None if plan is None else self.task.entries(instance)
-        if plan is None or entries is None:
-            return None
-        ids, values, ends = entries
-        if len(ends) - 1 > plan.positions or len(ids) > plan.entries:
-            return None
-        numbers = plan.labels(self.weights, ids, values, ends)
-        if numbers is None:
-            return None
-        return self.task.written([[plan.names[y] for y in numbers.tolist()]])
+        alone = type(instances) is list and len(instances) == 1
+        if plan is not None and alone and given is None:
+            entries = self.task.entries(instances[0])
+            if entries is not None and plan.takes(entries):
+                sentence = PlannedSentence.of(plan, entries)
+                return sentence, partial(self._read, instances, given, executor)
+        encoded, places = self._read_encoded(instances, given, executor)
+        return self._planned(encoded, places), partial(self._built, encoded, places)
 
-    def _planned_labels(self, encoded: Encoded) -> Array | None:
-        """Return label numbers of a corpus of one sentence by the plan; None without a plan."""
-        if len(encoded) != 1:
+    def _planned(self, encoded: Encoded, places: Places) -> PlannedSentence | None:
+        """Return the one sentence of a corpus; None if there are others, or no plan for it."""
+        if places.count != 1 or len(encoded) != 1 or encoded.allowed is not None:
             return None
         plans = self._plans
         if not plans.made:
-            plans.plan, plans.made = self._plan(encoded), True
-        if plans.plan is None or not plans.plan.takes(encoded):
+            plain = self.pruner is None and not self.task.rounds_marginals
+            of = self.config, encoded, self.graph, self.scorer
+            plans.plan, plans.made = plan_of(*of) if plain else None, True
+        if plans.plan is None:
             return None
         table = encoded.tables["label"]
-        return plans.plan.labels(self.weights, table.ids, table.values, table.offsets)
+        entries = table.ids, table.values, table.offsets
+        return PlannedSentence(plans.plan, entries, encoded) if plans.plan.takes(entries) else None
 
-    def _plan(self, encoded: Encoded) -> SentencePlan | None:
-        if self.pruner is not None or self.task.rounds_marginals:
-            return None
-        return plan_of(self.config, encoded, self.graph, self.scorer)
+    def _solved(self, sentence: PlannedSentence, temperature: float) -> Array | None:
+        return sentence.plan.solve(self.weights, sentence.entries, temperature)
 
     def predict_k_best(
         self, instances: Inputs, k: int, executor: Executor | None = None, *, given: Given = None
@@ -387,7 +384,11 @@ class Predictor:
             See `predict`.
         """
         compatibility.check_option("model.marginals", Ability.MARGINALS, self.inference, self.graph)
-        examples = self._read(instances, given, executor)
+        sentence, examples_of = self._read_short(instances, given, executor)
+        table = None if sentence is None else self._solved(sentence, self.temperature)
+        if sentence is not None and table is not None:
+            return self._sentence_marginals(sentence, table)
+        examples = examples_of()
         of_parts = self._part_marginals(examples, executor)
         arrays = self._probabilities(examples, of_parts)
 
@@ -403,6 +404,16 @@ class Predictor:
             return self.task.marginal_columns(examples.encoded, index, choices()[index])
 
         return Marginals(arrays, self.labels, self.task.instance, columns)
+
+    def _sentence_marginals(self, sentence: PlannedSentence, table: Array) -> Marginals:
+        """Return the marginals of one sentence, shape (tokens, labels), with their table."""
+        encoded, structure = sentence.encoded, sentence.plan.structure
+
+        def columns(_: int) -> dict[str, Any]:
+            choices = self.graph.choices(self.task.view, encoded, structure, [table.ravel()])
+            return self.task.marginal_columns(encoded, 0, choices[0])
+
+        return Marginals([table], self.labels, self.task.instance, columns)
 
     def best_outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
         """Best outputs of an encoded corpus, in the scheme of the files."""

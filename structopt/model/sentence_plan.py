@@ -7,14 +7,14 @@ interruptible thread. For one sentence that takes many times longer than the inf
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Self
 
 import numpy as np
 
-from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.attribute_table import AttributeTable, Entries
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import FactorGraph
@@ -53,7 +53,7 @@ class SentencePlan:
         self, encoded: Encoded, structure: Structure, features: Record, place: Any
     ) -> None:
         from structopt.kernels.chain.record import CHAIN, SCRATCH
-        from structopt.kernels.chain.sentence import SENTENCE, best_labels
+        from structopt.kernels.chain.sentence import SENTENCE, solve_sentence
         from structopt.kernels.features.attributes.record import ROWS
 
         rows = ROWS.open(features)
@@ -91,47 +91,60 @@ class SentencePlan:
             labels=n,
         )
         opened = SENTENCE.open(record)
-        self.positions, self.entries, self.names = n, entries, encoded.labels
+        self.structure, self.names = structure, encoded.labels
+        self._positions, self._entries = n, entries
         self._ids, self._values, self._ends = opened.ids, opened.values, opened.ends
-        self._labels, self._record, self._call = opened.labels, tuple(record), best_labels
+        self._labels, self._marginals = opened.labels, opened.marginals
+        self._record, self._call = tuple(record), solve_sentence
 
-    def takes(self, encoded: Encoded) -> bool:
-        """Whether a corpus is one sentence that the plan has room for, without given labels."""
-        table = encoded.tables["label"]
-        return (
-            len(encoded) == 1
-            and encoded.allowed is None
-            and 0 < len(table.offsets) - 1 <= self.positions
-            and len(table.ids) <= self.entries
-        )
+    def takes(self, entries: Entries) -> bool:
+        """Whether the plan has room for a sentence."""
+        ids, _, ends = entries
+        return 1 < len(ends) <= self._positions + 1 and len(ids) <= self._entries
 
-    def labels(
-        self,
-        weights: Array,
-        ids: Array | Sequence[int],
-        values: Array | Sequence[float] | None,
-        ends: Array | Sequence[int],
-    ) -> Array | None:
-        """Return the number of the best label of each position, int32, which the next call
-        overwrites; None if the hard constraints allow no labelling.
+    def solve(self, weights: Array, entries: Entries, temperature: float) -> Array | None:
+        """Return the label number of each position, int32, or above temperature 0 their marginals,
+        shape (positions, labels); None if the hard constraints allow no labelling.
 
-        Parameters
-        ----------
-        weights : float64, shape (dimension,)
-        ids : int32, shape (entries,)
-            Attributes of all positions.
-        values : float64, shape (entries,), or None
-            None: all are 1.
-        ends : int64, shape (positions + 1,)
-            Where the attributes of each position begin.
+        The next call overwrites the numbers.
         """
+        ids, values, ends = entries
         n, count = len(ends) - 1, len(ids)
         self._ids[:count] = ids
         self._values[:count] = 1.0 if values is None else values
         self._ends[: n + 1] = ends
-        value = self._call(weights, *self._record, n, values is not None)
+        value = self._call(weights, *self._record, n, values is not None, temperature)
         interruptible.obey()
-        return None if value == -inf else self._labels[:n]
+        if value == -inf:
+            return None
+        if temperature == 0.0:
+            return self._labels[:n]
+        labels = len(self.names)
+        return self._marginals[: n * labels].reshape(n, labels).copy()
+
+
+@dataclass(frozen=True)
+class PlannedSentence:
+    """One sentence for which a model has a plan.
+
+    Attributes
+    ----------
+    plan : SentencePlan
+    entries : Entries
+        Its attributes.
+    encoded : Encoded
+        The sentence without its attributes.
+    """
+
+    plan: SentencePlan
+    entries: Entries
+    encoded: Encoded
+
+    @classmethod
+    def of(cls, plan: SentencePlan, entries: Entries) -> Self:
+        """Make one of the attributes that `Task.entries` returns."""
+        positions = np.array([0, len(entries[2]) - 1])
+        return cls(plan, entries, Encoded(positions, {}, plan.names))
 
 
 class Plans(threading.local):

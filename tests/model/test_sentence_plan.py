@@ -63,12 +63,12 @@ def fitted(
     return SequenceTagger(optimizer=optimizer, epochs=3, overrides=overrides).fit(X, y).model_, X
 
 
-def general(model: Model, instances: list[Any]) -> list[Any]:
-    """Predictions by a copy of a model that makes no plan."""
+def general(model: Model, instances: list[Any], method: Any = Model.predict) -> Any:
+    """Return the result of a copy of a model that makes no plan."""
     other = copy.copy(model)
     other._plans = sentence_plan.Plans()
     other._plans.made = True
-    return other.predict(instances)
+    return method(other, instances)
 
 
 def planned(model: Model) -> bool:
@@ -81,6 +81,10 @@ def test_labels_are_those_of_the_general_path(valued: bool, support: str) -> Non
     model, X = fitted(valued, optimizer="dca", support=support)
     assert [model.predict([x])[0] for x in X] == [general(model, [x])[0] for x in X]
     assert planned(model)
+    for x in X[:10]:
+        found, expected = model.marginals([x]), general(model, [x], Model.marginals)
+        assert np.array_equal(found[0], expected[0])
+        assert found.table == expected.table
 
 
 @pytest.mark.parametrize(
@@ -104,6 +108,8 @@ def test_other_forms_are_predicted_as_well(sentence: Any) -> None:
     model, X = fitted()
     model.predict([X[0]])
     assert model.predict([sentence]) == general(model, [sentence])
+    expected = general(model, [sentence], Model.marginals)
+    assert np.array_equal(model.marginals([sentence])[0], expected[0])
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,20 @@ from structopt.kernels.chain.log_forward_backward import log_forward_backward
 from structopt.kernels.chain.ngram_parts import sum_ngram_scores
 from structopt.kernels.chain.record import open_chain, open_scratch
 from structopt.kernels.chain.viterbi import viterbi
-from structopt.kernels.waist.signatures import K_BEST, SOLVE, kernel
+from structopt.kernels.waist.signatures import K_BEST, SOLVE, embedded, kernel
+
+
+@embedded
+def solve_first_order(c, n, s, temperature, x, z):
+    """Solve a chain of order 1, whose constraints are in s, as `solve` does."""
+    if temperature == 0.0:
+        return first_order_viterbi(c, n, s, x, z)
+    value, done = first_order(c, n, s, temperature, x, z)
+    if done:
+        return value
+    if not c.anchored:
+        sum_ngram_scores(c, n, s, x.table)
+    return log_forward_backward(c, n, s, temperature, x, z)
 
 
 @kernel(SOLVE)
@@ -29,19 +42,13 @@ def solve(structure, i, s, temperature, z, memory, work):
     n = c.tokens[i + 1] - c.tokens[i]
     constrain(c, i, n, s)
     if c.order == 1:
-        if temperature == 0.0:
-            return first_order_viterbi(c, n, s, x, z)
-        value, done = first_order(c, n, s, temperature, x, z)
-        if done:
-            return value
-    if not c.anchored:
-        sum_ngram_scores(c, n, s, x.table)
-    if c.order > 1:
-        if temperature == 0.0:
-            return viterbi(c, n, s, x, z)
-        value, done = forward_backward(c, n, s, temperature, x, z)
-        if done:
-            return value
+        return solve_first_order(c, n, s, temperature, x, z)
+    sum_ngram_scores(c, n, s, x.table)
+    if temperature == 0.0:
+        return viterbi(c, n, s, x, z)
+    value, done = forward_backward(c, n, s, temperature, x, z)
+    if done:
+        return value
     return log_forward_backward(c, n, s, temperature, x, z)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from numba import types
 
 from structopt.kernels.chain.constraints import constrain
-from structopt.kernels.chain.first_order import first_order_viterbi
+from structopt.kernels.chain.linear_chain import solve_first_order
 from structopt.kernels.chain.record import Chain, Scratch
 from structopt.kernels.features.attributes.lists import list_singles
 from structopt.kernels.features.attributes.record import Rows
@@ -175,13 +175,15 @@ def features_of(p, n, valued):
     )
 
 
-@kernel(types.float64(VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.boolean))
-def best_labels(theta, ints, longs, floats, at, n, valued):
-    """Write the best label of each of n positions; return the score of the labelling.
+@kernel(
+    types.float64(VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.boolean, types.float64)
+)
+def solve_sentence(theta, ints, longs, floats, at, n, valued, temperature):
+    """Write the best label of each of n positions, or at a temperature above 0 the marginals.
 
     ids, values and ends of the record (`Sentence`) have the attributes. If not `valued`, all values
-    are 1, and sums over attributes take another order (`fill_scores`). Returns -inf if the hard
-    constraints allow no labelling.
+    are 1, and sums over attributes take another order (`fill_scores`). Returns max_z s^T z +
+    temperature * H(z); -inf if the hard constraints allow no labelling.
     """
     p = open_sentence(Record(ints, longs, floats, at))
     c = p.chain
@@ -190,8 +192,8 @@ def best_labels(theta, ints, longs, floats, at, n, valued):
     s, z = part(p.scores, 0, (n + L) * L), part(p.marginals, 0, (n + L) * L)
     fill_scores(features_of(p, n, valued), theta, 0, s)
     constrain(c, 0, n, s)
-    value = first_order_viterbi(c, n, s, p.scratch, z)
-    for t in range(n):
+    value = solve_first_order(c, n, s, temperature, p.scratch, z)
+    for t in range(n if temperature == 0.0 else 0):
         for y in range(L):
             if z[t * L + y] > 0.0:
                 p.labels[t] = y
