@@ -248,9 +248,8 @@ class Predictor:
         that makes the examples.
         """
         plan = self._plans.plan
-        alone = type(instances) is list and len(instances) == 1
-        if plan is not None and alone and given is None:
-            entries = self.task.entries(instances[0])
+        if plan is not None and given is None and isinstance(instances, list):
+            entries = self.task.entries(instances[0]) if len(instances) == 1 else None
             if entries is not None and plan.takes(entries):
                 sentence = PlannedSentence.of(plan, entries)
                 return sentence, partial(self._read, instances, given, executor)

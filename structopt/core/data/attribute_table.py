@@ -9,7 +9,7 @@ import numpy as np
 
 from structopt.kernels.waist.record import Array
 
-Entries = tuple[Sequence[int], Sequence[float] | None, Sequence[int]]
+Entries = tuple[Sequence[int] | Array, Sequence[float] | Array | None, Sequence[int] | Array]
 """The attributes of the positions of one instance: numbers, values (None: all are 1), and their
 bounds. Position t has the entries ends[t] <= j < ends[t + 1].
 """
