@@ -127,9 +127,14 @@ def _over(seconds: Path, limit: float) -> list[str]:
     return [file for file, took in measured.items() if took > limit]
 
 
+BUDGETS = {"cluster": 480.0}
+"""Seconds per file of parts whose tests wait for other programs, if not `NIGHTLY_SECONDS`."""
+
+
 def of_suite(name: str, *options: str) -> Callable[[Runner], None]:
     """Run the tests that the marker `nightly` assigns to a part."""
-    return lambda run: run.tests(f"--nightly={name}", *options, budget=NIGHTLY_SECONDS)
+    budget = BUDGETS.get(name, NIGHTLY_SECONDS)
+    return lambda run: run.tests(f"--nightly={name}", *options, budget=budget)
 
 
 def gate(run: Runner) -> None:
