@@ -29,7 +29,7 @@ POSITIONS = 256
 ATTRIBUTES = 64
 """Attributes of a position, on average over the longest sentence."""
 STEPS = 1 << 24
-"""Pairs of labels at all positions; the call takes about 10 ms, and no interrupt ends it sooner."""
+"""Most pairs of labels at all positions: it bounds the time in which an interrupt waits."""
 
 
 class SentencePlan:

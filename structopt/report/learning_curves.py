@@ -12,6 +12,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from structopt.config import registry
+from structopt.errors import StructoptError
 from structopt.report.differences import setting_groups, setting_titles, text
 from structopt.run import plots
 from structopt.run.plots import AXES
@@ -181,6 +183,23 @@ def _panel(axes: Any, settings: Sequence[Setting], key: str, against: str, title
     plots.dress(axes, name, title, AXES[against], whole=against == "epoch")
     if objective:
         plots.scale_values(axes, values)
+    if key == "primal" and title:
+        axes.set_title(_remark(settings), loc="right", fontsize=9)
+
+
+def _remark(settings: Sequence[Setting]) -> str:
+    """Explain why the objective of some settings may rise; empty if all minimise it."""
+    nodes = [setting.runs[0].config.get("optimizer") or {} for setting in settings]
+    names = dict.fromkeys(str(node["name"]) for node in nodes if not _minimizes(node))
+    return plots.objective_remark(", ".join(names), not names)
+
+
+def _minimizes(node: Mapping[str, Any]) -> bool:
+    """Whether an optimizer minimises the objective; True also of one that is no longer known."""
+    try:
+        return bool(registry.create("optimizer", node).plan.minimizes)
+    except StructoptError:
+        return True
 
 
 def _columns(settings: Sequence[Setting]) -> int:

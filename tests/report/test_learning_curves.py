@@ -149,3 +149,12 @@ def test_of_runs_without_scores_or_passes(tmp_path: Path) -> None:
     draw([empty, record()], tmp_path / "plots" / "curves.png", "dev.f1")
     draw([empty], tmp_path / "plots" / "empty.png", "dev.f1")
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in (tmp_path / "plots").iterdir())
+
+
+def test_objectives_that_are_not_minimised_are_explained() -> None:
+    records = [record(), record(seed=1), record(beta=2.0)]
+    records[2].config["optimizer"]["name"] = "sdca"
+    remarks = [axes.get_title(loc="right") for axes in drawn(records).axes]
+    assert [one for one in remarks if one] == [
+        "dca does not minimise the objective:\nmore epochs regularise less"
+    ]

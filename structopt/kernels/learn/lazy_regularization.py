@@ -75,7 +75,7 @@ STALE = 1 << 16  # at a time
 
 @inlined
 def power(base, exponent):
-    """base^exponent by repeated squaring, a few times faster than the general power."""
+    """base^exponent by repeated squaring, which takes less time than the general power."""
     result = 1.0
     while exponent > 0:
         if exponent & 1:

@@ -1,4 +1,4 @@
-"""The elimination of `matrix_tree` in log space: slower by more than ten times, but right for
+"""The elimination of `matrix_tree` in log space: slower, but right for
 scores of any range, O(n^3).
 """
 
