@@ -27,7 +27,8 @@ os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
 
 if TYPE_CHECKING:
     from structopt.core.convergence import ConvergenceWarning
-    from structopt.errors import ArgumentError, InfeasibleError
+    from structopt.core.parts.parts import Parts
+    from structopt.errors import ArgumentError, InfeasibleError, StructoptError
     from structopt.estimators import (
         ConstituencyParser,
         DependencyParser,
@@ -36,37 +37,118 @@ if TYPE_CHECKING:
         SequenceTagger,
         StructuredEstimator,
     )
+    from structopt.factor_graph.arc_factored import ArcFactored
+    from structopt.factor_graph.edges import grid_edges
+    from structopt.factor_graph.linear_chain import LinearChain
+    from structopt.factor_graph.pairwise import Pairwise
+    from structopt.factor_graph.single import Single
+    from structopt.inference.ad3 import AD3
+    from structopt.inference.loopy_bp import LoopyBP
+    from structopt.inference.mplp import MPLP
+    from structopt.inference.trw_bp import TreeReweightedBP
     from structopt.kernels.waist.debug import debug
+    from structopt.loss.family import LossFamily
+    from structopt.loss.presets import CRF, SVM, PerceptronLoss, SoftmaxMargin
     from structopt.model.model import Model
+    from structopt.verbs.inferring import (
+        Inferred,
+        covariance_product,
+        entropy,
+        infer,
+        kl,
+        log_partition,
+        log_prob,
+        marginals,
+    )
+    from structopt.verbs.losses import value_and_gradient
+    from structopt.verbs.outputs import Best, argmax, k_best, sample
 
 __version__ = "0.1.0"
 ON_DEMAND = {
+    "AD3": "structopt.inference.ad3",
+    "ArcFactored": "structopt.factor_graph.arc_factored",
     "ArgumentError": "structopt.errors",
+    "Best": "structopt.verbs.outputs",
+    "CRF": "structopt.loss.presets",
     "ConstituencyParser": "structopt.estimators",
     "ConvergenceWarning": "structopt.core.convergence",
     "DependencyParser": "structopt.estimators",
     "GridLabeler": "structopt.estimators",
     "InfeasibleError": "structopt.errors",
+    "Inferred": "structopt.verbs.inferring",
+    "LinearChain": "structopt.factor_graph.linear_chain",
+    "LoopyBP": "structopt.inference.loopy_bp",
+    "LossFamily": "structopt.loss.family",
+    "MPLP": "structopt.inference.mplp",
     "MultilabelClassifier": "structopt.estimators",
+    "Pairwise": "structopt.factor_graph.pairwise",
+    "Parts": "structopt.core.parts.parts",
+    "PerceptronLoss": "structopt.loss.presets",
+    "SVM": "structopt.loss.presets",
     "SequenceTagger": "structopt.estimators",
+    "Single": "structopt.factor_graph.single",
+    "SoftmaxMargin": "structopt.loss.presets",
+    "StructoptError": "structopt.errors",
     "StructuredEstimator": "structopt.estimators",
+    "TreeReweightedBP": "structopt.inference.trw_bp",
+    "argmax": "structopt.verbs.outputs",
+    "covariance_product": "structopt.verbs.inferring",
     "debug": "structopt.kernels.waist.debug",
+    "entropy": "structopt.verbs.inferring",
+    "grid_edges": "structopt.factor_graph.edges",
+    "infer": "structopt.verbs.inferring",
+    "k_best": "structopt.verbs.outputs",
+    "kl": "structopt.verbs.inferring",
+    "log_partition": "structopt.verbs.inferring",
+    "log_prob": "structopt.verbs.inferring",
+    "marginals": "structopt.verbs.inferring",
+    "sample": "structopt.verbs.outputs",
+    "value_and_gradient": "structopt.verbs.losses",
 }
 """The module of each public name that is imported at its first use."""
 __all__ = [
+    "AD3",
+    "ArcFactored",
     "ArgumentError",
+    "Best",
+    "CRF",
     "ConstituencyParser",
     "ConvergenceWarning",
     "DependencyParser",
     "GridLabeler",
     "InfeasibleError",
+    "Inferred",
+    "LinearChain",
+    "LoopyBP",
+    "LossFamily",
+    "MPLP",
     "MultilabelClassifier",
+    "Pairwise",
+    "Parts",
+    "PerceptronLoss",
+    "SVM",
     "SequenceTagger",
+    "Single",
+    "SoftmaxMargin",
+    "StructoptError",
     "StructuredEstimator",
+    "TreeReweightedBP",
+    "argmax",
+    "covariance_product",
     "debug",
+    "entropy",
+    "grid_edges",
+    "infer",
+    "k_best",
+    "kl",
     "load",
+    "log_partition",
+    "log_prob",
+    "marginals",
     "partial_fit",
+    "sample",
     "train",
+    "value_and_gradient",
 ]
 
 

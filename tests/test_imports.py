@@ -30,6 +30,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"formats", "metrics", "templates", "datasets", "progress", "process"}),
     COMPONENTS | {"learning", "reference"},
     frozenset({"objective", "config"}),
+    frozenset({"verbs"}),
     frozenset({"model"}),
     frozenset({"run"}),
     frozenset({"sweep", "report", "experiment"}),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,8 +18,11 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure
 from structopt.core.data.targets import AllowedParts, Targets
 from structopt.core.structure_kind import StructureKind
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.kernels.waist.record import Array
+
+if TYPE_CHECKING:
+    from structopt.core.parts.batch import Batch
 
 
 class Calculus(NamedTuple):
@@ -317,6 +320,21 @@ class FactorGraph(Component):
     @abstractmethod
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Part indicators of the gold outputs."""
+
+    def batch_of(self, sizes: Any, **options: Any) -> Batch:
+        """Return a batch of instances of given sizes; the options are those of the graph's own
+        method ``batch``.
+
+        Raises
+        ------
+        ArgumentError
+            By default: the graph makes no batches.
+        """
+        raise ArgumentError(
+            f"must be a graph that makes batches of given sizes, and not {type(self).__name__}.",
+            parameter="graph",
+            remedy="Build its structures from an encoded corpus.",
+        )
 
     def allowed(
         self, encoded: Encoded, structure: Structure, role: str = "variable"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,14 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
+from structopt.errors import ArgumentError
+from structopt.factor_graph.batches import (
+    Sizes,
+    TreeBatch,
+    arc_layouts,
+    label_names,
+    part_bounds,
+)
 from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
 from structopt.factor_graph.token_places import JOINED, joined_tokens
 from structopt.factor_graph.tree_corpora import trees_of
@@ -118,6 +126,46 @@ class ArcFactored(FactorGraph):
             active=longest * len(groups),
             part_tokens={"arc": arc_tokens(trees.offsets, arcs, heads)},
         )
+
+    def batch(
+        self, lengths: Any = None, *, mask: Any = None, labels: int | Sequence[str] | None = None
+    ) -> TreeBatch:
+        """Return a batch of sentences.
+
+        Scores are those of ``arc``, and of ``label`` if arcs carry relations: tables (n, n + 1) and
+        (n, n + 1, relations), whose rows are the modifiers. Column 0 is the root, and column m + 1
+        is token m.
+
+        Parameters
+        ----------
+        lengths : array-like of int, shape (instances,)
+        mask : array-like of bool, shape (instances, width)
+            Instead of `lengths`: true at tokens.
+        labels : int, or sequence of str, or None
+            The relations, if arcs carry them.
+
+        Raises
+        ------
+        ArgumentError
+        """
+        if self.labeled != (labels is not None):
+            raise ArgumentError(
+                "must be given if the graph has labeled=True, and only then.",
+                parameter="labels",
+                value=labels,
+            )
+        names = () if labels is None else label_names(labels)
+        return self.batch_of(Sizes.of(lengths, mask), labels=names)
+
+    def batch_of(self, sizes: Sizes, **options: Any) -> TreeBatch:
+        """See `structopt.core.factor_graph.FactorGraph`."""
+        offsets, names = sizes.offsets, options["labels"]
+        codes = np.zeros((int(offsets[-1]), 0), np.int32)
+        encoded = EncodedTrees(offsets, {}, names, columns=(), codes=codes)
+        structure = self.build(encoded)
+        layouts = arc_layouts(structure, sizes, len(names))
+        bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
+        return TreeBatch(self, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold arcs, and of the labels on them."""

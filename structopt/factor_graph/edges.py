@@ -18,6 +18,14 @@ Edges = tuple[Array, Array]
 """
 
 
+def grid_edges(rows: int, columns: int) -> Array:
+    """Return the edges of a grid, whose variables are numbered row by row, shape (edges, 2)."""
+    numbers = np.arange(rows * columns).reshape(rows, columns)
+    across = np.stack([numbers[:, :-1].ravel(), numbers[:, 1:].ravel()], axis=1)
+    down = np.stack([numbers[:-1].ravel(), numbers[1:].ravel()], axis=1)
+    return np.concatenate([across, down])
+
+
 def check_edges(graphs: EncodedGraphs) -> None:
     """Refuse edges that the graphs cannot have."""
     begin, joined = graphs.edges

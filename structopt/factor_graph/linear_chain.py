@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,16 @@ from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.errors import ConfigError
+from structopt.factor_graph.batches import (
+    LabelBatch,
+    Sizes,
+    counted_layout,
+    label_layout,
+    label_names,
+    part_bounds,
+    tied_layout,
+    transitions,
+)
 from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
 from structopt.factor_graph.token_places import joined_tokens
@@ -81,6 +92,62 @@ class LinearChain(FactorGraph):
             memory=np.zeros(m + 1, np.int64),
             work=self._work(encoded.offsets, L, anchored),
         )
+
+    def batch(
+        self,
+        lengths: Any = None,
+        *,
+        mask: Any = None,
+        labels: int | Sequence[str],
+        forbidden: Iterable[Any] = (),
+        tied: bool = True,
+    ) -> LabelBatch:
+        """Return a batch of sequences.
+
+        Parameters
+        ----------
+        lengths : array-like of int, shape (instances,)
+        mask : array-like of bool, shape (instances, width)
+            Instead of `lengths`: true at positions. The chain joins what is left of a row.
+        labels : int, or sequence of str
+        forbidden : iterable of pairs
+            (i, j): label j after i; (None, j): j at the start; (i, None): i at the end.
+        tied : bool
+            Whether one table of scores serves all positions; else each position after the first
+            has a table of its own (order 1).
+
+        Raises
+        ------
+        ArgumentError
+        """
+        sizes = Sizes.of(lengths, mask)
+        names = label_names(labels)
+        return self.batch_of(sizes, labels=names, forbidden=tuple(forbidden), tied=tied)
+
+    def batch_of(self, sizes: Sizes, **options: Any) -> LabelBatch:
+        """See `structopt.core.factor_graph.FactorGraph`."""
+        names, tied = options["labels"], options["tied"]
+        L = len(names)
+        starts, ends, pairs = transitions(options["forbidden"], L)
+        encoded = Encoded(
+            sizes.offsets,
+            {},
+            names,
+            forbidden_starts=starts,
+            forbidden_ends=ends,
+            forbidden_transitions=pairs,
+        )
+        structure = self.build(encoded, positional=not tied)
+        layouts = {"label": label_layout(structure, sizes)}
+        for order, group in enumerate(structure.groups[1:], 2):
+            cells = (L,) * order
+            layouts[group.name] = (
+                tied_layout(structure, group, sizes, cells)
+                if group.tied
+                else counted_layout(structure, group, sizes, cells)
+            )
+        bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
+        return LabelBatch(self, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold labels and of the gold n-grams (counts, where tied)."""

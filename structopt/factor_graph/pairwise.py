@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -13,7 +14,16 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.core.memory import refuse_what_does_not_fit
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
+from structopt.factor_graph.batches import (
+    LabelBatch,
+    Sizes,
+    counted_layout,
+    encoded_edges,
+    label_layout,
+    label_names,
+    part_bounds,
+)
 from structopt.factor_graph.edges import Edges, check_edges, complete_edges, same_graph
 from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.label_parts import allowed_labels, chosen_labels, kept_labels
@@ -120,6 +130,46 @@ class Pairwise(FactorGraph):
             memory=np.zeros(len(graphs) + 1, np.int64),
             active=int((np.diff(graphs.offsets) + np.diff(edges[0])).max(initial=0)),
         )
+
+    def batch(
+        self, sizes: Any, edges: Sequence[Any] | None = None, *, labels: int | Sequence[str]
+    ) -> LabelBatch:
+        """Return a batch of graphs.
+
+        Parameters
+        ----------
+        sizes : array-like of int, shape (instances,)
+            Variables of each graph.
+        edges : sequence of array-like of int, shape (edges, 2), or None
+            Of each graph the pairs of variables, in either order: ``edge`` scores are tables with
+            the labels of the first variable as rows. None: the graph has ``edges=complete`` or
+            ``none``.
+        labels : int, or sequence of str
+
+        Raises
+        ------
+        ArgumentError
+            For loops, duplicates, and variables that there are not.
+        """
+        if (self.edges == "task") != (edges is not None):
+            raise ArgumentError(
+                "must be given if the graph has edges=task, and only then.", parameter="edges"
+            )
+        chosen = Sizes.of(sizes)
+        listed = [()] * len(chosen.lengths) if edges is None else list(edges)
+        return self.batch_of(chosen, labels=label_names(labels), edges=listed)
+
+    def batch_of(self, sizes: Sizes, **options: Any) -> LabelBatch:
+        """See `structopt.core.factor_graph.FactorGraph`."""
+        names = options["labels"]
+        encoded, flipped = encoded_edges(sizes, options["edges"], names)
+        structure = self.build(encoded)
+        layouts = {"label": label_layout(structure, sizes)}
+        for group in structure.groups[1:]:
+            cells, turned = (len(names),) * 2, flipped if self.edges == "task" else None
+            layouts[group.name] = counted_layout(structure, group, sizes, cells, turned)
+        bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
+        return LabelBatch(self, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold states of every variable, and of every edge."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,13 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.errors import ConfigError
+from structopt.factor_graph.batches import (
+    LabelBatch,
+    Sizes,
+    label_layout,
+    label_names,
+    part_bounds,
+)
 from structopt.factor_graph.kinds import SINGLE
 from structopt.factor_graph.label_parts import allowed_labels, chosen_labels, kept_labels
 from structopt.factor_graph.tree_corpora import refuse_trees
@@ -54,6 +63,23 @@ class Single(FactorGraph):
             memory=memory,
             active=1,
         )
+
+    def batch(self, count: int, labels: int | Sequence[str]) -> LabelBatch:
+        """Return a batch of so many instances with one label each.
+
+        Raises
+        ------
+        ArgumentError
+        """
+        return self.batch_of(Sizes.of(np.ones(count, np.int64)), labels=label_names(labels))
+
+    def batch_of(self, sizes: Sizes, **options: Any) -> LabelBatch:
+        """See `structopt.core.factor_graph.FactorGraph`."""
+        encoded = Encoded(sizes.offsets, {}, options["labels"])
+        structure = self.build(encoded)
+        layouts = {"label": label_layout(structure, sizes)}
+        bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
+        return LabelBatch(self, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold labels."""

@@ -1,0 +1,237 @@
+"""Batches: the structures of some instances of given sizes, without features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import Structure
+from structopt.core.data.targets import Targets
+from structopt.core.parts.layouts import GroupLayout
+from structopt.core.parts.parts import Parts
+from structopt.errors import ArgumentError, did_you_mean
+from structopt.kernels.waist.record import Array
+
+if TYPE_CHECKING:
+    from structopt.core.factor_graph import FactorGraph
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Instances of given sizes, and the parts of their outputs.
+
+    Graphs make them: ``LinearChain().batch(lengths=[5, 7], labels=3)``.
+
+    Attributes
+    ----------
+    graph : FactorGraph
+    encoded : Encoded
+        The instances that are not empty, as the graph reads them; without gold.
+    structure : Structure
+        Their factor graphs.
+    layouts : mapping of str to GroupLayout
+        By the names of part groups; of all instances.
+    kept : int64
+        The instances that are not empty.
+    offsets : int64, shape (instances + 1,)
+        Begin of each instance in a vector over all parts.
+    """
+
+    graph: FactorGraph
+    encoded: Encoded
+    structure: Structure
+    layouts: Mapping[str, GroupLayout]
+    kept: Array
+    offsets: Array
+
+    def __len__(self) -> int:
+        """Number of instances."""
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Array:
+        """Variables of each instance, int64, shape (instances,)."""
+        return self.spread(np.diff(self.encoded.offsets), 0)
+
+    def scores(self, **groups: Any) -> Parts:
+        """Return scores of parts, nats.
+
+        Parameters
+        ----------
+        **groups : array-like, by group
+            Real numbers; -inf forbids a part. Groups that are left out score 0. `GroupLayout` has
+            the shapes.
+
+        Raises
+        ------
+        ArgumentError
+            For unknown groups, other shapes, NaN and +inf.
+        """
+        flat = np.zeros(int(self.offsets[-1]))
+        for name, value in groups.items():
+            layout = self.layout(name)
+            layout.put(flat, layout.read(value))
+        return Parts(self, flat, -np.inf)
+
+    def zeros(self) -> Parts:
+        """Return a vector of zeros."""
+        return Parts(self, np.zeros(int(self.offsets[-1])))
+
+    def positions(self, group: str) -> Array:
+        """Return the coordinates of the positions of a group, int64, shape (positions, d)."""
+        return self.layout(group).coordinates
+
+    def index(self, group: str) -> Array:
+        """Return the index in `Parts.flat` of each part of a group, int64, shape (positions,
+        ...).
+        """
+        layout = self.layout(group)
+        return layout.indices.reshape(layout.positions, *layout.cells)
+
+    def layout(self, group: str) -> GroupLayout:
+        """Return the layout of a group.
+
+        Raises
+        ------
+        ArgumentError
+            For an unknown group.
+        """
+        if group not in self.layouts:
+            raise ArgumentError(
+                f"is not a group of parts.{did_you_mean(group, self.layouts)}",
+                parameter="group",
+                value=group,
+                remedy=f"Choose one of: {', '.join(self.layouts)}.",
+            )
+        return self.layouts[group]
+
+    def instance_index(self, index: int) -> int:
+        """Return an index from 0, given one that may be negative."""
+        count = len(self)
+        if not -count <= index < count:
+            raise IndexError(f"there are {count} instances, and no instance {index}")
+        return int(index) % count
+
+    def check_same(self, other: Any) -> None:
+        """Refuse parts of another batch.
+
+        Raises
+        ------
+        ArgumentError
+        """
+        if not isinstance(other, Parts) or other.batch is not self:
+            raise ArgumentError(
+                "must be parts of the same batch.",
+                parameter="other",
+                remedy="Make both by methods of one batch.",
+            )
+
+    def dense(self, vectors: SparseVectors) -> Parts:
+        """Return sparse vectors of the instances that are not empty as parts."""
+        flat = np.zeros(int(self.offsets[-1]))
+        begins = self.structure.parts[:-1]
+        flat[np.repeat(begins, np.diff(vectors.offsets)) + vectors.parts] = vectors.values
+        return Parts(self, flat)
+
+    def sums(self, numbers: Array) -> Array:
+        """Return the sums over the parts of each instance, float64, shape (instances,)."""
+        owner = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return np.bincount(owner, numbers, len(self))
+
+    def spread(self, numbers: Array, empty: float) -> Array:
+        """Return a number per instance, given those of the instances that are not empty."""
+        everywhere = np.full(len(self), empty, numbers.dtype)
+        everywhere[self.kept] = numbers
+        return everywhere
+
+    @property
+    def variables(self) -> Variables:
+        """Parts of which each output has exactly one, variable by variable.
+
+        Raises
+        ------
+        ArgumentError
+            By default: outputs of the graph are not chosen by variables.
+        """
+        raise ArgumentError(
+            f"must be scores of a graph whose outputs are chosen variable by variable, and not of "
+            f"{type(self.graph).__name__}.",
+            parameter="scores",
+        )
+
+    @property
+    def variable_layout(self) -> GroupLayout:
+        """Layout of a number per variable, as outputs have it."""
+        raise NotImplementedError
+
+    def repeated(self, times: int) -> Batch:
+        """Return a batch with each instance so many times, one copy of the batch after another."""
+        raise NotImplementedError
+
+    def views(self, outputs: SparseVectors) -> dict[str, Array]:
+        """Return the outputs of the instances that are not empty, by the names of their views."""
+        raise NotImplementedError
+
+    def of_instance(self, views: Mapping[str, Array], instance: int) -> Any:
+        """Return the output of one instance, as `gold` takes it."""
+        raise NotImplementedError
+
+
+class Variables(NamedTuple):
+    """Variables of a batch, one instance after the other.
+
+    Attributes
+    ----------
+    offsets : int64, shape (instances + 1,)
+        Begin of the variables of each instance.
+    starts, ends : int64, shape (variables,)
+        Each output has exactly one of the parts start <= r < end, counted over the batch.
+    """
+
+    offsets: Array
+    starts: Array
+    ends: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Gold:
+    """Gold outputs of a batch: one per instance, or a set of outputs of which any is right.
+
+    Attributes
+    ----------
+    batch : Batch
+    encoded : Encoded
+        With the gold outputs.
+    targets : Targets
+    """
+
+    batch: Batch
+    encoded: Encoded
+    targets: Targets
+
+    @property
+    def open(self) -> Array:
+        """Whether the output of each instance is known in part only, bool, shape (instances,)."""
+        return self.batch.spread(self.targets.sets, False)
+
+    @property
+    def parts(self) -> Parts:
+        """The indicators of the gold outputs, and counts in tied groups.
+
+        Raises
+        ------
+        ArgumentError
+            If an instance is open.
+        """
+        if self.open.any():
+            raise ArgumentError(
+                "is known in part only, so that there is no one gold output.",
+                parameter="gold",
+                where=f"instance {int(np.argmax(self.open))}",
+            )
+        return self.batch.dense(self.targets.points)

@@ -1,0 +1,211 @@
+"""Layouts of part groups: how the arrays of users hold the parts of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from structopt.core import checks
+from structopt.errors import ArgumentError
+from structopt.kernels.waist.record import Array
+
+
+@dataclass(frozen=True)
+class GroupLayout:
+    """The places of one part group in the arrays of users.
+
+    A position of instance i has d coordinates, and `cells` configurations: a token has its index
+    (d = 1), an arc its modifier and its head (d = 2), and the one position of a tied group has no
+    coordinate (d = 0). Three forms of arrays hold all positions of a batch of B instances::
+
+        flat     (positions, *cells)      one instance after the other
+        padded   (B, *sides, *cells)      `sides` is the longest extent of each coordinate
+        list     B arrays (*extents[i], *cells)
+
+    Attributes
+    ----------
+    name : str
+    cells : tuple of int
+    offsets : int64, shape (B + 1,)
+        Begin of the positions of each instance.
+    begins : int64, shape (B,)
+        Begin of the group's parts in the vector over all parts.
+    coordinates, padded_coordinates : int64, shape (positions, d)
+        Place in the array of the instance, and in the padded array.
+    extents : int64, shape (B, d)
+    sides : tuple of int
+    flipped : bool, shape (positions,), or None
+        Positions of which users give the two configurations in the other order.
+    """
+
+    name: str
+    cells: tuple[int, ...]
+    offsets: Array
+    begins: Array
+    coordinates: Array
+    padded_coordinates: Array
+    extents: Array
+    sides: tuple[int, ...]
+    flipped: Array | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of instances."""
+        return len(self.begins)
+
+    @property
+    def positions(self) -> int:
+        """Number of positions of the batch."""
+        return int(self.offsets[-1])
+
+    @cached_property
+    def indices(self) -> Array:
+        """Index of each part of the group in the vector over all parts, int64, shape (positions *
+        configurations,).
+        """
+        width = int(np.prod(self.cells))
+        lengths = np.diff(self.offsets) * width
+        steps = np.arange(self.positions * width)
+        return np.asarray(steps + np.repeat(self.begins - self.offsets[:-1] * width, lengths))
+
+    @cached_property
+    def instances(self) -> Array:
+        """Instance of each position, int64, shape (positions,)."""
+        return np.asarray(np.repeat(np.arange(self.count), np.diff(self.offsets)))
+
+    def taken(self, vector: Array) -> Array:
+        """Return the group of a vector over all parts, in the flat form."""
+        return self._turned(vector[self.indices].reshape(self.positions, *self.cells))
+
+    def put(self, vector: Array, group: Array) -> None:
+        """Write a group in the flat form into a vector over all parts."""
+        vector[self.indices] = self._turned(group).ravel()
+
+    def padded(self, group: Array, fill: float) -> Array:
+        """Return a group in the padded form, with `fill` where there is no part."""
+        array = np.full((self.count, *self.sides, *self.cells), fill, group.dtype)
+        array[(self.instances, *self.padded_coordinates.T)] = group
+        return array
+
+    def of_instance(self, group: Array, instance: int, fill: float) -> Array:
+        """Return the array of one instance, with `fill` where there is no part."""
+        own = slice(int(self.offsets[instance]), int(self.offsets[instance + 1]))
+        array = np.full((*self.extents[instance], *self.cells), fill, group.dtype)
+        array[tuple(self.coordinates[own].T)] = group[own]
+        return array
+
+    def split(self, group: Array, fill: float) -> list[Array]:
+        """Return a group in the form of a list."""
+        return [self.of_instance(group, i, fill) for i in range(self.count)]
+
+    def read(self, value: Any, floats: bool = True) -> Array:
+        """Return an array of users in the flat form, copied.
+
+        Parameters
+        ----------
+        value : array-like
+            In any of the forms; of a tied group also (*cells), the same for all instances.
+        floats : bool
+            Whether it has scores, and not booleans.
+
+        Raises
+        ------
+        ArgumentError
+            For another shape, NaN, +inf, and types that are not real numbers.
+        """
+        if isinstance(value, (list, tuple)) and self._is_list(value):
+            arrays = [self._array(one, floats) for one in value]
+            group = self._joined(arrays)
+        else:
+            group = self._gathered(self._array(value, floats))
+        if floats:
+            group = checks.floats(self.name, group, allow_minus_inf=True, place=self._place)
+        return group
+
+    def _turned(self, group: Array) -> Array:
+        """Swap the two configurations of flipped positions."""
+        if self.flipped is None or not self.flipped.any():
+            return group
+        turned = group.copy()
+        turned[self.flipped] = np.swapaxes(group[self.flipped], -1, -2)
+        return turned
+
+    def _is_list(self, value: Sequence[Any]) -> bool:
+        """Whether a list has an array per instance, and is no nested list of numbers."""
+        deep = 1 + len(self.sides) + len(self.cells)
+        one = next((element for element in value if np.size(element)), None)
+        return one is not None and np.ndim(one) != deep - 2 and len(value) == self.count
+
+    def _array(self, value: Any, floats: bool) -> Array:
+        if getattr(value, "requires_grad", False):
+            raise ArgumentError(
+                "is a tensor that requires gradients, which NumPy functions would lose.",
+                parameter=self.name,
+                remedy="Give tensor.detach().numpy().",
+            )
+        if floats:
+            return _real(self.name, value)
+        array = np.asarray(value)
+        if array.dtype != bool:
+            raise ArgumentError(
+                f"must be booleans, not {array.dtype}.", parameter=self.name, value=value
+            )
+        return array
+
+    def _joined(self, arrays: Sequence[Array]) -> Array:
+        parts = [np.zeros((0, *self.cells), arrays[0].dtype)]
+        for i, array in enumerate(arrays):
+            expected = (*self.extents[i].tolist(), *self.cells)
+            if array.shape != expected:
+                raise ArgumentError(
+                    f"has the shape {array.shape}, and not {expected}.",
+                    parameter=self.name,
+                    where=f"instance {i}",
+                )
+            own = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
+            if own.start < own.stop:
+                parts.append(array[tuple(self.coordinates[own].T)].reshape(-1, *self.cells))
+        return np.concatenate(parts)
+
+    def _gathered(self, array: Array) -> Array:
+        depth, sides = array.ndim - len(self.cells), self.sides
+        tied = not sides
+        if array.shape == (self.count, *sides, *self.cells) and not (tied and depth == 0):
+            return np.asarray(array[(self.instances, *self.padded_coordinates.T)])
+        if array.shape == (self.positions, *self.cells) and depth == 1:
+            return array
+        if tied and array.shape == self.cells:
+            return np.broadcast_to(array, (self.positions, *self.cells))
+        if self.count == 1 and array.shape == (*self.extents[0].tolist(), *self.cells):
+            return np.asarray(array[tuple(self.coordinates.T)])
+        forms = [(self.positions, *self.cells), (self.count, *sides, *self.cells)]
+        forms += [self.cells] if tied else []
+        known = " or ".join(str(form) for form in dict.fromkeys(forms))
+        raise ArgumentError(
+            f"has the shape {array.shape}, and not {known}.",
+            parameter=self.name,
+            remedy="Give one of these, or a list with an array per instance.",
+        )
+
+    @property
+    def _place(self) -> Callable[[tuple[int, ...]], str]:
+        """Name the instance and the coordinates of an element in the flat form."""
+
+        def place(index: tuple[int, ...]) -> str:
+            instance = int(self.instances[index[0]])
+            where = [*self.coordinates[index[0]].tolist(), *index[1:]]
+            return f"instance {instance}, position {where[0] if len(where) == 1 else where}"
+
+        return place
+
+
+def _real(name: str, value: Any) -> Array:
+    """Return an array of real numbers; NaN and +inf are found later, with their places."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        return checks.floats(name, value)  # refuses it, with the place
+    return array.astype(np.float64)

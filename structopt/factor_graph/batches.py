@@ -1,0 +1,513 @@
+"""Batches of the graphs of this package: sizes in, structures and layouts out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from structopt.core import checks
+from structopt.core.data.encoded import ROOT, EncodedGraphs, EncodedTrees
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure
+from structopt.core.parts.batch import Batch, Gold, Variables
+from structopt.core.parts.layouts import GroupLayout
+from structopt.errors import ArgumentError
+from structopt.kernels.waist.record import Array
+
+UNKNOWN = -1
+"""A label, head or relation that gold leaves open."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many positions each instance has, and their columns in padded arrays.
+
+    Attributes
+    ----------
+    lengths : int64, shape (instances,)
+    columns : int64, shape (positions,)
+    width : int
+        Columns of padded arrays.
+    """
+
+    lengths: Array
+    columns: Array
+    width: int
+
+    @classmethod
+    def of(cls, lengths: Any, mask: Any = None) -> Self:
+        """Take lengths, or a mask of any pattern, shape (instances, width).
+
+        Raises
+        ------
+        ArgumentError
+        """
+        if (lengths is None) == (mask is None):
+            raise ArgumentError("Give lengths or a mask, and not both.", parameter="lengths")
+        if mask is not None:
+            array = np.asarray(mask)
+            if array.ndim != 2 or array.dtype.kind not in "bui":
+                raise ArgumentError(
+                    f"must be booleans of shape (instances, width), not {array.dtype} of shape "
+                    f"{array.shape}.",
+                    parameter="mask",
+                )
+            array = array.astype(bool)
+            return cls(array.sum(axis=1), np.nonzero(array)[1], array.shape[1])
+        numbers = checks.integers("lengths", lengths, 0, shape=(None,))
+        return cls(numbers, numbers_within(numbers), int(numbers.max(initial=0)))
+
+    @property
+    def kept(self) -> Array:
+        """The instances that are not empty."""
+        return np.flatnonzero(self.lengths)
+
+    @property
+    def offsets(self) -> Array:
+        """Begin of the positions of the instances that are not empty."""
+        return offsets_of(self.lengths[self.kept])
+
+    def repeated(self, times: int) -> Sizes:
+        """Return the sizes of so many copies."""
+        return Sizes(np.tile(self.lengths, times), np.tile(self.columns, times), self.width)
+
+
+def numbers_within(lengths: Array) -> Array:
+    """Return 0, 1, ... within each of several ranges of given lengths."""
+    begins = np.repeat(offsets_of(lengths)[:-1], lengths)
+    return np.asarray(np.arange(int(lengths.sum())) - begins)
+
+
+def offsets_of(lengths: Array) -> Array:
+    """Return the offsets of ranges of given lengths, int64."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def label_names(labels: int | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of labels, given their number or the names.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    if isinstance(labels, (int, np.integer)):
+        count = int(checks.integers("labels", labels, 1, shape=()))
+        return tuple(map(str, range(count)))
+    if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
+        raise ArgumentError(
+            "must be a number of labels, or their names.", parameter="labels", value=labels
+        )
+    return tuple(labels)
+
+
+def transitions(forbidden: Iterable[Any], labels: int) -> tuple[Any, Any, Any]:
+    """Return forbidden starts, ends and transitions of chains.
+
+    Parameters
+    ----------
+    forbidden : iterable of pairs of int or None
+        (i, j): label j after i; (None, j): j at the start; (i, None): i at the end.
+    labels : int
+
+    Raises
+    ------
+    ArgumentError
+    """
+    starts, ends, pairs = list[int](), list[int](), list[tuple[int, int]]()
+    for index, pair in enumerate(forbidden):
+        first, second = pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else ("?", "?")
+        known = all(one is None or _is_label(one, labels) for one in (first, second))
+        if not known or (first is None and second is None):
+            raise ArgumentError(
+                f"must be pairs of labels from 0 to {labels - 1}, of which one may be None.",
+                parameter="forbidden",
+                value=pair,
+                where=f"index {index}",
+            )
+        if first is None:
+            starts.append(int(second))
+        elif second is None:
+            ends.append(int(first))
+        else:
+            pairs.append((int(first), int(second)))
+    return tuple(starts), tuple(ends), tuple(pairs)
+
+
+def _is_label(value: Any, labels: int) -> bool:
+    return isinstance(value, (int, np.integer)) and bool(0 <= value < labels)
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Places of the positions of a group in the instances that are not empty.
+
+    Attributes
+    ----------
+    coordinates, padded_coordinates : int64, shape (positions, d)
+    extents : int64, shape (instances that are not empty, d)
+    sides : tuple of int
+    """
+
+    coordinates: Array
+    padded_coordinates: Array
+    extents: Array
+    sides: tuple[int, ...]
+
+    @classmethod
+    def numbered(cls, lengths: Array) -> Self:
+        """Return the places of positions that are numbered within each instance."""
+        numbers = numbers_within(lengths)[:, None]
+        return cls(numbers, numbers, lengths[:, None], (int(lengths.max(initial=0)),))
+
+
+def layout_of(
+    structure: Structure,
+    group: PartGroup,
+    sizes: Sizes,
+    cells: tuple[int, ...],
+    positions: Positions,
+    flipped: Array | None = None,
+) -> GroupLayout:
+    """Return the layout of a group of parts, whose structure has no empty instances."""
+    count, kept = len(sizes.lengths), sizes.kept
+    lengths, begins = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    lengths[kept] = np.diff(group.offsets)
+    begins[kept] = structure.parts[:-1] + structure.spans(group.name)[0]
+    extents = np.zeros((count, len(positions.sides)), np.int64)
+    extents[kept] = positions.extents
+    return GroupLayout(
+        group.name,
+        cells,
+        offsets_of(lengths),
+        begins,
+        positions.coordinates,
+        positions.padded_coordinates,
+        extents,
+        positions.sides,
+        flipped,
+    )
+
+
+def part_bounds(structure: Structure, kept: Array, count: int) -> Array:
+    """Return the begin of each instance in a vector over all parts."""
+    lengths = np.zeros(count, np.int64)
+    lengths[kept] = np.diff(structure.parts)
+    return offsets_of(lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelBatch(Batch):
+    """Instances whose outputs are labels: of positions of chains, and of variables of graphs.
+
+    Attributes
+    ----------
+    sizes : Sizes
+    options : mapping
+        The other arguments of ``batch``.
+    """
+
+    sizes: Sizes
+    options: Mapping[str, Any]
+
+    def gold(self, labels: Any = None, allowed: Any = None) -> Gold:
+        """Return gold outputs.
+
+        Parameters
+        ----------
+        labels : array-like of int, or None
+            Flat, padded, or an array per instance; -1 where any label is right.
+        allowed : array-like of bool, or None
+            In the forms of the scores of ``label``: the labels that are right, instead of `labels`.
+
+        Raises
+        ------
+        ArgumentError
+            For both or none of them, labels that there are not, and positions without a label.
+        """
+        if (labels is None) == (allowed is None):
+            raise ArgumentError("Give labels or allowed, and not both.", parameter="labels")
+        L, encoded = len(self.encoded.labels), self.encoded
+        if labels is not None:
+            numbers = read_integers("labels", labels, self.layout("label"), L)
+            right = None if (numbers >= 0).all() else np.eye(L, dtype=bool)[numbers]
+            if right is not None:
+                right[numbers < 0] = True
+                numbers = np.maximum(numbers, 0)
+        else:
+            right = self.layout("label").read(allowed, floats=False)
+            _refuse_rows(
+                "allowed", np.asarray(right.any(axis=1)), "no label.", self.layout("label")
+            )
+            numbers = right.argmax(axis=1)
+        encoded = replace(encoded, gold=numbers.astype(np.int32), gold_sets=right)
+        return Gold(self, encoded, self.graph.targets(encoded, self.structure))
+
+    @property
+    def variables(self) -> Variables:
+        """The labels of each position."""
+        layout = self.layout("label")
+        starts = layout.indices.reshape(layout.positions, -1)[:, 0]
+        return Variables(layout.offsets, starts, starts + len(self.encoded.labels))
+
+    @property
+    def variable_layout(self) -> GroupLayout:
+        """Layout of a label per position."""
+        return replace(self.layout("label"), cells=())
+
+    def views(self, outputs: SparseVectors) -> dict[str, Array]:
+        """Return the label of each position, int64."""
+        labels = self.graph.view("labels", self.encoded, self.structure, outputs)
+        return {"labels": np.asarray(labels, np.int64)}
+
+    def of_instance(self, views: Mapping[str, Array], instance: int) -> Any:
+        """Return the labels of one instance."""
+        offsets = self.layout("label").offsets
+        return views["labels"][int(offsets[instance]) : int(offsets[instance + 1])]
+
+    def repeated(self, times: int) -> Batch:
+        """Return a batch with each instance so many times."""
+        options = dict(self.options)
+        if "edges" in options:
+            options["edges"] = list(options["edges"]) * times
+        return self.graph.batch_of(self.sizes.repeated(times), **options)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeBatch(Batch):
+    """Sentences whose outputs are dependency trees.
+
+    Attributes
+    ----------
+    sizes : Sizes
+    options : mapping
+    """
+
+    sizes: Sizes
+    options: Mapping[str, Any]
+
+    def gold(self, heads: Any, relations: Any = None) -> Gold:
+        """Return gold outputs.
+
+        Parameters
+        ----------
+        heads : array-like of int
+            Head of each token: 0 for the root, m for token m counted from 1, -1 unknown. Flat,
+            padded, or an array per instance.
+        relations : array-like of int, or None
+            Of labelled graphs: the relation of each token, -1 unknown.
+
+        Raises
+        ------
+        ArgumentError
+            For heads beyond the sentence, and for relations that are missing or superfluous.
+        """
+        labeled = "label" in self.layouts
+        if labeled != (relations is not None):
+            raise ArgumentError(
+                "must be given if arcs carry relations, and only then.", parameter="relations"
+            )
+        tokens = self.variable_layout
+        encoded = self.encoded
+        assert isinstance(encoded, EncodedTrees)
+        given = read_integers("heads", heads, tokens, None)
+        lengths = np.repeat(self.sizes.lengths, self.sizes.lengths)
+        own = numbers_within(self.sizes.lengths)
+        _refuse_rows("heads", given <= lengths, "a head beyond the sentence.", tokens)
+        _refuse_rows("heads", given - 1 != own, "itself as its head.", tokens)
+        free = given < 0
+        # a token's own position stands for the root
+        positions = np.where(given <= 0, own, given - 1).astype(np.int32)
+        numbers = np.zeros(len(given), np.int32)
+        sets = None
+        if labeled:
+            L = len(encoded.labels)
+            numbers = read_integers("relations", relations, tokens, L).astype(np.int32)
+            if free.any() or (numbers < 0).any():
+                sets = np.eye(L, dtype=bool)[numbers]
+                sets[numbers < 0] = True
+            numbers = np.maximum(numbers, 0)
+        elif free.any():
+            sets = np.ones((len(given), max(1, len(encoded.labels))), bool)
+        encoded = replace(
+            encoded,
+            heads=positions,
+            gold=numbers,
+            gold_sets=sets,
+            free_heads=free if free.any() else None,
+        )
+        return Gold(self, encoded, self.graph.targets(encoded, self.structure))
+
+    @property
+    def variables(self) -> Variables:
+        """The arcs to each token, with their relations."""
+        group = "label" if "label" in self.layouts else "arc"
+        layout = self.layout(group)
+        width = int(np.prod(layout.cells))
+        token = offsets_of(self.sizes.lengths)[layout.instances] + layout.coordinates[:, 0]
+        first = np.searchsorted(token, np.arange(len(self.sizes.columns) + 1))
+        starts = layout.indices.reshape(layout.positions, width)[first[:-1], 0]
+        return Variables(offsets_of(self.sizes.lengths), starts, starts + np.diff(first) * width)
+
+    def views(self, outputs: SparseVectors) -> dict[str, Array]:
+        """Return the head of each token (0: the root, else from 1), and its relation."""
+        table = self.graph.view("heads", self.encoded, self.structure, outputs).astype(np.int64)
+        heads = {"heads": table[:, 0]}
+        return heads | {"relations": table[:, 1]} if "label" in self.layouts else heads
+
+    def of_instance(self, views: Mapping[str, Array], instance: int) -> Any:
+        """Return heads, or heads and relations, of one instance."""
+        offsets = offsets_of(self.sizes.lengths)
+        own = slice(int(offsets[instance]), int(offsets[instance + 1]))
+        arrays = tuple(view[own] for view in views.values())
+        return arrays if len(arrays) > 1 else arrays[0]
+
+    def repeated(self, times: int) -> Batch:
+        """Return a batch with each instance so many times."""
+        return self.graph.batch_of(self.sizes.repeated(times), **self.options)
+
+    @property
+    def variable_layout(self) -> GroupLayout:
+        """Layout of a number per token."""
+        arcs, lengths = self.layout("arc"), self.sizes.lengths
+        return replace(
+            arcs,
+            cells=(),
+            offsets=offsets_of(lengths),
+            coordinates=numbers_within(lengths)[:, None],
+            padded_coordinates=self.sizes.columns[:, None],
+            extents=lengths[:, None],
+            sides=(self.sizes.width,),
+        )
+
+
+def read_integers(name: str, value: Any, layout: GroupLayout, count: int | None) -> Array:
+    """Return integers from -1 to count - 1, one per position of a layout, in the flat form.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    plain = replace(layout, name=name, cells=())
+    numbers = plain.read(value)
+    whole = numbers == np.floor(numbers)
+    _refuse_rows(name, whole & (numbers >= UNKNOWN), "no whole number from -1 on.", plain)
+    if count is not None:
+        _refuse_rows(name, numbers < count, f"a number above {count - 1}.", plain)
+    return numbers.astype(np.int64)
+
+
+def _refuse_rows(name: str, right: Array, what: str, layout: GroupLayout) -> None:
+    """Refuse the first position that is not right; it has `what`."""
+    if right.all():
+        return
+    position = int(np.argmin(right))
+    where = f"instance {int(layout.instances[position])}, position "
+    where += str(layout.coordinates[position].tolist()[0])
+    raise ArgumentError(f"has {what}", parameter=name, where=where)
+
+
+def arc_layouts(structure: Structure, sizes: Sizes, labels: int) -> dict[str, GroupLayout]:
+    """Return the layouts of arcs and of the relations on them: rows are modifiers, column 0 is the
+    root, column m + 1 token m.
+    """
+    lengths = sizes.lengths[sizes.kept]
+    head, modifier = structure.part_tokens["arc"].astype(np.int64).T
+    root = head == ROOT
+    coordinates = np.stack([modifier, np.where(root, 0, head + 1)], axis=1)
+    arcs = np.repeat(np.arange(len(lengths)), np.diff(structure.groups[-1].offsets))
+    begins = offsets_of(lengths)[arcs]
+    padded = np.stack(
+        [
+            sizes.columns[begins + modifier],
+            np.where(root, 0, sizes.columns[begins + np.where(root, modifier, head)] + 1),
+        ],
+        axis=1,
+    )
+    extents = np.stack([lengths, lengths + 1], axis=1)
+    places = Positions(coordinates, padded, extents, (sizes.width, sizes.width + 1))
+    cells = {"arc": (), "label": (labels,)}
+    return {
+        group.name: layout_of(structure, group, sizes, cells[group.name], places)
+        for group in structure.groups
+    }
+
+
+def label_layout(structure: Structure, sizes: Sizes) -> GroupLayout:
+    """Return the layout of the group ``label``, which has a position per variable."""
+    lengths = sizes.lengths[sizes.kept]
+    numbers, columns = numbers_within(lengths)[:, None], sizes.columns[:, None]
+    places = Positions(numbers, columns, lengths[:, None], (sizes.width,))
+    group = structure.groups[0]
+    return layout_of(structure, group, sizes, (group.width,), places)
+
+
+def tied_layout(
+    structure: Structure, group: PartGroup, sizes: Sizes, cells: tuple[int, ...]
+) -> GroupLayout:
+    """Return the layout of a tied group."""
+    none = np.zeros((len(sizes.kept), 0), np.int64)
+    return layout_of(structure, group, sizes, cells, Positions(none, none, none, ()))
+
+
+def counted_layout(
+    structure: Structure,
+    group: PartGroup,
+    sizes: Sizes,
+    cells: tuple[int, ...],
+    flipped: Array | None = None,
+) -> GroupLayout:
+    """Return the layout of a group with numbered positions, such as edges."""
+    places = Positions.numbered(np.diff(group.offsets))
+    return layout_of(structure, group, sizes, cells, places, flipped)
+
+
+def encoded_edges(
+    sizes: Sizes, edges: Sequence[Any], names: tuple[str, ...]
+) -> tuple[EncodedGraphs, Array]:
+    """Return a corpus of graphs, and which edges were given with the higher variable first.
+
+    Parameters
+    ----------
+    sizes : Sizes
+    edges : sequence of array-like of int
+        Of each instance the pairs of variables, shape (edges, 2).
+    names : tuple of str
+
+    Raises
+    ------
+    ArgumentError
+        For variables that there are not, loops and duplicates.
+    """
+    if len(edges) != len(sizes.lengths):
+        raise ArgumentError(
+            f"has edges of {len(edges)} instances, and there are {len(sizes.lengths)}.",
+            parameter="edges",
+        )
+    arrays = [
+        checks.integers(
+            "edges",
+            np.asarray(one).reshape(-1, 2) if np.size(one) == 0 else one,
+            0,
+            max(int(length) - 1, 0),
+            shape=(None, 2),
+            place=checks.in_instance(i),
+        )
+        for i, (one, length) in enumerate(zip(edges, sizes.lengths.tolist(), strict=True))
+    ]
+    for i, pairs in enumerate(arrays):
+        ordered = np.sort(pairs, axis=1)
+        loops = pairs[:, 0] == pairs[:, 1]
+        repeated = len(np.unique(ordered, axis=0)) < len(ordered)
+        if loops.any() or repeated:
+            what = "a loop." if loops.any() else "the same edge twice."
+            raise ArgumentError(f"has {what}", parameter="edges", where=f"instance {i}")
+    kept = [arrays[i] for i in sizes.kept.tolist()]
+    joined = np.concatenate([np.zeros((0, 2), np.int64), *kept])
+    starts = offsets_of(np.array([len(one) for one in kept], np.int64))
+    graphs = EncodedGraphs(
+        sizes.offsets, {}, names, edges=(starts, np.sort(joined, axis=1).astype(np.int32))
+    )
+    return graphs, joined[:, 0] > joined[:, 1]

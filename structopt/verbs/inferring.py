@@ -1,0 +1,204 @@
+r"""Values and marginals of scores: log-partition functions, entropies, divergences, covariances.
+
+For scores s over the parts of an instance, outputs y with indicators z, and a temperature T > 0::
+
+    V(s) = T log sum_y exp(s^T z_y / T)      the value
+    mu(s) = sum_y p(y) z_y                   its gradient, the marginals; p(y) ~ exp(s^T z_y / T)
+
+At T = 0 the value is max_y s^T z_y, and a best output takes the place of the marginals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from structopt.core import checks
+from structopt.core.ability import Ability
+from structopt.core.inference import Inference
+from structopt.core.parts.batch import Batch, Gold
+from structopt.core.parts.parts import Parts
+from structopt.errors import ArgumentError, InfeasibleError
+from structopt.kernels.waist.record import Array
+from structopt.objective.drivers import run_decoder
+from structopt.verbs.given_scores import executor_of, solver_of
+
+STEP = 1e-4
+"""Length of the step, relative to the largest direction, of central differences."""
+NO_OUTPUT = -1e300
+"""The value of an instance is above it if the instance has an output."""
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """Result of `infer`.
+
+    Attributes
+    ----------
+    value : float64, shape (instances,)
+        V(s); 0 of an empty instance.
+    marginals : Parts
+        mu(s); expected counts in tied groups.
+    guarantee : str
+        ``exact``: the value is V(s). ``upper``: it is V(s) or more. ``none``: it may be less.
+    """
+
+    value: Array
+    marginals: Parts
+    guarantee: Literal["exact", "upper", "none"]
+
+
+def infer(
+    scores: Parts,
+    inference: Inference | None = None,
+    *,
+    temperature: float,
+    threads: int = 1,
+) -> Inferred:
+    """Return V(s) and mu(s).
+
+    Parameters
+    ----------
+    scores : Parts
+    inference : Inference or None
+        None: exact inference.
+    temperature : float
+        At least 0.
+    threads : int
+        The instances are divided among so many threads; bits do not depend on it.
+
+    Raises
+    ------
+    ArgumentError
+        If the inference gives no marginals on the graph, or if the graph has no exact inference.
+    InfeasibleError
+        If scores of -inf leave an instance without an output.
+    """
+    batch = scores_batch(scores)
+    T = float(checks.floats("temperature", temperature, (), least=0.0))
+    solver = solver_of(batch, inference, Ability.MARGINALS if T > 0 else Ability.MAP)
+    from structopt.kernels.waist.scored_passes import infer_pass
+
+    examples, kernels = solver.examples, solver.kernels
+    values, flat = np.zeros(len(examples)), np.zeros(len(scores.flat))
+    data, given = examples.data(), np.array(scores.flat)
+
+    def shard(bounds: tuple[int, int]) -> None:
+        space = examples.space(gradients=False)
+        run_decoder(infer_pass, kernels, data, space, T, *bounds, given, values, flat)
+
+    executor = executor_of(threads)
+    for _ in executor.map(shard, examples.shards(1 if threads == 1 else 8 * threads)):
+        pass
+    refuse_infeasible(batch, values)
+    provided = solver.provides
+    exact = Ability.EXACT in provided
+    guarantee: Literal["exact", "upper", "none"] = (
+        "exact" if exact else "upper" if Ability.UPPER in provided else "none"
+    )
+    return Inferred(batch.spread(values, 0.0), Parts(batch, flat), guarantee)
+
+
+def log_partition(
+    scores: Parts, inference: Inference | None = None, temperature: float = 1.0
+) -> Array:
+    """Return T log sum_y exp(s^T z_y / T), nats, shape (instances,)."""
+    return infer(scores, inference, temperature=_positive(temperature)).value
+
+
+def marginals(scores: Parts, inference: Inference | None = None, temperature: float = 1.0) -> Parts:
+    """Return the probability of each part, and the expected counts of tied parts."""
+    return infer(scores, inference, temperature=_positive(temperature)).marginals
+
+
+def entropy(scores: Parts, inference: Inference | None = None, temperature: float = 1.0) -> Array:
+    """Return the entropy H(p) = (V(s) - s^T mu(s)) / T, nats, shape (instances,)."""
+    T = _positive(temperature)
+    found = infer(scores, inference, temperature=T)
+    return (found.value - scores @ found.marginals) / T
+
+
+def log_prob(scores: Parts, gold: Gold | Parts, inference: Inference | None = None) -> Array:
+    """Return log p(y) = s^T z_y - V(s) at temperature 1, shape (instances,)."""
+    parts = gold.parts if isinstance(gold, Gold) else gold
+    return scores @ parts - log_partition(scores, inference)
+
+
+def kl(scores: Parts, other: Parts, inference: Inference | None = None) -> Array:
+    """Return the divergence KL(p_s || p_r) = (s - r)^T mu(s) - V(s) + V(r), shape (instances,).
+
+    It is +inf if r forbids an output that s allows.
+    """
+    scores.batch.check_same(other)
+    found = infer(scores, inference, temperature=1.0)
+    own, others = scores @ found.marginals, other @ found.marginals
+    return own - others - found.value + log_partition(other, inference)
+
+
+def covariance_product(
+    scores: Parts, direction: Parts, inference: Inference | None = None, temperature: float = 1.0
+) -> Parts:
+    """Return Cov(z) v / T, the derivative of the marginals in a direction v, by central
+    differences.
+
+    Its error is O(h^2), h = 1e-4 times the temperature over the largest entry of v; it takes two
+    inferences.
+    """
+    scores.batch.check_same(direction)
+    T = _positive(temperature)
+    largest = float(np.abs(direction.flat).max(initial=0.0))
+    if not np.isfinite(largest):
+        raise ArgumentError("must be finite.", parameter="direction")
+    if largest == 0.0:
+        return scores.batch.zeros()
+    h = STEP * T / largest
+    above = infer(scores + h * direction, inference, temperature=T).marginals
+    below = infer(scores - h * direction, inference, temperature=T).marginals
+    return (above - below) / (2 * h)
+
+
+def scores_batch(scores: object) -> Batch:
+    """Return the batch of scores.
+
+    Raises
+    ------
+    ArgumentError
+        For anything but parts, and for NaN and +inf.
+    """
+    if not isinstance(scores, Parts):
+        raise ArgumentError(
+            "must be scores of a batch.",
+            parameter="scores",
+            value=scores,
+            remedy="Make them by batch.scores(label=...).",
+        )
+    wrong = np.isnan(scores.flat) | (scores.flat == np.inf)
+    if wrong.any():
+        part = int(np.argmax(wrong))
+        instance = int(np.searchsorted(scores.batch.offsets, part, side="right")) - 1
+        raise ArgumentError(
+            "has NaN or +inf.", parameter="scores", where=f"instance {instance}, part {part}"
+        )
+    return scores.batch
+
+
+def refuse_infeasible(batch: Batch, values: Array) -> None:
+    """Refuse instances without an output, given the values of those that are not empty.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    none = np.flatnonzero(~(values > NO_OUTPUT))
+    if len(none) and not batch.structure.kind.incomplete:
+        instances = batch.kept[none].tolist()
+        raise InfeasibleError("Scores of -inf leave no output.", instances=instances)
+
+
+def _positive(temperature: float) -> float:
+    T = float(checks.floats("temperature", temperature, (), least=0.0))
+    if T == 0.0:
+        raise ArgumentError("must be above 0.", parameter="temperature", value=temperature)
+    return T

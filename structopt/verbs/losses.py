@@ -1,0 +1,88 @@
+"""Losses of scores, with their gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structopt.core.inference import Inference
+from structopt.core.loss import Loss
+from structopt.core.parts.batch import Gold
+from structopt.core.parts.parts import Parts
+from structopt.errors import ArgumentError
+from structopt.kernels.waist.record import Array
+from structopt.objective import scoring
+from structopt.objective.drivers import GraphKernels, compose, run_decoder
+from structopt.objective.examples import target_of
+from structopt.objective.gold_and_costs import gold_and_costs
+from structopt.verbs.given_scores import executor_of, solver_of
+from structopt.verbs.inferring import refuse_infeasible, scores_batch
+
+
+def value_and_gradient(
+    loss: Loss,
+    scores: Parts,
+    gold: Gold,
+    inference: Inference | None = None,
+    *,
+    threads: int = 1,
+) -> tuple[Array, Parts]:
+    """Return the loss of each instance, and its (sub)gradient by the scores.
+
+    Parameters
+    ----------
+    loss : Loss
+    scores : Parts
+    gold : Gold
+        Of the same batch; of an open instance, the loss of the set of outputs that agree.
+    inference : Inference or None
+        None: exact inference.
+    threads : int
+
+    Returns
+    -------
+    (float64 of shape (instances,), Parts)
+        L_i and dL_i/ds; of the family, expected minus gold indicators.
+
+    Raises
+    ------
+    ArgumentError
+        For gold of another batch, open instances if the loss takes none, and an inference without
+        what the loss needs.
+    """
+    batch = scores_batch(scores)
+    if not isinstance(gold, Gold) or gold.batch is not batch:
+        raise ArgumentError(
+            "must be gold of the batch of the scores.",
+            parameter="gold",
+            remedy="Make it by batch.gold(...).",
+        )
+    if gold.open.any() and not loss.takes_sets:
+        raise ArgumentError(
+            f"is known in part only, and {loss.member} takes no sets of outputs.",
+            parameter="gold",
+            where=f"instance {int(np.argmax(gold.open))}",
+        )
+    from structopt.kernels.waist.scored_passes import losses_pass
+
+    solver = solver_of(batch, inference, loss.requires)
+    examples, kind = solver.examples, batch.structure.kind
+    targets, cost = gold_and_costs(gold.encoded, batch.graph, loss, examples.structure, False)
+    data = examples.data(target_of(targets, cost), loss.parameters())
+    kernels = compose(
+        scoring.copying_kernels(),
+        solver.inference.kernels(kind),
+        loss.kernel(),
+        GraphKernels(rounding=batch.graph.rounding),
+    )
+    values, flat = np.zeros(len(examples)), np.zeros(len(scores.flat))
+    given = np.array(scores.flat)
+
+    def shard(bounds: tuple[int, int]) -> None:
+        space = examples.space(gradients=False)
+        run_decoder(losses_pass, kernels, data, space, *bounds, given, values, flat)
+
+    executor = executor_of(threads)
+    for _ in executor.map(shard, examples.shards(1 if threads == 1 else 8 * threads)):
+        pass
+    refuse_infeasible(batch, values)
+    return batch.spread(values, 0.0), Parts(batch, flat)

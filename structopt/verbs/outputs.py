@@ -1,0 +1,237 @@
+"""Outputs of scores: the best one, the k best, and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structopt.config import registry
+from structopt.core import checks
+from structopt.core.ability import Ability
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.inference import Inference
+from structopt.core.parts.batch import Batch
+from structopt.core.parts.parts import Parts
+from structopt.errors import ArgumentError, ConfigError
+from structopt.kernels.waist.record import Array
+from structopt.objective import decoding
+from structopt.verbs.given_scores import executor_of, solver_of
+from structopt.verbs.inferring import infer, scores_batch
+
+CLOSE = 1e-9
+"""Relative difference of score and bound below which an output is proved optimal."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """An output per instance.
+
+    Attributes
+    ----------
+    parts : Parts
+        Indicators, and counts in tied groups.
+    views : mapping of str to int64 array
+        What the outputs say, one position after the other: ``labels``; ``heads`` (0: the root, else
+        counted from 1) and ``relations``.
+    score : float64, shape (instances,)
+    upper : float64, shape (instances,)
+        No output of the instance scores higher; +inf without a bound.
+    """
+
+    parts: Parts
+    views: Mapping[str, Array]
+    score: Array
+    upper: Array
+
+    @property
+    def optimal(self) -> Array:
+        """Whether the bound proves that no output scores higher, bool, shape (instances,)."""
+        return np.asarray(self.upper - self.score <= CLOSE * (1.0 + np.abs(self.score)))
+
+    def __len__(self) -> int:
+        """Number of instances."""
+        return len(self.parts)
+
+    def __getitem__(self, key: str | int) -> Any:
+        """Return a view, or the output of one instance as ``gold`` takes it."""
+        if isinstance(key, str):
+            return _view(self.views, key)
+        batch = self.parts.batch
+        return batch.of_instance(self.views, batch.instance_index(key))
+
+    def padded(self, fill: int) -> Array:
+        """Return the first view as an array (instances, longest length), with `fill` at other
+        places.
+        """
+        batch = self.parts.batch
+        layout = batch.variable_layout
+        return layout.padded(next(iter(self.views.values())), fill)
+
+
+@dataclass(frozen=True)
+class Several:
+    """The k best outputs of each instance, or k samples.
+
+    Attributes
+    ----------
+    views : mapping of str to int64 array, shape (k, positions)
+        -1 if an instance has fewer outputs.
+    score : float64, shape (k, instances)
+        -inf if an instance has fewer outputs.
+    batch : Batch
+    """
+
+    views: Mapping[str, Array]
+    score: Array
+    batch: Batch
+
+    def __len__(self) -> int:
+        """Return k."""
+        return len(self.score)
+
+    def __getitem__(self, name: str) -> Array:
+        """Return a view, int64, shape (k, positions)."""
+        return _view(self.views, name)
+
+
+def argmax(scores: Parts, inference: Inference | None = None, *, threads: int = 1) -> Best:
+    """Return an output of each instance with the highest score, as far as the inference finds it.
+
+    Parameters
+    ----------
+    scores : Parts
+    inference : Inference or None
+        None: exact inference. Of relaxations the output is a rounding, and `Best.upper` is the
+        value of the relaxation.
+    threads : int
+
+    Raises
+    ------
+    ArgumentError
+        If the graph has no exact inference and none is given.
+    InfeasibleError
+        If scores of -inf leave an instance without an output.
+    """
+    batch = scores_batch(scores)
+    solver = solver_of(batch, inference, Ability.MAP)
+    given = np.array(scores.flat)
+    T, executor = solver.inference.decoding_temperature, executor_of(threads)
+    try:
+        outputs = decoding.best_outputs(solver.examples, solver.kernels, given, executor, T)
+    except ConfigError:
+        infer(scores, inference, temperature=0.0)  # names the instances without an output
+        raise
+    parts = batch.dense(outputs)
+    score = scores @ parts
+    upper = np.full(len(batch), np.inf)
+    if Ability.EXACT in solver.provides:
+        upper = score.copy()
+    elif Ability.UPPER in solver.provides:
+        upper = infer(scores, inference, temperature=0.0, threads=threads).value
+    return Best(parts, batch.views(outputs), score, upper)
+
+
+def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several:
+    """Return the k best outputs of each instance, the best first.
+
+    Parameters
+    ----------
+    scores : Parts
+    k : int
+        At least 1.
+    inference : Inference or None
+        None: exact inference.
+
+    Raises
+    ------
+    ArgumentError
+        If the inference makes no such lists on the graph.
+    """
+    batch = scores_batch(scores)
+    k = int(checks.integers("k", k, 1, shape=()))
+    solver = solver_of(batch, inference, Ability.K_BEST)
+    lists = decoding.k_best(
+        solver.examples, solver.kernels, np.array(scores.flat), k, registry.serial()
+    )
+    score = np.full((k, len(batch)), -np.inf)
+    views = dict[str, list[Array]]()
+    for rank in range(k):
+        own = [one if rank < len(one.scores) else None for one in lists]
+        score[rank, batch.kept] = [-np.inf if one is None else one.scores[rank] for one in own]
+        outputs = decoding.joined(
+            [_NONE if one is None else one.outputs.subset(rank, rank + 1) for one in own]
+        )
+        absent = np.repeat([one is None for one in own], np.diff(batch.encoded.offsets))
+        for name, view in batch.views(outputs).items():
+            views.setdefault(name, []).append(np.where(absent, -1, view))
+    score[:, np.setdiff1d(np.arange(len(batch)), batch.kept)] = -np.inf
+    score[0, np.setdiff1d(np.arange(len(batch)), batch.kept)] = 0.0
+    return Several({name: np.stack(rows) for name, rows in views.items()}, score, batch)
+
+
+def sample(
+    scores: Parts,
+    k: int,
+    seed: int,
+    inference: Inference | None = None,
+    *,
+    temperature: float = 1.0,
+) -> Several:
+    """Draw k outputs of each instance from p(y) ~ exp(s^T z_y / T).
+
+    Each variable is drawn from its marginals given the variables before it, which takes as many
+    inferences as the longest instance has variables. It is exact if the marginals are.
+
+    Parameters
+    ----------
+    scores : Parts
+    k : int
+        At least 1.
+    seed : int
+        Equal seeds draw equal outputs.
+    inference : Inference or None
+        None: exact inference.
+    temperature : float
+        Above 0.
+
+    Raises
+    ------
+    ArgumentError
+        If outputs of the graph are not chosen variable by variable.
+    """
+    batch = scores_batch(scores)
+    k = int(checks.integers("k", k, 1, shape=()))
+    copies = batch.repeated(k)
+    flat, variables = np.tile(scores.flat, k), copies.variables
+    generator = np.random.default_rng(int(checks.integers("seed", seed, 0, shape=())))
+    counts = np.diff(variables.offsets)
+    for step in range(int(counts.max(initial=0))):
+        z = infer(Parts(copies, flat.copy()), inference, temperature=temperature).marginals.flat
+        for variable in (variables.offsets[:-1] + step)[counts > step].tolist():
+            start, end = int(variables.starts[variable]), int(variables.ends[variable])
+            cumulated = np.cumsum(np.maximum(z[start:end], 0.0))
+            drawn = int(np.searchsorted(cumulated, generator.random() * cumulated[-1], "right"))
+            chosen = flat[start + min(drawn, end - start - 1)]
+            flat[start:end] = -np.inf
+            flat[start + min(drawn, end - start - 1)] = chosen
+    best = argmax(Parts(copies, flat), inference)
+    tiled = Parts(copies, np.tile(scores.flat, k))
+    score = (tiled @ best.parts).reshape(k, len(batch))
+    return Several({n: v.reshape(k, -1) for n, v in best.views.items()}, score, batch)
+
+
+_NONE = SparseVectors(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
+
+
+def _view(views: Mapping[str, Array], name: str) -> Array:
+    if name not in views:
+        raise ArgumentError(
+            "is not a view of these outputs.",
+            parameter="key",
+            value=name,
+            remedy=f"Choose one of: {', '.join(views)}.",
+        )
+    return views[name]
