@@ -322,8 +322,7 @@ class FactorGraph(Component):
         """Part indicators of the gold outputs."""
 
     def batch_of(self, sizes: Any, **options: Any) -> Batch:
-        """Return a batch of instances of given sizes; the options are those of the graph's own
-        method ``batch``.
+        """Return a batch of instances of given sizes, with the options of the graph's ``batch``.
 
         Raises
         ------

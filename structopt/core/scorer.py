@@ -116,6 +116,8 @@ class Scorer(Component):
 
     Attributes
     ----------
+    cheap : bool
+        Whether scores of a whole corpus take little time and memory.
     dimension : int
         Number of weights; 0 before `fit`.
     support : bool, shape (dimension,), or None
@@ -127,6 +129,7 @@ class Scorer(Component):
 
     kind_of_component: ClassVar[str] = "features"
 
+    cheap: ClassVar[bool] = False
     dimension: int = 0
     support: Array | None = None
     note: str = ""

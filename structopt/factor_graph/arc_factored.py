@@ -132,9 +132,9 @@ class ArcFactored(FactorGraph):
     ) -> TreeBatch:
         """Return a batch of sentences.
 
-        Scores are those of ``arc``, and of ``label`` if arcs carry relations: tables (n, n + 1) and
-        (n, n + 1, relations), whose rows are the modifiers. Column 0 is the root, and column m + 1
-        is token m.
+        The groups are ``arc``, and ``label`` if arcs carry relations: tables (n, n + 1) and (n,
+        n + 1, relations), whose rows are the modifiers. Column 0 is the root, and column m + 1 is
+        token m.
 
         Parameters
         ----------

@@ -122,7 +122,7 @@ def transitions(forbidden: Iterable[Any], labels: int) -> tuple[Any, Any, Any]:
         known = all(one is None or _is_label(one, labels) for one in (first, second))
         if not known or (first is None and second is None):
             raise ArgumentError(
-                f"must be pairs of labels from 0 to {labels - 1}, of which one may be None.",
+                f"must be pairs of labels from 0 to {labels - 1}; one of the two may be None.",
                 parameter="forbidden",
                 value=pair,
                 where=f"index {index}",
@@ -297,7 +297,7 @@ class TreeBatch(Batch):
             Head of each token: 0 for the root, m for token m counted from 1, -1 unknown. Flat,
             padded, or an array per instance.
         relations : array-like of int, or None
-            Of labelled graphs: the relation of each token, -1 unknown.
+            Relation of each token, -1 unknown; only if arcs carry relations.
 
         Raises
         ------
@@ -318,7 +318,7 @@ class TreeBatch(Batch):
         _refuse_rows("heads", given <= lengths, "a head beyond the sentence.", tokens)
         _refuse_rows("heads", given - 1 != own, "itself as its head.", tokens)
         free = given < 0
-        # a token's own position stands for the root
+        # a token's own position means the root
         positions = np.where(given <= 0, own, given - 1).astype(np.int32)
         numbers = np.zeros(len(given), np.int32)
         sets = None
@@ -393,7 +393,9 @@ def read_integers(name: str, value: Any, layout: GroupLayout, count: int | None)
     plain = replace(layout, name=name, cells=())
     numbers = plain.read(value)
     whole = numbers == np.floor(numbers)
-    _refuse_rows(name, whole & (numbers >= UNKNOWN), "no whole number from -1 on.", plain)
+    _refuse_rows(
+        name, whole & (numbers >= UNKNOWN), "a number that is neither an index nor -1.", plain
+    )
     if count is not None:
         _refuse_rows(name, numbers < count, f"a number above {count - 1}.", plain)
     return numbers.astype(np.int64)
@@ -473,7 +475,7 @@ def encoded_edges(
     ----------
     sizes : Sizes
     edges : sequence of array-like of int
-        Of each instance the pairs of variables, shape (edges, 2).
+        Pairs of variables of each instance, shape (edges, 2).
     names : tuple of str
 
     Raises

@@ -108,7 +108,7 @@ class LinearChain(FactorGraph):
         ----------
         lengths : array-like of int, shape (instances,)
         mask : array-like of bool, shape (instances, width)
-            Instead of `lengths`: true at positions. The chain joins what is left of a row.
+            Instead of `lengths`: true at positions. The chain joins the positions of a row.
         labels : int, or sequence of str
         forbidden : iterable of pairs
             (i, j): label j after i; (None, j): j at the start; (i, None): i at the end.

@@ -141,9 +141,9 @@ class Pairwise(FactorGraph):
         sizes : array-like of int, shape (instances,)
             Variables of each graph.
         edges : sequence of array-like of int, shape (edges, 2), or None
-            Of each graph the pairs of variables, in either order: ``edge`` scores are tables with
-            the labels of the first variable as rows. None: the graph has ``edges=complete`` or
-            ``none``.
+            Pairs of variables of each graph, in either order. An ``edge`` has a table of scores,
+            whose rows are the labels of the first variable. None: the graph has ``edges=complete``
+            or ``none``.
         labels : int, or sequence of str
 
         Raises

@@ -67,7 +67,8 @@ def best_outputs(
         )
 
     # a call takes as long as a dozen sentences
-    count = 1 if executor.workers == 1 and examples.scored_by_kernels else SHARDS
+    alone = executor.workers == 1 and (examples.scored_by_kernels or examples.scorer.cheap)
+    count = 1 if alone else SHARDS
     return joined(executor.map(shard, examples.shards(count)))
 
 

@@ -37,6 +37,8 @@ OTHERS = "AD3(), MPLP(), LoopyBP() and TreeReweightedBP() do"
 class GivenScores(Scorer):
     """A scorer whose weights are the scores of all parts."""
 
+    cheap = True
+
     def __init__(self, structure: Structure) -> None:
         self.dimension = int(structure.parts[-1])
 
@@ -87,7 +89,7 @@ class Solver:
 
     @property
     def provides(self) -> Ability:
-        """What the inference can do on these structures."""
+        """Abilities of the inference on these structures."""
         return self.inference.provides(self.batch.structure.kind)
 
     @cached_property

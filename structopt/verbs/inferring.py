@@ -185,7 +185,7 @@ def scores_batch(scores: object) -> Batch:
 
 
 def refuse_infeasible(batch: Batch, values: Array) -> None:
-    """Refuse instances without an output, given the values of those that are not empty.
+    """Refuse instances without an output, given the values of instances that are not empty.
 
     Raises
     ------

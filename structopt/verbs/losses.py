@@ -33,7 +33,7 @@ def value_and_gradient(
     loss : Loss
     scores : Parts
     gold : Gold
-        Of the same batch; of an open instance, the loss of the set of outputs that agree.
+        Gold of the batch. The loss of an open instance is that of its set of outputs.
     inference : Inference or None
         None: exact inference.
     threads : int
@@ -46,8 +46,8 @@ def value_and_gradient(
     Raises
     ------
     ArgumentError
-        For gold of another batch, open instances if the loss takes none, and an inference without
-        what the loss needs.
+        For gold of another batch, open instances if the loss takes none, and an inference that
+        lacks an ability which the loss needs.
     """
     batch = scores_batch(scores)
     if not isinstance(gold, Gold) or gold.batch is not batch:

@@ -34,8 +34,8 @@ class Best:
     parts : Parts
         Indicators, and counts in tied groups.
     views : mapping of str to int64 array
-        What the outputs say, one position after the other: ``labels``; ``heads`` (0: the root, else
-        counted from 1) and ``relations``.
+        Numbers that the outputs consist of, one position after the other: ``labels``; ``heads``
+        (0: the root, else counted from 1) and ``relations``.
     score : float64, shape (instances,)
     upper : float64, shape (instances,)
         No output of the instance scores higher; +inf without a bound.

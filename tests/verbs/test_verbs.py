@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -280,3 +284,20 @@ def test_instances_without_an_output_are_named() -> None:
         with pytest.raises(InfeasibleError) as raised:
             verb(s)
         assert raised.value.instances == (1,)
+
+
+def test_no_public_name_is_hidden_by_a_submodule() -> None:
+    for module in pkgutil.iter_modules(so.__path__):
+        if module.name != "__main__":
+            importlib.import_module(f"structopt.{module.name}")
+    assert not [name for name in so.__all__ if isinstance(getattr(so, name), ModuleType)]
+
+
+def test_bits_depend_on_no_other_instance_and_no_thread() -> None:
+    one = so.LinearChain().batch([6], labels=4)
+    many = so.LinearChain().batch([6] * 40, labels=4)
+    s = random_scores(one)
+    tiled = Parts(many, np.tile(s.flat, 40), -np.inf)
+    with ThreadPoolExecutor(4) as pool:
+        values = list(pool.map(lambda _: so.log_partition(s)[0], range(8)))
+    assert set(values) == {so.log_partition(tiled)[17]}

@@ -144,14 +144,14 @@ class Batch:
         return np.bincount(owner, numbers, len(self))
 
     def spread(self, numbers: Array, empty: float) -> Array:
-        """Return a number per instance, given those of the instances that are not empty."""
+        """Return a number per instance, given the numbers of instances that are not empty."""
         everywhere = np.full(len(self), empty, numbers.dtype)
         everywhere[self.kept] = numbers
         return everywhere
 
     @property
     def variables(self) -> Variables:
-        """Parts of which each output has exactly one, variable by variable.
+        """Ranges of parts: each output has exactly one part of each range.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class Variables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Gold:
-    """Gold outputs of a batch: one per instance, or a set of outputs of which any is right.
+    """Gold outputs of a batch: one per instance, or a set of outputs that are all right.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class Gold:
         """
         if self.open.any():
             raise ArgumentError(
-                "is known in part only, so that there is no one gold output.",
+                "is known in part only, so that several outputs are right.",
                 parameter="gold",
                 where=f"instance {int(np.argmax(self.open))}",
             )

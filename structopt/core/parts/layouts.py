@@ -39,7 +39,7 @@ class GroupLayout:
     extents : int64, shape (B, d)
     sides : tuple of int
     flipped : bool, shape (positions,), or None
-        Positions of which users give the two configurations in the other order.
+        Positions whose two configurations users give in the other order.
     """
 
     name: str
@@ -86,13 +86,13 @@ class GroupLayout:
         vector[self.indices] = self._turned(group).ravel()
 
     def padded(self, group: Array, fill: float) -> Array:
-        """Return a group in the padded form, with `fill` where there is no part."""
+        """Return a group in the padded form, with `fill` at other places."""
         array = np.full((self.count, *self.sides, *self.cells), fill, group.dtype)
         array[(self.instances, *self.padded_coordinates.T)] = group
         return array
 
     def of_instance(self, group: Array, instance: int, fill: float) -> Array:
-        """Return the array of one instance, with `fill` where there is no part."""
+        """Return the array of one instance, with `fill` at other places."""
         own = slice(int(self.offsets[instance]), int(self.offsets[instance + 1]))
         array = np.full((*self.extents[instance], *self.cells), fill, group.dtype)
         array[tuple(self.coordinates[own].T)] = group[own]
@@ -135,7 +135,7 @@ class GroupLayout:
         return turned
 
     def _is_list(self, value: Sequence[Any]) -> bool:
-        """Whether a list has an array per instance, and is no nested list of numbers."""
+        """Whether a list has an array per instance; else it is a nested list of numbers."""
         deep = 1 + len(self.sides) + len(self.cells)
         one = next((element for element in value if np.size(element)), None)
         return one is not None and np.ndim(one) != deep - 2 and len(value) == self.count

@@ -29,7 +29,7 @@ class Parts:
     flat : float64, shape (parts,), read-only
         One instance after the other, group by group.
     absent : float
-        The number at places of padded arrays that are no parts: -inf of scores, 0 of marginals.
+        The number at other places of padded arrays: -inf of scores, 0 of marginals.
     """
 
     batch: Batch
@@ -53,7 +53,7 @@ class Parts:
 
     def padded(self, group: str, fill: float | None = None) -> Array:
         """Return a group as an array (instances, longest extent, ...), with `fill`, or `absent`, at
-        places that are no parts.
+        other places.
         """
         layout = self.batch.layout(group)
         return layout.padded(layout.taken(self.flat), self.absent if fill is None else fill)
