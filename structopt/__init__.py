@@ -37,10 +37,13 @@ if TYPE_CHECKING:
         SequenceTagger,
         StructuredEstimator,
     )
+    from structopt.factor_graph.antecedent import Antecedent
     from structopt.factor_graph.arc_factored import ArcFactored
+    from structopt.factor_graph.coverage import Coverage
     from structopt.factor_graph.edges import grid_edges
     from structopt.factor_graph.linear_chain import LinearChain
     from structopt.factor_graph.pairwise import Pairwise
+    from structopt.factor_graph.second_order import SecondOrder
     from structopt.factor_graph.single import Single
     from structopt.inference.ad3 import AD3
     from structopt.inference.loopy_bp import LoopyBP
@@ -66,12 +69,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 ON_DEMAND = {
     "AD3": "structopt.inference.ad3",
+    "Antecedent": "structopt.factor_graph.antecedent",
     "ArcFactored": "structopt.factor_graph.arc_factored",
     "ArgumentError": "structopt.errors",
     "Best": "structopt.verbs.outputs",
     "CRF": "structopt.loss.presets",
     "ConstituencyParser": "structopt.estimators",
     "ConvergenceWarning": "structopt.core.convergence",
+    "Coverage": "structopt.factor_graph.coverage",
     "DependencyParser": "structopt.estimators",
     "GridLabeler": "structopt.estimators",
     "InfeasibleError": "structopt.errors",
@@ -85,6 +90,7 @@ ON_DEMAND = {
     "Parts": "structopt.core.parts.parts",
     "PerceptronLoss": "structopt.loss.presets",
     "SVM": "structopt.loss.presets",
+    "SecondOrder": "structopt.factor_graph.second_order",
     "SequenceTagger": "structopt.estimators",
     "Single": "structopt.factor_graph.single",
     "SoftmaxMargin": "structopt.loss.presets",
@@ -108,12 +114,14 @@ ON_DEMAND = {
 """The module of each public name that is imported at its first use."""
 __all__ = [
     "AD3",
+    "Antecedent",
     "ArcFactored",
     "ArgumentError",
     "Best",
     "CRF",
     "ConstituencyParser",
     "ConvergenceWarning",
+    "Coverage",
     "DependencyParser",
     "GridLabeler",
     "InfeasibleError",
@@ -127,6 +135,7 @@ __all__ = [
     "Parts",
     "PerceptronLoss",
     "SVM",
+    "SecondOrder",
     "SequenceTagger",
     "Single",
     "SoftmaxMargin",

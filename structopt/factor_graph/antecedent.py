@@ -4,8 +4,9 @@ entity.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from structopt.core.data.targets import AllowedParts, Targets
 from structopt.core.factor_graph import Calculus, Counted, FactorGraph, GraphTraits
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.errors import ConfigError
+from structopt.factor_graph.batches import Sizes
+from structopt.factor_graph.document_batches import DocumentBatch, batch_of_mentions
 from structopt.factor_graph.kinds import INDEPENDENT
 from structopt.kernels.waist.record import Array
 
@@ -113,6 +116,32 @@ class Antecedent(FactorGraph):
             memory=np.zeros(len(documents) + 1, np.int64),
             active=int(np.diff(documents.offsets).max(initial=0)),
         )
+
+    def batch(self, sizes: Any, sentences: Sequence[Any] | None = None) -> DocumentBatch:
+        """Return a batch of documents.
+
+        The group ``link`` is a table (n, n + 1) per document: the row is the mention, column 0 says
+        that it starts an entity, and column j + 1 is the antecedent j. Later mentions, and mentions
+        out of reach, are not parts.
+
+        Parameters
+        ----------
+        sizes : array-like of int, shape (instances,)
+            Mentions of each document.
+        sentences : sequence of array-like of int, or None
+            The sentence of each mention, ascending; None: each mention has a sentence of its own.
+
+        Raises
+        ------
+        ArgumentError
+        """
+        chosen = Sizes.of(sizes)
+        listed = [np.arange(n) for n in chosen.lengths] if sentences is None else list(sentences)
+        return self.batch_of(chosen, sentences=listed)
+
+    def batch_of(self, sizes: Sizes, **options: Any) -> DocumentBatch:
+        """See `structopt.core.factor_graph.FactorGraph`."""
+        return batch_of_mentions(self, sizes, options["sentences"])
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the nearest antecedent of the same entity, or of the start of an entity."""

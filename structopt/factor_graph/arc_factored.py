@@ -15,15 +15,10 @@ from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.errors import ArgumentError
-from structopt.factor_graph.batches import (
-    Sizes,
-    TreeBatch,
-    arc_layouts,
-    label_names,
-    part_bounds,
-)
+from structopt.factor_graph.batches import Sizes, label_names
 from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
 from structopt.factor_graph.token_places import JOINED, joined_tokens
+from structopt.factor_graph.tree_batches import TreeBatch, batch_of_trees
 from structopt.factor_graph.tree_corpora import trees_of
 from structopt.factor_graph.tree_repair import admitted
 from structopt.kernels.waist.record import Array
@@ -159,13 +154,7 @@ class ArcFactored(FactorGraph):
 
     def batch_of(self, sizes: Sizes, **options: Any) -> TreeBatch:
         """See `structopt.core.factor_graph.FactorGraph`."""
-        offsets, names = sizes.offsets, options["labels"]
-        codes = np.zeros((int(offsets[-1]), 0), np.int32)
-        encoded = EncodedTrees(offsets, {}, names, columns=(), codes=codes)
-        structure = self.build(encoded)
-        layouts = arc_layouts(structure, sizes, len(names))
-        bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
-        return TreeBatch(self, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
+        return batch_of_trees(self, sizes, options)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold arcs, and of the labels on them."""

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from structopt.core import checks
-from structopt.core.data.encoded import ROOT, EncodedGraphs, EncodedTrees
+from structopt.core.data.encoded import EncodedGraphs
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure
 from structopt.core.parts.batch import Batch, Gold, Variables
@@ -238,9 +238,7 @@ class LabelBatch(Batch):
                 numbers = np.maximum(numbers, 0)
         else:
             right = self.layout("label").read(allowed, floats=False)
-            _refuse_rows(
-                "allowed", np.asarray(right.any(axis=1)), "no label.", self.layout("label")
-            )
+            refuse_rows("allowed", np.asarray(right.any(axis=1)), "no label.", self.layout("label"))
             numbers = right.argmax(axis=1)
         encoded = replace(encoded, gold=numbers.astype(np.int32), gold_sets=right)
         return Gold(self, encoded, self.graph.targets(encoded, self.structure))
@@ -275,114 +273,6 @@ class LabelBatch(Batch):
         return self.graph.batch_of(self.sizes.repeated(times), **options)
 
 
-@dataclass(frozen=True, eq=False)
-class TreeBatch(Batch):
-    """Sentences whose outputs are dependency trees.
-
-    Attributes
-    ----------
-    sizes : Sizes
-    options : mapping
-    """
-
-    sizes: Sizes
-    options: Mapping[str, Any]
-
-    def gold(self, heads: Any, relations: Any = None) -> Gold:
-        """Return gold outputs.
-
-        Parameters
-        ----------
-        heads : array-like of int
-            Head of each token: 0 for the root, m for token m counted from 1, -1 unknown. Flat,
-            padded, or an array per instance.
-        relations : array-like of int, or None
-            Relation of each token, -1 unknown; only if arcs carry relations.
-
-        Raises
-        ------
-        ArgumentError
-            For heads beyond the sentence, and for relations that are missing or superfluous.
-        """
-        labeled = "label" in self.layouts
-        if labeled != (relations is not None):
-            raise ArgumentError(
-                "must be given if arcs carry relations, and only then.", parameter="relations"
-            )
-        tokens = self.variable_layout
-        encoded = self.encoded
-        assert isinstance(encoded, EncodedTrees)
-        given = read_integers("heads", heads, tokens, None)
-        lengths = np.repeat(self.sizes.lengths, self.sizes.lengths)
-        own = numbers_within(self.sizes.lengths)
-        _refuse_rows("heads", given <= lengths, "a head beyond the sentence.", tokens)
-        _refuse_rows("heads", given - 1 != own, "itself as its head.", tokens)
-        free = given < 0
-        # a token's own position means the root
-        positions = np.where(given <= 0, own, given - 1).astype(np.int32)
-        numbers = np.zeros(len(given), np.int32)
-        sets = None
-        if labeled:
-            L = len(encoded.labels)
-            numbers = read_integers("relations", relations, tokens, L).astype(np.int32)
-            if free.any() or (numbers < 0).any():
-                sets = np.eye(L, dtype=bool)[numbers]
-                sets[numbers < 0] = True
-            numbers = np.maximum(numbers, 0)
-        elif free.any():
-            sets = np.ones((len(given), max(1, len(encoded.labels))), bool)
-        encoded = replace(
-            encoded,
-            heads=positions,
-            gold=numbers,
-            gold_sets=sets,
-            free_heads=free if free.any() else None,
-        )
-        return Gold(self, encoded, self.graph.targets(encoded, self.structure))
-
-    @property
-    def variables(self) -> Variables:
-        """The arcs to each token, with their relations."""
-        group = "label" if "label" in self.layouts else "arc"
-        layout = self.layout(group)
-        width = int(np.prod(layout.cells))
-        token = offsets_of(self.sizes.lengths)[layout.instances] + layout.coordinates[:, 0]
-        first = np.searchsorted(token, np.arange(len(self.sizes.columns) + 1))
-        starts = layout.indices.reshape(layout.positions, width)[first[:-1], 0]
-        return Variables(offsets_of(self.sizes.lengths), starts, starts + np.diff(first) * width)
-
-    def views(self, outputs: SparseVectors) -> dict[str, Array]:
-        """Return the head of each token (0: the root, else from 1), and its relation."""
-        table = self.graph.view("heads", self.encoded, self.structure, outputs).astype(np.int64)
-        heads = {"heads": table[:, 0]}
-        return heads | {"relations": table[:, 1]} if "label" in self.layouts else heads
-
-    def of_instance(self, views: Mapping[str, Array], instance: int) -> Any:
-        """Return heads, or heads and relations, of one instance."""
-        offsets = offsets_of(self.sizes.lengths)
-        own = slice(int(offsets[instance]), int(offsets[instance + 1]))
-        arrays = tuple(view[own] for view in views.values())
-        return arrays if len(arrays) > 1 else arrays[0]
-
-    def repeated(self, times: int) -> Batch:
-        """Return a batch with each instance so many times."""
-        return self.graph.batch_of(self.sizes.repeated(times), **self.options)
-
-    @property
-    def variable_layout(self) -> GroupLayout:
-        """Layout of a number per token."""
-        arcs, lengths = self.layout("arc"), self.sizes.lengths
-        return replace(
-            arcs,
-            cells=(),
-            offsets=offsets_of(lengths),
-            coordinates=numbers_within(lengths)[:, None],
-            padded_coordinates=self.sizes.columns[:, None],
-            extents=lengths[:, None],
-            sides=(self.sizes.width,),
-        )
-
-
 def read_integers(name: str, value: Any, layout: GroupLayout, count: int | None) -> Array:
     """Return integers from -1 to count - 1, one per position of a layout, in the flat form.
 
@@ -393,15 +283,15 @@ def read_integers(name: str, value: Any, layout: GroupLayout, count: int | None)
     plain = replace(layout, name=name, cells=())
     numbers = plain.read(value)
     whole = numbers == np.floor(numbers)
-    _refuse_rows(
+    refuse_rows(
         name, whole & (numbers >= UNKNOWN), "a number that is neither an index nor -1.", plain
     )
     if count is not None:
-        _refuse_rows(name, numbers < count, f"a number above {count - 1}.", plain)
+        refuse_rows(name, numbers < count, f"a number above {count - 1}.", plain)
     return numbers.astype(np.int64)
 
 
-def _refuse_rows(name: str, right: Array, what: str, layout: GroupLayout) -> None:
+def refuse_rows(name: str, right: Array, what: str, layout: GroupLayout) -> None:
     """Refuse the first position that is not right; it has `what`."""
     if right.all():
         return
@@ -409,32 +299,6 @@ def _refuse_rows(name: str, right: Array, what: str, layout: GroupLayout) -> Non
     where = f"instance {int(layout.instances[position])}, position "
     where += str(layout.coordinates[position].tolist()[0])
     raise ArgumentError(f"has {what}", parameter=name, where=where)
-
-
-def arc_layouts(structure: Structure, sizes: Sizes, labels: int) -> dict[str, GroupLayout]:
-    """Return the layouts of arcs and of the relations on them: rows are modifiers, column 0 is the
-    root, column m + 1 token m.
-    """
-    lengths = sizes.lengths[sizes.kept]
-    head, modifier = structure.part_tokens["arc"].astype(np.int64).T
-    root = head == ROOT
-    coordinates = np.stack([modifier, np.where(root, 0, head + 1)], axis=1)
-    arcs = np.repeat(np.arange(len(lengths)), np.diff(structure.groups[-1].offsets))
-    begins = offsets_of(lengths)[arcs]
-    padded = np.stack(
-        [
-            sizes.columns[begins + modifier],
-            np.where(root, 0, sizes.columns[begins + np.where(root, modifier, head)] + 1),
-        ],
-        axis=1,
-    )
-    extents = np.stack([lengths, lengths + 1], axis=1)
-    places = Positions(coordinates, padded, extents, (sizes.width, sizes.width + 1))
-    cells = {"arc": (), "label": (labels,)}
-    return {
-        group.name: layout_of(structure, group, sizes, cells[group.name], places)
-        for group in structure.groups
-    }
 
 
 def label_layout(structure: Structure, sizes: Sizes) -> GroupLayout:
@@ -459,11 +323,15 @@ def counted_layout(
     group: PartGroup,
     sizes: Sizes,
     cells: tuple[int, ...],
+    joined: Array,
     flipped: Array | None = None,
 ) -> GroupLayout:
-    """Return the layout of a group with numbered positions, such as edges."""
+    """Return the layout of a group with numbered positions, such as edges, given the variables that
+    each joins.
+    """
     places = Positions.numbered(np.diff(group.offsets))
-    return layout_of(structure, group, sizes, cells, places, flipped)
+    layout = layout_of(structure, group, sizes, cells, places, flipped)
+    return replace(layout, joined=joined.astype(np.int64))
 
 
 def encoded_edges(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Literal
@@ -13,7 +13,9 @@ from structopt.core.data.encoded import Encoded, EncodedTexts
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.factor_graph import Counted, FactorGraph, GraphTraits
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
+from structopt.factor_graph.batches import Sizes
+from structopt.factor_graph.document_batches import DocumentBatch, batch_of_texts
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.ragged import Ragged, interleaved, numbers
@@ -100,6 +102,35 @@ class Coverage(FactorGraph):
             self.kind,
             np.zeros(len(corpus) + 1, np.int64),
         )
+
+    def batch(
+        self, lengths: Sequence[Any], budgets: Sequence[int], concepts: Sequence[Any]
+    ) -> DocumentBatch:
+        """Return a batch of texts; the groups are ``sentence`` and ``bigram``, a number each.
+
+        Parameters
+        ----------
+        lengths : sequence of array-like of int
+            Length of each sentence of each text.
+        budgets : sequence of int
+            The most that a summary of each text may take.
+        concepts : sequence of sequences of sequences of int
+            The sentences that have each concept (bigram) of each text.
+
+        Raises
+        ------
+        ArgumentError
+        """
+        if not len(lengths) == len(budgets) == len(concepts):
+            raise ArgumentError(
+                "must have an entry per text, as budgets and concepts.", parameter="lengths"
+            )
+        sizes = Sizes.of([len(one) for one in lengths])
+        return self.batch_of(sizes, lengths=lengths, budgets=budgets, concepts=concepts)
+
+    def batch_of(self, sizes: Sizes, **options: Any) -> DocumentBatch:
+        """See `structopt.core.factor_graph.FactorGraph`."""
+        return batch_of_texts(self, sizes, **options)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the sentences that are in the best summary, and of the bigrams that they

@@ -20,6 +20,7 @@ from structopt.factor_graph.batches import (
     counted_layout,
     label_layout,
     label_names,
+    numbers_within,
     part_bounds,
     tied_layout,
     transitions,
@@ -144,7 +145,7 @@ class LinearChain(FactorGraph):
             layouts[group.name] = (
                 tied_layout(structure, group, sizes, cells)
                 if group.tied
-                else counted_layout(structure, group, sizes, cells)
+                else counted_layout(structure, group, sizes, cells, _neighbours(group))
             )
         bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
         return LabelBatch(self, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
@@ -262,6 +263,12 @@ class LinearChain(FactorGraph):
             temporary=states,
             back=n * states,
         )
+
+
+def _neighbours(group: PartGroup) -> Array:
+    """The two positions of each transition part."""
+    first = numbers_within(np.diff(group.offsets))
+    return np.stack([first, first + 1], axis=1)
 
 
 def _ngram_name(order: int) -> str:

@@ -167,7 +167,10 @@ class Pairwise(FactorGraph):
         layouts = {"label": label_layout(structure, sizes)}
         for group in structure.groups[1:]:
             cells, turned = (len(names),) * 2, flipped if self.edges == "task" else None
-            layouts[group.name] = counted_layout(structure, group, sizes, cells, turned)
+            joined = self._edges(encoded)[1]
+            if turned is not None:
+                joined = np.where(turned[:, None], joined[:, ::-1], joined)
+            layouts[group.name] = counted_layout(structure, group, sizes, cells, joined, turned)
         bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
         return LabelBatch(self, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
 

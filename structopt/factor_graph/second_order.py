@@ -26,10 +26,12 @@ from structopt.factor_graph.arc_factored import (
     refuse_many_arcs,
 )
 from structopt.factor_graph.arc_pruning import ArcPruning
+from structopt.factor_graph.batches import Sizes
 from structopt.factor_graph.factor_lists import FactorList, pack_lists, pairs
 from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.ragged import Ragged, ends_of, interleaved, numbers
 from structopt.factor_graph.token_places import JOINED, joined_tokens
+from structopt.factor_graph.tree_batches import TreeBatch, batch_of_trees
 from structopt.factor_graph.tree_corpora import trees_of
 from structopt.factor_graph.tree_repair import admitted
 from structopt.kernels.waist.record import Array
@@ -193,6 +195,28 @@ class SecondOrder(FactorGraph):
             memory=np.zeros(len(trees) + 1, np.int64),
             part_tokens=part_tokens,
         )
+
+    def batch(self, lengths: Any = None, *, mask: Any = None) -> TreeBatch:
+        """Return a batch of sentences; nothing is pruned.
+
+        The groups are ``arc``, as of `ArcFactored.batch`, and ``sibling`` and ``grandparent``, with
+        a number per part: ``batch.positions("sibling")`` has their tokens.
+
+        Parameters
+        ----------
+        lengths : array-like of int, shape (instances,)
+        mask : array-like of bool, shape (instances, width)
+            Instead of `lengths`: true at tokens.
+
+        Raises
+        ------
+        ArgumentError
+        """
+        return self.batch_of(Sizes.of(lengths, mask), labels=())
+
+    def batch_of(self, sizes: Sizes, **options: Any) -> TreeBatch:
+        """See `structopt.core.factor_graph.FactorGraph`."""
+        return batch_of_trees(self, sizes, options)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold arcs, and of the siblings and grandparents among them."""

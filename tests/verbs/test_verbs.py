@@ -33,10 +33,15 @@ EXACT: dict[str, Callable[[], Batch]] = {
     "trees": lambda: so.ArcFactored().batch([3, 1, 0, 2]),
     "roots": lambda: so.ArcFactored(single_root=False).batch([3, 2]),
     "projective": lambda: so.ArcFactored(projective=True).batch([4, 2]),
+    "mentions": lambda: so.Antecedent(distance=2).batch([3, 0, 4]),
     "labeled": lambda: so.ArcFactored(labeled=True).batch([2, 3], labels=2),
 }
 LOOPY: dict[str, Callable[[], Batch]] = {
     "triangle": lambda: so.Pairwise().batch([3, 2], [TRIANGLE, [(1, 0)]], labels=2),
+    "pairs of arcs": lambda: so.SecondOrder().batch([3, 0, 2]),
+    "summaries": lambda: so.Coverage().batch(
+        [[2, 3, 4], [], [1, 1]], [5, 1, 1], [[[0, 1], [2], [0]], [], [[0], [1]]]
+    ),
     "complete": lambda: so.Pairwise("complete").batch([3, 0, 2], labels=2),
 }
 
@@ -116,6 +121,8 @@ def test_best_outputs_lists_and_gold(name: str) -> None:
         np.testing.assert_allclose(lists.score[:known, i], order[:known])
         assert (lists.score[known:, i] == -np.inf).all()
     assert best.optimal.all()
+    if name == "mentions":  # gold is a set of antecedents
+        return
     if name.startswith("labeled"):
         gold = batch.gold(
             heads=[best[i][0] for i in range(len(batch))],
@@ -128,7 +135,9 @@ def test_best_outputs_lists_and_gold(name: str) -> None:
     np.testing.assert_allclose(so.log_prob(s, gold), best.score - values, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["chain", "second", "single", "trees", "labeled", "projective"])
+@pytest.mark.parametrize(
+    "name", ["chain", "second", "single", "trees", "labeled", "projective", "mentions"]
+)
 def test_samples_have_the_frequencies_of_outputs(name: str) -> None:
     batch = EXACT[name]()
     s = random_scores(batch)
@@ -163,7 +172,7 @@ def test_losses_and_gradients(name: str, loss: Any) -> None:
     above = so.value_and_gradient(loss, s + h * v, gold)[0]
     below = so.value_and_gradient(loss, s - h * v, gold)[0]
     np.testing.assert_allclose((above - below) / (2 * h), gradient @ v, atol=1e-5)
-    if loss.gamma == 0.0 and loss.beta == 1.0:
+    if loss.gamma == 0.0 and loss.beta == 1.0 and name != "mentions":
         np.testing.assert_allclose(value, -so.log_prob(s, gold), atol=1e-9)
 
 
@@ -246,6 +255,17 @@ def test_open_gold_is_a_set_of_outputs() -> None:
         _ = gold.parts
 
 
+def test_antecedents_of_one_entity_are_all_right() -> None:
+    batch = so.Antecedent().batch([3])
+    s = random_scores(batch)
+    gold = batch.gold([-1, 0, 1])
+    keep = np.ones((3, 4), bool)
+    keep[1:, 0] = keep[0, 1:] = False
+    loss = so.value_and_gradient(so.CRF(), s, gold)[0]
+    agreeing = so.log_partition(s.restricted(link=[keep]))
+    np.testing.assert_allclose(loss, so.log_partition(s) - agreeing)
+
+
 @pytest.mark.parametrize(
     ("call", "parameter"),
     [
@@ -268,6 +288,9 @@ def test_open_gold_is_a_set_of_outputs() -> None:
         (lambda b: so.Pairwise().batch([2], [[(0, 2)]], labels=2), "edges"),
         (lambda b: so.Pairwise().batch([2], [[(0, 1), (1, 0)]], labels=2), "edges"),
         (lambda b: so.ArcFactored().batch([2]).gold([[3, 0]]), "heads"),
+        (lambda b: so.Antecedent().batch([2]).gold([[-1, 1]]), "choices"),
+        (lambda b: so.Coverage().batch([[1]], [1], [[[1]]]), "concepts"),
+        (lambda b: so.Coverage().batch([[1]], [1], []), "lengths"),
         (lambda b: so.ArcFactored().batch([2]).gold([[1, 0]]), "heads"),
     ],
 )

@@ -83,8 +83,13 @@ class Batch:
         return Parts(self, np.zeros(int(self.offsets[-1])))
 
     def positions(self, group: str) -> Array:
-        """Return the coordinates of the positions of a group, int64, shape (positions, d)."""
-        return self.layout(group).coordinates
+        """Return the variables that each position of a group joins, int64, shape (positions, d).
+
+        Variables are counted within their instance. Of arcs they are the row and the column of
+        their table.
+        """
+        layout = self.layout(group)
+        return layout.coordinates if layout.joined is None else layout.joined
 
     def index(self, group: str) -> Array:
         """Return the index in `Parts.flat` of each part of a group, int64, shape (positions,

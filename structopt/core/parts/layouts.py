@@ -38,6 +38,8 @@ class GroupLayout:
         Place in the array of the instance, and in the padded array.
     extents : int64, shape (B, d)
     sides : tuple of int
+    joined : int64, shape (positions, variables), or None
+        Variables of the instance that a position joins; None: the coordinates name them.
     flipped : bool, shape (positions,), or None
         Positions whose two configurations users give in the other order.
     """
@@ -51,6 +53,7 @@ class GroupLayout:
     extents: Array
     sides: tuple[int, ...]
     flipped: Array | None = None
+    joined: Array | None = None
 
     @property
     def count(self) -> int:
