@@ -21,7 +21,6 @@ from structopt.core.factor_graph import FactorGraph
 from structopt.core.scorer import Scorer
 from structopt.kernels.waist import interruptible
 from structopt.kernels.waist.record import Array, Record
-from structopt.kernels.waist.signatures import is_compiled
 from structopt.objective import scoring
 
 POSITIONS = 256
@@ -189,8 +188,6 @@ def plan_of(
     if places is None or len(places) != 2 or not structure.groups[1].tied:
         return None
     if places[1].row_count != 1 or len(places[1].singles):
-        return None
-    if not is_compiled(scoring.kernels_of(scorer).scores):
         return None
     features = scoring.record_of(scorer, longest, structure)
     return SentencePlan(longest, structure, features, places[0])

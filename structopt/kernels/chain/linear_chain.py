@@ -8,27 +8,14 @@ L^(k+1)). Order 1 has functions of its own (`first_order`); forward-backward fal
 from __future__ import annotations
 
 from structopt.kernels.chain.constraints import constrain
-from structopt.kernels.chain.first_order import first_order, first_order_viterbi
+from structopt.kernels.chain.first_order_solve import solve_first_order
 from structopt.kernels.chain.forward_backward import forward_backward
 from structopt.kernels.chain.k_best_viterbi import k_best_viterbi
 from structopt.kernels.chain.log_forward_backward import log_forward_backward
 from structopt.kernels.chain.ngram_parts import sum_ngram_scores
 from structopt.kernels.chain.record import open_chain, open_scratch
 from structopt.kernels.chain.viterbi import viterbi
-from structopt.kernels.waist.signatures import K_BEST, SOLVE, embedded, kernel
-
-
-@embedded
-def solve_first_order(c, n, s, temperature, x, z):
-    """Solve a chain of order 1, whose constraints are in s, as `solve` does."""
-    if temperature == 0.0:
-        return first_order_viterbi(c, n, s, x, z)
-    value, done = first_order(c, n, s, temperature, x, z)
-    if done:
-        return value
-    if not c.anchored:
-        sum_ngram_scores(c, n, s, x.table)
-    return log_forward_backward(c, n, s, temperature, x, z)
+from structopt.kernels.waist.signatures import K_BEST, SOLVE, kernel
 
 
 @kernel(SOLVE)

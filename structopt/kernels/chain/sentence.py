@@ -13,11 +13,11 @@ from typing import NamedTuple
 from numba import types
 
 from structopt.kernels.chain.constraints import constrain
-from structopt.kernels.chain.linear_chain import solve_first_order
+from structopt.kernels.chain.first_order_solve import solve_first_order
 from structopt.kernels.chain.record import Chain, Scratch
 from structopt.kernels.features.attributes.lists import list_singles
 from structopt.kernels.features.attributes.record import Rows
-from structopt.kernels.features.attributes.rows import fill_scores
+from structopt.kernels.features.attributes.row_scores import fill_scores
 from structopt.kernels.waist.fields import Floats, Ints, Longs
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.record import Record
