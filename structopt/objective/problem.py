@@ -408,6 +408,27 @@ class Problem:
         losses = self.run(minibatch_pass, instances, scores, residuals)
         return float(losses), pullback(residuals)
 
+    def loss_at(self, instance: int, scores: Array) -> tuple[float, Array]:
+        """Return L_i of an instance at some part scores, and its (sub)gradient with respect to
+        them, by the kernels of P.
+        """
+        from structopt.kernels.waist.passes import minibatch_pass
+
+        data, residuals = self._objective_data, np.zeros(len(scores))
+        kept = slice(*data.memory[instance : instance + 2])
+        messages = data.messages[kept].copy()
+        loss = run_driver(
+            minibatch_pass,
+            self.objective_kernels,
+            data,
+            self._reported.space(),
+            np.array([instance]),
+            scores.copy(),
+            residuals,
+        )
+        data.messages[kept] = messages
+        return float(loss), residuals
+
     def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""
         self.examples.check_weights(weights, finite=False)

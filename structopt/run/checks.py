@@ -1,4 +1,6 @@
-"""Comparison of a problem's inference with slow, obvious computations, for ``check=true``."""
+"""Comparison of a problem's inference, loss and steps with slow, obvious computations, for
+``check=true``.
+"""
 
 from __future__ import annotations
 
@@ -68,6 +70,69 @@ def check_inference(
     return (
         f"inference agrees with the reference on {len(chosen)} instances{rest} (largest "
         f"difference {largest:.0e})"
+    )
+
+
+def check_gradient(
+    problem: Problem, weights: Array, seed: int, sample: int = 8, tolerance: float = 1e-6
+) -> str:
+    """Compare the gradient of the loss with finite differences along random directions of the part
+    scores.
+
+    The loss of a maximum (beta = inf) has no derivative where two outputs are best. An instance is
+    skipped if its subgradient changes within the finite difference.
+
+    Parameters
+    ----------
+    problem : Problem
+    weights : float64, shape (dimension,)
+    seed : int
+        Seeds the sample and the directions.
+    sample : int
+        Number of instances; short ones are preferred.
+    tolerance : float
+        Largest allowed difference, relative to losses above 1.
+
+    Returns
+    -------
+    str
+        The result, as a sentence.
+
+    Raises
+    ------
+    StructoptError
+        At a larger difference.
+    """
+    generator = np.random.default_rng([seed, problem.m, 2])
+    compared, skipped, largest = 0, 0, 0.0
+    for i in _sample(problem, generator, sample):
+        s = _scores(problem, weights, i)
+        direction = generator.normal(size=len(s))
+        direction /= np.linalg.norm(direction)
+        (ahead, one), (loss, gradient), (behind, other) = (
+            problem.loss_at(i, s + sign * STEP * direction) for sign in (1, 0, -1)
+        )
+        if problem.data.parameters[0] == 0.0 and not (
+            np.array_equal(one, gradient) and np.array_equal(gradient, other)
+        ):
+            skipped += 1
+            continue
+        slope = (ahead - behind) / (2 * STEP)
+        difference = abs(slope - float(gradient @ direction)) / max(1.0, abs(loss))
+        if not difference <= tolerance:
+            raise StructoptError(
+                "the gradient of the loss does not agree with finite differences: on training "
+                f"instance {i + 1} they differ by {difference:.2g} (allowed: {tolerance:g}).",
+                remedy="Correct the kernel of the loss, or leave out check=true if the inference "
+                "is approximate.",
+            )
+        compared, largest = compared + 1, max(largest, difference)
+    ties = f"; {skipped} instances skipped, on which two outputs are best" if skipped else ""
+    if not compared:
+        return f"the gradient of the loss was not compared{ties}"
+    return (
+        f"the gradient of the loss agrees with finite differences on {compared} instances "
+        f"(largest difference {largest:.0e}){ties}"
     )
 
 

@@ -235,7 +235,7 @@ class TrackedPasses(Observer):
 
 
 class Checks(Observer):
-    """Compares inference and steps with slow references, for ``check=true``.
+    """Compares inference, loss and steps with slow references, for ``check=true``.
 
     Parameters
     ----------
@@ -247,25 +247,26 @@ class Checks(Observer):
         self.seed = seed
 
     def begin(self, training: Training) -> None:
-        """Check the inference at the first weights."""
-        self._check_inference("before training", training, training.weights())
+        """Check the inference and the gradient of the loss at the initial weights."""
+        self._check("before training", training, training.weights())
 
     def end(self, training: Training, weights: Array) -> None:
-        """Check the inference at the trained weights, and the optimizer's steps."""
+        """Check both at the trained weights, and the optimizer's steps."""
         from structopt.run.checks import check_steps
 
-        self._check_inference("after training", training, weights)
+        self._check("after training", training, weights)
         with phases.phase("checking", "steps"):
             message = check_steps(training.problem, training.optimizer, training.state, self.seed)
         if message:
             log.warning("check of steps: %s", message)
 
-    def _check_inference(self, stage: str, training: Training, weights: Array) -> None:
-        from structopt.run.checks import check_inference
+    def _check(self, stage: str, training: Training, weights: Array) -> None:
+        from structopt.run.checks import check_gradient, check_inference
 
-        with phases.phase("checking", "the inference"):
-            message = check_inference(training.problem, weights, self.seed)
-        log.warning("check %s: %s", stage, message)
+        for subject, check in (("inference", check_inference), ("gradient", check_gradient)):
+            with phases.phase("checking", f"the {subject}"):
+                message = check(training.problem, weights, self.seed)
+            log.warning("check %s: %s", stage, message)
 
 
 def epoch_metrics(row: Mapping[str, float | int], main: str) -> dict[str, float]:

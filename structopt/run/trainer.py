@@ -25,6 +25,7 @@ from structopt.kernels.waist.record import Array
 from structopt.objective.problem import Problem
 from structopt.process import interruption
 from structopt.progress import phases
+from structopt.run import optimizer_results
 from structopt.run.checkpoint import SEEN, Checkpoint
 from structopt.run.observer import Observer, Progress, Row, restored_progress
 from structopt.run.observers import HistoryFile
@@ -146,6 +147,7 @@ class Trainer:
         # pass of the last checkpoint, its time, and how long it took
         self.saved, self._saved_at, self._saving = 0, 0.0, 0.0
         self._whole = True  # whether the state is that after a pass, and not within one
+        self._checked = False  # whether the result of a step was compared with the contract
         self._account = problem.executor.account
         self._accounted = self._account.copied() if self._account else Account()
 
@@ -157,9 +159,11 @@ class Trainer:
         self.progress, self.best_weights, self.saved = Progress(), None, 0
         self.problem.messages[:] = 0.0
         if earlier is None:
-            self.state = self.optimizer.init(self.problem, weights)
+            method, state = "init", self.optimizer.init(self.problem, weights)
         else:
-            self.state = self.optimizer.continued(self.problem, earlier)
+            method, state = "continued", self.optimizer.continued(self.problem, earlier)
+        optimizer_results.check_start(self.optimizer, state, self.problem.dimension, method)
+        self.state = state
         self.history.rewind(0)
 
     def resume(self) -> bool:
@@ -295,8 +299,13 @@ class Trainer:
         progress, saved = self.progress, time.monotonic()
         while True:
             watch = Stopwatch()
-            self.state, report = self.optimizer.step(self.problem, self.state)
-            self._count(report, watch.seconds - report.judging_seconds)
+            result = self.optimizer.step(self.problem, self.state)
+            seconds = watch.seconds
+            if not self._checked:
+                optimizer_results.check_step(self.optimizer, result, self.problem.dimension)
+                self._checked = True
+            self.state, report = result
+            self._count(report, seconds - report.judging_seconds)
             if progress.steps >= self.problem.steps:
                 break
             if time.monotonic() - saved >= self.schedule.checkpoint_seconds and self._sound(report):

@@ -18,7 +18,8 @@ from structopt.objective import decoding
 from structopt.objective.drivers import compose
 from structopt.objective.examples import Examples
 from structopt.reference.primal import Listed, minimum
-from structopt.run.checks import check_inference, check_steps
+from structopt.run.checks import check_gradient, check_inference, check_steps
+from structopt.testing.components import component
 from structopt.testing.factor_graph import dense
 from structopt.testing.problems import (
     loss_and_gradient,
@@ -296,6 +297,37 @@ def test_check_fails(beta, lengths, wrong):
         StructoptError, match="inference does not agree with the reference: on training instance"
     ):
         check_inference(problem, random_weights(problem, 1), 0)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        LossFamily(0.5, 1.0),
+        LossFamily(inf, 1.0),
+        component("loss", "risk"),
+        component("loss", "ramp"),
+    ],
+    ids=["family", "svm", "risk", "ramp"],
+)
+def test_gradient_of_a_loss_is_checked(loss, monkeypatch):
+    problem = make_problem(random_encoded(1, LENGTHS), LinearChain(1), loss, Exact())
+    message = check_gradient(problem, random_weights(problem, 1), 0)
+    assert message.startswith(
+        "the gradient of the loss agrees with finite differences on 7 instances"
+    )
+    right = problem.loss_at
+    monkeypatch.setattr(problem, "loss_at", lambda i, s: (right(i, s)[0], 1.01 * right(i, s)[1]))
+    with pytest.raises(StructoptError, match="loss does not agree with finite differences: on"):
+        check_gradient(problem, random_weights(problem, 1), 0)
+
+
+def test_ties_of_a_maximum_are_skipped():
+    problem = problem_of(inf, gamma=0.0)
+    message = check_gradient(problem, np.zeros(problem.dimension), 0)
+    assert message == (
+        "the gradient of the loss was not compared; 7 instances skipped, on which two outputs are "
+        "best"
+    )
 
 
 def test_steps_are_checked_and_left_alone():

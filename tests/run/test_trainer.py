@@ -14,12 +14,13 @@ import pytest
 from structopt.core.executor import Account
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.storage.arrays import IN_MEMORY
-from structopt.errors import ModelError, NumericalError
+from structopt.errors import ConfigError, ModelError, NumericalError
 from structopt.formats import durable_files
 from structopt.kernels.waist import halting
 from structopt.objective.fingerprint import Fingerprint
 from structopt.process import interruption
 from structopt.progress import display
+from structopt.run import optimizer_results
 from structopt.run.checkpoint import Checkpoint
 from structopt.run.history import read
 from structopt.run.observer import Observer, Progress
@@ -69,6 +70,7 @@ def trainer(
     problem: Any = SimpleNamespace(
         before=0.0,
         m=4,
+        dimension=dimension,
         examples=SimpleNamespace(scorer=rows),
         messages=np.zeros(0),
         steps=1,
@@ -340,6 +342,52 @@ def test_large_checkpoints_are_written_seldom_and_after_the_last_pass(
     one.start(np.zeros(1))
     one.run()
     assert (saved, one.behind) == ([1, 5], False)
+
+
+@pytest.mark.parametrize(
+    ("method", "result", "actual", "expected"),
+    [
+        ("init", None, "None", "a dict of NumPy arrays of numbers"),
+        ("init", {"a.b": 1}, "a state with the key 'a.b'", "names without a dot"),
+        ("init", {"theta": [1.0]}, "entry 'theta' is list [1.0]", "a dict of NumPy arrays"),
+        ("step", None, "None", "the pair (state, structopt.plugin.Report)"),
+        ("step", {"theta": np.zeros(1)}, "dict {'theta'", "the pair (state, "),
+        ("step", ({"theta": np.zeros(1)}, 0.5), "(dict {'theta'", "the pair (state, "),
+        ("step", ({"theta": np.array(["a"])}, Report(0.0)), "an array of <U1", "a dict of"),
+        ("step", ({}, Report(None)), "a Report with loss=None", "loss: a number"),
+        ("step", ({}, Report(0.0, dual="low")), "dual=low", "dual: a number or None"),
+        ("step", ({}, Report(0.0)), "a state without 'theta'", "Plan.weights"),
+        ("step", ({"theta": np.zeros(2)}, Report(0.0)), "shape (2,)", "shape (1,)"),
+        ("weights", np.zeros(3), "an array of float64 of shape (3,)", "shape (1,)"),
+        ("weights", np.zeros(1, "f4"), "an array of float32", "a contiguous float64 array"),
+        ("weights", np.full(1, np.nan), "an array of float64", "finite numbers"),
+    ],
+)
+def test_results_of_an_optimizer_are_checked(
+    tmp_path: Path, method: str, result: Any, actual: str, expected: str
+) -> None:
+    counting = Counting(1)
+    vars(counting)["plan"] = Plan(weights=("theta",), bound="")
+    vars(counting)[method] = lambda *_: result
+    one = trainer(tmp_path, 1, method=counting)
+    with pytest.raises(ConfigError) as raised:
+        one.start(np.zeros(1))
+        one.run()
+    error = raised.value
+    assert (error.parameter, error.value) == ("optimizer", "Counting")
+    assert f"Counting.{method} returned" in str(error)
+    assert actual in str(error)
+    assert f"must return {expected}" in str(error) or expected in str(error)
+    assert "structopt.plugin.Optimizer" in str(error)
+
+
+def test_results_are_checked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = []
+    monkeypatch.setattr(optimizer_results, "check_step", lambda *_: checked.append(1))
+    one = trainer(tmp_path, 3)
+    one.start(np.zeros(1))
+    one.run()
+    assert len(checked) == 1
 
 
 @pytest.mark.parametrize("name, value", [("SMALL", 8), ("SPARED", 0.0), ("SHORT", -1.0)])
