@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint, entry_points
@@ -17,6 +18,8 @@ from structopt.core.component import Component, lacking
 from structopt.errors import ConfigError
 
 log = logging.getLogger(__name__)
+CORE = "structopt."
+"""The package of the core's own components, with a dot."""
 FRESH = 1.0
 """Seconds for which the times of the folders of distributions are kept."""
 
@@ -128,6 +131,34 @@ def name_of(kind: str, component: Component) -> str:
     value = f"{cls.__module__}:{cls.__qualname__}"
     names = [one.name for one in installed(kind).values() if one.entry_point.value == value]
     return names[0] if names else cls.__name__
+
+
+def plugins(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the versions of the distributions that provide components of a config, by their names,
+    sorted; the distribution of the core is left out.
+
+    Components are named by ``name`` in the node of their kind, and by keys that are kinds, such as
+    ``loss.cost``.
+    """
+    names = [
+        (kind if key == "name" else key, value)
+        for kind, node in config.items()
+        if isinstance(node, Mapping)
+        for key, value in node.items()
+        if isinstance(value, str)
+    ]
+    points = [
+        point
+        for group, name in names
+        for point in _entry_points(path_entries()).select(group=f"structopt.{group}", name=name)
+    ]
+    return dict(
+        sorted(
+            (_name(point.dist), point.dist.version)
+            for point in points
+            if point.dist is not None and not point.value.startswith(CORE)
+        )
+    )
 
 
 def path_entries() -> tuple[tuple[str, float], ...]:

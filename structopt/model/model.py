@@ -13,6 +13,7 @@ import numpy as np
 from structopt.config import compatibility, registry
 from structopt.core.data.config_keys import Purpose, relevant
 from structopt.core.data.saved_state import SavedState
+from structopt.core.entry_points import plugins
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.scorer import SparseFeatures
@@ -24,6 +25,7 @@ from structopt.model.folder import SavedModel, read_folder, write_folder
 from structopt.model.predictor import Inputs, Predictor
 from structopt.model.pruning import Pruner
 from structopt.model.restoring import (
+    PLUGINS,
     check_together,
     create,
     graph_state,
@@ -266,12 +268,14 @@ def _restored_pruner(saved: SavedModel, graph: FactorGraph, task: Task, name: st
 
 def model_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a run's config that a model needs: components without paths, times or
-    hosts.
+    hosts; and the versions of the run's plugins, if any.
     """
-    return {
+    nodes = {
         kind: relevant(config[kind], Purpose.SAVING, kind)
         for kind in ("task", "factor_graph", "inference", "loss")
     }
+    versions = plugins(config)
+    return nodes | ({PLUGINS: versions} if versions else {})
 
 
 def _named(component: str, arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -25,6 +25,10 @@ REMEDY = (
     "The files were altered, or are not of one model. Take the folder from a backup, or train "
     "again."
 )
+PLUGINS = "plugins"
+"""Key of a model's config: the versions of the plugins of its run, by distribution. Models without
+plugins, and those of version 0.1.0, lack it.
+"""
 WRONG_ENTRIES = (
     LookupError,
     TypeError,
@@ -65,12 +69,21 @@ def create(folder: Path, kind: str, config: Mapping[str, Any]) -> Any:
     Raises
     ------
     ConfigError
-        If the component is not installed, or does not take these parameters; it names the file.
+        If the component is not installed, or does not take these parameters; it names the file and
+        the plugins that the model was saved with.
     """
     try:
         return registry.create(kind, config[kind])
     except ConfigError as error:
-        raise ConfigError(f"{folder / 'config.json'}: {error}") from error
+        versions = config.get(PLUGINS)
+        listing = (
+            ", ".join(f"{name} {version}" for name, version in versions.items())
+            if isinstance(versions, Mapping)
+            else ""
+        )
+        remedy = f"The model was saved with {listing}." if listing else None
+        where = str(folder / "config.json")
+        raise ConfigError(f"{error}", where=where, remedy=remedy) from error
     except WRONG_ENTRIES as error:
         message = (
             f"{folder / 'config.json'}: the node {kind} makes no component "

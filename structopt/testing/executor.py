@@ -14,17 +14,16 @@ import pytest
 from structopt.config import registry
 from structopt.core.executor import Executor
 from structopt.testing.problems import make_problem, random_encoded, random_weights
-from structopt.testing.promises import promises
+from structopt.testing.promises import promises, required
 
 
 @promises("executor")
 class ExecutorSuite:
-    """Override `executor`."""
+    """Override the fixture `executor`, which returns the executor under test."""
 
-    @pytest.fixture
+    @required
     def executor(self) -> Any:
-        """Make the executor under test."""
-        raise NotImplementedError("override the fixture `executor` in the class of the test")
+        """Return the executor under test, with at least one worker."""
 
     def test_has_workers(self, executor: Executor) -> None:
         """At least one.

@@ -16,7 +16,7 @@ from structopt.core.data.structure import Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
-from structopt.testing.promises import promises
+from structopt.testing.promises import promises, required
 
 
 def dense(vectors: SparseVectors, i: int, size: int) -> Array:
@@ -28,19 +28,21 @@ def dense(vectors: SparseVectors, i: int, size: int) -> Array:
 
 @promises("factor graph")
 class FactorGraphSuite:
-    """Override `graph` and `encoded`, a small corpus with gold outputs; parametrise the fixtures
-    for more.
+    """Override two fixtures: `graph` returns the factor graph under test, `encoded` a small corpus
+    with gold outputs. Parametrise them for more.
     """
 
-    @pytest.fixture
+    @required
     def graph(self) -> Any:
-        """Make the factor graph under test."""
-        raise NotImplementedError("override the fixture `graph` in the class of the test")
+        """Return the factor graph under test."""
 
-    @pytest.fixture
+    @required
     def encoded(self) -> Encoded:
-        """Make a corpus, such as `structopt.testing.problems.random_encoded`."""
-        raise NotImplementedError("override the fixture `encoded` in the class of the test")
+        """Return a small corpus with gold outputs: an `Encoded`, such as
+        `structopt.testing.problems.random_encoded(0)`.
+
+        All outputs of its instances are listed, so keep each to a few variables.
+        """
 
     @pytest.fixture
     def structure(self, graph: FactorGraph, encoded: Encoded) -> Structure:

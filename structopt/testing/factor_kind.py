@@ -14,7 +14,7 @@ import pytest
 from structopt.core.data.polytope import Rows
 from structopt.core.factor_kind import FactorAbility, FactorKind
 from structopt.kernels.waist.record import Array
-from structopt.testing.promises import promises
+from structopt.testing.promises import promises, required
 
 SEEDS = 8  # random scores of each test
 LIMIT = 1e5
@@ -32,17 +32,17 @@ class OneFactor(NamedTuple):
 
 @promises("factor kind")
 class FactorKindSuite:
-    """Override `kind` and `factor`; parametrise the fixtures for more."""
+    """Override two fixtures: `kind` returns the factor kind under test, `factor` a `OneFactor` with
+    few configurations. Parametrise them for more.
+    """
 
-    @pytest.fixture
+    @required
     def kind(self) -> FactorKind:
-        """Make the kind under test."""
-        raise NotImplementedError("override the fixture `kind` in the class of the test")
+        """Return the factor kind under test."""
 
-    @pytest.fixture
+    @required
     def factor(self) -> OneFactor:
-        """Describe a factor with few configurations."""
-        raise NotImplementedError("override the fixture `factor` in the class of the test")
+        """Return a `OneFactor` with few configurations, all of which are listed."""
 
     @pytest.fixture
     def configurations(self, kind: FactorKind, factor: OneFactor) -> Array:

@@ -14,7 +14,7 @@ from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
 from structopt.core.inference import Inference
 from structopt.kernels.waist.record import Array, Record
-from structopt.testing.promises import promises
+from structopt.testing.promises import promises, required
 
 TEMPERATURES = (0.5, 1.0, 3.0)
 MOST = 100_000
@@ -90,7 +90,8 @@ def best_listed(
 
 @promises("inference")
 class InferenceSuite:
-    """Override `inference` and `structure`; what the inference does not provide is skipped.
+    """Override two fixtures: `inference` returns the inference under test, `structure` a few small
+    graphs. Tests of abilities that the inference does not provide are skipped.
 
     An exact inference must equal the reference; one that is ``UPPER`` must never be below it.
     """
@@ -98,15 +99,17 @@ class InferenceSuite:
     tolerance = 1e-9
     scales = (1.0, 5.0)
 
-    @pytest.fixture
+    @required
     def inference(self) -> Any:
-        """Make the inference under test."""
-        raise NotImplementedError("override the fixture `inference` in the class of the test")
+        """Return the inference under test."""
 
-    @pytest.fixture
+    @required
     def structure(self) -> Structure:
-        """Make a few small factor graphs; parametrise the fixture for more."""
-        raise NotImplementedError("override the fixture `structure` in the class of the test")
+        """Return a `Structure` of a few small instances, such as
+        ``LinearChain().build(random_encoded(0))``.
+
+        Enumeration lists all outputs as the reference. Parametrise the fixture for more graphs.
+        """
 
     @pytest.fixture
     def reference(self, structure: Structure) -> Any:

@@ -13,12 +13,13 @@ from structopt.testing.problems import (
     random_weights,
     residual,
 )
-from structopt.testing.promises import promises
+from structopt.testing.promises import promises, required
 
 
 @promises("loss")
 class LossSuite:
-    """Override `problem`: a small problem with the loss under test and exact inference.
+    """Override the fixture `problem`, which returns a small problem with the loss under test and
+    exact inference.
 
     What holds for convex losses alone is skipped where the loss says that it is not.
     """
@@ -26,10 +27,11 @@ class LossSuite:
     perfect = 60.0  # how much the gold configurations score above all others, in nats
     perfect_tolerance = 1e-9
 
-    @pytest.fixture
+    @required
     def problem(self) -> Problem:
-        """Make the problem."""
-        raise NotImplementedError("override the fixture `problem` in the class of the test")
+        """Return a small `Problem` with the loss under test and exact inference, such as
+        ``make_problem(random_encoded(1), graph, loss, exact)`` of `structopt.testing.problems`.
+        """
 
     def test_not_negative(self, problem: Problem) -> None:
         """L >= 0 at random weights.

@@ -17,7 +17,7 @@ from structopt.objective.memory import sizes_of
 from structopt.objective.problem import Problem
 from structopt.testing.components import component
 from structopt.testing.problems import random_weights
-from structopt.testing.promises import promises
+from structopt.testing.promises import promises, required
 
 MakesOptimizer = Callable[[], Optimizer]
 MakesProblem = Callable[..., Problem]
@@ -38,7 +38,7 @@ def stored(state: Any) -> Any:
 
 @promises("optimizer")
 class OptimizerSuite:
-    """Override `optimizer` and `problem`, each a function that makes a fresh one.
+    """Override two fixtures: `optimizer` and `problem` each return a function that creates one.
 
     Two tests need more, and are skipped without it: override `optimum` to compare P with its
     minimum, and `python_inference` to compare the compiled kernels with plain Python.
@@ -54,15 +54,17 @@ class OptimizerSuite:
     python_passes = 2
     python_tolerance = 1e-9  # largest difference of a weight from that of plain Python
 
-    @pytest.fixture
+    @required
     def optimizer(self) -> Any:
-        """Make a function without arguments that makes the optimizer under test."""
-        raise NotImplementedError("override the fixture `optimizer` in the class of the test")
+        """Return a function without arguments that creates the optimizer under test."""
 
-    @pytest.fixture
+    @required
     def problem(self) -> Any:
-        """Make a function that makes a small problem, the same each time for the same `seed`."""
-        raise NotImplementedError("override the fixture `problem` in the class of the test")
+        """Return a function that creates a small `Problem`: ``problem(seed=0, **options)``.
+
+        Equal seeds give equal problems. `structopt.testing.problems.make_problem` takes the
+        options; `inference` is one if the fixture `python_inference` is overridden.
+        """
 
     @pytest.fixture
     def optimum(self) -> Any:

@@ -1,5 +1,5 @@
 """Failures of contract suites in words: what the component was to promise, that it does not, and
-what to look at.
+what to look at; and the fixtures that a suite needs.
 """
 
 from __future__ import annotations
@@ -51,3 +51,23 @@ def _explained(kind: str, name: str, test: Any) -> Any:
             raise AssertionError(text) from error
 
     return explained
+
+
+def required(fixture: Callable[..., Any]) -> Any:
+    """Return a fixture that the class of a test must override.
+
+    Without an override the tests fail with its docstring, which states the value that it returns.
+    """
+    need = " ".join((getdoc(fixture) or "").split())
+
+    @pytest.fixture
+    @wraps(fixture)
+    def missing(self: Any, **_fixtures: Any) -> None:
+        name = fixture.__name__
+        suite = next(cls.__name__ for cls in type(self).__mro__ if name in vars(cls))
+        raise NotImplementedError(
+            f"{suite} needs a fixture: override the fixture `{name}` in the class of the test, "
+            f"{type(self).__name__}. {need}"
+        )
+
+    return missing

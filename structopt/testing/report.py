@@ -13,24 +13,24 @@ import pytest
 from structopt.experiment.noise import Verdict
 from structopt.experiment.report import Report, write
 from structopt.run.records import RunRecord
-from structopt.testing.promises import promises
+from structopt.testing.promises import promises, required
 
 
 @promises("report")
 class ReportSuite:
-    """Override `reporter` and `records`, finished runs such as the sweep of the experiment
-    leaves.
+    """Override two fixtures: `reporter` returns the function under test, `records` the runs of a
+    finished sweep of the experiment.
     """
 
-    @pytest.fixture
+    @required
     def reporter(self) -> Any:
-        """Give the function under test."""
-        raise NotImplementedError("override the fixture `reporter` in the class of the test")
+        """Return the function under test, of records and a scale, which returns a `Report`."""
 
-    @pytest.fixture
+    @required
     def records(self) -> Sequence[RunRecord]:
-        """Make the runs of a sweep: configs, metrics and, where it is read, a history."""
-        raise NotImplementedError("override the fixture `records` in the class of the test")
+        """Return the records of a finished sweep: configs, metrics and, if the report reads
+        it, a history.
+        """
 
     @pytest.fixture(params=["small", "full"])
     def report(

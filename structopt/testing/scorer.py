@@ -20,21 +20,20 @@ from structopt.kernels.waist.record import Array
 from structopt.loss.family import LossFamily
 from structopt.objective.problem import Problem
 from structopt.testing.problems import make_problem, random_encoded
-from structopt.testing.promises import promises
+from structopt.testing.promises import promises, required
 
 STEP, TOLERANCE = 1e-5, 1e-6  # of the central differences
 
 
 @promises("scorer")
 class ScorerContract:
-    """Override `scorer`, which makes a scorer that is not fitted; and `graph` and `encoded`, where
-    sequences will not do.
+    """Override the fixture `scorer`, which returns a scorer that is not fitted; and `graph` and
+    `encoded`, if the scorer is not for sequences.
     """
 
-    @pytest.fixture
+    @required
     def scorer(self) -> Scorer:
-        """Make the scorer under test, from its parameters."""
-        raise NotImplementedError("override the fixture `scorer` in the class of the test")
+        """Return the scorer under test, which is not fitted."""
 
     @pytest.fixture
     def graph(self) -> FactorGraph:

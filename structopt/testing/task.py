@@ -17,7 +17,7 @@ from structopt.core.data.table_schema import Schema
 from structopt.core.task import Task
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.waist.record import Array
-from structopt.testing.promises import promises
+from structopt.testing.promises import promises, required
 
 
 def assert_same(left: Encoded, right: Encoded) -> None:
@@ -49,22 +49,22 @@ def assert_same(left: Encoded, right: Encoded) -> None:
 
 @promises("task")
 class TaskSuite:
-    """Override `task`, a function that makes a fresh one, and `path`, a labelled file of some
-    instances.
+    """Override two fixtures: `task` returns a function that creates a task, `path` a labelled file
+    of at least three instances.
 
     Where the task decodes neither labels nor heads, override `gold_view`; where it reads files that
     have no labels, `unlabelled`; and `malformed`, a file that it must refuse, and the line.
     """
 
-    @pytest.fixture
+    @required
     def task(self) -> Any:
-        """Make a function without arguments that makes the task under test."""
-        raise NotImplementedError("override the fixture `task` in the class of the test")
+        """Return a function without arguments that creates the task under test."""
 
-    @pytest.fixture
+    @required
     def path(self, tmp_path: Path) -> Path:
-        """Make a labelled file, of at least three instances."""
-        raise NotImplementedError("override the fixture `path` in the class of the test")
+        """Return the path of a labelled file with at least three instances; `tmp_path` is a
+        folder for it.
+        """
 
     @pytest.fixture
     def unlabelled(self, path: Path) -> Path:

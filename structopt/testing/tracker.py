@@ -10,19 +10,18 @@ from typing import Any
 import pytest
 
 from structopt.core.tracker import Run, Tracker
-from structopt.testing.promises import promises
+from structopt.testing.promises import promises, required
 
 
 @promises("tracker")
 class TrackerSuite:
-    """Override `tracker`, a function that makes a fresh one, and `broken`, one whose store cannot
-    be written.
+    """Override the fixture `tracker`, which returns a function that creates a tracker. Also
+    override `broken`: it returns a function that creates one whose store cannot be written.
     """
 
-    @pytest.fixture
+    @required
     def tracker(self) -> Any:
-        """Make a function without arguments that makes the tracker under test."""
-        raise NotImplementedError("override the fixture `tracker` in the class of the test")
+        """Return a function without arguments that creates the tracker under test."""
 
     @pytest.fixture
     def broken(self) -> Any:

@@ -19,6 +19,7 @@ from typing import Any
 from structopt.core.data.config_keys import Purpose, dotted, relevant
 from structopt.core.data.file_sets import DataPath, FileSet, digest
 from structopt.core.data.splits import SplitPath
+from structopt.core.entry_points import plugins
 from structopt.core.tracker import Run
 from structopt.tracker.stores import RUN_FOLDER
 from structopt.tracker.sweep_run import PARENT
@@ -62,8 +63,9 @@ def params(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def run_tags(run: Run) -> dict[str, str]:
-    """Return versions, user, folder and parent of a run as tags."""
+    """Return versions (those of plugins included), user, folder and parent of a run as tags."""
     tags = common_tags() | {RUN_FOLDER: str(run.folder)}
+    tags |= {f"version.{name}": version for name, version in plugins(run.config).items()}
     if parent := run.parent or os.environ.get(PARENT_VARIABLE):
         tags[PARENT] = parent
     if run.job is not None:

@@ -157,11 +157,33 @@ def test_a_wrong_optimizer_is_told_what_is_wrong():
         optimizer.OptimizerSuite().test_resumes(Forgetful, problem)
 
 
-def test_a_fixture_that_is_missing_is_named():
-    with pytest.raises(
-        NotImplementedError, match="override the fixture `problem` in the class of the test"
-    ):
-        loss.LossSuite.problem.__wrapped__(loss.LossSuite())
+REQUIRED = {
+    "ExecutorSuite": {"executor"},
+    "FactorGraphSuite": {"graph", "encoded"},
+    "FactorKindSuite": {"kind", "factor"},
+    "InferenceSuite": {"inference", "structure"},
+    "LossSuite": {"problem"},
+    "OptimizerSuite": {"optimizer", "problem"},
+    "ReportSuite": {"reporter", "records"},
+    "ScorerContract": {"scorer"},
+    "TaskSuite": {"task", "path"},
+    "TrackerSuite": {"tracker"},
+}
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.__name__)
+def test_a_missing_fixture_is_named_with_its_value(suite):
+    """The failure has the docstring of the fixture; the docstring of the class names it."""
+    name = suite.__name__
+    mine = type("TestMine", (suite,), {})
+    for fixture in REQUIRED[name]:
+        definition = vars(suite)[fixture]
+        with pytest.raises(NotImplementedError) as raised:
+            definition.__wrapped__(mine())
+        text = str(raised.value)
+        assert f"{name} needs a fixture: override the fixture `{fixture}`" in text
+        assert "class of the test, TestMine. Return " in text
+        assert f"`{fixture}`" in getdoc(suite)
 
 
 def test_assertions_of_suites_show_values():
