@@ -25,6 +25,7 @@ from structopt.formats.in_memory.instances import MEMORY
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.text_pieces import Stretch
 from structopt.kernels.waist.record import Array
+from structopt.task import placeholders
 from structopt.task.attribute_entries import numbers_of, renumbered_entries
 from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
@@ -121,7 +122,10 @@ class AttributeLabelling(TokenLabelling):
         self, path: str | Path, limit: int | None = None, labelled: bool = True
     ) -> AttributeText:
         """Read a file of attribute text."""
-        return crfsuite.read(path, limit, self.encoding)
+        corpus = crfsuite.read(path, limit, self.encoding)
+        if labelled and not self.partial:
+            placeholders.refuse_labels(path, corpus.lines, corpus.labels, self.labels)
+        return corpus
 
     def blocks(
         self, path: str | Path | Stretch, limit: int | None = None

@@ -25,7 +25,7 @@ from structopt.formats.trees.tree_picture import draw
 from structopt.kernels.waist.record import Array
 from structopt.metrics import attachment
 from structopt.metrics.instance_counts import InstanceCounts
-from structopt.task import kept_arcs, sentence_lengths
+from structopt.task import kept_arcs, placeholders, sentence_lengths
 from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
 from structopt.task.gold.arcs import gold_arcs
 from structopt.task.key_checks import check_keys
@@ -200,6 +200,7 @@ class Dependency(Task):
         """Learn relations and the values of columns from the training corpus, beside those of an
         `earlier` task; encode it.
         """
+        placeholders.report_columns(corpus.path, corpus.cells, [*self._columns.bases, "deprel"])
         relations = set(corpus.relations)
         if self.partial and len(relations) > 1:
             relations.discard(EMPTY)

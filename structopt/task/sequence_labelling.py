@@ -30,6 +30,7 @@ from structopt.formats.tag_schemes import detect_scheme
 from structopt.formats.text_pieces import Stretch
 from structopt.formats.token_lists.token_files import AUTO, COLUMNS, TokenFiles
 from structopt.kernels.waist.record import Array
+from structopt.task import placeholders
 from structopt.task.columns.file_columns import GIVEN, FileColumns
 from structopt.task.columns.template_groups import TemplateGroups
 from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
@@ -207,7 +208,7 @@ class SequenceLabelling(TokenLabelling):
                 corpus.cells[GIVEN] = self._complete(corpus, corpus.cells.pop(TAG), False)
             self._check_last_column(corpus)
         self._columns.warn_of_width(corpus)
-        return self._with_labels(corpus) if labelled else corpus
+        return self._labelled(corpus) if labelled else corpus
 
     def blocks(self, path: str | Path | Stretch, limit: int | None = None) -> Iterator[Columns]:
         """Read a training file, or a stretch of it, in blocks; a file of word vectors, and numeric
@@ -306,6 +307,7 @@ class SequenceLabelling(TokenLabelling):
         """
         self._columns.fit(corpus)
         self._templates.drop(self._columns.missing, self.columns)
+        placeholders.report_columns(corpus.path, corpus.cells, self._used_columns())
         self._fix_scheme(corpus, corpus.sentences(TAG), earlier)
         tags = corpus.cells[TAG]
         open_labels = self.partial and any(map(is_open, set(tags)))
@@ -453,6 +455,12 @@ class SequenceLabelling(TokenLabelling):
                 message,
                 remedy="name it in task.fields, or give a file that has it.",
             )
+        return self._labelled(corpus)
+
+    def _labelled(self, corpus: Columns) -> Columns:
+        """A whole labelled file, some of whose labels are known."""
+        if not self.partial:
+            placeholders.refuse_labels(corpus.path, corpus.lines, corpus.cells[TAG], self.labels)
         return self._with_labels(corpus)
 
     def _with_labels(self, corpus: Columns) -> Columns:
