@@ -17,8 +17,8 @@ from structopt.progress import credentials
 from structopt.tracker import stores
 from structopt.tracker.stores import (
     RUN_FOLDER,
-    SQLITE,
     asked_at,
+    check_exists,
     import_mlflow,
     prepare_environment,
     store_address,
@@ -139,12 +139,7 @@ class Store:
 
     @cached_property
     def _client(self) -> Any:
-        store = self.uri.removeprefix(SQLITE)
-        if store != self.uri and not Path(store).is_file():
-            raise ConfigError(
-                f"{self.uri}: there is no such store.",
-                remedy="Give uri=..., or set MLFLOW_TRACKING_URI.",
-            )
+        check_exists(self.uri)
         prepare_environment(_PATIENCE)
         import_mlflow()
         from mlflow import MlflowClient

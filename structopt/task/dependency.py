@@ -79,10 +79,11 @@ class Dependency(Task):
         Whether input without a column that the templates read, and training had, is refused
         (``refuse``), or the column counts as empty (``pad``).
     features : mapping
-        ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (their
-        columns: `structopt.templates.expressions`); ``min_count``: values of columns that fewer
-        words of the training data have count as unseen; and the keys of
-        `structopt.task.dense.dense_columns.DenseColumns`. The other keys are the scorer's.
+        ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents``, on
+        columns such as ``form`` and ``upos``; ``min_count``: values of columns that fewer words of
+        the training data have count as unseen; ``vectors``, a file of word vectors, with
+        ``vectors_lower`` and ``vectors_unknown``; ``dense``, numeric columns and .npy files;
+        ``standardize``, ``columns`` or ``none``. The other keys are the scorer's.
     """
 
     reading = Reading

@@ -90,8 +90,10 @@ class Multilabel(WholeOutputs):
         Whether the training file may leave labels open: ``?`` in a label column of ARFF; in
         LIBSVM's text ``?a`` for the label a, and ``?`` for all that the line does not name.
     features : mapping
-        ``min_count``, ``bias``, ``standardize``, ``normalize``: see
-        `structopt.task.vector_attributes.AttributeColumns`.
+        ``min_count``: attributes of fewer training instances are left out. ``bias``: whether each
+        instance has one more attribute of value 1. ``standardize``: ``columns`` subtracts means and
+        divides by deviations, ``none`` does not. ``normalize``: ``unit`` scales instances to length
+        1, ``none`` does not.
     """
 
     reading = Reading

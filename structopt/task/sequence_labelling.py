@@ -69,25 +69,28 @@ class SequenceLabelling(TokenLabelling):
         1, tag: 3}; ``tag`` is the label, the first other one the word. None: found from the number
         of columns of the training file.
     layouts : sequence of str
-        Names of the columns of files of each width: see `structopt.formats.conll_layouts.Layouts`.
-        A template on a column that some layouts have is left out where the file lacks it.
+        Names of the columns from left to right, one layout per number of columns, such as ``word
+        pos tag``; ``_`` is a column that is not read. Templates on a column that the file lacks are
+        left out if another layout has it.
     separator : str or None
         The text between columns; ``tab`` is a tab, ``space`` a space. None: any white
         space.
     format : str
         ``columns`` of CoNLL; ``jsonl``, ``csv``, ``parquet`` or ``spacy``, whose fields have names;
-        ``auto``: by the end of a file's name, see
-        `structopt.formats.token_lists.token_files.TokenFiles`.
+        ``auto``: by the end of a file's name (.jsonl, .csv, .parquet, .json), else columns.
     fields : mapping of str to sequence of str, or None
-        Under which names files have the columns: see `structopt.formats.token_lists.fields.Fields`.
+        The names that the fields of a column may have in files. For each column (``word``,
+        ``tag``, and ``sentence`` in files with one token per row) the first name that a file has
+        counts.
     names : str or None
-        File with the names of labels that are integers: see
-        `structopt.formats.token_lists.class_names.ClassNames`.
+        File with the names of labels that are integers: one name per line, or JSON such as
+        {"ner_tags": ["O", "B-PER"]}.
     features : mapping
-        ``templates`` on tokens and ``transitions`` on pairs of neighbours (see
-        `structopt.templates.column_templates`), word ``lists``, ``min_count``, ``hash_bits``; and
-        the keys of `structopt.task.dense.dense_columns.DenseColumns`. With ``columns="all"`` the
-        ``column_templates`` join the templates.
+        ``templates`` on tokens and ``transitions`` on pairs of neighbours; word ``lists``;
+        ``min_count``, the least number of tokens with an attribute; ``hash_bits``, to hash
+        attributes; ``vectors``, a file of word vectors, with ``vectors_lower`` and
+        ``vectors_unknown``; ``dense``, numeric columns and .npy files; ``standardize``, ``columns``
+        or ``none``. With ``columns="all"`` the ``column_templates`` join the templates.
     """
 
     reading = Reading

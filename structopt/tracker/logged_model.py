@@ -13,7 +13,7 @@ from structopt.core.data.table_schema import Schema
 from structopt.errors import ModelError, StructoptError
 from structopt.progress import credentials
 from structopt.tracker.facts import DISTRIBUTION, version_of
-from structopt.tracker.stores import asked_at, store_address
+from structopt.tracker.stores import asked_at, check_exists, store_address
 
 TABLES = "schema.json"
 """In a model folder: the task's schemas of inputs and outputs, and an example of an input."""
@@ -90,11 +90,14 @@ def download_model(address: str, uri: str | None = None) -> Path:
     ------
     ModelError
         If MLflow cannot find or fetch it.
+    ConfigError
+        If there is no such store, and MLflow would create one.
     """
+    store = uri or store_address(None)
+    check_exists(store)
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     import mlflow
 
-    store = uri or store_address(None)
     try:
         with asked_at(store):  # looking up a logged model does not take the argument below
             return Path(

@@ -13,7 +13,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import url2pathname
 
+from structopt.errors import ConfigError
 from structopt.progress import credentials
 
 SQLITE = "sqlite:///"
@@ -50,6 +52,23 @@ def store_address(uri: str | None) -> str:
     if uri.startswith(SQLITE) and not uri.endswith(":memory:"):
         return f"{SQLITE}{Path(uri.removeprefix(SQLITE)).resolve()}"
     return credentials.removed(uri)
+
+
+def check_exists(uri: str) -> None:
+    """Raise `ConfigError` if a store on this machine does not exist; MLflow would create it."""
+    scheme, _, path = uri.rpartition(":")
+    if uri.startswith(SQLITE) and not uri.endswith(":memory:"):
+        file = Path(uri.removeprefix(SQLITE))
+    elif scheme == "file" or not scheme and uri not in ("databricks", "databricks-uc", "uc"):
+        file = Path(url2pathname(path))
+    else:
+        return
+    if not file.exists():
+        raise ConfigError(
+            f"{uri}: there is no such store.",
+            remedy="Set MLFLOW_TRACKING_URI (or uri=... of compare) to the store of the run, or "
+            "start the command in the folder of the training.",
+        )
 
 
 def artifact_location(uri: str) -> str | None:

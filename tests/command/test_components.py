@@ -65,4 +65,7 @@ def test_every_parameter_is_described() -> None:
         for parameter in registry.described(one)
     ]
     assert [(kind, name, one.name) for kind, name, one in described if not one.doc] == []
-    assert not [one for *_, one in described if one.doc.startswith("See ")]
+    # a description does not refer to docstrings of modules, which the command does not show
+    assert not [
+        str(one) for *_, one in described if "structopt." in one.doc or one.doc[:4] == "See "
+    ]

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from structopt.command import main
 from structopt.core.data.splits import SplitPath
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.tracker import Run
@@ -528,3 +529,18 @@ def test_looking_up_a_model_leaves_the_address_of_the_process(store, monkeypatch
     download_model(f"runs:/{store.tracker.run_id}/model", store.tracker.uri)
     assert mlflow.get_tracking_uri() == address
     mlflow.set_tracking_uri(None)
+
+
+@pytest.mark.parametrize("uri", [None, "runs.db", "file:runs", "runs"])
+def test_looking_up_a_model_creates_no_store(tmp_path, monkeypatch, uri, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    if uri:
+        uri = f"sqlite:///{tmp_path}/{uri}" if uri.endswith(".db") else uri
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    (tmp_path / "in.txt").write_text("Ann\n")
+    words = ["model=runs:/0123456789abcdef/model", "input=in.txt", "output=out.txt"]
+    assert main.main(["predict", *words]) == 2
+    assert main.main(["compare", "runs:/0123456789abcdef"]) == 2
+    assert capsys.readouterr().err.count("there is no such store") == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]

@@ -85,8 +85,8 @@ class Constituency(Task):
     features : mapping
         ``min_count``: words that fewer words of the training data are count as their class, such as
         ``<cap-ed>``. ``spans``, ``splits`` and ``words``: templates, of which the task reads the
-        columns, ``word`` and ``tag`` and functions of them (`structopt.templates.expressions`). The
-        other keys are the scorer's.
+        columns: ``word``, ``tag`` and functions of them such as ``suffix(word,3)``. The other keys
+        are the scorer's.
     """
 
     reading = Reading

@@ -83,8 +83,8 @@ class Coreference(Task):
     default_C_by : mapping or None
         The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``.
     features : mapping
-        ``new``, ``links`` and ``joined``: templates, of which the task reads the columns
-        (`structopt.task.coreference.mention_columns`); ``min_count``: values of columns that fewer
+        ``new``, ``links`` and ``joined``: templates, of which the task reads the columns, such as
+        ``head``, ``type`` and ``text`` of a mention; ``min_count``: values of columns that fewer
         mentions of the training data have count as unseen. The other keys are the scorer's.
     """
 

@@ -94,8 +94,8 @@ class Summarization(Task):
     default_C_by : mapping or None
         The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``.
     features : mapping
-        ``bigrams`` and ``sentences``: templates (`structopt.task.summarization.attributes`). The
-        other keys are the scorer's.
+        ``bigrams`` and ``sentences``: templates on attributes of each, such as ``frequency`` of
+        bigrams. The other keys are the scorer's.
 
     Notes
     -----
