@@ -10,7 +10,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from importlib.metadata import (
+    Distribution,
+    EntryPoint,
+    PackageNotFoundError,
+    entry_points,
+    version,
+)
 from time import monotonic
 from typing import Any
 
@@ -20,6 +26,8 @@ from structopt.errors import ConfigError
 log = logging.getLogger(__name__)
 CORE = "structopt."
 """The package of the core's own components, with a dot."""
+DISTRIBUTION = "structopt-trainer"
+"""The distribution of the core."""
 FRESH = 1.0
 """Seconds for which the times of the folders of distributions are kept."""
 
@@ -131,6 +139,20 @@ def name_of(kind: str, component: Component) -> str:
     value = f"{cls.__module__}:{cls.__qualname__}"
     names = [one.name for one in installed(kind).values() if one.entry_point.value == value]
     return names[0] if names else cls.__name__
+
+
+@lru_cache(maxsize=64)
+def version_of(distribution: str) -> str | None:
+    """Return the version of an installed distribution, or None."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def core_version() -> str:
+    """Return the version of structopt."""
+    return version_of(DISTRIBUTION) or "unknown"
 
 
 def plugins(config: Mapping[str, Any]) -> dict[str, str]:

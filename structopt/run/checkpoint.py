@@ -12,13 +12,16 @@ from zlib import crc32
 
 import numpy as np
 
+from structopt.core.entry_points import core_version
 from structopt.core.scorer import Scorer
 from structopt.errors import ModelError
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.objective.fingerprint import Fingerprint
 
-CHECKSUM, SEEN = "checksum", "seen"
+CHECKSUM, SEEN, VERSION = "checksum", "seen", "version"
+EARLIER = "an earlier version"
+"""The version that wrote a checkpoint without the note `VERSION`."""
 REMEDY = "Undo that; or train again, in a new folder or after deleting this file."
 ANOTHER_RUN = "Train that run again, or start from its weights alone: warm_start.state=none."
 
@@ -39,6 +42,7 @@ class Checkpoint:
 
     def __init__(self, path: Path, scorer: Scorer, fingerprint: Fingerprint | None = None) -> None:
         self.path, self.scorer, self.fingerprint = path, scorer, fingerprint
+        self.version = core_version()  # of the file that was read last
 
     def write(
         self, arrays: Mapping[str, Array], notes: Mapping[str, Any], over_weights: Collection[str]
@@ -70,6 +74,7 @@ class Checkpoint:
             "arrays": layout,
             "checksums": checksums,
             "data": data,
+            VERSION: core_version(),
         }
         durable_files.write_arrays(self.path, packed, {**notes, CHECKSUM: _checksum_of(notes)})
 
@@ -83,6 +88,7 @@ class Checkpoint:
             since.
         """
         packed, notes = durable_files.read_arrays(self.path)
+        self.version = str(notes.get(VERSION, EARLIER))
         self._compare(notes.get("data"))
         if {name: _layout(array) for name, array in packed.items()} != notes.get("arrays"):
             raise self.refusal("its arrays are not those that were written")
@@ -93,7 +99,7 @@ class Checkpoint:
             for name, array in packed.items()
         }
         if not all(self.scorer.covers(arrays[name]) for name in weights):
-            raise self.refusal("its weights are not as many as the model's")
+            raise self.mismatch("its weights are not as many as the model's")
         return arrays, notes
 
     def _compare_checksums(self, packed: Mapping[str, Array], notes: dict[str, Any]) -> None:
@@ -118,6 +124,24 @@ class Checkpoint:
             remedy=remedy,
         )
 
+    def mismatch(self, reason: str, difference: str = "") -> ModelError:
+        """Return the error for contents that differ from the data of the run.
+
+        Another version of structopt may encode the same data differently; the error then names the
+        version and not the data.
+        """
+        detail = f" ({difference})" if difference else ""
+        if self.version == core_version():
+            return self.refusal(f"{reason}{detail}")
+        writer = self.version if self.version == EARLIER else f"version {self.version}"
+        return ModelError(
+            f"{writer} of structopt wrote this checkpoint, and version {core_version()} cannot "
+            f"resume it{detail}.",
+            where=str(self.path),
+            remedy="Resume with the version that wrote it; or train again, in a new folder. The "
+            "model of the run can be used as it is.",
+        )
+
     def _compare(self, data: Any) -> None:
         """Refuse a checkpoint of other data than the run's."""
         if not isinstance(data, Mapping):
@@ -131,8 +155,8 @@ class Checkpoint:
             return
         saved = Fingerprint(str(data.get("digest")), layout)
         if difference := saved.difference(self.fingerprint):
-            raise self.refusal(
-                f"the training data, or how they are encoded, changed since ({difference})"
+            raise self.mismatch(
+                "the training data, or how they are encoded, changed since", difference
             )
 
 

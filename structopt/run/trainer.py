@@ -181,7 +181,7 @@ class Trainer:
             ArithmeticError,
             ConfigError,
         ) as error:
-            raise self.checkpoint.refusal("it is of another version") from error
+            raise self.checkpoint.mismatch("it is of another version") from error
         self.saved = self.progress.epoch
         self.history.rewind(self.saved)
         return True
@@ -203,7 +203,7 @@ class Trainer:
         self.best_weights = best if self.schedule.keep == "best" else None
         messages = rest.pop(MESSAGES, np.zeros(0))
         if messages.shape != self.problem.messages.shape:
-            raise self.checkpoint.refusal("its messages are not as many as those of the data")
+            raise self.checkpoint.mismatch("its messages are not as many as those of the data")
         self.problem.messages[:] = messages
         self.state = {name: self._placed(array) for name, array in rest.items()} | notes["scalars"]
 

@@ -12,19 +12,17 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from structopt.core.data.config_keys import Purpose, dotted, relevant
 from structopt.core.data.file_sets import DataPath, FileSet, digest
 from structopt.core.data.splits import SplitPath
-from structopt.core.entry_points import plugins
+from structopt.core.entry_points import core_version, plugins, version_of
 from structopt.core.tracker import Run
 from structopt.tracker.stores import RUN_FOLDER
 from structopt.tracker.sweep_run import PARENT
 
-DISTRIBUTION = "structopt-trainer"
 PARENT_VARIABLE = "STRUCTOPT_PARENT_RUN"
 _LONGEST_VALUE = 500
 _CONTEXTS = {"train": "training", "dev": "validation", "test": "test"}
@@ -77,7 +75,7 @@ def common_tags() -> dict[str, str]:
     """Return versions and user as tags."""
     tags = {"mlflow.source.name": "structopt", "mlflow.source.type": "LOCAL"}
     tags |= {
-        "version.structopt": version_of(DISTRIBUTION) or "unknown",
+        "version.structopt": core_version(),
         "version.python": platform.python_version(),
     }
     tags |= {
@@ -88,14 +86,6 @@ def common_tags() -> dict[str, str]:
     with contextlib.suppress(Exception):
         tags["mlflow.user"] = getpass.getuser()
     return tags
-
-
-def version_of(package: str) -> str | None:
-    """Return the version of an installed distribution, or None."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def git_tags() -> dict[str, str]:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from structopt.core.data.table_schema import Schema
+from structopt.core.entry_points import DISTRIBUTION, version_of
 from structopt.errors import ModelError, StructoptError
 from structopt.progress import credentials
-from structopt.tracker.facts import DISTRIBUTION, version_of
 from structopt.tracker.stores import asked_at, check_exists, store_address
 
 TABLES = "schema.json"

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from structopt.core.entry_points import core_version
 from structopt.core.executor import Account
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.storage.arrays import IN_MEMORY
@@ -464,6 +465,28 @@ def test_a_checkpoint_of_other_data(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="with other contents"):
         trainer(tmp_path, 1, vocabulary="other names").resume()
     assert trainer(tmp_path, 1).resume()
+
+
+@pytest.mark.parametrize("version", ["0.0.9", None])
+def test_a_checkpoint_that_another_version_encoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str | None
+) -> None:
+    one = trainer(tmp_path, 1)
+    one.start(np.zeros(1))
+    one.run()
+    arrays, notes = durable_files.read_arrays(one.file)
+    notes = {key: value for key, value in notes.items() if key not in ("version", "checksum")}
+    durable_files.write_arrays(one.file, arrays, notes | ({"version": version} if version else {}))
+    assert trainer(tmp_path, 1).resume()
+    writer = f"version {version}" if version else "an earlier version"
+    with pytest.raises(ModelError) as raised:
+        trainer(tmp_path, 1, dimension=2).resume()
+    assert raised.value.where == str(one.file)
+    assert raised.value.problem == (
+        f"{writer} of structopt wrote this checkpoint, and version {core_version()} cannot resume "
+        "it (weights: 1 then, 2 now)."
+    )
+    assert "data" not in str(raised.value)
 
 
 def test_a_checkpoint_of_an_earlier_version_or_changed_since(tmp_path: Path) -> None:
