@@ -72,6 +72,10 @@ class Tracker(Component):
         """Keep the model, which has just been saved; the run is measured and drawn meanwhile."""
         return
 
+    def tag(self, name: str, value: str) -> None:
+        """Tag the run, such as ``pruned`` with ``true``; called before `finish`."""
+        return
+
     def describe(self, text: str) -> None:
         """Keep a Markdown text with the run, such as why it failed; called before `finish`."""
         return

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from structopt.errors import ConfigError, StructoptError, did_you_mean
@@ -32,26 +33,37 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Chosen:
-    """Runs of one task, the best first.
+    """Settings of one task, the best first; runs of a setting differ in their seed only.
 
     Attributes
     ----------
-    runs : list of Candidate
+    settings : list of list of Candidate
     titles : list of str
-        A name for each.
+        A name for each setting.
     metric, main : str
         What they are sorted by, such as ``test.f1``, and the task's main metric without its split.
     """
 
-    runs: list[Candidate]
+    settings: list[list[Candidate]]
     titles: list[str]
     metric: str
     main: str
 
     @property
+    def runs(self) -> list[Candidate]:
+        """The runs of all settings."""
+        return [run for runs in self.settings for run in runs]
+
+    @property
     def records(self) -> list[RunRecord]:
         """The runs as their folders record them."""
         return [run.record for run in self.runs]
+
+    @property
+    def groups(self) -> list[list[int]]:
+        """The numbers of the runs of each setting."""
+        numbers = iter(range(len(self.runs)))
+        return [[next(numbers) for _ in runs] for runs in self.settings]
 
     @property
     def metrics(self) -> list[str]:
@@ -74,7 +86,7 @@ class Comparison:
     ----------
     chosen : Chosen
     baseline : int
-        Number of the run that the others are compared with.
+        Number of the setting that the others are compared with.
     tables : mapping of name to Table
     folder : Path
         The folder in which tables and learning curves were written.
@@ -142,14 +154,22 @@ def compare(words: Sequence[str], options: Mapping[str, Any]) -> Comparison:
 def _tables(
     chosen: Chosen, baseline: int, options: Mapping[str, Any], store: Store
 ) -> dict[str, comparison_tables.Table]:
-    """Make the tables by name: of the runs, of means over seeds, and of differences to the
-    baseline, as far as there are any.
+    """Return the tables by name: of the settings, and of differences to the baseline, if there are
+    any.
     """
-    tables = {
-        "table": comparison_tables.runs_table(chosen.records, chosen.titles, chosen.metrics, 0)
-    }
-    if groups := differences.seed_groups(chosen.records):
-        tables["seeds"] = comparison_tables.seeds_table(chosen.records, groups, chosen.metrics)
+    table = comparison_tables.settings_table(
+        chosen.records, chosen.groups, chosen.titles, chosen.metrics
+    )
+    if len(chosen.settings) > 1:
+        mean = "mean " if any(len(runs) > 1 for runs in chosen.settings) else ""
+        why = (
+            f"set by baseline={options['baseline']}"
+            if options["baseline"]
+            else f"the best {mean}{chosen.metric}; baseline=RUN selects another one"
+        )
+        caption = f"{table.caption} Baseline: {chosen.titles[baseline]} ({why})."
+        table = replace(table, caption=caption)
+    tables = {"table": table}
     if options["significance"] and (tested := _tested(chosen, baseline, options, store)):
         tables["significance"] = tested
     return tables
@@ -178,18 +198,24 @@ def _finished(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _sorted(runs: Sequence[Candidate], asked: str) -> Chosen:
-    """Return the runs, the best first by the metric that was asked for; runs without it last."""
+    """Return the settings of the runs, the best mean of the metric that was asked for first;
+    settings without it last.
+    """
     main = _main_metric(runs)
     metric = _metric(runs, asked, main)
-    titles = differences.titles([run.record for run in runs])
+    records = [run.record for run in runs]
+    groups = differences.setting_groups(records)
+    titles = differences.setting_titles(records, groups)
     sign = 1.0 if comparison_tables.is_lower_better(metric) else -1.0
 
-    def rank(pair: tuple[Candidate, str]) -> tuple[bool, float]:
-        value = pair[0].record.metric(metric)
-        return value is None, sign * (value or 0.0)
+    def rank(pair: tuple[list[int], str]) -> tuple[bool, float]:
+        values = [records[number].metric(metric) for number in pair[0]]
+        known = [value for value in values if value is not None]
+        return not known, sign * fmean(known or [0.0])
 
-    ranked = sorted(zip(runs, titles, strict=True), key=rank)
-    return Chosen([run for run, _ in ranked], [title for _, title in ranked], metric, main)
+    ranked = sorted(zip(groups, titles, strict=True), key=rank)
+    settings = [[runs[number] for number in group] for group, _ in ranked]
+    return Chosen(settings, [title for _, title in ranked], metric, main)
 
 
 def _main_metric(runs: Sequence[Candidate]) -> str:
@@ -232,14 +258,18 @@ def _metric(runs: Sequence[Candidate], asked: str, main: str) -> str:
 
 
 def _baseline(chosen: Chosen, word: str) -> int:
-    """Return the number of the run that others are compared with: the best, where none is named."""
+    """Return the number of the setting that others are compared with: the one that the word names,
+    or a run of which it names; the best without a word.
+    """
     if not word:
         return 0
-    for number, (run, title) in enumerate(zip(chosen.runs, chosen.titles, strict=True)):
-        folder = run.record.folder
-        names = (title, run.record.name, folder.name, run.run_id, f"runs:/{run.run_id}")
-        if word in names or Path(word).resolve() == folder.resolve():
-            return number
+    runs, titles = chosen.runs, differences.titles(chosen.records)
+    for number, group in enumerate(chosen.groups):
+        for run, title in ((runs[index], titles[index]) for index in group):
+            folder = run.record.folder
+            names = (title, run.record.name, folder.name, run.run_id, f"runs:/{run.run_id}")
+            if word in (chosen.titles[number], *names) or Path(word).resolve() == folder.resolve():
+                return number
     known = "; ".join(chosen.titles)
     raise ConfigError(
         f"is not one of the compared runs.{did_you_mean(word, chosen.titles)}",
@@ -255,11 +285,11 @@ def _tested(
     """Return the table of differences to the baseline; None, with a warning, where they cannot be
     tested.
     """
-    if len(chosen.runs) < 2 or not comparison_tables.is_fraction(chosen.metric):
+    if len(chosen.settings) < 2 or not comparison_tables.is_fraction(chosen.metric):
         return None
     test = Test(chosen.metric, baseline, options["samples"], options["seed"])
     try:
-        tested = significance.differences(chosen.runs, test, store)
+        tested = significance.differences(chosen.settings, test, store)
     except StructoptError as error:
         log.warning("no significance: %s", error)
         return None
@@ -269,6 +299,8 @@ def _tested(
         f"{test.split} instances, {test.samples} resamples; two-sided p, and corrected by Holm "
         f"for {len(tested)} comparisons."
     )
+    if any(len(runs) > 1 for runs in chosen.settings):
+        caption += " Scores are means over seeds, whose spread is not part of the intervals."
     return comparison_tables.significance_table(
         {chosen.titles[number]: result for number, result in tested.items()}, caption
     )
@@ -281,7 +313,14 @@ def _write(comparison: Comparison) -> None:
         folder / "table.md",
         f"{comparison.markdown()}\n\n![learning curves](learning_curves.png)\n".encode(),
     )
-    for name, table in comparison.tables.items():
+    tables = dict(comparison.tables)
+    if len(chosen.runs) > len(chosen.settings):
+        single = [[number] for number in range(len(chosen.runs))]
+        titles = differences.titles(chosen.records)
+        tables["runs"] = comparison_tables.settings_table(
+            chosen.records, single, titles, chosen.metrics
+        )
+    for name, table in tables.items():
         write_bytes(folder / f"{name}.csv", table.csv().encode())
     metric = chosen.metric if chosen.metric.startswith("dev.") else f"dev.{chosen.main}"
     learning_curves.draw(chosen.records, folder / "learning_curves.png", metric)

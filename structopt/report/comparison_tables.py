@@ -67,83 +67,61 @@ def is_fraction(metric: str) -> bool:
     return metric.startswith(("dev.", "test."))
 
 
-def shown(metric: str, value: float | None) -> str:
-    """Write a metric: fractions in per cent."""
-    if value is None:
-        return "-"
-    return f"{100 * value:.2f}" if is_fraction(metric) else f"{value:.6g}"
-
-
-def runs_table(
-    records: Sequence[RunRecord], titles: Sequence[str], metrics: Sequence[str], best: int
+def settings_table(
+    records: Sequence[RunRecord],
+    groups: Sequence[Sequence[int]],
+    titles: Sequence[str],
+    metrics: Sequence[str],
 ) -> Table:
-    """One row a run: its name, the settings in which runs differ, metrics, objective, gap, seconds,
-    passes.
+    """Return a table with one row per setting: its name, the values in which settings differ, the
+    number of seeds, and means and standard deviations (of n - 1) over the seeds.
 
-    Settings that a run's components do not have are left empty. The best run's name is bold.
+    Settings that a run's components do not have are left empty. The name of the first row, the
+    best, is bold.
     """
-    keys = varying(records)
+    pooled = any(len(group) > 1 for group in groups)
+    keys = [key for key in varying(records) if not (pooled and key == "seed")]
+    measures = {metric: metric for metric in metrics} | FACTS
     rows: list[dict[str, Cell]] = []
     texts = []
-    for number, (record, title) in enumerate(zip(records, titles, strict=True)):
-        values = settings(record)
-        named = {key: text(values[key]) for key in keys if key in values}
-        measured = {metric: record.metric(metric) for metric in metrics}
-        facts = {name: record.metric(key) for name, key in FACTS.items()}
-        rows.append({"name": title, **named, **measured, **facts, "folder": str(record.folder)})
-        written = {metric: shown(metric, value) for metric, value in measured.items()}
-        written |= {
-            name: "" if value is None else format(value, _FORMS[name])
-            for name, value in facts.items()
-        }
-        texts.append({"name": f"**{title}**" if number == best else title, **named, **written})
-    return Table(("name", *keys, *metrics, *FACTS), rows, texts, _units(metrics))
-
-
-def _units(metrics: Sequence[str]) -> str:
-    return (
-        "Metrics of dev and test in per cent; the best run is bold."
-        if any(map(is_fraction, metrics))
-        else ""
-    )
-
-
-def seeds_table(
-    records: Sequence[RunRecord], groups: Sequence[Sequence[int]], metrics: Sequence[str]
-) -> Table:
-    """One row for every group of runs that differ in the seed only: means and standard deviations
-    (of n - 1).
-    """
-    keys = [key for key in varying(records) if key != "seed"]
-    measures = {
-        **{metric: metric for metric in metrics},
-        "objective": FACTS["objective"],
-        "seconds": FACTS["seconds"],
-    }
-    rows: list[dict[str, Cell]] = []
-    texts = []
-    for group in groups:
+    for group, title in zip(groups, titles, strict=True):
         members = [records[number] for number in group]
-        named = {key: text(value) for key, value in settings(members[0]).items() if key in keys}
-        named["seeds"] = ",".join(str(member.config.get("seed")) for member in members)
-        row: dict[str, Cell] = dict(named)
-        written = dict(named)
+        values = settings(members[0])
+        named = {key: text(values[key]) for key in keys if key in values}
+        row: dict[str, Cell] = {"name": title, **named}
+        written = {"name": title if rows else f"**{title}**", **named}
+        if pooled:
+            row["seeds"], written["seeds"] = len(group), str(len(group))
         for name, key in measures.items():
-            values = [value for member in members if (value := member.metric(key)) is not None]
-            if len(values) > 1:
-                row |= {name: fmean(values), f"{name} deviation": stdev(values)}
-                written[name] = _spread(name, key, values)
+            known = [value for one in members if (value := one.metric(key)) is not None]
+            row[name] = None if not known else known[0] if len(known) == 1 else fmean(known)
+            written[name] = _cell(name, key, known)
+            if len(known) > 1:
+                row[f"{name} deviation"] = stdev(known)
+        row["folder"] = "; ".join(str(one.folder) for one in members)
         rows.append(row)
         texts.append(written)
-    columns = (*keys, "seeds", *measures)
-    return Table(columns, rows, texts, "Means and standard deviations over seeds.")
+    seeds = ("seeds",) if pooled else ()
+    return Table(("name", *keys, *seeds, *measures), rows, texts, _units(metrics, pooled))
 
 
-def _spread(name: str, key: str, values: Sequence[float]) -> str:
-    if is_fraction(key):
-        return f"{100 * fmean(values):.2f} ± {100 * stdev(values):.2f}"
-    form = _FORMS.get(name, ".6g")
-    return f"{fmean(values):{form}} ± {stdev(values):.2g}"
+def _cell(name: str, key: str, values: Sequence[float]) -> str:
+    """Write the mean of some runs, with its standard deviation if there are several."""
+    if not values:
+        return "" if name in FACTS else "-"
+    mean, times = fmean(values), 100 if is_fraction(key) else 1
+    form = _FORMS.get(name, ".2f" if is_fraction(key) else ".6g")
+    spread = ".2f" if is_fraction(key) else ".2g"
+    deviation = f" ± {times * stdev(values):{spread}}" if len(values) > 1 else ""
+    return f"{times * mean:{form}}{deviation}"
+
+
+def _units(metrics: Sequence[str], pooled: bool) -> str:
+    """Return the caption of a table."""
+    units = "Metrics of dev and test in per cent; " if any(map(is_fraction, metrics)) else ""
+    means = "means ± standard deviations over seeds; " if pooled else ""
+    caption = f"{units}{means}the best {'setting' if pooled else 'run'} is bold."
+    return caption[0].upper() + caption[1:]
 
 
 def significance_table(differences: Mapping[str, tuple[Difference, float]], caption: str) -> Table:

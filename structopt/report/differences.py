@@ -80,36 +80,38 @@ def _folders(record: RunRecord) -> str:
 def setting_groups(records: Sequence[RunRecord]) -> list[list[int]]:
     """Group runs that differ in nothing but the seed; a group is the runs' numbers by seed, groups
     in the order of the runs.
+
+    Runs of one setting and one seed are no sample of seeds, and stay single.
     """
     groups: dict[Hashable, list[int]] = {}
     for number, record in enumerate(records):
         groups.setdefault(_hashable(_without_seed(record)), []).append(number)
-    return [
-        sorted(group, key=lambda number: records[number].config.get("seed", 0))
+    return sorted(
+        one
         for group in groups.values()
-    ]
+        for one in _by_seed(group, {number: records[number].config.get("seed") for number in group})
+    )
 
 
-def seed_groups(records: Sequence[RunRecord]) -> list[list[int]]:
-    """Return the groups of runs that differ in nothing but the seed, and do differ in it."""
-    groups = setting_groups(records)
-    return [
-        group
-        for group in groups
-        if len({records[number].config.get("seed") for number in group}) > 1
-    ]
+def _by_seed(group: Sequence[int], seeds: Mapping[int, Any]) -> list[list[int]]:
+    """Return a group of runs sorted by seed; one group per run if a seed is repeated."""
+    if len(set(seeds.values())) < len(group):
+        return [[number] for number in group]
+    return [sorted(group, key=lambda number: seeds[number] or 0)]
 
 
 def setting_titles(records: Sequence[RunRecord], groups: Sequence[Sequence[int]]) -> list[str]:
-    """Return a name for every group of runs: that of its only run, else what its runs have in
-    common and how many they are.
+    """Return a name for every group of runs: that of its only run, else its label or what its runs
+    have in common, and how many they are.
     """
     keys, names = [key for key in varying(records) if key != "seed"], titles(records)
-    short = short_names(keys)
-    shown = []
-    for group in groups:
+    short, shown = short_names(keys), []
+    labels = [{records[number].config.get("label") for number in group} for group in groups]
+    for group, label in zip(groups, labels, strict=True):
         values = settings(records[group[0]])
         common = ", ".join(f"{short[key]}={text(values[key])}" for key in keys if key in values)
+        if len(label) == 1 and labels.count(label) == 1:
+            common = next(iter(label)) or common
         several = f"{len(group)} seeds"
         shown.append(
             names[group[0]] if len(group) == 1 else f"{common} ({several})" if common else several

@@ -14,6 +14,7 @@ from typing import Any
 
 from structopt.errors import ConfigError, did_you_mean
 from structopt.progress import credentials
+from structopt.run.records import PRUNED
 from structopt.tracker import stores
 from structopt.tracker.stores import (
     RUN_FOLDER,
@@ -72,10 +73,15 @@ class Store:
         runs = self._all_runs(stored.experiment_id)
         # sweeps and comparisons are not
         trained = [run.info for run in runs if RUN_FOLDER in run.data.tags]
-        finished = [info.run_id for info in trained if info.status == "FINISHED"]
+        pruned = {run.info.run_id for run in runs if PRUNED.lower() in run.data.tags}
+        finished = [
+            info.run_id
+            for info in trained
+            if info.status == "FINISHED" and info.run_id not in pruned
+        ]
         if len(finished) < len(trained):
             log.warning(
-                "experiment '%s': %d runs have not finished and are left out.",
+                "experiment '%s': %d runs have not finished, or were pruned, and are left out.",
                 experiment,
                 len(trained) - len(finished),
             )

@@ -31,7 +31,7 @@ class Test:
     metric : str
         Of the dev or test split, such as ``test.f1``.
     baseline : int
-        Number of the run that the others are compared with.
+        Number of the setting that the others are compared with.
     samples, seed : int
         Number of resamples of the bootstrap, and the seed that they are drawn by.
     """
@@ -53,28 +53,25 @@ class Test:
 
 
 def differences(
-    runs: Sequence[Candidate], test: Test, store: Store
+    settings: Sequence[Sequence[Candidate]], test: Test, store: Store
 ) -> dict[int, tuple[Difference, float]]:
-    """Return every run's difference to the baseline, and its p-value after Holm's correction, by
-    the run's number.
+    """Return every setting's difference to the baseline, and its p-value after Holm's correction,
+    by the setting's number.
 
-    A run whose file or model is gone is left out with a warning.
+    The score of a setting, on the file and on each resample, is the mean over its runs. A run whose
+    file or model is gone is left out with a warning.
 
     Raises
     ------
     ConfigError
-        If nothing can be tested: runs are of different files, or the baseline's file or model is
+        If nothing can be tested: runs are of different files, or the baseline's files or models are
         gone.
     """
-    base = runs[test.baseline]
-    check_same_file([run.record for run in runs], test.split)
-    scores = {test.baseline: _resamples(base, test, store)}
-    for number, run in enumerate(runs):
-        if number != test.baseline:
-            try:
-                scores[number] = _resamples(run, test, store)
-            except StructoptError as error:
-                log.warning("%s: left out of the significance tests: %s", run.record.name, error)
+    check_same_file([run.record for runs in settings for run in runs], test.split)
+    scores = {}
+    for number in sorted(range(len(settings)), key=lambda number: number != test.baseline):
+        if means := _means(settings[number], test, store, number == test.baseline):
+            scores[number] = means
     base_value, base_resamples = scores.pop(test.baseline)
     tested = {
         number: difference(value - base_value, resamples - base_resamples)
@@ -84,6 +81,28 @@ def differences(
     return {
         number: (result, p) for (number, result), p in zip(tested.items(), corrected, strict=True)
     }
+
+
+def _means(
+    runs: Sequence[Candidate], test: Test, store: Store, needed: bool
+) -> tuple[float, Any] | None:
+    """Return the means of `_resamples` over the runs of a setting; None, after warnings, if no run
+    is left, unless it is needed.
+    """
+    scores = []
+    for run in runs:
+        try:
+            scores.append(_resamples(run, test, store))
+        except StructoptError as error:
+            if needed and len(runs) == 1:
+                raise
+            log.warning("%s: left out of the significance tests: %s", run.record.name, error)
+    if not scores and needed:
+        raise ConfigError("no run of the baseline can be tested.")
+    if not scores:
+        return None
+    value, resamples = (sum(parts) / len(scores) for parts in zip(*scores, strict=True))
+    return value, resamples
 
 
 def _resamples(run: Candidate, test: Test, store: Store) -> tuple[float, Any]:

@@ -99,7 +99,8 @@ class Closing:
         progress, beginning = self.trainer.progress, self.data.beginning
         main = self.components.task.main_metric
         text = closing_text(self.label, member, metrics, progress, beginning, pruner, main)
-        text += f"\nmodel: {self.folder / 'model'}"
+        if (self.folder / "model").is_dir():  # a pruned trial has none
+            text += f"\nmodel: {self.folder / 'model'}"
         if (unfinished := self.trainer.unfinished) and interrupt is None:
             text += f"\n{unfinished}"
         if columns := self.components.task.needed_columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ from structopt.run.evaluation import Metrics
 from structopt.run.observer import Observer
 from structopt.run.observers import Checks, Interrupts, PassLog, PassProgress, TrackedPasses
 from structopt.run.reading import TrainingData, read
-from structopt.run.records import FAILED, FINISHED, KILLED
+from structopt.run.records import FAILED, FINISHED, KILLED, PRUNED
 from structopt.run.report import cause_of, ending_note
 from structopt.run.trainer import Judge, Schedule, Trainer, kept
 
@@ -139,10 +140,14 @@ def _train(run: _TrainingRun, resuming: bool, earlier: Model | None) -> Model:
         if run.pictures:
             plots.import_early()
         weights, interrupt = _fit(trainer, data, resuming)
+        pruned = trainer.progress.stopped if run.judge and run.judge.verdict else ""
         with interruption.put_off():
             model = run.model(data, weights)
-            run.compact(model).save(run.folder / "model")
-            run.components.tracker.log_model(run.folder / "model")
+            if pruned:
+                run.drop_model(pruned)
+            else:
+                run.compact(model).save(run.folder / "model")
+                run.components.tracker.log_model(run.folder / "model")
             model.trained = run.trained(trainer)
         closing = run.closing(data, trainer)
         outcome.metrics, interrupt = closing.measured(weights, interrupt)
@@ -385,6 +390,13 @@ class _TrainingRun:
         penalty does.
         """
         return model.pruned() if self.components.optimizer.plan.penalty.sparse else model
+
+    def drop_model(self, verdict: str) -> None:
+        """Delete model and checkpoint of earlier attempts of a pruned trial, and tag its run."""
+        for name in ("model", "checkpoint"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        self.components.tracker.tag(PRUNED.lower(), "true")
+        self.components.tracker.describe(verdict)
 
     def closing(self, data: TrainingData, trainer: Trainer) -> Closing:
         """The end of the run."""

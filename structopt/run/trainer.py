@@ -11,7 +11,7 @@ from functools import cached_property
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -32,8 +32,22 @@ from structopt.run.observers import HistoryFile
 
 log = logging.getLogger(__name__)
 
-Judge = Callable[[Row], str]
-"""Given the row of a pass, the reason to stop after it, or the empty string."""
+
+class Judge(Protocol):
+    """Decides after each pass of a trial if it goes on.
+
+    Attributes
+    ----------
+    verdict : str
+        Why the trial was stopped; empty if it was not.
+    """
+
+    verdict: str
+
+    def __call__(self, row: Row, /) -> str:
+        """Return the reason to stop after a pass, given its row; or the empty string."""
+
+
 CERTIFIED = "the certified gap is"
 NEAR = 1e-3
 """Certified gap, relative to the objective, at which a step that fails may be the last."""

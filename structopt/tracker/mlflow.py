@@ -108,6 +108,10 @@ class MLflowTracker(Tracker):
             path, self._has_model = folder.absolute(), True
             self._worker.put(lambda: self._line.call("log_model", path), _LOCAL_LIMIT, what="model")
 
+    def tag(self, name: str, value: str) -> None:
+        """Set a tag of the run."""
+        self._put(lambda: self._line.call("tag", name, value), what="tags")
+
     def describe(self, text: str) -> None:
         """Show a Markdown text as the run's description."""
         self._put(lambda: self._line.call("describe", text), what="description")

@@ -84,6 +84,10 @@ class Recording:
         """Record the metrics of a pass."""
         self._stored.log_pass(metrics, step, moment)
 
+    def tag(self, name: str, value: str) -> None:
+        """Set a tag."""
+        self._stored.tag(name, value)
+
     def describe(self, text: str) -> None:
         """Set the description."""
         self._stored.describe(text)

@@ -154,6 +154,10 @@ class StoredRun:
         finally:
             self._client.finalize_logged_model(self._model.model_id, status)
 
+    def tag(self, name: str, value: str) -> None:
+        """Set a tag of the run."""
+        self._client.set_tag(self.run_id, name, value)
+
     def describe(self, text: str) -> None:
         """Show a Markdown text as the run's description."""
         describe(self._client, self.run_id, text)

@@ -10,6 +10,7 @@ import logging
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from structopt.command import main
 from structopt.errors import ConfigError
 from structopt.report import chosen_runs, differences
 from structopt.report.compare import compare
-from structopt.report.comparison_tables import runs_table, seeds_table
+from structopt.report.comparison_tables import settings_table
 from structopt.report.mlflow_store import Store
 from structopt.run.records import RunRecord
 from tests.stores import EmptyStores
@@ -88,30 +89,56 @@ def test_titles() -> None:
 
 
 def test_table_of_runs() -> None:
-    records = [record("0", 0.91, seed=1), record("1", 0.9)]
-    table = runs_table(records, ["a", "b"], ["dev.f1", "test.f1"], best=0)
+    records = [record("0", 0.91, loss__beta=3.0), record("1", 0.9)]
+    table = settings_table(records, [[0], [1]], ["a", "b"], ["dev.f1", "test.f1"])
     assert table.markdown().splitlines() == [
         "Metrics of dev and test in per cent; the best run is bold.",
         "",
-        "| name  | seed | dev.f1 | test.f1 | objective | gap | seconds | passes |",
-        "| ----- | ---- | ------ | ------- | --------- | --- | ------- | ------ |",
-        "| **a** | 1    | 91.00  | -       | 2.5       |     | 1.25    | 3      |",
-        "| b     | 0    | 90.00  | -       | 2.5       |     | 1.25    | 3      |",
+        "| name  | loss.beta | dev.f1 | test.f1 | objective | gap | seconds | passes |",
+        "| ----- | --------- | ------ | ------- | --------- | --- | ------- | ------ |",
+        "| **a** | 3         | 91.00  | -       | 2.5       |     | 1.25    | 3      |",
+        "| b     | 1         | 90.00  | -       | 2.5       |     | 1.25    | 3      |",
     ]
     assert table.csv().splitlines() == [
-        "name,seed,dev.f1,test.f1,objective,gap,seconds,passes,folder",
-        "a,1,0.91,,2.5,,1.25,3,/sweep/0",
-        "b,0,0.9,,2.5,,1.25,3,/sweep/1",
+        "name,loss.beta,dev.f1,test.f1,objective,gap,seconds,passes,folder",
+        "a,3,0.91,,2.5,,1.25,3,/sweep/0",
+        "b,1,0.9,,2.5,,1.25,3,/sweep/1",
     ]
 
 
-def test_means_over_seeds() -> None:
+def test_seeds_of_a_setting_are_one_row() -> None:
     records = [record("0", 0.92, seed=1), record("1", 0.90), record("2", 0.5, loss__beta=3.0)]
-    groups = differences.seed_groups(records)
-    assert groups == [[1, 0]]
-    lines = seeds_table(records, groups, ["dev.f1"]).markdown().splitlines()
-    assert lines[-1] == "| 1         | 0,1   | 91.00 ± 1.41 | 2.5 ± 0   | 1.25 ± 0 |"
-    assert differences.seed_groups([record("0"), record("1")]) == []
+    groups = differences.setting_groups(records)
+    assert groups == [[1, 0], [2]]
+    titles = differences.setting_titles(records, groups)
+    assert titles == ["beta=1 (2 seeds)", "beta=3, seed=0"]
+    table = settings_table(records, groups, titles, ["dev.f1"])
+    assert table.markdown().splitlines() == [
+        "Metrics of dev and test in per cent; means ± standard deviations over seeds; the best "
+        "setting is bold.",
+        "",
+        "| name                 | loss.beta | seeds | dev.f1       | objective | gap | seconds  "
+        "| passes |",
+        "| -------------------- | --------- | ----- | ------------ | --------- | --- | -------- "
+        "| ------ |",
+        "| **beta=1 (2 seeds)** | 1         | 2     | 91.00 ± 1.41 | 2.5 ± 0   |     | 1.25 ± 0 "
+        "| 3 ± 0  |",
+        "| beta=3, seed=0       | 3         | 1     | 50.00        | 2.5       |     | 1.25     "
+        "| 3      |",
+    ]
+    assert "dev.f1 deviation" in table.csv().splitlines()[0]
+
+
+def test_repeated_runs_of_a_seed_are_rows_of_their_own() -> None:
+    assert differences.setting_groups([record("0"), record("1"), record("2", seed=1)]) == [
+        [0],
+        [1],
+        [2],
+    ]
+    labelled = [record("0", label="a"), record("1", label="a", seed=1), record("2", label="b")]
+    groups = differences.setting_groups(labelled)
+    assert differences.setting_titles(labelled[:2], [[0, 1]]) == ["a (2 seeds)"]
+    assert groups == [[0], [1], [2]]  # labels are no settings, so seed 0 was run twice
 
 
 RUNS = (
@@ -170,34 +197,42 @@ def test_a_sweep(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     )
     assert (tmp_path / "learning_curves.png").read_bytes().startswith(b"\x89PNG")
     table = rows(tmp_path / "table.csv")
-    scores = {row["folder"]: float(row["test.f1"]) for row in table}
+    assert {row["name"]: row["seeds"] for row in table} == {
+        "limit=150, epochs=3 (2 seeds)": "2",
+        "limit=5, epochs=1, seed=0": "1",
+    }
+    best = table[0]["name"]
+    assert f"Baseline: {best} (the best mean test.f1; baseline=RUN selects another one)" in printed
+    runs = rows(tmp_path / "runs.csv")
+    scores = {row["folder"]: float(row["test.f1"]) for row in runs}
     for number in "012":
         own = folder / "sweep" / number
         assert (
             scores[str(own)]
             == json.loads((own / "metrics.json").read_text(encoding="utf8"))["test"]["f1"]
         )
-    assert list(scores.values()) == sorted(scores.values(), reverse=True)
-    assert [row["seeds"] for row in rows(tmp_path / "seeds.csv")] == ["0,1"]
+    pooled = fmean(scores[str(folder / "sweep" / number)] for number in "01")
+    assert float(table[0]["test.f1"]) == pytest.approx(pooled)
     tested = {row["name"]: row for row in rows(tmp_path / "significance.csv")}
-    assert len(tested) == 2
+    assert len(tested) == 1
     worst = tested[table[-1]["name"]]
     assert float(worst["difference"]) == pytest.approx(
         float(table[-1]["test.f1"]) - float(table[0]["test.f1"]), abs=1e-12
     )
     assert float(worst["low"]) < float(worst["difference"]) < float(worst["high"]) < 0
     assert float(worst["p"]) == pytest.approx(1 / 201)
-    assert float(worst["p (Holm)"]) == pytest.approx(2 / 201)
+    assert float(worst["p (Holm)"]) == pytest.approx(1 / 201)
 
 
 def test_baseline_and_metric(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    chosen = [str(folder / "sweep" / number) for number in "01"]
+    chosen = [str(folder / "sweep" / number) for number in "02"]
     comparison = compare(chosen, options(tmp_path, metric="dev.precision", baseline=chosen[1]))
-    assert "Differences in dev.precision to seed=1" in comparison.markdown()
+    assert "Differences in dev.precision to limit=5, epochs=1" in comparison.markdown()
+    assert "Baseline: limit=5, epochs=1 (set by baseline=" in comparison.markdown()
     assert capsys.readouterr().out == ""
-    assert [row["name"] for row in rows(tmp_path / "significance.csv")] == ["seed=0"]
+    assert [row["name"] for row in rows(tmp_path / "significance.csv")] == ["limit=150, epochs=3"]
     assert "dev.precision" in rows(tmp_path / "table.csv")[0]
     compare(chosen, options(tmp_path / "by_time", metric="train.seconds"))
     seconds = [float(row["seconds"]) for row in rows(tmp_path / "by_time" / "table.csv")]
@@ -212,15 +247,15 @@ def test_one_run(folder: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_left_out(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for number in "01":
+    for number in "02":
         shutil.copytree(folder / "sweep" / number, tmp_path / number)
-    shutil.copytree(tmp_path / "0", tmp_path / "2")
-    (tmp_path / "2" / "metrics.json").unlink()
-    shutil.rmtree(tmp_path / "1" / "model")
-    compare([str(tmp_path / number) for number in "012"], options(tmp_path / "out"))
+    shutil.copytree(tmp_path / "0", tmp_path / "3")
+    (tmp_path / "3" / "metrics.json").unlink()
+    shutil.rmtree(tmp_path / "2" / "model")
+    compare([str(tmp_path / number) for number in "023"], options(tmp_path / "out"))
     assert len(rows(tmp_path / "out" / "table.csv")) == 2
     warnings = "\n".join(caplog.messages)
-    assert f"{tmp_path / '2'}: KILLED, left out." in warnings
+    assert f"{tmp_path / '3'}: KILLED, left out." in warnings
     assert "has no model in it" in warnings
 
 
@@ -228,9 +263,9 @@ def test_different_test_files(
     folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     task = structopt.load(folder / "sweep" / "1").task
-    for number in "01":
+    for number in "02":
         shutil.copytree(folder / "sweep" / number, tmp_path / number)
-    config = tmp_path / "1" / ".hydra" / "config.yaml"
+    config = tmp_path / "2" / ".hydra" / "config.yaml"
     files = {role: shutil.copy(path, tmp_path / path.name) for role, path in task.files.items()}
     with files["test"].open("a", encoding="utf8") as stream:
         stream.write("\nOslo NNP B-NP B-LOC\n")
@@ -238,7 +273,7 @@ def test_different_test_files(
     for role, path in files.items():
         text = text.replace(f"  {role}: null", f"  {role}: {path}")
     config.write_text(text, encoding="utf8")
-    compare([str(tmp_path / number) for number in "01"], options(tmp_path / "out"))
+    compare([str(tmp_path / number) for number in "02"], options(tmp_path / "out"))
     assert "no significance: the test files differ" in caplog.text
     assert not (tmp_path / "out" / "significance.csv").exists()
 
@@ -263,7 +298,7 @@ def test_mlflow(
     experiment = client.get_experiment_by_name("small").experiment_id
     (tracked,) = client.search_runs([experiment])
     monkeypatch.setattr(Store, "folder_of", lambda *_: None)
-    words = [str(folder / "sweep" / "1"), f"runs:/{tracked.info.run_id}"]
+    words = [str(folder / "sweep" / "2"), f"runs:/{tracked.info.run_id}"]
     compare_and_record(words, tmp_path / "out", store)
     assert not caplog.messages
     assert len(rows(tmp_path / "out" / "significance.csv")) == 1
@@ -282,7 +317,6 @@ def test_mlflow(
     assert logged == {
         "table.md",
         "table.csv",
-        "seeds.csv",
         "significance.csv",
         "learning_curves.png",
     }

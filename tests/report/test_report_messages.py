@@ -16,7 +16,7 @@ def run(task, status=FINISHED):
     return Candidate(RunRecord(Path("a"), "a", (), config, {"test": {"f1": 0.5}}, status, ""))
 
 
-CHOSEN = compare.Chosen([run("ner")], ["first"], "test.f1", "f1")
+CHOSEN = compare.Chosen([[run("ner")]], ["first"], "test.f1", "f1")
 
 
 @pytest.mark.parametrize(
