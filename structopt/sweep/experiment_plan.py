@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product as cartesian
 from pathlib import Path
@@ -232,43 +232,42 @@ class Plan:
         always : sequence of str
             Overrides that every job begins with.
         typed : sequence of sequence of (override, addition to the label)
-            Combinations of what the user typed; every one is tried with every setting.
+            Combinations of the user's overrides; every one is tried with every setting. Their
+            values replace those of a grid or a setting, and are in the label then.
         tuning : str
             ``tail`` or ``dev``: see `tuning`.
         """
-        jobs = []
+        jobs, keys = [], {key_of(word) for one in typed for word, _ in one}
         for name, setting in self.chosen(scale).items():
             files = _files_of(setting, data, tuning) if data else []
             tail = [f"tail={TAIL:g}"] if tuning == "tail" and setting.divisible else []
-            grid = {**(setting.grid or {}), **self._seed_grid(setting, scale, typed)}
+            grid = {**(setting.grid or {}), **self._seed_grid(setting, scale, keys)}
+            replaced = {key_of(word) for word in (*setting.overrides, *grid)}
+            grid = {key: choices for key, choices in grid.items() if key_of(key) not in keys}
             for values, combination in cartesian(
                 product([_choices(*one) for one in grid.items()]), typed
             ):
-                label = SEPARATOR.join(
-                    [name, *(addition for _, addition in (*values, *combination) if addition)]
-                )
+                additions = [addition for _, addition in values]
+                additions += [
+                    addition or _choice(word)[1]
+                    for word, addition in combination
+                    if addition or (key_of(word) in replaced and word not in setting.overrides)
+                ]
+                label = SEPARATOR.join([name, *additions])
                 first = [*always, *files, *tail, *self.scales[scale].overrides, *setting.overrides]
                 last = [word for word, _ in (*values, *combination)]
                 jobs.append(_last_of_each(spelled_out([*first, f"label={_quoted(label)}", *last])))
         return jobs
 
     def _seed_grid(
-        self, setting: Setting, scale: str, typed: Sequence[Sequence[Choice]]
+        self, setting: Setting, scale: str, typed: Collection[str]
     ) -> dict[str, Sequence[Any]]:
-        """The seeds as a key of the grid, where there are several and neither the setting nor the
-        user says others.
+        """Return the seeds as a key of the grid if there are several, unless the setting or a
+        `typed` key sets them.
         """
-        words = [
-            *setting.overrides,
-            *(setting.grid or {}),
-            *(word for one in typed for word, _ in one),
-        ]
+        keys = {*map(key_of, (*setting.overrides, *(setting.grid or {}))), *typed}
         seeds = self.seeds_of(scale)
-        return (
-            {}
-            if len(seeds) < 2 or any(key_of(word) == "seed" for word in words)
-            else {"seed": seeds}
-        )
+        return {} if len(seeds) < 2 or "seed" in keys else {"seed": seeds}
 
 
 def _all_there(data: str, paths: Sequence[str]) -> bool:
@@ -306,10 +305,12 @@ def _last_of_each(words: Sequence[str]) -> list[str]:
 
 
 def _choices(key: str, values: Sequence[Any]) -> list[Choice]:
-    return [
-        (f"{key}={_text(value)}", f"{key.lstrip('+').rpartition('.')[2]}={_text(value)}")
-        for value in values
-    ]
+    return [_choice(f"{key}={_text(value)}") for value in values]
+
+
+def _choice(word: str) -> Choice:
+    """Return an override, and the last part of its key with its value."""
+    return word, f"{key_of(word).rpartition('.')[2]}={word.partition('=')[2]}"
 
 
 def _text(value: Any) -> str:

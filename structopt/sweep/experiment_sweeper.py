@@ -32,7 +32,9 @@ An experiment is ``conf/experiment/NAME.yaml``: its body is what all jobs have i
 
 Settings and files of a scale are added to those above, or replace the one of the same name; its
 grid replaces every other grid, those of settings too. Of overrides of one key the last counts, in
-this order: scale, setting, grid, typed words. Files are used where ``data=DIR`` is given; without
+this order: scale, setting, grid, typed words. A typed value of a key in a grid replaces the values
+of the grid, and labels have it, as they have one that replaces a setting's. Files are
+used where ``data=DIR`` is given; without
 it the jobs run on the corpora shipped with the package, and the scale is small. A job's label is
 its setting's name and its values of the grid and of typed sweeps, ``DCA, C=0.1``; up to the first
 comma it is the setting's name (`structopt.sweep.experiment_plan.setting`). Files of test splits are

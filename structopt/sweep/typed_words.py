@@ -39,16 +39,19 @@ class TypedWords:
         ]
         words += [str(word) for word in config.hydra.overrides.task]
         loader = GlobalHydra.instance().config_loader()
-        common, swept = [], {}
+        common: dict[str, str] = {}
+        swept: dict[str, list[str]] = {}
         for override in OverridesParser.create(config_loader=loader).parse_overrides(words):
             key = override.get_key_element()
+            common.pop(key, None)  # the last one of a key counts
+            swept.pop(key, None)
             if override.is_discrete_sweep():
                 swept[key] = [f"{key}={value}" for value in override.sweep_string_iterator()]
             elif override.is_sweep_override():
                 swept[key] = []
             else:
-                common.append(f"{key}={override.get_value_element_as_str()}")
-        return cls(common, swept)
+                common[key] = f"{key}={override.get_value_element_as_str()}"
+        return cls(list(common.values()), swept)
 
     def check(self, config: DictConfig) -> None:
         """Compose every typed choice once, so that a misspelt key or choice ends the command before

@@ -161,6 +161,23 @@ def test_the_later_of_two_overrides_is_the_only_one():
     ]
 
 
+def test_overrides_replace_the_grid_and_are_in_the_labels():
+    """One value leaves one job per setting; several values replace those of the grid."""
+    one = plan().jobs(None, "small", [], [[("optimizer.C=3", "")]])
+    assert labels(one) == ["DCA, C=3", "SGD, eta=0.1"]
+    assert [[word for word in job if key_of(word) == "optimizer.C"] for job in one] == [
+        ["optimizer.C=3"],
+        ["optimizer.C=3"],
+    ]
+    several = [[("optimizer.C=3", "C=3")], [("optimizer.C=4", "C=4")]]
+    assert labels(plan().jobs(None, "small", [], several)) == [
+        *("DCA, C=3", "DCA, C=4"),
+        *("SGD, eta=0.1, C=3", "SGD, eta=0.1, C=4"),
+    ]
+    other = plan().jobs(None, "small", [], [[("optimizer=dca", "")]])
+    assert labels(other) == ["DCA, C=1", "DCA, C=inf", "SGD, eta=0.1, optimizer=dca"]
+
+
 def test_files_are_given_where_there_is_data_and_a_setting_s_own_come_first():
     trial = plan(settings={"EN": [], "EL": {"files": {"task.train": "b/el.gz"}}}, grid={})
     with_data, without = (
