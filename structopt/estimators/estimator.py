@@ -314,9 +314,13 @@ class Estimator(BaseEstimator):
 
     def _trained(self, splits: Mapping[str, InMemory], earlier: Model | None) -> None:
         """Make the run, and set the attributes that tell of it."""
-        self.model_, self.metrics_ = fitted(
-            self._chosen_settings(self._chosen), splits, self.folder, earlier
-        )
+        try:
+            self.model_, self.metrics_ = fitted(
+                self._chosen_settings(self._chosen), splits, self.folder, earlier
+            )
+        except StructoptError as error:
+            # searches of scikit-learn print the traceback of each fit, with all causes
+            raise error.with_traceback(None) from None
         if self.model_.trained is not None and self.model_.trained.unfinished:
             convergence.warn(self.model_.trained.unfinished)
         train = self.metrics_["train"]

@@ -66,6 +66,25 @@ def test_estimators_pass_the_checks_that_need_no_matrix(name, check):
     getattr(estimator_checks, check)(name, vars(estimators)[name]())
 
 
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ({"C": [-1.0]}, "ConfigError: optimizer.C=-1.0 must be greater than 0"),
+        ({"optimizer": ["lbfg"]}, "ConfigError: optimizer 'lbfg' is not installed. Did you mean"),
+        ({"C": ["x"]}, "ConfigError: optimizer.C=x is not a float."),
+    ],
+)
+def test_an_error_in_a_search_is_one_message(grid, message):
+    """scikit-learn prints tracebacks with all causes."""
+    words, tags = [["Ann", "slept"], ["It", "rains"]], [["B-PER", "O"], ["O", "O"]]
+    with pytest.raises(ValueError, match="All the 2 fits failed") as raised:
+        GridSearchCV(SequenceTagger(), grid, cv=2).fit(words, tags)
+    text = str(raised.value)
+    assert message in text
+    assert text.count("Traceback") == 1
+    assert "composition" not in text and "registry" not in text
+
+
 @pytest.mark.nightly("runs")
 def test_searches(monkeypatch):
     search = GridSearchCV(

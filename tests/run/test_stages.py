@@ -20,8 +20,10 @@ import pytest
 import structopt
 from structopt import datasets
 from structopt.command import main
+from structopt.config.composition import compose, validate
 from structopt.formats import durable_files
 from structopt.run import history, stages
+from structopt.tracker.none import NoTracker
 from tests.interrupts import hear_interrupts
 
 QUICK = ("task=ner", "task.limit=60", "tracker=none")
@@ -198,6 +200,30 @@ def test_early_stopping_returns_the_best_pass(tmp_path: Path) -> None:
     before = model_bytes(tmp_path / "stopped")
     assert main.main([f"resume={tmp_path / 'stopped'}"]) == 0
     assert model_bytes(tmp_path / "stopped") == before
+
+
+class Stops:
+    """Prunes a trial after its first epoch."""
+
+    verdict = ""
+
+    def __call__(self, row: Any) -> str:
+        self.verdict = "pruned: dev f1 is hopeless"
+        return self.verdict
+
+
+def test_a_pruned_trial_is_tagged_and_keeps_no_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tags, folder = [], tmp_path / "run"
+    (folder / "model").mkdir(parents=True)  # of an interrupted attempt
+    monkeypatch.setattr(NoTracker, "tag", lambda self, *tag: tags.append(tag))
+    monkeypatch.setattr(NoTracker, "log_model", lambda self, folder: tags.append(folder))
+    config = validate(compose([*QUICK, "optimizer.epochs=3"]))
+    stages.train(config, folder, judge=Stops(), pictures=False)
+    assert tags == [("pruned", "true")]
+    assert not (folder / "model").exists() and not (folder / "checkpoint").exists()
+    assert len(history.read(folder / "history.csv")) == 1 and metrics(folder)["dev"]
 
 
 def test_patience_needs_a_dev_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

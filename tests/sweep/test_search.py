@@ -443,3 +443,5 @@ def test_pruned_trials_say_so_and_are_short(folder: Path) -> None:
     assert [n for n, state in enumerate(states(str(folder))) if state == "PRUNED"] == sorted(pruned)
     passes = {number: len(history.read(folder / str(number) / "history.csv")) for number in jobs}
     assert all(passes[number] < 3 if number in pruned else passes[number] == 3 for number in jobs)
+    models = {number: (folder / str(number) / "model").is_dir() for number in jobs}
+    assert models == {number: status == "FINISHED" for number, status in jobs.items()}

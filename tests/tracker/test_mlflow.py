@@ -77,6 +77,7 @@ def store(tmp_path_factory, empty_store):
     tracker.log_epoch(2, {"primal": 2.0, "dual": math.nan, "dev.f1": 0.75})
     queued = time.monotonic() - begun
     tracker.log_model(run.folder / "model")
+    tracker.tag("pruned", "true")
     tracker.finish("FINISHED", {"dev.f1": 0.75, "test.f1": 0.25, "train.gap": math.inf})
     patch.undo()
     from mlflow import MlflowClient
@@ -238,6 +239,7 @@ def test_tags_and_status(store):
     assert store.run.info.status == "FINISHED"
     assert store.run.info.run_name == "ner-dca"
     assert tags["mlflow.parentRunId"] == "abc123"
+    assert tags["pruned"] == "true"
     assert {"version.structopt", "version.python", "version.numpy", "version.numba"} <= set(tags)
 
 
