@@ -33,9 +33,10 @@ SYNTAX = Syntax(
     " [significance=true] [samples=1000] [seed=0] [log=true] [quiet=true]",
     "RUN is the folder of a run or of a sweep (all its runs), or an MLflow run (runs:/ID); "
     "experiment=NAME is all runs of an\n"
-    "MLflow experiment in uri=STORE. Differences to the baseline (the best run) are tested by a "
-    "paired bootstrap with so many\n"
-    "samples; log=false leaves the comparison out of MLflow.",
+    "MLflow experiment in uri=STORE. Runs that differ in the seed only are one row. Differences to "
+    "the baseline (the best\n"
+    "setting, or that of baseline=RUN) are tested by a paired bootstrap with so many samples;\n"
+    "log=false leaves the comparison out of MLflow.",
     Options,
     {
         "experiment": "",

@@ -27,7 +27,7 @@ REMEDY = (
 )
 PLUGINS = "plugins"
 """Key of a model's config: the versions of the plugins of its run, by distribution. Models without
-plugins, and those of version 0.1.0, lack it.
+plugins, and models of version 0.1.0, lack it.
 """
 WRONG_ENTRIES = (
     LookupError,

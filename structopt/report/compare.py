@@ -259,7 +259,7 @@ def _metric(runs: Sequence[Candidate], asked: str, main: str) -> str:
 
 def _baseline(chosen: Chosen, word: str) -> int:
     """Return the number of the setting that others are compared with: the one that the word names,
-    or a run of which it names; the best without a word.
+    with a run that it names; the best without a word.
     """
     if not word:
         return 0

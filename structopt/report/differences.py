@@ -81,7 +81,7 @@ def setting_groups(records: Sequence[RunRecord]) -> list[list[int]]:
     """Group runs that differ in nothing but the seed; a group is the runs' numbers by seed, groups
     in the order of the runs.
 
-    Runs of one setting and one seed are no sample of seeds, and stay single.
+    Runs of one setting and one seed are not a sample of seeds, and stay single.
     """
     groups: dict[Hashable, list[int]] = {}
     for number, record in enumerate(records):

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class Judge(Protocol):
-    """Decides after each pass of a trial if it goes on.
+    """Decides after each epoch of a trial if it continues.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Judge(Protocol):
     verdict: str
 
     def __call__(self, row: Row, /) -> str:
-        """Return the reason to stop after a pass, given its row; or the empty string."""
+        """Return the reason to stop after an epoch, given its row; or the empty string."""
 
 
 CERTIFIED = "the certified gap is"

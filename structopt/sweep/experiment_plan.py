@@ -233,7 +233,7 @@ class Plan:
             Overrides that every job begins with.
         typed : sequence of sequence of (override, addition to the label)
             Combinations of the user's overrides; every one is tried with every setting. Their
-            values replace those of a grid or a setting, and are in the label then.
+            values replace the values of a grid or a setting, and are in the label then.
         tuning : str
             ``tail`` or ``dev``: see `tuning`.
         """

@@ -35,15 +35,15 @@ def refuse_labels(
 def report_columns(
     path: str | Path, cells: Mapping[str, Sequence[str]], columns: Sequence[str]
 ) -> None:
-    """Print the columns of a training file that have ``_`` in every cell: nothing is learnt from
-    them.
+    """Print the columns of a training file that have ``_`` in every cell, so that their features
+    are constant.
     """
     if path == MEMORY:
         return
     empty = [name for name in columns if cells.get(name) and _throughout(cells[name])]
     if empty:
         log.warning(
-            "%s: %s %s '%s' in every line, so features of %s cannot be learnt.",
+            "%s: %s %s '%s' in every line, so features of %s are constant.",
             path,
             ", ".join(empty),
             "is" if len(empty) == 1 else "are",

@@ -461,7 +461,7 @@ class SequenceLabelling(TokenLabelling):
         return self._labelled(corpus)
 
     def _labelled(self, corpus: Columns) -> Columns:
-        """A whole labelled file, some of whose labels are known."""
+        """Return a whole labelled file; DataError if all labels are ``_``."""
         if not self.partial:
             placeholders.refuse_labels(corpus.path, corpus.lines, corpus.cells[TAG], self.labels)
         return self._with_labels(corpus)

@@ -42,7 +42,7 @@ class FactorKindSuite:
 
     @required
     def factor(self) -> OneFactor:
-        """Return a `OneFactor` with few configurations, all of which are listed."""
+        """Return a `OneFactor` with few configurations; the tests list them all."""
 
     @pytest.fixture
     def configurations(self, kind: FactorKind, factor: OneFactor) -> Array:

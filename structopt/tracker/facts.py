@@ -61,7 +61,7 @@ def params(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def run_tags(run: Run) -> dict[str, str]:
-    """Return versions (those of plugins included), user, folder and parent of a run as tags."""
+    """Return versions (of plugins, too), user, folder and parent of a run as tags."""
     tags = common_tags() | {RUN_FOLDER: str(run.folder)}
     tags |= {f"version.{name}": version for name, version in plugins(run.config).items()}
     if parent := run.parent or os.environ.get(PARENT_VARIABLE):

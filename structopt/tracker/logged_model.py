@@ -91,7 +91,7 @@ def download_model(address: str, uri: str | None = None) -> Path:
     ModelError
         If MLflow cannot find or fetch it.
     ConfigError
-        If there is no such store, and MLflow would create one.
+        If the store does not exist: MLflow would create it.
     """
     store = uri or store_address(None)
     check_exists(store)

@@ -65,7 +65,7 @@ def check_exists(uri: str) -> None:
         return
     if not file.exists():
         raise ConfigError(
-            f"{uri}: there is no such store.",
+            f"{uri}: this store does not exist.",
             remedy="Set MLFLOW_TRACKING_URI (or uri=... of compare) to the store of the run, or "
             "start the command in the folder of the training.",
         )

@@ -57,7 +57,7 @@ def test_input_columns_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFix
         columns={"word": 0, "pos": 1, "tag": 2}, features={"templates": ["word", "pos"]}
     )
     task.fit(task.read(path))
-    assert f"{path}: pos is '_' in every line, so features of this column cannot be learnt." in (
+    assert f"{path}: pos is '_' in every line, so features of this column are constant." in (
         caplog.messages
     )
 

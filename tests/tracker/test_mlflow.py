@@ -544,5 +544,5 @@ def test_looking_up_a_model_creates_no_store(tmp_path, monkeypatch, uri, capsys)
     words = ["model=runs:/0123456789abcdef/model", "input=in.txt", "output=out.txt"]
     assert main.main(["predict", *words]) == 2
     assert main.main(["compare", "runs:/0123456789abcdef"]) == 2
-    assert capsys.readouterr().err.count("there is no such store") == 2
+    assert capsys.readouterr().err.count("this store does not exist") == 2
     assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
