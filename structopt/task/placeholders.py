@@ -8,13 +8,14 @@ from pathlib import Path
 
 from structopt.errors import DataError
 from structopt.formats.in_memory.instances import MEMORY
+from structopt.kernels.waist.record import Array
 
 log = logging.getLogger(__name__)
 PLACEHOLDER = "_"
 
 
 def refuse_labels(
-    path: str | Path, lines: Sequence[int], labels: Sequence[str], known: Collection[str]
+    path: str | Path, lines: Array, labels: Sequence[str], known: Collection[str]
 ) -> None:
     """Refuse a labelled file in which every label is ``_``, unless training has this label.
 

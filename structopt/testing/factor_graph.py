@@ -37,7 +37,7 @@ class FactorGraphSuite:
         """Return the factor graph under test."""
 
     @required
-    def encoded(self) -> Encoded:
+    def encoded(self) -> Any:
         """Return a small corpus with gold outputs: an `Encoded`, such as
         `structopt.testing.problems.random_encoded(0)`.
 

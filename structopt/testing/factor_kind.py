@@ -37,11 +37,11 @@ class FactorKindSuite:
     """
 
     @required
-    def kind(self) -> FactorKind:
+    def kind(self) -> Any:
         """Return the factor kind under test."""
 
     @required
-    def factor(self) -> OneFactor:
+    def factor(self) -> Any:
         """Return a `OneFactor` with few configurations; the tests list them all."""
 
     @pytest.fixture

@@ -104,7 +104,7 @@ class InferenceSuite:
         """Return the inference under test."""
 
     @required
-    def structure(self) -> Structure:
+    def structure(self) -> Any:
         """Return a `Structure` of a few small instances, such as
         ``LinearChain().build(random_encoded(0))``.
 

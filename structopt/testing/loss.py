@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ class LossSuite:
     perfect_tolerance = 1e-9
 
     @required
-    def problem(self) -> Problem:
+    def problem(self) -> Any:
         """Return a small `Problem` with the loss under test and exact inference, such as
         ``make_problem(random_encoded(1), graph, loss, exact)`` of `structopt.testing.problems`.
         """

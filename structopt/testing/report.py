@@ -27,7 +27,7 @@ class ReportSuite:
         """Return the function under test, of records and a scale, which returns a `Report`."""
 
     @required
-    def records(self) -> Sequence[RunRecord]:
+    def records(self) -> Any:
         """Return the records of a finished sweep: configs, metrics and, if the report reads
         it, a history.
         """

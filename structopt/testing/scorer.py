@@ -32,7 +32,7 @@ class ScorerContract:
     """
 
     @required
-    def scorer(self) -> Scorer:
+    def scorer(self) -> Any:
         """Return the scorer under test, which is not fitted."""
 
     @pytest.fixture

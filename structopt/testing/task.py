@@ -61,7 +61,7 @@ class TaskSuite:
         """Return a function without arguments that creates the task under test."""
 
     @required
-    def path(self, tmp_path: Path) -> Path:
+    def path(self, tmp_path: Path) -> Any:
         """Return the path of a labelled file with at least three instances; `tmp_path` is a
         folder for it.
         """
