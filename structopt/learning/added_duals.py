@@ -126,7 +126,7 @@ class AddedDuals(Wrapped):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the method, for the whole problem."""
-        return self.optimizer.init(problem, weights)
+        return self._init(problem, weights)
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """Make one pass on every shard, and add up the steps."""

@@ -47,19 +47,19 @@ class ConvexStart(Wrapped):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the optimizer, for the convex loss."""
-        return {**self.optimizer.init(self.convex, weights), DONE: 0}
+        return {**self._init(self.convex, weights), DONE: 0}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """Make one pass, with the convex loss or the loss of the problem."""
         done = state[DONE]
         inner = {name: value for name, value in state.items() if name != DONE}
         if done < self.passes:
-            inner, report = self.optimizer.step(self.convex, inner)
+            inner, report = self._step(self.convex, inner)
             report = replace(report, primal=None, dual=None, finished="", convex_pass=done + 1)
             return {**inner, DONE: done + 1}, report
         if done == self.passes:
-            inner = self.optimizer.init(problem, self.optimizer.weights(inner))
-        inner, report = self.optimizer.step(problem, inner)
+            inner = self._init(problem, self.optimizer.weights(inner))
+        inner, report = self._step(problem, inner)
         return {**inner, DONE: self.passes + 1}, report
 
 

@@ -50,7 +50,7 @@ class Guarded(Wrapped):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the optimizer, and P there."""
-        state = self.optimizer.init(problem, weights)
+        state = self._init(problem, weights)
         return {**state, PRIMAL: problem.objective(self.optimizer.weights(state))}
 
     def continued(self, problem: Objective, earlier: Earlier) -> State:
@@ -64,7 +64,7 @@ class Guarded(Wrapped):
         before, messages, judging, report = state[PRIMAL], problem.messages.copy(), 0.0, Report(0.0)
         after, primal = start, before
         for repeated in range(MOST + 1):
-            after, report = self.optimizer.step(problem, copied(start))
+            after, report = self._step(problem, copied(start))
             started = time.perf_counter()
             primal, dual = self._bounds(problem, after)
             judging += time.perf_counter() - started

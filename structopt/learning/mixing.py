@@ -143,7 +143,7 @@ class Mixed(Wrapped):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the optimizer, for the whole problem."""
-        return {**self.optimizer.init(problem, weights), DONE: 0}
+        return {**self._init(problem, weights), DONE: 0}
 
     def continued(self, problem: Objective, earlier: Earlier) -> State:
         """Return the state in which the optimizer goes on, over shards at once where there were
@@ -162,7 +162,7 @@ class Mixed(Wrapped):
         if done >= ALONE:
             inner, report, latest = self._mixed(problem, inner)
         else:
-            inner, report = self.optimizer.step(problem, inner)
+            inner, report = self._step(problem, inner)
             latest = (
                 self.optimizer.weights(inner).copy()
                 if self.shards > 1 and self.optimizer.averaged(inner)

@@ -9,8 +9,9 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Earlier, Optimizer, Plan, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
+from structopt.learning import optimizer_results
 
 
 class Wrapped(Optimizer):
@@ -25,6 +26,7 @@ class Wrapped(Optimizer):
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer, self.epochs, self.C = optimizer, optimizer.epochs, optimizer.C
+        self._checked = False  # whether a result of the other one was compared with the contract
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Return the needs of the other one."""
@@ -38,6 +40,20 @@ class Wrapped(Optimizer):
     def plan(self) -> Plan:
         """Return the plan of the other one."""
         return self.optimizer.plan
+
+    def _init(self, problem: Objective, weights: Array) -> State:
+        """Return the first state of the other one, checked."""
+        state = self.optimizer.init(problem, weights)
+        optimizer_results.check_start(self.optimizer, state, problem.dimension)
+        return state
+
+    def _step(self, problem: Objective, state: State) -> tuple[State, Report]:
+        """Make a step of the other one; the first result is checked."""
+        result = self.optimizer.step(problem, state)
+        if not self._checked:
+            optimizer_results.check_step(self.optimizer, result, problem.dimension)
+            self._checked = True
+        return result
 
     def continued(self, problem: Objective, earlier: Earlier) -> State:
         """Return the state in which the other one goes on."""

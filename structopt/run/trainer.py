@@ -22,10 +22,10 @@ from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
 from structopt.errors import ConfigError, NumericalError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
+from structopt.learning import optimizer_results
 from structopt.objective.problem import Problem
 from structopt.process import interruption
 from structopt.progress import phases
-from structopt.run import optimizer_results
 from structopt.run.checkpoint import SEEN, Checkpoint
 from structopt.run.observer import Observer, Progress, Row, restored_progress
 from structopt.run.observers import HistoryFile

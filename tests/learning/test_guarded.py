@@ -11,6 +11,7 @@ import pytest
 
 from structopt.config import registry
 from structopt.core.optimizer import Optimizer, Plan, Report
+from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.learning.guarded import MOST, Guarded, guarded
@@ -48,6 +49,7 @@ def square() -> Any:
         return float(weights @ weights) / 2, 0.0
 
     return SimpleNamespace(
+        dimension=1,
         objective=lambda weights: certificate(weights)[0],
         certificate=certificate,
         messages=np.zeros(1),
@@ -64,6 +66,17 @@ def test_a_pass_that_raises_the_objective_is_made_again() -> None:
     assert problem.messages.tolist() == [1.0]  # those of the passes that were undone are forgotten
     state, report = one.step(problem, state)
     assert (state["eta"], report.repeated) == (9.0 / 16, 0)
+
+
+def test_a_wrong_result_names_the_inner_optimizer() -> None:
+    one = Guarded(Descent(1.0))
+    state = one.init(square(), np.ones(1))
+    vars(one.optimizer)["step"] = lambda problem, state: None
+    with pytest.raises(ConfigError, match=r"Descent.step returned None and must return the pair"):
+        one.step(square(), state)
+    vars(one.optimizer)["init"] = lambda problem, weights: weights
+    with pytest.raises(ConfigError, match=r"Descent.init returned an array .* must return a dict"):
+        one.init(square(), np.ones(1))
 
 
 def test_numbers_that_no_step_keeps_finite_are_reported() -> None:

@@ -325,6 +325,19 @@ def test_mlflow(
 
 
 @pytest.mark.nightly("sweeps")
+def test_predict_with_a_model_of_mlflow_writes_its_output_only(
+    stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = json.loads((stored / "tracking.json").read_text())["run_id"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", store_of(stored))
+    (tmp_path / "in.txt").write_text("Ann\nslept\n")
+    words = [f"model=runs:/{run_id}/model", "input=in.txt", "output=out.txt"]
+    assert main.main(["predict", *words]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
+
+
+@pytest.mark.nightly("sweeps")
 def test_a_store_that_is_gone_costs_a_warning(
     stored: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -18,10 +18,10 @@ from structopt.core.storage.arrays import IN_MEMORY
 from structopt.errors import ConfigError, ModelError, NumericalError
 from structopt.formats import durable_files
 from structopt.kernels.waist import halting
+from structopt.learning import optimizer_results
 from structopt.objective.fingerprint import Fingerprint
 from structopt.process import interruption
 from structopt.progress import display
-from structopt.run import optimizer_results
 from structopt.run.checkpoint import Checkpoint
 from structopt.run.history import read
 from structopt.run.observer import Observer, Progress

@@ -10,6 +10,7 @@ import pytest
 
 from structopt.errors import DataError
 from structopt.task.attributes import AttributeLabelling
+from structopt.task.coreference.coreference import Coreference
 from structopt.task.dependency import Dependency
 from structopt.task.sequence_labelling import SequenceLabelling
 from tests.messages import raises
@@ -72,3 +73,16 @@ def test_columns_of_trees_are_reported(tmp_path: Path, caplog: pytest.LogCapture
     task.fit(task.read(path))
     (message,) = caplog.messages
     assert message.startswith(f"{path}: upos, deprel are '_' in every line")
+
+
+@pytest.mark.parametrize("tag", ["_", "-", "NNP"])
+def test_documents_without_tags_are_reported(
+    tag: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    path = tmp_path / "a.conll"
+    path.write_text(f"#begin document (d); part 000\nd 0 0 Ann {tag} (0)\n\n#end document\n")
+    task = Coreference(features={"new": ["m.head_tag"], "links": ["m.head & a.head"]})
+    task.fit(task.read(path))
+    message = f"{path}: no word has a part-of-speech tag, so features of tags are constant."
+    assert (message in caplog.messages) == (tag != "NNP")

@@ -26,6 +26,7 @@ from structopt.formats.coreference.document_picture import draw
 from structopt.formats.coreference.documents import Documents
 from structopt.formats.coreference.documents_in_memory import FORM, in_memory
 from structopt.formats.coreference.link_table import link_table
+from structopt.formats.in_memory.instances import MEMORY
 from structopt.formats.text_files import write_text
 from structopt.kernels.waist.record import Array
 from structopt.metrics import coreference
@@ -224,6 +225,11 @@ class Coreference(Task):
         """Learn the values of columns from the training documents, beside those of an `earlier`
         task; encode them.
         """
+        if corpus.path != MEMORY and not corpus.cells.keys() & {"upos", "xpos"}:
+            log.warning(
+                "%s: no word has a part-of-speech tag, so features of tags are constant.",
+                corpus.path,
+            )
         cells = mention_cells(corpus)
         codes = self._columns.fit(
             cells, len(corpus.mentions), None if earlier is None else earlier._columns

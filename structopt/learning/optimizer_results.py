@@ -15,7 +15,6 @@ from structopt.core import checks
 from structopt.core.entry_points import installed, name_of
 from structopt.core.optimizer import Optimizer, Report, State
 from structopt.errors import ArgumentError, ConfigError, shown
-from structopt.learning.wrapped import Wrapped
 
 CONTRACT = "structopt.plugin.Optimizer"
 SCALARS = (bool, int, float, str)
@@ -70,7 +69,8 @@ def check_step(optimizer: Optimizer, result: Any, dimension: int) -> None:
             kinds = " or ".join("None" if one is NoneType else _words(one) for one in types)
             _refuse(optimizer, "step", f"a Report with {name}={shown(value)}", f"{name}: {kinds}")
     plan = optimizer.plan
-    needed = () if plan.bound or isinstance(optimizer, Wrapped) else (*plan.weights, *plan.numbers)
+    complete = not plan.bound and _inner(optimizer) is optimizer
+    needed = (*plan.weights, *plan.numbers) if complete else ()
     for name in needed:
         if name not in state:
             expected = "all entries that Plan.weights and Plan.numbers name"
@@ -119,8 +119,7 @@ def _refuse(
     expected: str,
     cause: ArgumentError | None = None,
 ) -> NoReturn:
-    while isinstance(optimizer, Wrapped):
-        optimizer = optimizer.optimizer
+    optimizer = _inner(optimizer)
     name = name_of("optimizer", optimizer)
     owner = installed("optimizer").get(name)
     reason = f": {cause}" if cause else "."
@@ -132,6 +131,13 @@ def _refuse(
         remedy=f"Fix the method ({CONTRACT}), or update "
         f"{owner.distribution if owner else type(optimizer).__module__}.",
     ) from None
+
+
+def _inner(optimizer: Optimizer) -> Optimizer:
+    """Return the optimizer inside all that wrap it (`structopt.learning.wrapped`)."""
+    while isinstance(wrapped := getattr(optimizer, "optimizer", None), Optimizer):
+        optimizer = wrapped
+    return optimizer
 
 
 def _kind(value: Any) -> str:
