@@ -200,6 +200,7 @@ def test_layouts() -> None:
         batch.scores(label=U, transition=T),
         batch.scores(label=padded, transition=np.stack([T] * 3)),
         batch.scores(label=[U[:2], np.zeros((0, 2)), U[2:]], transition=[T] * 3),
+        batch.scores(label=padded.tolist(), transition=T.tolist()),
     ]
     for s in by_form:
         assert np.array_equal(s["label"], U)
@@ -253,6 +254,8 @@ def test_open_gold_is_a_set_of_outputs() -> None:
     assert gold.open.tolist() == [True, False]
     with pytest.raises(ArgumentError):
         _ = gold.parts
+    padded = so.LinearChain().batch([2, 1], labels=2).gold([[0, 1], [1, -1]])
+    assert not padded.open.any()
 
 
 def test_antecedents_of_one_entity_are_all_right() -> None:
@@ -273,8 +276,11 @@ def test_antecedents_of_one_entity_are_all_right() -> None:
         (lambda b: b.scores(label=np.zeros((4, 2))), "label"),
         (lambda b: b.scores(label=np.full((3, 2), np.nan)), "label"),
         (lambda b: b.scores(label=np.full((3, 2), "a")), "label"),
-        (lambda b: b.scores(label=[np.zeros((2, 2)), np.zeros((2, 2))]), "label"),
+        (lambda b: b.scores(label=[np.zeros((2, 2)), np.zeros((3, 2))]), "label"),
         (lambda b: b.zeros() + so.LinearChain().batch([2, 1], labels=2).zeros(), "other"),
+        (lambda b: b.scores(label=["a", "b"]), "label"),
+        (lambda b: b.scores(label=None), "label"),
+        (lambda b: b.scores(label=[None, None]), "label"),
         (lambda b: b.gold([[0, 2], [0]]), "labels"),
         (lambda b: b.gold([[0], [0]]), "labels"),
         (lambda b: so.infer(b.zeros(), temperature=-1.0), "temperature"),

@@ -122,7 +122,8 @@ class GroupLayout:
         """
         if isinstance(value, (list, tuple)) and self._is_list(value):
             arrays = [self._array(one, floats) for one in value]
-            group = self._joined(arrays)
+            padded = {array.shape for array in arrays} == {(*self.sides, *self.cells)}
+            group = self._gathered(np.stack(arrays)) if padded else self._joined(arrays)
         else:
             group = self._gathered(self._array(value, floats))
         if floats:
