@@ -14,16 +14,10 @@ docs/python.md has all that models do, docs/estimators.md the estimators.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-# After every product of long vectors OpenBLAS's threads spin for 2^26 cycles, on a core that
-# passes, evaluations and the process
-# of the tracker need. It reads this when NumPy is imported.
-os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
 
 if TYPE_CHECKING:
     from structopt.core.convergence import ConvergenceWarning

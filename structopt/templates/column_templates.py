@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numba import config
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.saved_state import LARGEST_SIZE, SavedState
@@ -230,6 +231,8 @@ class FeatureTemplates:
         corpus = ColumnViews(columns, offsets, missing)
         if self._hash_bits is not None:
             return hashed_attributes(self.templates, corpus, self._phrases, self._hash_bits)
+        if config.DISABLE_JIT:  # as Python the compiled call takes minutes
+            return self._transformed(corpus)
         return attributes_of(
             corpus,
             self._views,
@@ -239,6 +242,18 @@ class FeatureTemplates:
             len(self.templates),
             self.size,
         )
+
+    def _transformed(self, corpus: ColumnViews) -> AttributeTable:
+        """Return what `attributes_of` does, by arrays over all tokens, template by template."""
+        codes = self._codes(corpus)
+        ids = np.empty((len(self.templates), corpus.tokens), dtype=np.int32)
+        numbers = np.split(self._numbers, self._bounds()[1:-1])
+        for row, template, table, own in zip(
+            ids, self.templates, self._learnt, numbers, strict=False
+        ):
+            keys, radix = table.joined(terms_of(template, corpus, codes), corpus.tokens)
+            row[:] = numbers_at(keys, table.keys, radix, own)
+        return _compress(ids, self.size)
 
     def _packed(self) -> Record:
         """Return the fitted templates as a record, which is packed once."""

@@ -168,7 +168,7 @@ def test_wheel_contains_the_config_files(tmp_path: Path) -> None:
 def test_threads_of_openblas_sleep_soon_unless_the_user_says_otherwise(said):
     """Once products are made by threads that spin, a process that waits uses a whole core."""
     code = (
-        "import structopt, os, sys; print(os.environ['OPENBLAS_THREAD_TIMEOUT'], 'numpy' in "
+        "import structopt.command, os, sys; print(os.environ['OPENBLAS_THREAD_TIMEOUT'], 'numpy' in "
         "sys.modules)"
     )
     environment = {
@@ -179,3 +179,17 @@ def test_threads_of_openblas_sleep_soon_unless_the_user_says_otherwise(said):
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [said or "16", "False"]
+
+
+def test_importing_the_package_changes_nothing():
+    """Python callers keep their environment, filters of warnings, signals and logging."""
+    code = """
+import logging, os, signal, warnings
+before = dict(os.environ), list(warnings.filters), signal.getsignal(signal.SIGINT)
+import structopt
+structopt.LinearChain, structopt.infer
+assert before == (dict(os.environ), warnings.filters, signal.getsignal(signal.SIGINT))
+assert not logging.getLogger().handlers and not logging.getLogger("structopt").handlers
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ from structopt.inference.exact import Exact
 from structopt.kernels.learn import dca
 from structopt.kernels.waist import passes
 from structopt.kernels.waist.record import EMPTY
-from structopt.kernels.waist.signatures import VECTOR, driven, driver
+from structopt.kernels.waist.signatures import VECTOR, driven, driver, kernel
 from structopt.kernels.waist.views import part
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
@@ -34,6 +34,16 @@ def all_kernels():
             own = not isinstance(one, type) and hasattr(one, "py_func")
             if own and one.py_func.__module__ == module.__name__ and not one._can_compile:
                 yield one
+
+
+def test_a_kernel_has_as_many_signatures_as_are_listed():
+    """Plugins may declare several, as for float32 and float64."""
+    listed = [types.float32(types.float32), types.float64(types.float64)]
+    double = kernel(listed)(lambda x: x + x)
+    assert [np.asarray(double(one(0.25))).dtype for one in (np.float32, np.float64)] == [
+        np.float32,
+        np.float64,
+    ]
 
 
 def test_drivers_are_compiled_once():

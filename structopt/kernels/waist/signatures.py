@@ -32,10 +32,6 @@ from structopt.kernels.waist import (
 from structopt.kernels.waist.drivers import Driver, P, Result
 from structopt.kernels.waist.record import EMPTY, Array, Record
 
-# Numba calls functions as arguments experimental; here they are compiled once, cached on disk, and
-# covered by tests.
-warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
-
 OWNED = "NRT required but not enabled", "Only accept returning of array"
 """What Numba says of drivers that make arrays, and of functions of theirs that return views."""
 
@@ -276,7 +272,7 @@ over 260 numbers.
 
 
 def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for one declared signature, and cache it on disk.
+    """Compile a function for one declared signature, or for each of a list, and cache it on disk.
 
     The GIL is released, so that kernels run in threads. Without a usable cache folder the function
     is compiled again in every process. With ``NUMBA_DISABLE_JIT=1`` it stays plain Python.
@@ -323,7 +319,8 @@ def _compiled(function: Callable[..., Any], *signature: Any, **more: Any) -> Any
         return kernel
     try:
         with compiling.under_way(function.__name__), register_dispatcher(kernel):
-            kernel.compile(*signature)
+            for one in signature[0] if isinstance(signature[0], list) else signature:
+                _compile(kernel, one)
     finally:
         if cached:
             cached.release()
@@ -331,3 +328,13 @@ def _compiled(function: Callable[..., Any], *signature: Any, **more: Any) -> Any
     compiling.STATE.compiled += bool(kernel.stats.cache_misses)
     addresses.remember(kernel)
     return kernel
+
+
+def _compile(kernel: Any, signature: Any) -> None:
+    """Compile a kernel for a signature, without Numba's warning of functions as arguments.
+
+    Numba calls them experimental; here they are compiled once, cached on disk, and tested.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
+        kernel.compile(signature)
