@@ -69,15 +69,29 @@ def read(
     text = read_verbatim(path, encoding)
     lines = plain_lines(text)
     form = detect_format(path, lines) if format == "auto" else format
+    layout, rows = LAYOUTS[form], word_rows(path, lines, form, limit)
+    cells = rows.columns[layout.numbers["head"]]
+    heads = checked_heads(path, rows.lines, rows.offsets, cells, partial) if labelled else None
+    return Trees(str(path), rows.offsets, rows.lines, _cells(rows, layout), heads, form, text)
+
+
+def word_rows(
+    path: str | Path, lines: Sequence[str], form: Format, limit: int | None = None
+) -> Rows:
+    """Return the rows of a file that are words, or those of its first `limit` sentences.
+
+    Raises
+    ------
+    DataError
+        No rows, or a row that breaks the format.
+    """
     layout = LAYOUTS[form]
     rows = scan(path, lines, layout, limit)
     if form == "conllu":
         rows = conllu.words(path, rows)
     if layout.numbered:
         check_word_numbers(path, rows.lines, rows.offsets, rows.columns[0])
-    cells = rows.columns[layout.numbers["head"]]
-    heads = checked_heads(path, rows.lines, rows.offsets, cells, partial) if labelled else None
-    return Trees(str(path), rows.offsets, rows.lines, _cells(rows, layout), heads, form, text)
+    return rows
 
 
 def detect_format(path: str | Path, lines: Sequence[str]) -> Format:
