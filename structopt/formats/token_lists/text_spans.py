@@ -93,7 +93,7 @@ def entities_key(rows: list[tuple[int, dict[str, Any]]], fields: Fields) -> str 
 
 def _has_entities(rows: list[tuple[int, dict[str, Any]]], key: str) -> bool:
     """Whether the first value of a field that is not empty is a list of lists or objects."""
-    value = next((row[key] for _, row in rows if row.get(key)), [])
+    value: Any = next((row[key] for _, row in rows if row.get(key)), [])
     return isinstance(value, list) and not (value and isinstance(value[0], str))
 
 
