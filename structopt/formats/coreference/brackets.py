@@ -101,6 +101,7 @@ def mentions_of(
     spans: list[tuple[int, int]] = []
     entities: list[str] = []
     markup: list[Markup] = []
+    at = lines.tolist()
     for document in rows:
         found = _joined(path, _matched(path, document))
         own: dict[tuple[int, int], _Found] = {}
@@ -116,9 +117,7 @@ def mentions_of(
                 kept.append(one.mark)
             elif not (one.is_hull or other.is_hull):
                 raise _twice(path, one.first, one.end, [other.mark.entity, one.mark.entity], lines)
-        marks = {
-            (int(lines[first]), int(lines[end - 1])): one.mark for (first, end), one in own.items()
-        }
+        marks = {(at[first], at[end - 1]): one.mark for (first, end), one in own.items()}
         hulls = sum(one.is_hull for one in found)
         markup.append(Markup(marks=marks, kept=tuple(kept), hulls=hulls))
     mentions = np.array(spans, np.int32).reshape(-1, 2)

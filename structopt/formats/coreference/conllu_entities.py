@@ -111,7 +111,7 @@ def read(
 
 @dataclass(frozen=True)
 class Copied:
-    """What `fill` copies of the input, since it is not predicted.
+    """Counts of the markup that `fill` copies from the input, since it is not predicted.
 
     Attributes
     ----------
@@ -134,8 +134,8 @@ class Copied:
 
 
 def fill(lines: list[str], corpus: Documents, clusters: Array) -> Copied:
-    """Put the brackets of entities into MISC of a corpus' rows, and return what is copied of the
-    input.
+    """Put the brackets of entities into MISC of a corpus' rows, and count the markup that is copied
+    from the input.
 
     Entities are named ``e1``, ``e2``, ... in each document. A mention without words of its own, and
     an item that refers to an entity of the input, get the name of that entity's first mention.

@@ -96,12 +96,11 @@ def write(
     """Write the file of a corpus again with the entity of every mention; all else is copied to the
     byte. Return messages to the user.
 
-    What is written is read again to the same mentions and entities, except that the second of two
-    mentions that cross within an entity gets an entity of its own, which a message says. Documents
-    beyond the limit of reading are copied. For other mentions than those of the file, give the
-    corpus with its `mentions` and `offsets` replaced. Another message counts what CoNLL-U has of
-    entities and no model predicts: see `structopt.formats.coreference.conllu_entities.Copied`. The
-    target is replaced at once.
+    The written file has the same mentions and entities if it is read. One exception has a message:
+    the second of two mentions that cross within an entity gets an entity of its own. Documents
+    beyond the limit of reading are copied. To write other mentions, give the corpus with its
+    `mentions` and `offsets` replaced. Another message counts the markup of CoNLL-U that is copied:
+    see `structopt.formats.coreference.conllu_entities.Copied`. The target is replaced at once.
 
     Parameters
     ----------
@@ -136,7 +135,7 @@ def write(
 
 
 def _of_copied(corpus: Documents, copied: Copied) -> list[str]:
-    """The message that counts what is copied of the input."""
+    """Return the message that counts copied markup."""
     counts = [f"{count} {key}" for key, count in sorted(copied.items.items())]
     if copied.mentions:
         counts.insert(0, f"{copied.mentions} mentions without words of their own")
@@ -153,7 +152,7 @@ def _of_copied(corpus: Documents, copied: Copied) -> list[str]:
 
 
 def _of_separated(corpus: Documents, separated: list[tuple[int, int]]) -> list[str]:
-    """The message for mentions of one entity that cross."""
+    """Return the message for mentions of one entity that cross."""
     if not separated:
         return []
     line, second = separated[0]

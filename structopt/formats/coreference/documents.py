@@ -25,8 +25,9 @@ class Mark(NamedTuple):
     entity : str
         The name of its entity.
     fields : tuple of str
-        The fields of its opening bracket, of which the entity has the number `field`.
+        The fields of its opening bracket.
     field : int
+        The number of the field that is the entity.
     """
 
     first: int
@@ -49,8 +50,8 @@ class Markup:
     marks : mapping of pairs of int to Mark
         By the lines of the first and the last word of a mention.
     kept : tuple of Mark
-        Mentions that are not predicted: those of empty nodes only, and those that have the words of
-        another mention, and empty nodes.
+        Mentions that are not predicted: they consist of empty nodes only, or of empty nodes and the
+        words of another mention.
     hulls : int
         How many discontinuous mentions were read as their hulls.
     """
@@ -176,7 +177,7 @@ class Documents:
 
 def separate(mentions: NDArray[np.int32], entities: list[int]) -> list[tuple[int, int]]:
     """Give the second of two mentions that cross within an entity an entity of its own: brackets
-    cannot tell which of the two ends first.
+    cannot express which of the two ends first.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ def own_name(name: str, names: Mapping[str, str]) -> str:
     name : str
         A name of another format, or one that begins with it.
     names : mapping of str to str
-        The names of other formats, by those of this one.
+        The names of other formats by the names of this format.
     """
     for own, other in names.items():
         if name.startswith(other):

@@ -62,7 +62,8 @@ class TokenFiles:
         See `structopt.formats.token_lists.class_names.ClassNames`.
     encoding : str
     separator : str or None
-        Of columns, and of CSV; if it is set, a file has columns unless `form` says otherwise.
+        The separator of columns and CSV. If it is set, a file has columns unless `form` says
+        otherwise.
     numbered : bool
         Whether columns are set by number. Files of CoNLL-U then have columns unless `form` says
         otherwise.

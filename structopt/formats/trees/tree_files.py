@@ -81,7 +81,7 @@ def read(
 def word_rows(
     path: str | Path, lines: Sequence[str], form: Format, limit: int | None = None
 ) -> Rows:
-    """Return the rows of a file that are words, or those of its first `limit` sentences.
+    """Return the rows of a file, or of its first `limit` sentences, that are words.
 
     Raises
     ------

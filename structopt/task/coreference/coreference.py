@@ -423,8 +423,7 @@ def _count_markup(documents: Documents, labelled: bool) -> None:
         log.warning("%s: %d discontinuous mentions are read as their hulls.", documents.path, hulls)
     if kept and labelled:
         log.warning(
-            "%s: %d mentions without words of their own, such as those of empty nodes, are left "
-            "out.",
+            "%s: %d mentions without words of their own (such as empty nodes) are left out.",
             documents.path,
             kept,
         )
