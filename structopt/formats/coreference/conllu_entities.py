@@ -85,7 +85,8 @@ def read(
         for number, line in comments
         if (match := GLOBAL.fullmatch(line))
     ]
-    begins = rows.lines[rows.offsets[bounds[:-1]]].tolist()
+    firsts = np.append(rows.lines, rows.lines[-1] + 1)  # a last document may have no rows
+    begins = firsts[rows.offsets[bounds[:-1]]].tolist()
     brackets = _bracket_rows(path, rows, rows.offsets[bounds], fields, discontinuous)
     mentions = mentions_of(path, brackets, documents, kept.offsets, kept.lines)
     return Documents(

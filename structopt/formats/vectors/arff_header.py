@@ -29,7 +29,7 @@ class Attribute(NamedTuple):
 class LabelCount(NamedTuple):
     """How many of the first columns are labels, or if negative of the last; and the line."""
 
-    count: int
+    number: int
     line: int
 
 

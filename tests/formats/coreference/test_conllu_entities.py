@@ -317,6 +317,13 @@ def test_what_is_not_predicted_is_copied(make, tmp_path) -> None:
     ]
 
 
+def test_documents_without_sentences(make, tmp_path) -> None:
+    text = "# newdoc id = a\n# newdoc id = b\n" + row(1, "(3)", misc="_") + "\n# newdoc id = c\n"
+    read = coreference_files.read(make(text))
+    assert (read.names, read.documents.tolist()) == (["a", "b", "c"], [0, 0, 1, 1])
+    assert misc(written(read, tmp_path / "out", read.gold_clusters())) == ["Entity=(e1)"]
+
+
 def test_mentions_of_one_document_do_not_name_those_of_another(make, tmp_path) -> None:
     documents = [
         f"# newdoc id = {name}\n{row(1, entity)}{row('1.1', '(9)')}\n"
