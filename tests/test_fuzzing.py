@@ -401,6 +401,7 @@ FORMATS = {
     "arff": Format(ARFF.encode(), ".arff", _arff_reads, {"mutated.xml": XML, "sample.xml": XML}),
     "mulan_xml": Format(XML.encode(), ".xml", _xml_reads, {"mutated.arff": ARFF}),
     "conllu": Format(CONLLU.encode(), ".conllu", _task_reads(*TREES)),
+    "conllu_words": Format(CONLLU.encode(), ".conllu", _task_reads("task=tagging")),
     "conllx": Format(CONLLX.encode(), ".conll", _task_reads(*TREES, "task.partial=true")),
     "word_tag_head": Format(WORD_TAG_HEAD.encode(), ".penn", _task_reads(*TREES)),
     "npz": Format(_npz(np.savez_compressed), ".npz", _task_reads("task=grid")),
@@ -502,7 +503,7 @@ GROUPS = {
             "word_list",
         )
     },
-    "token_lists": ["jsonl", "jsonl_integers", "texts", "spacy", "names"],
+    "token_lists": ["jsonl", "jsonl_integers", "texts", "spacy", "conllu_words", "names"],
     "csv": ["csv_tokens", "csv_lists"],
     "parquet": ["parquet"],
     "arff": ["arff", "arff", "mulan_xml"],

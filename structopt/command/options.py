@@ -129,13 +129,17 @@ class Syntax:
         return {key: typed.get(key, presets.get(key)) for key in hints}
 
     def _entry(self, node: str, word: str) -> tuple[str, Any]:
-        """The key and the value of a word of a node; ``null`` is None."""
+        """The key and the value of a word of a node; ``null`` is None, and quotation marks around a
+        value are dropped, as in training.
+        """
         key, equals, text = word.partition("=")
         if not equals or not text:
             raise ConfigError(
                 f"{self.command}: '{node}.{word}' gives {node}.{key} no value; set "
                 f"{node}.{key}=VALUE."
             )
+        if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+            return key, text[1:-1]
         plain = {"null": None, "true": True, "false": False}
         return key, plain[text] if text in plain else int(text) if text.isdecimal() else text
 

@@ -18,6 +18,13 @@ OF_TEXTS = (
 """The remedy for raw text in place of columns."""
 
 
+OF_COMMENTS = "If lines that begin with # are comments, set task.comment=#."
+"""The remedy for comments in place of tokens."""
+OF_TREES = "If this is CoNLL-U, set task.format=conllu."
+"""The remedy for as many columns as CoNLL-U has."""
+WIDTH_OF_TREES = 10
+
+
 class Layouts:
     """Layouts: the names of the columns of files of each width.
 
@@ -114,7 +121,7 @@ class Layouts:
             path,
             line,
             f"this line has {counted(width)}, but layouts are known for {known}",
-            remedy=f"{advice}.",
+            remedy=f"{advice}.{f' {OF_TREES}' if width == WIDTH_OF_TREES else ''}",
         )
 
 

@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import ConfigError, DataError, line_name
-from structopt.formats.conll_layouts import OF_TEXTS, column_numbers
+from structopt.formats.conll_layouts import (
+    OF_COMMENTS,
+    OF_TEXTS,
+    OF_TREES,
+    WIDTH_OF_TREES,
+    column_numbers,
+)
 from structopt.formats.tag_schemes import TagError, convert
 from structopt.formats.text_files import check_limit, read_text
 from structopt.formats.text_pieces import Stretch, read_pieces
@@ -107,9 +113,10 @@ def read(
     separator: str | None = None,
     optional: Collection[str] = (),
     shared: Collection[str] = (),
+    comment: str | None = None,
 ) -> Columns:
     """Read the named columns of a CoNLL file; blank lines separate sentences, and ``-DOCSTART-``
-    lines are skipped.
+    lines and comments are skipped.
 
     Parameters
     ----------
@@ -129,6 +136,8 @@ def read(
         number, or when the number (counted from the end) falls on a column that another name has.
     shared : collection of str
         Optional names that may fall on a column that another optional name has.
+    comment : str, optional
+        How lines begin that are comments; None if there are none.
 
     Raises
     ------
@@ -138,7 +147,7 @@ def read(
     ConfigError
         A limit below 1, an empty separator, or an unknown encoding.
     """
-    tokens = token_lines(path, read_text(path, encoding), limit, separator)
+    tokens = token_lines(path, read_text(path, encoding), limit, separator, comment)
     if not tokens.lines:
         raise no_sentences(path)
     return _columns(path, tokens, _numbers(path, tokens, columns, optional, shared))
@@ -152,6 +161,7 @@ def read_blocks(
     separator: str | None = None,
     optional: Collection[str] = (),
     shared: Collection[str] = (),
+    comment: str | None = None,
     known: tuple[int, int] = (0, 0),
 ) -> Iterator[Columns]:
     """Yield the sentences that `read` reads, block by block, of which one at a time is in memory;
@@ -169,7 +179,9 @@ def read_blocks(
     (first, width), left = known, limit
     numbers: dict[str, int] = {}
     for piece in read_pieces(path, encoding):
-        tokens = token_lines(piece.path, piece.text, left, separator, piece.line, width, first)
+        tokens = token_lines(
+            piece.path, piece.text, left, separator, comment, piece.line, width, first
+        )
         if not tokens.lines:
             continue
         if not numbers:
@@ -191,14 +203,13 @@ def _numbers(
 ) -> dict[str, int]:
     """The numbers of the columns, by the first token line; the errors of `read`."""
     first, width = tokens.lines[0], tokens.width
-    return column_numbers(
-        path,
-        first,
-        width,
-        columns(first, width) if callable(columns) else columns,
-        optional,
-        shared,
-    )
+    try:
+        numbers = columns(first, width) if callable(columns) else columns
+        return column_numbers(path, first, width, numbers, optional, shared)
+    except DataError as error:
+        if _is_hashed(tokens.cells[0]):
+            error.remedy = f"{error.remedy} {OF_COMMENTS}"
+        raise
 
 
 def _columns(path: str | Path, tokens: TokenLines, numbers: dict[str, int]) -> Columns:
@@ -225,13 +236,16 @@ def no_sentences(path: str | Path) -> DataError:
 
 
 def first_line(
-    path: str | Path, encoding: str = "utf8", separator: str | None = None
+    path: str | Path,
+    encoding: str = "utf8",
+    separator: str | None = None,
+    comment: str | None = None,
 ) -> tuple[int, int]:
     """Return the number of the first token line of a file, and how many columns it has; the errors
     of `read`.
     """
     for piece in read_pieces(path, encoding):
-        tokens = token_lines(piece.path, piece.text, 1, separator, piece.line)
+        tokens = token_lines(piece.path, piece.text, 1, separator, comment, piece.line)
         if tokens.lines:
             return tokens.lines[0], tokens.width
     raise no_sentences(path)
@@ -280,6 +294,7 @@ def token_lines(
     text: str,
     limit: int | None,
     separator: str | None,
+    comment: str | None = None,
     begin: int = 1,
     width: int = 0,
     first: int = 0,
@@ -287,14 +302,16 @@ def token_lines(
     """Split a text, or its first `limit` sentences, into cells; the errors of `read` but for those
     of columns.
 
-    Of a piece of a file, its lines are counted from `begin`, and `first` is the number of the
-    file's first token line, which has `width` columns; 0 where that is not known.
+    Lines that begin with `comment` are skipped. The lines of a piece are counted from `begin`. The
+    first token line of its file has the number `first` and `width` columns; 0: not known.
     """
     check_limit(limit)
     split, end = _splitter(text, separator), -1 if limit is None else limit + 1
     cells: list[str] = []
     offsets, lines = [0], array("q")
     for number, line in enumerate(text.split("\n"), begin):
+        if comment and line.startswith(comment):
+            continue
         row = split(line)
         if not row or row[0] == DOCUMENT_START:
             if len(lines) > offsets[-1]:
@@ -304,7 +321,14 @@ def token_lines(
             continue
         if len(row) != width:
             if width:
-                raise _ragged(path, number, len(row), width, first or lines[0])
+                raise _ragged(
+                    path,
+                    number,
+                    (row[0], cells[0] if cells else ""),
+                    len(row),
+                    width,
+                    first or lines[0],
+                )
             width = len(row)
         cells.extend(row)
         lines.append(number)
@@ -313,11 +337,22 @@ def token_lines(
     return TokenLines(cells, width, offsets, lines)
 
 
-def _ragged(path: str | Path, line: int, columns: int, width: int, first: int) -> DataError:
+def _ragged(
+    path: str | Path, line: int, cells: Sequence[str], columns: int, width: int, first: int
+) -> DataError:
+    """The error for a line of another width; `cells` begin this line and the first token line."""
+    advice = OF_COMMENTS if any(map(_is_hashed, cells)) else OF_TEXTS
+    if WIDTH_OF_TREES in (columns, width):
+        advice = OF_TREES
     return DataError(
         path,
         line,
         f"this line has {columns} columns, but the first token line "
         f"({line_name(path, first, line)}) has {width}",
-        remedy=f"give every token line the same columns, or set the separator. {OF_TEXTS}",
+        remedy=f"give every token line the same columns, or set the separator. {advice}",
     )
+
+
+def _is_hashed(cell: str) -> bool:
+    """Whether a line that begins with this cell may be a comment."""
+    return cell.startswith("#")

@@ -16,6 +16,7 @@ def write(
     added: Sequence[Sequence[Sequence[str]]],
     encoding: str = "utf8",
     separator: str | None = None,
+    comment: str | None = None,
 ) -> None:
     """Copy a column file line by line and append cells to each token line; `target` is replaced at
     once.
@@ -26,9 +27,9 @@ def write(
         The files; each plain or gzip (the target by its name).
     added : sequence over sentences, over tokens, over cells
         What to append, in the order of the source.
-    encoding, separator : str
-        As in `structopt.formats.conll_reader.read`; None keeps the tab where the line has one and
-        takes a space elsewhere.
+    encoding, separator, comment : str
+        As in `structopt.formats.conll_reader.read`; without a separator, lines with a tab get
+        a tab, and others a space.
 
     Raises
     ------
@@ -37,7 +38,7 @@ def write(
         cannot be written.
     """
     text = read_verbatim(source, encoding)
-    tokens = token_lines(source, plain(text), None, separator)
+    tokens = token_lines(source, plain(text), None, separator, comment)
     if not tokens.lines:
         raise no_sentences(source)
     check_counts(source, tokens.offsets, tokens.lines, added)

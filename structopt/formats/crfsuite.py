@@ -87,14 +87,18 @@ class AttributeText:
         )
 
 
-def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> AttributeText:
+def read(
+    path: str | Path, limit: int | None = None, encoding: str = "utf8", labelled: bool = False
+) -> AttributeText:
     """Read a file, plain or gzip, or its first `limit` sentences; O(characters).
+
+    A file without a tab that is `labelled`, or has white space within lines, is refused.
 
     Raises
     ------
     DataError
         A file that cannot be read or has no sentences, a line without a label, a value that is not
-        a finite number.
+        a finite number; a file of columns.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
@@ -102,7 +106,21 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     found = _Scan(path, read_utf8(path, encoding), limit).result()
     if not len(found):
         raise DataError(path, None, NO_SENTENCES)
+    if labelled and not len(found.ids):
+        raise _no_tab(found, 0)
     return found
+
+
+def _no_tab(found: AttributeText, token: int) -> DataError:
+    """The error for a file that has no tab, which shows the line of a token."""
+    return DataError(
+        found.path,
+        int(found.lines[token]),
+        f"no line has a tab, and so no token has an attribute: {found.labels[token]!r} is read as "
+        "a label. Are these columns, such as word and label?",
+        remedy="Set task=ner, chunking or tagging for columns, or write label TAB attribute TAB "
+        "....",
+    )
 
 
 def read_blocks(
@@ -221,7 +239,7 @@ class _Scan:
             [self.strings[n] for n in self.labels.tolist()],
         )
         ids = (np.cumsum(self.names, dtype=np.int32) - 1)[self.ids] if names else self.ids
-        return AttributeText(
+        found = AttributeText(
             self.path,
             np.append(0, self.sentences),
             np.append(0, self.ends),
@@ -231,6 +249,11 @@ class _Scan:
             labels,
             self.lines,
         )
+        if not len(ids):
+            token = next((i for i, label in enumerate(labels) if len(label.split()) > 1), None)
+            if token is not None:
+                raise _no_tab(found, token)
+        return found
 
     def _values(self) -> NDArray[np.float64] | None:
         """Values of all entries, 1 where the file has none; None where all are 1."""

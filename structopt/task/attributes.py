@@ -122,7 +122,7 @@ class AttributeLabelling(TokenLabelling):
         self, path: str | Path, limit: int | None = None, labelled: bool = True
     ) -> AttributeText:
         """Read a file of attribute text."""
-        corpus = crfsuite.read(path, limit, self.encoding)
+        corpus = crfsuite.read(path, limit, self.encoding, labelled)
         if labelled and not self.partial:
             placeholders.refuse_labels(path, corpus.lines, corpus.labels, self.labels)
         return corpus

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -33,6 +34,8 @@ from structopt.task.split_files import checked_paths, files_of
 from structopt.templates.arc_templates import ARCS
 from structopt.templates.column_codes import CodedColumns
 from structopt.templates.expressions import column_names
+
+log = logging.getLogger(__name__)
 
 
 class Reading(DenseReading, total=False):
@@ -309,6 +312,8 @@ class Dependency(Task):
         `structopt.formats.trees.tree_files.write`.
         """
         tree_files.write(corpus, target, outputs, probabilities, ranked, self.encoding)
+        if (stale := tree_files.stale_cells(corpus, outputs)) is not None:
+            log.warning("%s", stale)
 
     def write_picture(
         self,

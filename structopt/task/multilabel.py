@@ -75,7 +75,8 @@ class Multilabel(WholeOutputs):
         else libsvm).
     labels : int, str or None
         Of ARFF training files: how many of the last columns are labels, or the XML file that names
-        them; None: the XML file beside it, of the same name with or without a last ``-train``.
+        them; None: the XML file of the same name, with or without a last ``-train``, else the
+        number that MEKA's ``-C`` gives.
         Other files have columns of the same names.
     most_frequent : int or None
         Number of labels to keep, the most frequent ones of the training data; None keeps all. The

@@ -4,6 +4,7 @@ templates.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -28,7 +29,7 @@ from structopt.formats.predicted_cells import predicted_cells
 from structopt.formats.separators import separator_of
 from structopt.formats.tag_schemes import detect_scheme
 from structopt.formats.text_pieces import Stretch
-from structopt.formats.token_lists.token_files import AUTO, COLUMNS, TokenFiles
+from structopt.formats.token_lists.token_files import AUTO, COLUMNS, CONLLU, TokenFiles
 from structopt.kernels.waist.record import Array
 from structopt.task import placeholders
 from structopt.task.columns.file_columns import GIVEN, FileColumns
@@ -75,9 +76,13 @@ class SequenceLabelling(TokenLabelling):
     separator : str or None
         The text between columns; ``tab`` is a tab, ``space`` a space. None: any white
         space.
+    comment : str or None
+        The prefix of comment lines in files of columns, such as ``"# "``. None: no line is a
+        comment, so that a token may be ``#``.
     format : str
-        ``columns`` of CoNLL; ``jsonl``, ``csv``, ``parquet`` or ``spacy``, whose fields have names;
-        ``auto``: by the end of a file's name (.jsonl, .csv, .parquet, .json), else columns.
+        ``columns`` of CoNLL; ``jsonl``, ``csv``, ``parquet``, ``spacy`` or ``conllu``, whose fields
+        have names; ``auto``: by the end of a file's name (.jsonl, .csv, .parquet, .json, .conllu),
+        else columns.
     fields : mapping of str to sequence of str, or None
         The names that the fields of a column may have in files. For each column (``word``,
         ``tag``, and ``sentence`` in files with one token per row) the first name that a file has
@@ -94,7 +99,7 @@ class SequenceLabelling(TokenLabelling):
     """
 
     reading = Reading
-    late = ("format", "encoding", "separator", "missing")
+    late = ("format", "encoding", "separator", "comment", "missing")
     reads_blocks = True
 
     def __init__(
@@ -107,7 +112,7 @@ class SequenceLabelling(TokenLabelling):
         columns: Mapping[str, int] | None = None,
         layouts: Sequence[str] = (),
         separator: str | None = None,
-        format: Literal["auto", "columns", "jsonl", "csv", "parquet", "spacy"] = "auto",
+        format: Literal["auto", "columns", "jsonl", "csv", "parquet", "spacy", "conllu"] = "auto",
         fields: Mapping[str, list[str]] | None = None,
         names: str | None = None,
         scheme: str = "auto",
@@ -118,6 +123,7 @@ class SequenceLabelling(TokenLabelling):
         default_C_by: Mapping[str, float] | None = None,
         partial: bool = False,
         missing: Literal["refuse", "pad"] = "refuse",
+        comment: str | None = None,
     ) -> None:
         self.missing = missing
         super().__init__(
@@ -134,8 +140,10 @@ class SequenceLabelling(TokenLabelling):
             partial,
         )
         self._columns = FileColumns(columns, layouts)
-        self.separator = separator_of(separator)
-        self._token_files = TokenFiles(format, fields or FIELDS, names, encoding, self.separator)
+        self.separator, self.comment = separator_of(separator), _checked_comment(comment)
+        self._token_files = TokenFiles(
+            format, fields or FIELDS, names, encoding, self.separator, columns is not None
+        )
         features = features or {"templates": ["bias", "word"]}
         check_keys("features", features, Reading.__annotations__)
         if features.get("columns") == "all":
@@ -204,7 +212,7 @@ class SequenceLabelling(TokenLabelling):
         numbers = partial(self._columns.of_file, path, labelled, self._needed)
         optional = () if labelled or not self._columns.numbers else (*self.columns[1:], TAG)
         corpus = conll_reader.read(
-            path, numbers, limit, self.encoding, self.separator, optional, (TAG,)
+            path, numbers, limit, self.encoding, self.separator, optional, (TAG,), self.comment
         )
         if not labelled:
             if TAG in corpus.cells:  # in a file to predict, the last column may be anything
@@ -225,9 +233,16 @@ class SequenceLabelling(TokenLabelling):
         file, known = (
             (path.path, self._columns.first) if isinstance(path, Stretch) else (path, (0, 0))
         )
+        if self._token_files.format_of(file) != COLUMNS:
+            raise ConfigError(
+                f"reads columns in blocks, and {file} has another format.",
+                parameter="storage",
+                value="disk",
+                remedy="Set storage=memory.",
+            )
         numbers = partial(self._columns.of_file, file, True, self._needed)
         blocks = conll_reader.read_blocks(
-            path, numbers, limit, self.encoding, self.separator, (), (TAG,), known
+            path, numbers, limit, self.encoding, self.separator, (), (TAG,), self.comment, known
         )
         return map(self._with_labels, blocks)
 
@@ -368,15 +383,19 @@ class SequenceLabelling(TokenLabelling):
         self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]
     ) -> None:
         """Write the input file again with further columns."""
-        conll_writer.write(source, target, added, self.encoding, self.separator)
+        conll_writer.write(source, target, added, self.encoding, self.separator, self.comment)
 
     def boundary(self, probabilities: bool = False) -> Boundary | None:
         """Columns have empty lines between sentences, JSON lines have a sentence each; other
         formats are read as a whole.
         """
-        return {AUTO: EMPTY_LINE, COLUMNS: EMPTY_LINE, "jsonl": JSON_LINE}.get(
-            self._token_files.form
-        )
+        form = self._token_files.form
+        if form not in (AUTO, COLUMNS, CONLLU):
+            return JSON_LINE if form == "jsonl" else None
+        comment = "#" if form == CONLLU else self.comment
+        if comment is None:
+            return EMPTY_LINE
+        return replace(EMPTY_LINE, skipped=f"{EMPTY_LINE.skipped}|{re.escape(comment)}.*")
 
     def write_outputs(
         self,
@@ -437,7 +456,7 @@ class SequenceLabelling(TokenLabelling):
         if self._token_files.format_of(path) != COLUMNS:
             return self._token_files.read(path, 1).numbers
         return self._columns.layouts.columns(
-            path, *conll_reader.first_line(path, self.encoding, self.separator)
+            path, *conll_reader.first_line(path, self.encoding, self.separator, self.comment)
         )
 
     def _read_fields(self, path: str | Path, limit: int | None, labelled: bool) -> Columns:
@@ -560,6 +579,18 @@ class SequenceLabelling(TokenLabelling):
             return corpus.cells[TAG]
         source = self.scheme if self.scheme != "auto" else detect_scheme(corpus.sentences(TAG))
         return conll_reader.convert_tags(corpus, TAG, source, self.target_scheme)
+
+
+def _checked_comment(comment: str | None) -> str | None:
+    """Return a prefix of comment lines; ConfigError for white space only, and for a line break."""
+    if comment is not None and (not comment.strip() or "\n" in comment or "\r" in comment):
+        raise ConfigError(
+            "must have a character that is not white space, and no line break.",
+            parameter="task.comment",
+            value=comment,
+            remedy="Set task.comment=#, or null if no line is a comment.",
+        )
+    return comment
 
 
 class ColumnLearner(Learner):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from structopt.errors import ConfigError, DataError
-from structopt.formats.conll_reader import convert_tags, read
+from structopt.formats.conll_reader import convert_tags, first_line, read, read_blocks
 from tests.messages import raises
 
 TEXT = (
@@ -46,6 +46,20 @@ def test_limit_takes_the_first_sentences_and_looks_no_further(make):
     path = make("a X\n\nb X\n\nragged\n")
     assert read(path, {"word": 0}, limit=2).cells["word"] == ["a", "b"]
     assert read(make(TEXT), {"word": 0}, limit=99).offsets.tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("comment", "words"),
+    [(None, ["#", "a", "#", "b", "##"]), ("# ", ["a", "##"]), ("#", ["a"])],
+)
+def test_comments(make, comment, words):
+    path = make("# X\na X\n# X\n\n# b\n\n## Y\n".replace("# b", "b Z" if not comment else "# b"))
+    read_columns = read(path, {"word": 0}, comment=comment)
+    assert read_columns.cells["word"] == words
+    assert read_columns.lines[words.index("a")] == 2
+    blocks = read_blocks(path, {"word": 0}, comment=comment)
+    assert [word for block in blocks for word in block.cells["word"]] == words
+    assert first_line(path, comment=comment) == ((2, 2) if comment else (1, 2))
 
 
 def test_only_ascii_white_space_parts_cells(make):

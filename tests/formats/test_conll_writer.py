@@ -26,6 +26,11 @@ def test_write_with_separator_keeps_empty_cells(make, tmp_path):
     assert (tmp_path / "out").read_text() == "a\t\t1\n"
 
 
+def test_comments_are_copied(make, tmp_path):
+    write(make("# a b\nc X\n"), tmp_path / "out", [[["1"]]], comment="#")
+    assert (tmp_path / "out").read_text() == "# a b\nc X 1\n"
+
+
 def test_write_to_the_source_itself(make):
     path = make("a X\n")
     write(path, path, [[["Y"]]])

@@ -9,6 +9,7 @@ import pytest
 
 from structopt.errors import ConfigError, DataError
 from structopt.formats.crfsuite import read, write
+from tests.messages import raises
 
 
 def rows(sentences):
@@ -95,6 +96,18 @@ def test_label_only_and_empty_fields(make):
     sentences = read(make("O\nB\t\ta\t\nO\t\n"))
     assert sentences.labels == ["O", "B", "O"]
     assert rows(sentences) == [[], ["a"], []]
+
+
+@pytest.mark.parametrize(
+    ("content", "labelled", "line"),
+    [("\nAnn NNP B-PER\n", False, 2), ("a\nb\u3000O\n", False, 2), ("\na\nb\n", True, 2)],
+)
+def test_columns_are_refused(make, content, labelled, line):
+    path = make(content)
+    with raises(DataError, path=str(path), line=line) as error:
+        read(path, labelled=labelled)
+    assert "Are these columns" in error.value.problem
+    assert not len(read(make("a\nb\n")).ids), "words to predict may have no attributes"
 
 
 def test_windows_line_ends_and_last_line_without_end(make):

@@ -33,6 +33,18 @@ def conll(text, columns):
             '{"text": "..."} per line of a .jsonl file.',
         ),
         (
+            lambda: conll("# sent_id = 1\na O\n", {"word": 0, "tag": 1}),
+            "f:2: this line has 2 columns, but the first token line (1) has 4: give every "
+            "token line the same columns, or set the separator. If lines that begin with # are "
+            "comments, set task.comment=#.",
+        ),
+        (
+            lambda: conll("# text\n" + "a\t" * 9 + "O\n", {"word": 0, "tag": 1}),
+            "f:2: this line has 10 columns, but the first token line (1) has 2: give every "
+            "token line the same columns, or set the separator. If this is CoNLL-U, set "
+            "task.format=conllu.",
+        ),
+        (
             lambda: conll("a O\n", {"word": 0, "pos": 2}),
             "f:1: there is no column 2 for 'pos': this line has 2 columns, numbered 0 to 1 (or "
             "-2 to -1); set its number or the separator.",

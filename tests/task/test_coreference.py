@@ -241,6 +241,23 @@ def test_crossing_mentions_are_said(tmp_path, caplog):
     )
 
 
+def test_mentions_that_are_left_out_are_counted(tmp_path, caplog):
+    path = tmp_path / "a.conllu"
+    cells = ["(e1)", "(e2[1/2])", "(e1)", "(e2[2/2])"]
+    rows = [
+        "\t".join([number, "w", *"_" * 7, f"Entity={cell}\n"])
+        for number, cell in zip(("1", "2", "2.1", "3"), cells, strict=True)
+    ]
+    path.write_text("".join(rows))
+    task = Coreference(features=FEATURES, discontinuous="hull")
+    task.read(path)
+    assert "a.conllu: 1 discontinuous mentions are read as their hulls." in caplog.text
+    assert "a.conllu: 1 mentions without words of their own (" in caplog.text
+    caplog.clear()
+    task.write_outputs(task.read(path, labelled=False), tmp_path / "b", [[[(0, 1), (1, 3)]]])
+    assert "not predicted, but copied from the input: 1 mentions" in caplog.text
+
+
 def test_clusters_follow_the_antecedents():
     task = Coreference(features=FEATURES)
     encoded = task.fit(replace(documents(), clusters=np.zeros(4, np.int32)))

@@ -233,11 +233,17 @@ def test_files_and_parameters() -> None:
     assert Dependency().attribute_names() == []
 
 
-def test_predictions(fitted: tuple[Dependency, EncodedTrees], path: Path, tmp_path: Path) -> None:
+def test_predictions(
+    fitted: tuple[Dependency, EncodedTrees],
+    path: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     task, _ = fitted
     read = task.read(path, labelled=False)
     task.write_outputs(read, tmp_path / "out", GOLD)
     assert (tmp_path / "out").read_text() == TEXT
+    assert not caplog.records
     tables = [np.full((n, n + 1), 0.5) for n in (3, 1)]
     task.write_outputs(
         read,
@@ -247,6 +253,7 @@ def test_predictions(fitted: tuple[Dependency, EncodedTrees], path: Path, tmp_pa
         [[(1.0, [Arc(0)] * 3)], [(0.5, [Arc(0)])]],
     )
     lines = (tmp_path / "out").read_text().split("\n")
+    assert "have a new head, but keep DEPREL" in caplog.text
     assert lines[:3] == ["# sent_id = 1", "# k_best = 1", "# score = 1.000000"]
     assert lines[3] == "1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t0\tnsubj\t_\tp=0.500"
 

@@ -5,6 +5,7 @@ predictions in the same format.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ import pytest
 import structopt
 from structopt import datasets
 from structopt.command import main
+from structopt.errors import ConfigError
+from structopt.task.sequence_labelling import SequenceLabelling
+from tests.messages import raises
 
 QUICK = ["task=ner", "task.limit=40", "optimizer.epochs=2", "tracker=none"]
 
@@ -96,6 +100,35 @@ def test_predictions_are_of_the_format(
     )
     assert main.main([*words, "input=given", "output=o", "task.format=jsonl", "partial=true"]) == 0
     assert json.loads(Path("o").read_text())["predicted_ner_tags"][1] in ("B-LOC", "B-ORG")
+
+
+def test_a_model_of_columns_reads_and_writes_conllu(
+    trained: Callable[[str], Path], tmp_path: Path
+) -> None:
+    blocks = sentences("dev")[:3]
+    empty = "\t_" * 8
+    rows = [
+        "".join(f"{i}\t{row[0]}{empty}\n" for i, row in enumerate(block, 1)) for block in blocks
+    ]
+    (tmp_path / "a.conllu").write_text("# newdoc\n" + "\n".join(rows))
+    folder = trained("tagging")
+    model = structopt.load(folder)
+    outputs = model.predict([[row[0] for row in block] for block in blocks])
+    assert model.predict(tmp_path / "a.conllu") == outputs
+    words = ["predict", f"model={folder}", f"input={tmp_path / 'a.conllu'}"]
+    assert main.main([*words, f"output={tmp_path / 'b.conllu'}"]) == 0
+    assert model.evaluate(tmp_path / "b.conllu")["accuracy"] == 1.0
+
+
+def test_comments_in_columns(trained: Callable[[str], Path], tmp_path: Path) -> None:
+    folder, path, target = trained("tagging"), tmp_path / "a.txt", tmp_path / "b.txt"
+    path.write_text("# text = Ann\nAnn X\n")
+    words = ["predict", f"model={folder}", f"input={path}", f"output={target}"]
+    assert main.main(words) == 2
+    assert main.main([*words, 'task.comment="# "']) == 0
+    assert target.read_text().startswith("# text = Ann\nAnn X ")
+    with raises(ConfigError, parameter="task.comment", value=" "):
+        SequenceLabelling(comment=" ")
 
 
 @pytest.mark.nightly("runs")

@@ -22,7 +22,7 @@ from structopt.errors import DataError, line_name, place_of
 from structopt.formats.conll_reader import ASCII_CELLS, UNICODE_SPACE
 from structopt.formats.coreference.brackets import Bracket, BracketRow, bracket_cells, mentions_of
 from structopt.formats.coreference.document_bounds import Heading, document_bounds, outside
-from structopt.formats.coreference.documents import Documents
+from structopt.formats.coreference.documents import Documents, separate
 from structopt.formats.trees.tree_rows import TAB, is_blank, plain_lines
 from structopt.kernels.waist.record import Array
 
@@ -101,13 +101,15 @@ def read(path: str | Path, text: str, limit: int | None = None, labelled: bool =
     )
 
 
-def fill(lines: list[str], corpus: Documents, clusters: Array) -> None:
-    """Put the brackets of entities into the last column of a corpus' rows.
+def fill(lines: list[str], corpus: Documents, clusters: Array) -> list[tuple[int, int]]:
+    """Put the brackets of entities into the last column of a corpus' rows, and return the lines at
+    which mentions begin that cross and were predicted to be of one entity.
 
     A row without brackets keeps its cell; one that loses them gets that of the first row without.
     """
-    numbers = list(map(str, clusters.tolist()))
-    brackets = bracket_cells(corpus.mentions, numbers, "|")
+    entities = clusters.tolist()
+    separated = separate(corpus.mentions, entities)
+    brackets = bracket_cells(corpus.mentions, list(map(str, entities)), "|")
     by_tabs = TAB in lines[int(corpus.lines[0]) - 1]
     rows = [_parted(lines[number - 1], by_tabs) for number in corpus.lines.tolist()]
     nothing = next((cell for _, cell, _ in rows if cell in NOTHING), NOTHING[0])
@@ -116,6 +118,8 @@ def fill(lines: list[str], corpus: Documents, clusters: Array) -> None:
     ):
         written = brackets.get(word) or (cell if cell in NOTHING else nothing)
         lines[number - 1] = before + written + after
+    begins = corpus.lines[corpus.mentions[:, 0]].tolist() if separated else []
+    return [(begins[one], begins[other]) for one, other in separated]
 
 
 def _parted(line: str, by_tabs: bool) -> tuple[str, str, str]:

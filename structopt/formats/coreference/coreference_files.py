@@ -11,7 +11,8 @@ from typing import Literal
 
 from structopt.errors import DataError, line_name
 from structopt.formats.coreference import conll_columns, conllu_entities
-from structopt.formats.coreference.documents import Documents, crossing_pairs
+from structopt.formats.coreference.conllu_entities import Copied, Discontinuous
+from structopt.formats.coreference.documents import Documents
 from structopt.formats.text_files import BYTE_ORDER_MARK, check_limit, read_verbatim, write_text
 from structopt.formats.trees.tree_rows import TAB, is_blank, plain_lines
 from structopt.kernels.waist.record import Array
@@ -27,6 +28,7 @@ def read(
     limit: int | None = None,
     labelled: bool = True,
     encoding: str = "utf8",
+    discontinuous: Discontinuous = "refuse",
 ) -> Documents:
     """Read a file, plain or gzip, or several, or the first `limit` documents; O(characters).
 
@@ -41,6 +43,9 @@ def read(
         Whether the documents must have mentions, and their entities are kept. Otherwise mentions
         are read where there are some.
     encoding : str
+    discontinuous : {"refuse", "hull"}
+        Whether discontinuous mentions of CoNLL-U are refused, or read from their first word to
+        their last.
 
     Raises
     ------
@@ -54,8 +59,10 @@ def read(
     check_limit(limit, "documents")
     text = read_verbatim(path, encoding)
     form = detect_format(path, plain_lines(text)) if format == "auto" else format
-    reader = conllu_entities.read if form == "conllu" else conll_columns.read
-    corpus = reader(path, text, limit, labelled)
+    if form == "conllu":
+        corpus = conllu_entities.read(path, text, limit, labelled, discontinuous)
+    else:
+        corpus = conll_columns.read(path, text, limit, labelled)
     if labelled and not len(corpus.mentions):
         where = "Entity= of MISC" if form == "conllu" else "the last column"
         number = f"the {len(corpus)} documents" if len(corpus) > 1 else "the document"
@@ -83,14 +90,17 @@ def detect_format(path: str | Path, lines: Sequence[str]) -> Format:
     return "conll"
 
 
-def write(corpus: Documents, target: str | Path, clusters: Array, encoding: str = "utf8") -> None:
+def write(
+    corpus: Documents, target: str | Path, clusters: Array, encoding: str = "utf8"
+) -> list[str]:
     """Write the file of a corpus again with the entity of every mention; all else is copied to the
-    byte.
+    byte. Return messages to the user.
 
-    What is written is read again to the same mentions and entities. Documents beyond the limit of
-    reading are copied. For other mentions than those of the file, give the corpus with its
-    `mentions` and `offsets` replaced. In CoNLL-U, ``Bridge=`` and ``SplitAnte=``, which name
-    entities, are dropped. The target is replaced at once.
+    The written file has the same mentions and entities if it is read. One exception has a message:
+    the second of two mentions that cross within an entity gets an entity of its own. Documents
+    beyond the limit of reading are copied. To write other mentions, give the corpus with its
+    `mentions` and `offsets` replaced. Another message counts the markup of CoNLL-U that is copied:
+    see `structopt.formats.coreference.conllu_entities.Copied`. The target is replaced at once.
 
     Parameters
     ----------
@@ -104,8 +114,7 @@ def write(corpus: Documents, target: str | Path, clusters: Array, encoding: str 
     Raises
     ------
     DataError
-        Another number of clusters than mentions; two mentions of one entity that cross; the target
-        cannot be written.
+        Another number of clusters than mentions; the target cannot be written.
     """
     if len(clusters) != len(corpus.mentions):
         message = (
@@ -113,31 +122,46 @@ def write(corpus: Documents, target: str | Path, clusters: Array, encoding: str 
             "predict this file."
         )
         raise DataError(corpus.path, None, message)
-    check_crossing(corpus, clusters)
     mark = BYTE_ORDER_MARK if corpus.text.startswith(BYTE_ORDER_MARK) else ""
     lines = corpus.text.removeprefix(mark).split("\n")
+    copied = Copied()
     if corpus.format == "conllu":
-        conllu_entities.fill(lines, corpus, clusters)
+        copied = conllu_entities.fill(lines, corpus, clusters)
+        separated = copied.separated
     else:
-        conll_columns.fill(lines, corpus, clusters)
+        separated = conll_columns.fill(lines, corpus, clusters)
     write_text(target, mark + "\n".join(lines), encoding)
+    return [*_of_copied(corpus, copied), *_of_separated(corpus, separated)]
 
 
-def check_crossing(corpus: Documents, clusters: Array) -> None:
-    """Raise DataError for two mentions of one entity that cross: brackets cannot tell which of them
-    ends first.
-    """
-    for one, other in crossing_pairs(corpus.mentions):
-        if clusters[one] == clusters[other]:
-            line, second = (int(corpus.lines[corpus.mentions[index, 0]]) for index in (one, other))
-            begin = (
-                "the mentions that begin here and in line "
-                f"{line_name(corpus.path, second, line)} cross"
-            )
-            message = f"{begin}, and were predicted to be of one entity, which brackets cannot say"
-            raise DataError(
-                corpus.path,
-                line,
-                message,
-                remedy="remove one of the two from the input.",
-            )
+def _of_copied(corpus: Documents, copied: Copied) -> list[str]:
+    """Return the message that counts copied markup."""
+    counts = [f"{count} {key}" for key, count in sorted(copied.items.items())]
+    if copied.mentions:
+        counts.insert(0, f"{copied.mentions} mentions without words of their own")
+    if copied.with_fields:
+        names = ", ".join(copied.fields)
+        counts.append(
+            f"the fields {names} of {copied.with_fields} mentions"
+            if names
+            else f"further fields of {copied.with_fields} mentions"
+        )
+    if not counts:
+        return []
+    return [f"{corpus.path}: not predicted, but copied from the input: {'; '.join(counts)}."]
+
+
+def _of_separated(corpus: Documents, separated: list[tuple[int, int]]) -> list[str]:
+    """Return the message for mentions of one entity that cross."""
+    if not separated:
+        return []
+    line, second = separated[0]
+    error = DataError(
+        corpus.path,
+        line,
+        f"the mentions that begin here and in line {line_name(corpus.path, second, line)} cross, "
+        "and were predicted to be of one entity, which brackets cannot say: the second is written "
+        f"as an entity of its own ({len(separated)} such pairs here)",
+        remedy="remove one of the two from the input.",
+    )
+    return [str(error)]

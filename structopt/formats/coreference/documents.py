@@ -4,12 +4,63 @@ are of one entity.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import DataError
+
+
+class Mark(NamedTuple):
+    """The brackets of a mention in a file.
+
+    Attributes
+    ----------
+    first, last : int
+        The lines of the rows with its opening and its closing bracket.
+    entity : str
+        The name of its entity.
+    fields : tuple of str
+        The fields of its opening bracket.
+    field : int
+        The number of the field that is the entity.
+    """
+
+    first: int
+    last: int
+    entity: str
+    fields: tuple[str, ...] = ()
+    field: int = 0
+
+
+@dataclass(frozen=True)
+class Markup:
+    """The brackets of a document's mentions.
+
+    Attributes
+    ----------
+    begin : int
+        The line of the first row.
+    field : int
+        The number of the field that is the entity in brackets of this document.
+    marks : mapping of pairs of int to Mark
+        By the lines of the first and the last word of a mention.
+    kept : tuple of Mark
+        Mentions that are not predicted: they consist of empty nodes only, or of empty nodes and the
+        words of another mention.
+    hulls : int
+        How many discontinuous mentions were read as their hulls.
+    """
+
+    begin: int = 0
+    field: int = 0
+    marks: Mapping[tuple[int, int], Mark] = dataclasses.field(default_factory=dict)
+    kept: tuple[Mark, ...] = ()
+    hulls: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,6 +102,8 @@ class Documents:
     crossing : tuple of pairs of int
         Pairs of mentions that cross: each begins before the other ends, and neither lies in the
         other. The lines at which the two begin.
+    markup : tuple of Markup
+        The brackets of each document of a file in CoNLL-U; empty for other formats.
     """
 
     path: str
@@ -66,6 +119,7 @@ class Documents:
     format: str = ""
     text: str = ""
     crossing: tuple[tuple[int, int], ...] = ()
+    markup: tuple[Markup, ...] = ()
 
     def __len__(self) -> int:
         """Number of documents."""
@@ -89,6 +143,7 @@ class Documents:
             mentions=self.mentions[spans] - np.int32(begin),
             clusters=None if self.clusters is None else self.clusters[spans],
             crossing=tuple(pair for pair in self.crossing if lines.issuperset(pair)),
+            markup=self.markup[first:last],
         )
 
     def gold_clusters(self) -> NDArray[np.int32]:
@@ -118,6 +173,30 @@ class Documents:
         for cluster, (first, last) in zip(clusters, spans, strict=True):
             entities[cluster].append((first, last))
         return entities
+
+
+def separate(mentions: NDArray[np.int32], entities: list[int]) -> list[tuple[int, int]]:
+    """Give the second of two mentions that cross within an entity an entity of its own: brackets
+    cannot express which of the two ends first.
+
+    Parameters
+    ----------
+    mentions : int32, shape (mentions, 2)
+        Sorted by first word, the longer before the shorter.
+    entities : list of int, length mentions
+        Changed in place; new numbers are above all others.
+
+    Returns
+    -------
+    list of pairs of int
+        The mentions that were separated, as indices.
+    """
+    separated = []
+    for one, other in crossing_pairs(mentions):
+        if entities[one] == entities[other]:
+            entities[other] = max(entities) + 1
+            separated.append((one, other))
+    return separated
 
 
 def crossing_pairs(mentions: NDArray[np.int32]) -> list[tuple[int, int]]:

@@ -12,6 +12,22 @@ SENTENCE = "sentence"
 """The field that says, in files with a token a row, to which sentence a row belongs."""
 
 
+def own_name(name: str, names: Mapping[str, str]) -> str:
+    """Return the name that a format has for a field: ``ner_1`` for ``ner_tags_1``.
+
+    Parameters
+    ----------
+    name : str
+        A name of another format, or one that begins with it.
+    names : mapping of str to str
+        The names of other formats by the names of this format.
+    """
+    for own, other in names.items():
+        if name.startswith(other):
+            return own + name.removeprefix(other)
+    return name
+
+
 class Fields:
     """Names under which files have the columns of a task.
 

@@ -18,7 +18,7 @@ from structopt.errors import DataError
 from structopt.formats.json_objects import kind, reason
 from structopt.formats.tag_schemes import from_spans, spans
 from structopt.formats.text_files import read_text, write_text
-from structopt.formats.token_lists.fields import Fields
+from structopt.formats.token_lists.fields import Fields, own_name
 from structopt.formats.token_lists.predicted_lists import PredictedLists
 from structopt.formats.token_lists.token_lists import Gathering, TokenLists
 
@@ -122,7 +122,7 @@ def write(
         sentences, predicted.rows(path, list(map(len, sentences))), strict=True
     ):
         for name, labels in added.items():
-            key = _key(name)
+            key = own_name(name, KEYS)
             for token, cell in zip(tokens, _as_biluo(key, labels), strict=True):
                 token[key] = cell
     write_text(target, json.dumps(rows, ensure_ascii=False, indent=1) + "\n", encoding)
@@ -142,14 +142,6 @@ def _as_biluo(key: str, labels: Sequence[str]) -> Sequence[str]:
     if entities[0] != NER or entities[1] == "probabilities" or "-" in labels:
         return labels
     return biluo(labels)
-
-
-def _key(name: str) -> str:
-    """The key of a token that a field of other formats is: ``ner`` for ``ner_tags``."""
-    for key, other in KEYS.items():
-        if name.startswith(other):
-            return key + name.removeprefix(other)
-    return name
 
 
 def _columns(path: str, line: int, fields: Fields, token: dict[str, Any]) -> dict[str, str]:

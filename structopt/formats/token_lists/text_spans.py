@@ -1,12 +1,13 @@
-"""Texts with named entities as stretches of characters, an object a line, as annotation tools and
-spaCy write them.
+"""Texts with named entities as stretches of characters, an object a line, as spaCy, doccano and
+other annotation tools write them.
 
     {"text": "Ann slept in Oslo.", "entities": [[0, 3, "PER"], [13, 17, "LOC"]]}
 
 Tokens are words (`structopt.formats.unicode_words`) and single other characters except white space.
 In scripts without spaces, each character is a word. Entities are from a character, counted from 0,
-to the one after the last; they may also be objects (``start``, ``end``, ``label``), and be named
-``spans``.
+to the one after the last. They may also be objects: ``start``, ``end`` and ``label``, or
+``start_offset``, ``end_offset`` and ``label``. Their field is named ``entities``, ``spans``,
+``label`` or ``labels``, or has a name of the labels in ``task.fields``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from structopt.formats.token_lists.json_lines import extended
 from structopt.formats.token_lists.predicted_lists import PredictedLists
 from structopt.formats.token_lists.token_lists import Gathering, TokenLists
 
-TEXT, ENTITIES = "text", ("entities", "spans")
+TEXT, ENTITIES, LABELS = "text", ("entities", "spans"), ("label", "labels")
+OBJECTS = (("start", "end", "label"), ("start_offset", "end_offset", "label"))
+"""The keys of an entity that is an object."""
 EXAMPLE = '{"text": "Ann slept", "entities": [[0, 3, "PER"]]}'
 
 
@@ -47,7 +50,7 @@ def read(path: str, fields: Fields, limit: int | None, encoding: str) -> TokenLi
         end where tokens end.
     """
     rows = objects(path, read_text(path, encoding), EXAMPLE)
-    key = entities_key(rows)
+    key = entities_key(rows, fields)
     sentences = Gathering(path, {fields.word: TEXT} | ({TAG: key} if key else {}))
     for line, row in rows:
         tokens = _tokens(path, line, row)
@@ -58,28 +61,46 @@ def read(path: str, fields: Fields, limit: int | None, encoding: str) -> TokenLi
     return sentences.result()
 
 
-def write(
-    path: str, target: str, _fields: Fields, predicted: PredictedLists, encoding: str
-) -> None:
-    """Write a file again with ``entities`` added, ``predicted_entities`` where it has some; there
-    is no place for more.
+def write(path: str, target: str, fields: Fields, predicted: PredictedLists, encoding: str) -> None:
+    """Write a file again with ``entities`` added, or ``predicted_entities`` if it has some, in
+    their form; probabilities and further outputs are not written.
     """
     text = read_verbatim(path, encoding)
     lines, rows = text.split("\n"), objects(path, text.removeprefix("\ufeff"), EXAMPLE)
-    tokens, key = [_tokens(path, line, row) for line, row in rows], entities_key(rows)
+    tokens, key = [_tokens(path, line, row) for line, row in rows], entities_key(rows, fields)
+    keys = _object_keys(rows, key) if key else None
     name = f"predicted_{key}" if key else ENTITIES[0]
     for (line, row), own, added in zip(
         rows, tokens, predicted.rows(path, list(map(len, tokens))), strict=True
     ):
         found = spans(added[predicted.keys[0]])
-        entities = [[own[start].start(), own[end - 1].end(), label] for start, end, label in found]
+        values = [(own[start].start(), own[end - 1].end(), label) for start, end, label in found]
+        entities = [dict(zip(keys, one, strict=True)) if keys else list(one) for one in values]
         lines[line - 1] = extended(lines[line - 1], row, {name: entities})
     write_text(target, "\n".join(lines), encoding)
 
 
-def entities_key(rows: list[tuple[int, dict[str, Any]]]) -> str | None:
-    """The field of entities of the first object; None where it has none."""
-    return next((key for key in ENTITIES if rows and key in rows[0][1]), None)
+def entities_key(rows: list[tuple[int, dict[str, Any]]], fields: Fields) -> str | None:
+    """The field of entities of the first object; None if it has none.
+
+    Fields of labels may also hold classes of the text, which are not entities.
+    """
+    known = rows[0][1] if rows else {}
+    own = (key for key in ENTITIES if key in known)
+    labels = (key for key in (*LABELS, *fields.names[TAG]) if key in known)
+    return next(own, None) or next((key for key in labels if _has_entities(rows, key)), None)
+
+
+def _has_entities(rows: list[tuple[int, dict[str, Any]]], key: str) -> bool:
+    """Whether the first value of a field that is not empty is a list of lists or objects."""
+    value: Any = next((row[key] for _, row in rows if row.get(key)), [])
+    return isinstance(value, list) and not (value and isinstance(value[0], str))
+
+
+def _object_keys(rows: list[tuple[int, dict[str, Any]]], key: str) -> tuple[str, ...] | None:
+    """The keys of the first entity; None if it is a list, or there is none."""
+    first = next((entity for _, row in rows for entity in row.get(key) or ()), None)
+    return next((keys for keys in OBJECTS if isinstance(first, dict) and keys[0] in first), None)
 
 
 def _tokens(path: str, line: int, row: dict[str, Any]) -> list[re.Match[str]]:
@@ -141,11 +162,10 @@ def _tags(
 
 def _entity(path: str, line: int, key: str, entity: Any) -> tuple[int, int, str]:
     """Start, end and label of an entity."""
-    parts = (
-        [entity.get(name) for name in ("start", "end", "label")]
-        if isinstance(entity, dict)
-        else entity
-    )
+    parts = entity
+    if isinstance(entity, dict):
+        keys = next((keys for keys in OBJECTS if keys[0] in entity), OBJECTS[0])
+        parts = [entity.get(name) for name in keys]
     if (
         isinstance(parts, list)
         and len(parts) == 3
@@ -157,5 +177,6 @@ def _entity(path: str, line: int, key: str, entity: Any) -> tuple[int, int, str]
         path,
         line,
         f'"{key}" has an entry that is no entity',
-        remedy=f'write [start, end, "label"], as in {EXAMPLE}.',
+        remedy='write [start, end, "label"], or an object with these keys, in characters from '
+        f"0, as in {EXAMPLE}.",
     )

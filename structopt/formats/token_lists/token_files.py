@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Protocol
 
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
 from structopt.formats.text_files import read_text
-from structopt.formats.token_lists import csv_rows, json_lines, parquet, spacy_json, text_spans
+from structopt.formats.token_lists import (
+    conllu_words,
+    csv_rows,
+    json_lines,
+    parquet,
+    spacy_json,
+    text_spans,
+)
 from structopt.formats.token_lists.class_names import ClassNames
 from structopt.formats.token_lists.fields import Fields
 from structopt.formats.token_lists.predicted_lists import Cells, PredictedLists
 from structopt.formats.token_lists.token_lists import TokenLists
 
-AUTO, COLUMNS = "auto", "columns"
-FORMATS = (AUTO, COLUMNS, "jsonl", "csv", "parquet", "spacy")
+AUTO, COLUMNS, CONLLU = "auto", "columns", "conllu"
+FORMATS = (AUTO, COLUMNS, "jsonl", "csv", "parquet", "spacy", CONLLU)
 ENDINGS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -24,10 +32,21 @@ ENDINGS = {
     ".csv": "csv",
     ".tsv": "csv",
     ".parquet": "parquet",
+    ".conllu": CONLLU,
 }
 """The format of a file whose name ends so, with ``.gz`` behind or not; ``json`` is spaCy's list, or
 an object a line.
 """
+
+
+class _Format(Protocol):
+    """The reader and writer of a format of text."""
+
+    def read(self, path: str, fields: Fields, limit: int | None, encoding: str) -> TokenLists: ...
+
+    def write(
+        self, path: str, target: str, fields: Fields, predicted: PredictedLists, encoding: str
+    ) -> None: ...
 
 
 class TokenFiles:
@@ -43,7 +62,11 @@ class TokenFiles:
         See `structopt.formats.token_lists.class_names.ClassNames`.
     encoding : str
     separator : str or None
-        Of columns, and of CSV; where it is typed, a file is columns unless `form` says otherwise.
+        The separator of columns and CSV. If it is set, a file has columns unless `form` says
+        otherwise.
+    numbered : bool
+        Whether columns are set by number. Files of CoNLL-U then have columns unless `form` says
+        otherwise.
 
     Raises
     ------
@@ -58,8 +81,10 @@ class TokenFiles:
         names: str | None,
         encoding: str,
         separator: str | None,
+        numbered: bool = False,
     ) -> None:
         self.form, self.encoding, self.separator = form, encoding, separator
+        self.numbered = numbered
         self.fields, self.names = Fields(fields), ClassNames(names)
 
     def format_of(self, path: str | PathLike[str]) -> str:
@@ -69,7 +94,7 @@ class TokenFiles:
         name = fspath(path).lower().removesuffix("}").removesuffix(".gz")
         form = ENDINGS.get(Path(name).suffix, COLUMNS)
         if form != "json":
-            return form
+            return COLUMNS if form == CONLLU and self.numbered else form
         return (
             "spacy" if read_text(fspath(path), self.encoding).lstrip().startswith("[") else "jsonl"
         )
@@ -118,14 +143,9 @@ class TokenFiles:
             return csv_rows.write(
                 path, fspath(target), self.fields, predicted, self.encoding, self.separator
             )
-        write = (
-            spacy_json.write
-            if form == "spacy"
-            else text_spans.write
-            if self._has_texts(path)
-            else json_lines.write
+        return self._module(path, form).write(
+            path, fspath(target), self.fields, predicted, self.encoding
         )
-        return write(path, fspath(target), self.fields, predicted, self.encoding)
 
     def _lists(self, path: str, limit: int | None) -> TokenLists:
         form = self.format_of(path)
@@ -133,14 +153,11 @@ class TokenFiles:
             return parquet.read(path, self.fields, limit)
         if form == "csv":
             return csv_rows.read(path, self.fields, limit, self.encoding, self.separator)
-        read = (
-            spacy_json.read
-            if form == "spacy"
-            else text_spans.read
-            if self._has_texts(path)
-            else json_lines.read
-        )
-        return read(path, self.fields, limit, self.encoding)
+        return self._module(path, form).read(path, self.fields, limit, self.encoding)
 
-    def _has_texts(self, path: str) -> bool:
-        return text_spans.has_texts(path, self.encoding, self.fields)
+    def _module(self, path: str, form: str) -> _Format:
+        """The reader and writer of a format of text."""
+        if form in ("spacy", CONLLU):
+            return spacy_json if form == "spacy" else conllu_words
+        has_texts = text_spans.has_texts(path, self.encoding, self.fields)
+        return text_spans if has_texts else json_lines

@@ -8,7 +8,7 @@ checked and kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,8 @@ LAYOUT = Layout(
     numbers={"form": 1, "lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "head": 6, "deprel": 7},
 )
 DEPS, MISC = 8, 9
-PROBABILITY = "p="
+SEPARATOR = "|"
+"""What separates the items of MISC."""
 MULTI_WORD = re.compile("([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 EMPTY_NODE = re.compile("(0|[1-9][0-9]{0,8})[.]([1-9][0-9]{0,8})")
 
@@ -95,8 +96,13 @@ def _complaint(ids: Sequence[str], begin: int, row: int, before: int, length: in
 
 def with_probability(misc: str, probability: float) -> str:
     """Write the probability of the arc into a cell of MISC: ``SpaceAfter=No|p=0.987``."""
-    kept = [item for item in misc.split("|") if item != EMPTY and not item.startswith(PROBABILITY)]
-    return "|".join([*kept, f"{PROBABILITY}{min(max(probability, 0.0), 1.0):.3f}"])
+    return with_items(misc, {"p": f"{min(max(probability, 0.0), 1.0):.3f}"})
+
+
+def with_items(misc: str, items: Mapping[str, str]) -> str:
+    """Write items into a cell of MISC, in place of those with the same keys."""
+    kept = [item for item in misc.split(SEPARATOR) if item.partition("=")[0] not in {EMPTY, *items}]
+    return SEPARATOR.join([*kept, *(f"{key}={value}" for key, value in items.items())])
 
 
 def ranked_block(block: Sequence[str], comments: Sequence[str]) -> Iterator[str]:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, DataError
 from structopt.formats.text_files import BYTE_ORDER_MARK, check_limit, read_verbatim, write_text
 from structopt.formats.trees import conllu, conllx, penn_columns
-from structopt.formats.trees.dependency_trees import Arc, Trees
+from structopt.formats.trees.dependency_trees import EMPTY, Arc, Trees
 from structopt.formats.trees.tree_checks import check_word_numbers, checked_heads
 from structopt.formats.trees.tree_rows import (
     TAB,
@@ -30,6 +30,9 @@ LAYOUTS: dict[str, Layout] = {
     "conllx": conllx.LAYOUT,
     "penn": penn_columns.LAYOUT,
 }
+
+AFTER: dict[str, tuple[int, ...]] = {"conllu": (conllu.DEPS,), "conllx": (8, 9), "penn": ()}
+"""The columns of other arcs of a word, which are not predicted."""
 
 Ranked = Sequence[tuple[float, Sequence[Arc]]]
 """Scores and outputs of one sentence, the best first."""
@@ -69,15 +72,29 @@ def read(
     text = read_verbatim(path, encoding)
     lines = plain_lines(text)
     form = detect_format(path, lines) if format == "auto" else format
+    layout, rows = LAYOUTS[form], word_rows(path, lines, form, limit)
+    cells = rows.columns[layout.numbers["head"]]
+    heads = checked_heads(path, rows.lines, rows.offsets, cells, partial) if labelled else None
+    return Trees(str(path), rows.offsets, rows.lines, _cells(rows, layout), heads, form, text)
+
+
+def word_rows(
+    path: str | Path, lines: Sequence[str], form: Format, limit: int | None = None
+) -> Rows:
+    """Return the rows of a file, or of its first `limit` sentences, that are words.
+
+    Raises
+    ------
+    DataError
+        No rows, or a row that breaks the format.
+    """
     layout = LAYOUTS[form]
     rows = scan(path, lines, layout, limit)
     if form == "conllu":
         rows = conllu.words(path, rows)
     if layout.numbered:
         check_word_numbers(path, rows.lines, rows.offsets, rows.columns[0])
-    cells = rows.columns[layout.numbers["head"]]
-    heads = checked_heads(path, rows.lines, rows.offsets, cells, partial) if labelled else None
-    return Trees(str(path), rows.offsets, rows.lines, _cells(rows, layout), heads, form, text)
+    return rows
 
 
 def detect_format(path: str | Path, lines: Sequence[str]) -> Format:
@@ -135,6 +152,41 @@ def write(
     else:
         lines = list(_ranked_lines(lines, corpus, layout, ranked, probabilities))
     write_text(target, mark + "\n".join(lines), encoding)
+
+
+def stale_cells(corpus: Trees, outputs: Sequence[Sequence[Arc]]) -> DataError | None:
+    """Return a message if words with a new head keep the relation or the enhanced arcs of the old
+    head, which `write` copies; None otherwise.
+    """
+    layout, lines = LAYOUTS[corpus.format], corpus.text.split("\n")
+    relation = layout.numbers.get("deprel")
+    if relation is None:
+        return None
+    kept: dict[str, int] = {}
+    words, first = 0, 0
+    arcs = (arc for output in outputs for arc in output)
+    for number, head, arc in zip(corpus.lines.tolist(), corpus.cells["head"], arcs, strict=True):
+        if head in (str(arc.head), EMPTY):
+            continue
+        cells = lines[number - 1].removesuffix("\r").split(TAB)
+        columns = [*([relation] if arc.relation is None else []), *AFTER[corpus.format]]
+        stale = [layout.names[column] for column in columns if cells[column] != EMPTY]
+        if stale:
+            words, first = words + 1, first or number
+            kept.update(dict.fromkeys(stale, 0))
+    if not words:
+        return None
+    names = list(kept)
+    others = [name for name in names if name != layout.names[relation]]
+    advice = ["to predict relations, train with factor_graph.labeled=true"] * (others != names)
+    advice += [f"write _ to {' and '.join(others)}, which no model predicts"] * bool(others)
+    return DataError(
+        corpus.path,
+        first,
+        f"{words} of {len(corpus.lines)} words, the first one here, have a new head, but keep "
+        f"{' and '.join(names)} of the input",
+        remedy=f"{'; '.join(advice)}.",
+    )
 
 
 def _only_universal(line: str) -> bool:

@@ -13,6 +13,8 @@ QUOTED = r"'(?:\\.|[^'\\])*+'|\"(?:\\.|[^\"\\])*+\""
 STRING = re.compile(QUOTED)
 KIND = re.compile(r"(\w+)\s*+(?:%.*)?")
 REST = re.compile(r"\s*+(?:%.*)?")
+MEKA = re.compile(r":(?:.*\s)?\s*-C\s+([-+]?[0-9]{1,9})(?!\S)", re.DOTALL)
+"""The option of MEKA that says how many columns are labels, in the name of the relation."""
 NUMERIC = ("numeric", "real", "integer")
 
 
@@ -24,11 +26,21 @@ class Attribute(NamedTuple):
     line: int
 
 
+class LabelCount(NamedTuple):
+    """How many of the first columns are labels, or if negative of the last; and the line."""
+
+    number: int
+    line: int
+
+
 class Header(NamedTuple):
-    """The attributes in the order of their columns, and the line of ``@data``."""
+    """The attributes in the order of their columns, the line of ``@data``, and MEKA's count of
+    labels.
+    """
 
     attributes: list[Attribute]
     data: int
+    labels: LabelCount | None
 
 
 def is_row(text: str) -> bool:
@@ -47,6 +59,7 @@ def header(path: str | Path, lines: Sequence[str]) -> Header:
         that is neither numeric nor nominal, or that is declared twice.
     """
     attributes: dict[str, Attribute] = {}
+    labels: LabelCount | None = None
     for line, text in enumerate(lines, 1):
         text = text.strip()
         keyword = text.split(None, 1)[0].lower() if is_row(text) else ""
@@ -55,7 +68,7 @@ def header(path: str | Path, lines: Sequence[str]) -> Header:
                 raise DataError(
                     path, line, "no @attribute stands before @data: declare every column."
                 )
-            return Header(list(attributes.values()), line)
+            return Header(list(attributes.values()), line, labels)
         if keyword == "@attribute":
             attribute = _declared(path, line, text)
             if attribute.name in attributes:
@@ -67,7 +80,10 @@ def header(path: str | Path, lines: Sequence[str]) -> Header:
                     remedy="rename one.",
                 )
             attributes[attribute.name] = attribute
-        elif keyword not in ("", "@relation"):
+        elif keyword == "@relation":
+            match = MEKA.search(unquoted(text[len(keyword) :]))
+            labels = LabelCount(int(match[1]), line) if match else None
+        elif keyword:
             message = (
                 f"{text[:30]!r} is neither @relation, @attribute, @data nor a comment: is this "
                 "ARFF, and is @data there?"

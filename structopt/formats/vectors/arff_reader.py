@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from structopt.formats.text_files import check_limit, read_text
 from structopt.formats.vectors.arff_header import (
     QUOTED,
     Attribute,
+    LabelCount,
     header,
     is_row,
     split,
@@ -63,6 +64,8 @@ class Arff:
         missing.
     lines : int64, shape (rows,)
         The line of each row.
+    labels : LabelCount or None
+        How many columns are labels, as MEKA writes it in the name of the relation.
     """
 
     path: str
@@ -71,6 +74,7 @@ class Arff:
     columns: Array
     values: Array
     lines: Array
+    labels: LabelCount | None = None
 
     def line_of(self, entry: int) -> int:
         """Return the number of the line of an entry."""
@@ -93,7 +97,7 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     check_limit(limit, "instances")
     check_one_file(path, "ARFF")
     lines = read_text(path, encoding).split("\n")
-    attributes, data = header(path, lines)
+    attributes, data, labels = header(path, lines)
     reader = _Rows(path, attributes)
     reader.read(lines, data, limit)
     if not reader.lines:
@@ -103,7 +107,7 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
             "there are no rows after @data",
             remedy="check the path, or make the file again.",
         )
-    return reader.result()
+    return replace(reader.result(), labels=labels)
 
 
 class _Rows:

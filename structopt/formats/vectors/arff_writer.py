@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from structopt.formats.text_files import read_text, write_text
 from structopt.formats.vectors.arff_header import header, is_row, quoted, split, without_comment
 from structopt.kernels.waist.record import Array
+
+COUNT = re.compile(r"-C\s+[-+]?[0-9]+")
 
 
 def write(
@@ -24,7 +27,8 @@ def write(
 
     With probabilities those columns are numeric and hold the probability of each label instead. Of
     the `ranked` outputs, the second and later are written as comments ``% rank score a,b`` after
-    their row. Everything else is copied, columns of labels that the model does not know too.
+    their row. If columns are added, MEKA's ``-C`` counts them. Everything else is copied, columns
+    of labels that the model does not know too.
 
     Parameters
     ----------
@@ -51,6 +55,9 @@ def write(
     column_of |= {name: j for j, name in enumerate(missing, len(head.attributes))}
     columns = [column_of[name] for name in names]
     written = lines[: head.data - 1]
+    if missing and head.labels is not None:
+        at = head.labels.line - 1
+        written[at] = COUNT.sub(f"-C -{len(missing)}", written[at])
     if probabilities is not None:
         for name in existing:
             line = head.attributes[column_of[name]].line

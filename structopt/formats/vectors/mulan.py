@@ -51,7 +51,7 @@ def read(
     labels : int, str or None
         The number of last columns that are labels, the path of an XML file that names them, or
         None: the XML file of the same name, with or without a last ``-train``, ``-dev`` or
-        ``-test``.
+        ``-test``; without one, the number that MEKA's ``-C`` gives in the name of the relation.
     known : sequence of str
         Labels of a model: if there are any, label columns are those of these names, and `labels` is
         ignored.
@@ -125,6 +125,8 @@ def _label_names(rows: Arff, labels: int | str | None, encoding: str) -> list[st
             raise ConfigError(f"task.labels={labels}: {message}")
         return names[-labels:]
     source = Path(labels) if labels is not None else _xml_beside(Path(rows.path))
+    if source is None:
+        return _counted_names(rows, names)
     listed = label_list(source, encoding)
     columns = set(names)
     for name in listed:
@@ -141,22 +143,39 @@ def _label_names(rows: Arff, labels: int | str | None, encoding: str) -> list[st
     return listed
 
 
-def _xml_beside(path: Path) -> Path:
-    """The XML file in the folder of an ARFF file; DataError where there is none."""
+def _counted_names(rows: Arff, names: Sequence[str]) -> list[str]:
+    """The names of the label columns that MEKA's ``-C`` counts; DataError without it."""
+    if rows.labels is None:
+        tried = " or ".join(path.name for path in _xml_paths(Path(rows.path)))
+        raise DataError(
+            rows.path,
+            None,
+            f"which columns are labels? There is no {tried}, and @relation has no -C",
+            remedy="set task.labels to the number of last columns, or to an XML file.",
+        )
+    count, line = rows.labels
+    if not 1 <= abs(count) < len(names):
+        raise DataError(
+            rows.path,
+            line,
+            f"-C {count} counts label columns, and the file has {len(names)} columns",
+            remedy=f"write 1 to {len(names) - 1} if the first columns are labels, -1 to "
+            f"{1 - len(names)} if the last ones are, or set task.labels.",
+        )
+    return list(names[:count] if count > 0 else names[count:])
+
+
+def _xml_beside(path: Path) -> Path | None:
+    """The XML file in the folder of an ARFF file; None if there is none."""
+    return next((candidate for candidate in _xml_paths(path) if candidate.is_file()), None)
+
+
+def _xml_paths(path: Path) -> list[Path]:
+    """The XML files that may name the labels of an ARFF file."""
     stem = re.sub(r"\.arff(\.gz)?$", "", path.name, flags=re.I)
-    candidates = [
+    return [
         path.with_name(f"{name}.xml") for name in dict.fromkeys((stem, SPLIT_SUFFIX.sub("", stem)))
     ]
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate
-    tried = " or ".join(candidate.name for candidate in candidates)
-    raise DataError(
-        path,
-        None,
-        f"which columns are labels? There is no {tried}",
-        remedy="set task.labels to the number of last columns, or to an XML file.",
-    )
 
 
 def label_list(path: Path, encoding: str = "utf8") -> list[str]:

@@ -13,7 +13,9 @@ from structopt.core.data.saved_state import SavedState
 from structopt.errors import DataError
 from structopt.formats.conll_layouts import (
     OF_TEXTS,
+    OF_TREES,
     TAG,
+    WIDTH_OF_TREES,
     Layouts,
     checked_columns,
     counted,
@@ -98,7 +100,8 @@ class FileColumns:
                 path,
                 line,
                 f"this line has {width} columns, and the widest training layout has {widest}.",
-                remedy=f"Leave out columns that the training file does not have. {OF_TEXTS}",
+                remedy="Leave out columns that the training file does not have. "
+                f"{OF_TREES if width == WIDTH_OF_TREES else OF_TEXTS}",
             )
         return self.numbers
 

@@ -87,9 +87,13 @@ class Coreference(Task):
         ``new``, ``links`` and ``joined``: templates, of which the task reads the columns, such as
         ``head``, ``type`` and ``text`` of a mention; ``min_count``: values of columns that fewer
         mentions of the training data have count as unseen. The other keys are the scorer's.
+    discontinuous : str
+        Whether discontinuous mentions of CoNLL-U are refused (``refuse``), or read from their first
+        word to their last (``hull``).
     """
 
     reading = Reading
+    late = ("discontinuous",)
 
     columns = ("sentences", "mentions")
     unit = "mentions"
@@ -113,7 +117,9 @@ class Coreference(Task):
         default_C: float = 1.0,
         default_C_by: Mapping[str, float] | None = None,
         features: Mapping[str, Any] | None = None,
+        discontinuous: Literal["refuse", "hull"] = "refuse",
     ) -> None:
+        self.discontinuous = discontinuous
         features = features or {}
         check_keys("features", features, Reading.__annotations__)
         min_count = int(features.get("min_count", 1))
@@ -159,7 +165,10 @@ class Coreference(Task):
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Documents:
         """Read documents; where they need not be `labelled`, the mentions that `mentions` says."""
-        documents = coreference_files.read(path, self.format, limit, labelled, self.encoding)
+        documents = coreference_files.read(
+            path, self.format, limit, labelled, self.encoding, self.discontinuous
+        )
+        _count_markup(documents, labelled)
         if documents.crossing:
             pairs, (first, other) = len(documents.crossing), documents.crossing[0]
             second = line_name(documents.path, other, first)
@@ -313,7 +322,9 @@ class Coreference(Task):
                 f"k_best={k_best}: a file of documents has one column of entities.",
                 remedy="Leave k_best out, or ask from Python: model.predict_k_best(documents, k).",
             )
-        coreference_files.write(corpus, target, _entity_numbers(corpus, outputs), self.encoding)
+        numbers = _entity_numbers(corpus, outputs)
+        for message in coreference_files.write(corpus, target, numbers, self.encoding):
+            log.warning("%s", message)
         if probabilities is not None:
             write_text(f"{target}.links.tsv", link_table(corpus, probabilities), self.encoding)
 
@@ -402,6 +413,20 @@ def _expressions(names: Sequence[str] | Mapping[str, Any]) -> list[Expression]:
 def _gold(corpus: Documents) -> list[Clusters]:
     """The entities of a corpus, or DataError where it has none."""
     return [corpus.entities(i) for i in range(len(corpus))]
+
+
+def _count_markup(documents: Documents, labelled: bool) -> None:
+    """Log how many mentions of a file are left out or read as their hulls."""
+    hulls = sum(markup.hulls for markup in documents.markup)
+    kept = sum(len(markup.kept) for markup in documents.markup)
+    if hulls:
+        log.warning("%s: %d discontinuous mentions are read as their hulls.", documents.path, hulls)
+    if kept and labelled:
+        log.warning(
+            "%s: %d mentions without words of their own (such as empty nodes) are left out.",
+            documents.path,
+            kept,
+        )
 
 
 def _entity_numbers(corpus: Documents, outputs: Sequence[Clusters]) -> Array:

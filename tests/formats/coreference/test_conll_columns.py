@@ -429,16 +429,24 @@ def test_encoding(make, tmp_path) -> None:
     assert (tmp_path / "out").read_bytes() == path.read_bytes()
 
 
+def test_mentions_of_one_entity_that_cross_are_separated(make, tmp_path) -> None:
+    text = rows("(1", "(2", "1)", "2)", "(3)") + rows("(1)")
+    read, target = coreference_files.read(make(text)), tmp_path / "out"
+    assert coreference_files.write(read, target, np.array([0, 1, 0, 0])) == []
+    (message,) = coreference_files.write(read, target, np.array([0, 0, 0, 0]))
+    assert message.startswith(
+        f"{read.path}:2: the mentions that begin here and in line 3 cross, and were predicted to "
+        "be of one entity, which brackets cannot say: the second is written as an entity of its "
+        "own (1 such pairs here)"
+    )
+    again = coreference_files.read(target)
+    assert again.mentions.tolist() == read.mentions.tolist()
+    assert again.entities(0) == [[(0, 3), (4, 5)], [(1, 4)]] and again.entities(1) == [[(0, 1)]]
+
+
 def test_what_cannot_be_written(make, tmp_path) -> None:
     read = coreference_files.read(make(rows("(1", "(2", "1)", "2)")))
     target = tmp_path / "out"
-    coreference_files.write(read, target, np.array([0, 1]))
-    message = (
-        "a.coref:2: the mentions that begin here and in line 3 cross, and were predicted to be "
-        "of one entity, which"
-    )
-    with pytest.raises(DataError, match=message):
-        coreference_files.write(read, target, np.array([0, 0]))
     with pytest.raises(
         DataError, match="a.coref: 1 predicted entity numbers for 2 mentions: predict this file."
     ):

@@ -11,6 +11,7 @@ import pytest
 from structopt.errors import DataError
 from structopt.formats.coreference import coreference_files
 from structopt.formats.coreference.conllu_entities import with_entity
+from tests.messages import raises
 
 FILE = "a.conllu"
 FIELDS = "# global.Entity = GRP-etype-link"
@@ -118,9 +119,11 @@ def test_empty_nodes_are_no_words(make) -> None:
         [[0, 2], [0, 1], [1, 2]],
         [0, 1, 2],
     )
-    message = "a.conllu:2: the word of line 2 is a mention twice, of the entities e1 and e2"
-    with pytest.raises(DataError, match=message):
-        coreference_files.read(make(row("0.1", "(e1") + row(1, "e1)(e2)")))
+    (markup,) = read.markup
+    assert [mark[:3] for mark in markup.kept] == [(1, 1, "e1")]
+    read = coreference_files.read(make(row("0.1", "(e1") + row(1, "e1)(e2)")))
+    assert read.mentions.tolist() == [[0, 1]]
+    assert [mark[:3] for mark in read.markup[0].kept] == [(2, 2, "e2")]
 
 
 def test_several_files(make, tmp_path) -> None:
@@ -198,8 +201,8 @@ def test_limit_takes_the_first_documents_and_looks_no_further(make, tmp_path) ->
         (
             sentence("(e1[1/2]-person", "e1[1/2])", "(e1[2/2])"),
             1,
-            "e1[1/2] is a discontinuous mention; these are not supported: make one mention of "
-            "it, from its first word to its",
+            "e1[1/2] is a piece of a discontinuous mention: set task.discontinuous=hull to read "
+            "such mentions",
         ),
         (
             row(1, misc="Entity=(1)|Entity=(2)"),
@@ -241,12 +244,11 @@ def test_what_is_refused(make, text: str, line: int | None, message: str) -> Non
 
 
 EXPECTED = (
-    TEXT.replace(FIELDS, "# global.Entity = eid")
-    .replace("(7-event-a,b:c(3-person)", "(e1(e2)")
-    .replace("Bridge=3<7|Entity=(12-place)", "Entity=(e3)")
-    .replace("Entity=7)|SplitAnte=3<7", "Entity=e1)")
-    .replace("(3-person-coref)", "(e2)")
-    .replace("(7-person-coref)", "(e1)")
+    TEXT.replace("(7-event-a,b:c(3-person)", "(e1-event-a,b:c(e2-person)")
+    .replace("Bridge=3<7|Entity=(12-place)", "Bridge=e2<e1|Entity=(e3-place)")
+    .replace("Entity=7)|SplitAnte=3<7", "Entity=e1)|SplitAnte=e2<e1")
+    .replace("(3-person-coref)", "(e2-person-coref)")
+    .replace("(7-person-coref)", "(e1-person-coref)")
 )
 
 
@@ -266,24 +268,123 @@ def test_written_brackets(make, tmp_path, source: str, target: str) -> None:
 def test_fields_are_declared_where_they_were_not(make, tmp_path) -> None:
     read = coreference_files.read(make(TEXT.replace(FIELDS + "\n", "").replace("\n", "\r\n")))
     text = written(read, tmp_path / "out", read.gold_clusters())
-    assert text == EXPECTED.replace("\n", "\r\n")
+    assert text == EXPECTED.replace(FIELDS + "\n", "").replace("\n", "\r\n"), "unknown fields"
     read = coreference_files.read(make(sentence("(1)")))
     assert written(
         read, tmp_path / "out", read.gold_clusters()
     ) == "# global.Entity = eid\n" + sentence("(e1)")
 
 
-def test_what_is_said_of_entities_is_dropped(make, tmp_path) -> None:
+def misc(text: str) -> list[str]:
+    rows = [line for line in text.split("\n") if "\t" in line]
+    return [line.split("\t")[-1] for line in rows]
+
+
+def test_what_is_not_predicted_is_copied(make, tmp_path) -> None:
     items = (
-        row("1.1", misc="A=1|Bridge=1<2") + row(2, misc="SplitAnte=1<2") + row(3, misc="XEntity=1")
+        row("1.1", misc="A=1|Bridge=1<2:part,1<9")
+        + row(2, misc="SplitAnte=1<2")
+        + row(3, "(etype-1-x)")
+        + row(4, misc="XEntity=1")
     )
-    read = coreference_files.read(make(row("0.1", "(e9)") + row(1, "(1)") + items))
-    fewer = replace(read, mentions=read.mentions[:0], offsets=np.array([0, 0]))
-    cells = [
-        line.split("\t")[-1]
-        for line in written(fewer, tmp_path / "out", np.zeros(0, int)).split("\n")[1:-1]
+    text = "# global.Entity = etype-eid-head\n" + row("0.1", "(zero-9-)") + row(1, "(-1)") + items
+    read = coreference_files.read(make(text))
+    (message,) = coreference_files.write(read, tmp_path / "out", np.array([0, 1]))
+    assert message == (
+        f"{read.path}: not predicted, but copied from the input: 1 mentions without words of "
+        "their own; 1 Bridge=; 1 SplitAnte=; the fields etype, head of 3 mentions."
+    )
+    output = (tmp_path / "out").read_text()
+    assert misc(output) == [
+        "Entity=(zero-e3-)",
+        "Entity=(-e1)",
+        "A=1|Bridge=e1<e4:part,e1<e3",
+        "SplitAnte=e1<e4",
+        "Entity=(etype-e2-x)",
+        "XEntity=1",
     ]
-    assert cells == ["_", "_", "A=1", "_", "XEntity=1"]
+    again = coreference_files.read(tmp_path / "out")
+    assert coreference_files.write(again, tmp_path / "again", again.gold_clusters()) != []
+    assert (tmp_path / "again").read_text() == output
+    others = replace(read, mentions=np.array([[1, 3]], np.int32), offsets=np.array([0, 1]))
+    assert misc(written(others, tmp_path / "out", np.zeros(1, int))) == [
+        "Entity=(zero-e2-)",
+        "_",
+        "A=1|Bridge=e3<e4:part,e3<e2",
+        "Entity=(-e1|SplitAnte=e3<e4",
+        "Entity=e1)",
+        "XEntity=1",
+    ]
+
+
+def test_documents_without_sentences(make, tmp_path) -> None:
+    text = "# newdoc id = a\n# newdoc id = b\n" + row(1, "(3)", misc="_") + "\n# newdoc id = c\n"
+    read = coreference_files.read(make(text))
+    assert (read.names, read.documents.tolist()) == (["a", "b", "c"], [0, 0, 1, 1])
+    assert misc(written(read, tmp_path / "out", read.gold_clusters())) == ["Entity=(e1)"]
+
+
+def test_mentions_of_one_document_do_not_name_those_of_another(make, tmp_path) -> None:
+    documents = [
+        f"# newdoc id = {name}\n{row(1, entity)}{row('1.1', '(9)')}\n"
+        for name, entity in (("a", "(9)"), ("b", "(1)"))
+    ]
+    read = coreference_files.read(make("".join(documents)))
+    text = written(read, tmp_path / "out", read.gold_clusters())
+    assert misc(text) == ["Entity=(e1)", "Entity=(e1)", "Entity=(e1)", "Entity=(e2)"]
+    last = read.subset(1, 2)
+    assert [[mark.first for mark in one.kept] for one in last.markup] == [[7]]
+
+
+def test_hulls_of_discontinuous_mentions(make, tmp_path) -> None:
+    pieces = ("(e1[1/2]-x", "e1[1/2])(e2)", "(e1)", "(e1[2/2])(e3[1/2])", "(e3[2/2]", "e3[2/2])")
+    read = coreference_files.read(make(sentence(*pieces)), discontinuous="hull")
+    assert read.mentions.tolist() == [[0, 4], [1, 2], [2, 3], [3, 6]]
+    assert read.entities(0) == [[(0, 4), (2, 3)], [(1, 2)], [(3, 6)]]
+    assert [one.hulls for one in read.markup] == [2]
+    text = written(read, tmp_path / "out", read.gold_clusters())
+    assert misc(text) == [
+        "Entity=(e1-x",
+        "Entity=(e2)",
+        "Entity=(e1)",
+        "Entity=e1)(e3",
+        "_",
+        "Entity=e3)",
+    ]
+    same = sentence("(e1[1/2])(e2", "", "(e1[2/2])e2)")
+    read = coreference_files.read(make(same), discontinuous="hull")
+    assert (read.mentions.tolist(), read.markup[0].kept) == ([[0, 3]], ())
+
+
+@pytest.mark.parametrize(
+    ("pieces", "line", "problem"),
+    [
+        (
+            ("(e1[1/2])", "(e2)", ""),
+            1,
+            "the discontinuous mention of the entity e1 that begins here has 1 of 2 pieces",
+        ),
+        (
+            ("(e1[2/2])", "(e1[1/2])", ""),
+            1,
+            "e1[2/2] begins here, where piece 1 of a discontinuous mention of the entity e1 is due",
+        ),
+    ],
+)
+def test_pieces_that_are_refused(make, pieces: tuple[str, ...], line: int, problem: str) -> None:
+    path = make(sentence(*pieces))
+    with raises(DataError, path=path, line=line, problem=problem):
+        coreference_files.read(path, discontinuous="hull")
+
+
+def test_mentions_that_cross_by_their_empty_nodes(make, tmp_path) -> None:
+    """As words, one of the mentions lies in the other; as rows, they cross."""
+    text = row(1) + row("1.1", "(1") + row(2, "(2") + row(3, "1)") + row(4, "2)")
+    read = coreference_files.read(make(text))
+    assert (read.mentions.tolist(), read.crossing) == ([[1, 4], [1, 3]], ())
+    (message,) = coreference_files.write(read, tmp_path / "out", np.array([0, 0]))
+    assert message.startswith(f"{read.path}:2: the mentions that begin here and in line 3 cross")
+    assert coreference_files.read(tmp_path / "out").mentions.tolist() == read.mentions.tolist()
 
 
 def test_brackets_that_would_read_as_one_word(make, tmp_path) -> None:

@@ -260,7 +260,8 @@ def test_texts_with_entities(tmp_path: Path) -> None:
         False,
         1,
     )
-    added = ['"predicted_spans": [[0, 3, "X"], [18, 19, "Y"]]}', '"predicted_spans": []}']
+    spans = [{"start": 0, "end": 3, "label": "X"}, {"start": 18, "end": 19, "label": "Y"}]
+    added = [f'"predicted_spans": {json.dumps(spans)}}}', '"predicted_spans": []}']
     assert [
         line.partition(', "predicted')[0] for line in (tmp_path / "o").read_text().splitlines()
     ] == [line.removesuffix("}") for line in text.splitlines()]
@@ -268,6 +269,44 @@ def test_texts_with_entities(tmp_path: Path) -> None:
         line.endswith(end)
         for line, end in zip((tmp_path / "o").read_text().splitlines(), added, strict=True)
     )
+
+
+DOCCANO = {
+    "label": [[4, 12, "PER"]],
+    "labels": [[4, 12, "PER"]],
+    "entities": [{"id": 7, "label": "PER", "start_offset": 4, "end_offset": 12}],
+}
+
+
+@pytest.mark.parametrize("key", DOCCANO)
+def test_exports_of_doccano(tmp_path: Path, key: str) -> None:
+    rows = [
+        {"id": 1, "text": "so", key: [], "Comments": []},
+        {"id": 2, "text": "Dr. Ann Falk slept.", key: DOCCANO[key]},
+    ]
+    path = made(tmp_path, "t.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    corpus = files().read(path)
+    assert corpus.fields == {"word": "text", "tag": key}
+    tags = [["O"], ["O", "O", "B-PER", "I-PER", "O", "O"]]
+    assert corpus.sentences("tag") == tags
+    files().write(
+        corpus, tmp_path / "o", [[[tag] for tag in sentence] for sentence in tags], False, 1
+    )
+    row = json.loads((tmp_path / "o").read_text().splitlines()[1])
+    predicted = row.pop(f"predicted_{key}")
+    assert row == rows[1]
+    assert predicted == [
+        {name: value for name, value in one.items() if name != "id"}
+        if isinstance(one, dict)
+        else one
+        for one in DOCCANO[key]
+    ]
+
+
+@pytest.mark.parametrize("label", ['"sport"', '["sport"]'])
+def test_classes_of_texts_are_not_entities(tmp_path: Path, label: str) -> None:
+    text = f'{{"text": "Ann slept", "label": {label}}}\n'
+    assert files().read(made(tmp_path, "t.jsonl", text)).fields == {"word": "text"}
 
 
 INTEGERS = '{"tokens": ["Ann"], "ner_tags": [1]}\n'
@@ -342,6 +381,16 @@ def test_names_of_integers(tmp_path: Path, name: str, text: str) -> None:
             "t.jsonl",
             '{"text": "a b", "entities": [[0, "X"]]}',
             ':1: "entities" has an entry that is no entity: write [start',
+        ),
+        (
+            "t.jsonl",
+            '{"text": "a", "labels": []}\n{"text": "a", "labels": [{"start_offset": 0}]}',
+            ':2: "labels" has an entry that is no entity: write [start',
+        ),
+        (
+            "t.jsonl",
+            '{"text": "Annie", "label": [[0, 3, "PER"]]}',
+            ":1: the entity 'Ann', from character 0 to 3, label PER, d",
         ),
         (
             "t.jsonl",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,26 @@ def row(number: object, head: object, **cells: str) -> str:
 
 def sentence(*heads: object) -> str:
     return "".join(row(m, head) + "\n" for m, head in enumerate(heads, 1))
+
+
+@pytest.mark.parametrize(
+    ("relation", "kept"), [(None, "DEPREL and DEPS"), ("new", "DEPS")], ids=["heads", "labels"]
+)
+def test_new_heads_next_to_old_relations(tmp_path: Path, relation: str | None, kept: str) -> None:
+    read = tree_files.read(saved(tmp_path, TEXT), labelled=False)
+    outputs = [[arc._replace(relation=relation) for arc in one] for one in _heads(read)]
+    assert tree_files.stale_cells(read, outputs) is None, "all heads are those of the file"
+    outputs[0][1:3] = [Arc(4, relation), Arc(1, relation)]
+    message = tree_files.stale_cells(read, outputs)
+    assert message is not None and (message.path, message.line) == (read.path, 5)
+    start = "2 of 6 words, the first one here, have a new head, but keep"
+    assert message.problem == f"{start} {kept} of the input"
+    assert ("factor_graph.labeled=true" in message.remedy) == (relation is None)
+
+
+def _heads(read: Trees) -> list[list[Arc]]:
+    arcs = [Arc(int(head)) for head in read.cells["head"]]
+    return [arcs[a:b] for a, b in pairwise(read.offsets.tolist())]
 
 
 def test_words_heads_and_lines(tmp_path: Path) -> None:

@@ -35,6 +35,15 @@ def path(tmp_path):
     return tmp_path / "data.arff"
 
 
+def test_added_labels_are_counted(tmp_path):
+    source, target = tmp_path / "data.arff", tmp_path / "out.arff"
+    source.write_text("@relation 'r: -C 2 -x 1'\n@attribute x numeric\n@data\n0\n")
+    write(source, target, [["Beach"]], NAMES)
+    assert target.read_text().startswith("@relation 'r: -C -2 -x 1'\n")
+    write(target, source, [["Beach"]], NAMES)
+    assert source.read_text() == target.read_text(), "labels that are there are replaced"
+
+
 def test_labels_take_the_place_of_labels(path, tmp_path):
     write(path, tmp_path / "out.arff", OUTPUTS, NAMES)
     head = TEXT[: TEXT.index("0.50")]

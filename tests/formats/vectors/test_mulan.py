@@ -7,6 +7,7 @@ import pytest
 
 from structopt.errors import ConfigError, DataError
 from structopt.formats.vectors.mulan import label_list, read
+from tests.messages import raises
 
 TEXT = """@relation r
 @attribute x numeric
@@ -45,6 +46,37 @@ def rows(vectors):
     return [
         dict(pairs[a:b]) for a, b in zip(vectors.offsets[:-1], vectors.offsets[1:], strict=True)
     ]
+
+
+@pytest.mark.parametrize(
+    ("relation", "names"),
+    [
+        ("'photos: -C -2 -split-percentage 50'", ("Beach", "Two Words")),
+        ("'photos:-split 3 -C 2'", ("x", "sunny")),
+        ('"a: b -C 1"', ("x",)),
+    ],
+)
+def test_labels_that_meka_counts(make, relation, names):
+    text = TEXT.replace("relation r", f"RELATION {relation}")
+    text = text.replace("0.5,", "0,").replace("{0 2,2", "{0 1,2")
+    vectors = read(make(text, beside=None))
+    assert vectors.names == names
+    assert read(make(text)).names == ("Two Words", "Beach"), "the XML file counts"
+    assert read(make(text, beside=None), labels=1).names == ("Two Words",)
+
+
+@pytest.mark.parametrize("count", [0, 5, -5])
+def test_counts_of_meka_that_are_refused(make, count):
+    path = make(TEXT.replace("relation r", f"relation 'r: -C {count}'"), beside=None)
+    problem = f"-C {count} counts label columns, and the file has 5 columns"
+    with raises(DataError, path=str(path), line=1, problem=problem):
+        read(path)
+
+
+@pytest.mark.parametrize("relation", ["'r -C 2'", "'r: -C2'", "'r: -C last'", "x-C"])
+def test_names_that_count_no_labels(make, relation):
+    with pytest.raises(DataError, match="which columns are labels"):
+        read(make(TEXT.replace("relation r", f"relation {relation}"), beside=None))
 
 
 def test_labels_of_the_xml_beside_the_file(make):
@@ -190,7 +222,8 @@ def test_malformed_xml(make, tmp_path, xml, message):
 def test_no_xml(make):
     path = make(name="data-train.arff", beside=None)
     expected = (
-        f"{path}: which columns are labels? There is no data-train.xml or data.xml: set "
+        f"{path}: which columns are labels? There is no data-train.xml or data.xml, "
+        "and @relation has no -C: set "
         "task.labels to the number of last"
     )
     with pytest.raises(DataError, match=f"^{re.escape(expected)}"):
