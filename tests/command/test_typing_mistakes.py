@@ -166,7 +166,7 @@ MISTAKES = [
         "features.templates=word",
         "is a text, and features.templates takes a list. Set 'features.templates=[word]'.",
     ),
-    ("features.templates=[word[-1..1],pos]", "Set 'features.templates=[\"word[-1..1]\", pos]'"),
+    ("features.templates=[word[-1..1],pos]", "Write 'features.templates=[\"word[-1..1]\", pos]'"),
     ("optimizer.C=0,1", "A decimal number has a point: optimizer.C=0.1."),
     ("optimizer.epochs=1e2", "optimizer.epochs=100.0 is not an int. Set 100."),
     ("--multirun optimizer.c=1,2", "Did you mean 'C'?"),
