@@ -10,8 +10,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+import numba
 import numpy as np
-from numba import config
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.saved_state import LARGEST_SIZE, SavedState
@@ -231,7 +231,8 @@ class FeatureTemplates:
         corpus = ColumnViews(columns, offsets, missing)
         if self._hash_bits is not None:
             return hashed_attributes(self.templates, corpus, self._phrases, self._hash_bits)
-        if config.DISABLE_JIT:  # as Python the compiled call takes minutes
+        # as Python the compiled call takes minutes
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
             return self._transformed(corpus)
         return attributes_of(
             corpus,
