@@ -102,7 +102,7 @@ def test_labels_are_those_of_the_general_path(valued: bool, support: str) -> Non
         [{f"id={i}": True for i in range(400)}] * 60,
         np.ones((3, 2)),
     ],
-    ids=str,
+    ids=lambda _: "sentence",
 )
 def test_other_forms_are_predicted_as_well(sentence: Any) -> None:
     model, X = fitted()
@@ -127,7 +127,7 @@ def test_other_forms_are_predicted_as_well(sentence: Any) -> None:
         [None],
         {"word": "cat"},
     ],
-    ids=ascii,
+    ids=lambda _: "sentence",
 )
 def test_refusals_are_the_same(sentence: Any) -> None:
     model, X = fitted()
