@@ -187,7 +187,6 @@ def test_importing_the_package_changes_nothing():
 import logging, os, signal, warnings
 before = dict(os.environ), list(warnings.filters), signal.getsignal(signal.SIGINT)
 import structopt
-structopt.LinearChain, structopt.infer
 assert before == (dict(os.environ), warnings.filters, signal.getsignal(signal.SIGINT))
 assert not logging.getLogger().handlers and not logging.getLogger("structopt").handlers
 """

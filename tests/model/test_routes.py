@@ -92,4 +92,4 @@ def test_columns_are_not_attributes(folder):
     """The separator of attribute text is a tab."""
     done = run_words(folder, "task=attributes", "task.train=train.txt", *QUICK)
     assert done.code == 2
-    assert "train.txt:1: no token of this file has an attribute" in done.err
+    assert "train.txt:1: no line has a tab, and so no token has an attribute" in done.err

@@ -5,16 +5,9 @@ read from the cache on disk.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-from numba.core.errors import NumbaExperimentalFeatureWarning
-
-# Numba calls functions as arguments experimental, also when it types a call. Here they are compiled
-# once, cached on disk, and tested.
-warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 
 @dataclass
