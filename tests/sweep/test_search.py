@@ -360,7 +360,7 @@ def test_a_hopeless_trial_is_stopped(
     assert judge.verdict.startswith(search_trials.PRUNED_BY) == (passes == 2)
     metrics = json.loads((tmp_path / "s/3/metrics.json").read_text())
     assert metrics["dev"]["f1"] == rows[-1]["dev.f1"]
-    assert (tmp_path / "s/3/model").is_dir()
+    assert (tmp_path / "s/3/model").is_dir() == (passes == 5)  # pruned trials keep no model
     reported = search_trials.storage(tmp_path / "s").get_all_trials(0)[3].intermediate_values
     # after the last pass nothing is asked
     assert reported == {row["epoch"]: row["dev.f1"] for row in rows if row["epoch"] < 5}
