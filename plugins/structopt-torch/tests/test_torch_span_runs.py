@@ -135,7 +135,7 @@ def test_losses_and_optimizers(tmp_path: Path, words: tuple[str, ...]) -> None:
         (("features.hidden=0",), "features.hidden=0 must be a whole number from 1 to 1048576."),
         (
             ("features.sparse=true", "features.hash_bits=40"),
-            "features.hash_bits=40 must be a whole number from 10 to 30.",
+            "features.hash_bits=40 must be an integer from 10 to 30.",
         ),
         (("features.units=3",), "There is no key 'features.units'."),
         (

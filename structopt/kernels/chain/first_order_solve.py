@@ -5,10 +5,10 @@ from __future__ import annotations
 from structopt.kernels.chain.first_order import first_order, first_order_viterbi
 from structopt.kernels.chain.log_forward_backward import log_forward_backward
 from structopt.kernels.chain.ngram_parts import sum_ngram_scores
-from structopt.kernels.waist.signatures import embedded
+from structopt.kernels.waist.signatures import merged
 
 
-@embedded
+@merged
 def solve_first_order(c, n, s, temperature, x, z):
     """Fill z with a maximiser of s^T z + temperature * H(z), and return the maximum.
 

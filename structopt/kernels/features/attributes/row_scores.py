@@ -9,7 +9,7 @@ from structopt.kernels.arrays.rows import add_scaled
 from structopt.kernels.features.attributes.dense import add_dense_scores
 from structopt.kernels.features.attributes.record import list_of, positions_of, rows_of
 from structopt.kernels.features.attributes.singles import add_single_scores
-from structopt.kernels.waist.signatures import embedded
+from structopt.kernels.waist.signatures import merged
 from structopt.kernels.waist.views import part, prefetch_run
 
 # rows of weights that are asked for before they are needed, so that the processor waits for many at
@@ -17,7 +17,7 @@ from structopt.kernels.waist.views import part, prefetch_run
 AHEAD = 128
 
 
-@embedded
+@merged
 def fill_scores(x, theta, i, s):
     """Fill s with the part scores of instance i, given the opened record of the features."""
     valued = len(x.values) > 0
