@@ -16,7 +16,7 @@ from structopt.testing.components import run_words
     [
         (
             "kummerfeld2015_figure1_neural_parser",
-            ("likelihood", "real-valued features", "Durrett and Klein's"),
+            ("likelihood", "real-valued features", "Durrett and Klein"),
         ),
         ("kummerfeld2015_table1_neural_parser", ("Neural Parser", "Table 1")),
     ],
