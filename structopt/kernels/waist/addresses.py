@@ -7,15 +7,8 @@ sentences. A kernel has one signature: the answer is always the same.
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Any
-
-from numba.core.errors import NumbaExperimentalFeatureWarning
-
-# Numba calls functions as arguments experimental, also when it types a call. Here they are compiled
-# once, cached on disk, and tested.
-warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 
 def remember(kernel: Any) -> None:

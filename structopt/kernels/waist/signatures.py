@@ -32,6 +32,10 @@ from structopt.kernels.waist import (
 from structopt.kernels.waist.drivers import Driver, P, Result
 from structopt.kernels.waist.record import EMPTY, Array, Record
 
+# Numba calls functions as arguments experimental, also when it types a call. Here they are compiled
+# once, cached on disk, and tested.
+warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+
 OWNED = "NRT required but not enabled", "Only accept returning of array"
 """What Numba says of drivers that make arrays, and of functions of theirs that return views."""
 
@@ -320,7 +324,7 @@ def _compiled(function: Callable[..., Any], *signature: Any, **more: Any) -> Any
     try:
         with compiling.under_way(function.__name__), register_dispatcher(kernel):
             for one in signature[0] if isinstance(signature[0], list) else signature:
-                _compile(kernel, one)
+                kernel.compile(one)
     finally:
         if cached:
             cached.release()
@@ -328,13 +332,3 @@ def _compiled(function: Callable[..., Any], *signature: Any, **more: Any) -> Any
     compiling.STATE.compiled += bool(kernel.stats.cache_misses)
     addresses.remember(kernel)
     return kernel
-
-
-def _compile(kernel: Any, signature: Any) -> None:
-    """Compile a kernel for a signature, without Numba's warning of functions as arguments.
-
-    Numba calls them experimental; here they are compiled once, cached on disk, and tested.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)
-        kernel.compile(signature)
