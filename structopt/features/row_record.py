@@ -104,9 +104,11 @@ class _Table:
         if self._begins is not None:
             counts = self._begins[ids + 1] - self._begins[ids]
             room = int(counts.sum()) if self.singles else len(ids)
-            values = np.repeat(values, counts) if valued else none
-            every, ids, offsets = ids, np.empty(room, np.int32), np.zeros_like(offsets)
-            ids = ids[: kernels.replace_each(every, some.offsets, self._begins, ids, offsets)]
+            every = ids, values, some.offsets, self._begins
+            ids, offsets = np.empty(room, np.int32), np.zeros_like(offsets)
+            values = np.empty(room if valued else 0)
+            count = kernels.replace_each(*every, ids, values, offsets)
+            ids, values = ids[:count], values[:count]
         listed, seen, starts = (
             np.empty_like(ids),
             np.full(self.size, -1, np.int64),

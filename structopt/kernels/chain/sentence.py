@@ -15,7 +15,7 @@ from numba import types
 from structopt.kernels.chain.constraints import constrain
 from structopt.kernels.chain.first_order_solve import solve_first_order
 from structopt.kernels.chain.record import Chain, Scratch
-from structopt.kernels.features.attributes.lists import list_singles
+from structopt.kernels.features.attributes.lists import list_singles, replace_each
 from structopt.kernels.features.attributes.record import Rows
 from structopt.kernels.features.attributes.row_scores import fill_scores
 from structopt.kernels.waist.fields import Floats, Ints, Longs
@@ -74,35 +74,22 @@ open_sentence = SENTENCE.compiled
 
 
 @embedded
-def choose(p, n, begins, chosen, ends, values):
-    """List begins[a] <= q < begins[a + 1] for each attribute a of a position, with its value.
-
-    `ends` receives where the entries of each position begin. Returns how many there are.
-    """
-    count = 0
-    for t in range(n):
-        ends[t] = count
-        for j in range(p.ends[t], p.ends[t + 1]):
-            a = p.ids[j]
-            for q in range(begins[a], begins[a + 1]):
-                chosen[count], values[count] = q, p.values[j]
-                count += 1
-    ends[n] = count
-    return count
-
-
-@embedded
-def list_rows(p, n):
+def list_rows(p, n, valued):
     """Fill the table of the rows; return how many entries it has."""
     x = p.rows
     count = p.ends[n]
+    ids, values = part(p.ids, 0, count), part(p.values, 0, count if valued else 0)
     if len(p.row_begins) > 0:
-        count = choose(p, n, p.row_begins, x.listed, x.offsets, x.values)
+        count = replace_each(
+            ids, values, part(p.ends, 0, n + 1), p.row_begins, x.listed, x.values, x.offsets
+        )
     else:
         for t in range(n + 1):
             x.offsets[t] = p.ends[t]
         for j in range(count):
-            x.listed[j], x.values[j] = p.ids[j], p.values[j]
+            x.listed[j] = ids[j]
+        for j in range(len(values)):
+            x.values[j] = values[j]
     for j in range(count):
         x.ids[j] = j
     x.positions[1], x.lists[1] = n, count
@@ -115,8 +102,16 @@ def add_singles(p, n, valued, count):
 
     Returns how many entries are listed then, and how many numbers there are.
     """
-    x, b = p.rows, p.bounds
-    chosen = choose(p, n, p.single_begins, p.chosen, p.chosen_ends, p.chosen_values)
+    x, b, entries = p.rows, p.bounds, p.ends[n]
+    chosen = replace_each(
+        part(p.ids, 0, entries),
+        part(p.values, 0, entries if valued else 0),
+        part(p.ends, 0, n + 1),
+        p.single_begins,
+        p.chosen,
+        p.chosen_values,
+        p.chosen_ends,
+    )
     b[0], b[1] = 0, n
     more, numbers = list_singles(
         part(p.chosen, 0, chosen),
@@ -144,7 +139,7 @@ def add_singles(p, n, valued, count):
 def features_of(p, n, valued):
     """Fill the record of the features; return it, without values if all are 1."""
     x, last = p.rows, len(p.rows.widths) - 1
-    listed = numbers = list_rows(p, n)
+    listed = numbers = list_rows(p, n, valued)
     x.starts[last] = n + 1
     if last > 1:
         x.starts[1] = n + 1

@@ -33,16 +33,18 @@ def list_once(ids, offsets, positions, last, listed, starts, indices):
 
 
 @inlined
-def replace_each(ids, offsets, begins, replaced, new_offsets):
-    """List begins[a] <= n < begins[a + 1] instead of each attribute a, and where those of a
-    position begin; return how many.
+def replace_each(ids, values, offsets, begins, replaced, own, new_offsets):
+    """List begins[a] <= n < begins[a + 1] instead of each attribute a, with its value if there are
+    any, and where those of a position begin; return how many.
     """
-    count = 0
+    valued, count = len(values) > 0, 0
     for p in range(len(offsets) - 1):
         new_offsets[p] = count
         for j in range(offsets[p], offsets[p + 1]):
             for n in range(begins[ids[j]], begins[ids[j] + 1]):
                 replaced[count] = n
+                if valued:
+                    own[count] = values[j]
                 count += 1
     new_offsets[len(offsets) - 1] = count
     return count
