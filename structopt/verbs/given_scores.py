@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn, Self
@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from structopt.config import registry
+from structopt.config.compatibility import NEEDS
 from structopt.core.ability import Ability
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
@@ -17,21 +18,18 @@ from structopt.core.data.structure import Structure
 from structopt.core.executor import Executor
 from structopt.core.inference import Inference
 from structopt.core.parts.batch import Batch
+from structopt.core.parts.parts import Parts
 from structopt.core.scorer import Scorer
-from structopt.errors import ArgumentError
+from structopt.errors import ArgumentError, InfeasibleError
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels, compose
 from structopt.objective.examples import Examples
 
-NEEDS = {
-    Ability.MAP: "best outputs",
-    Ability.MARGINALS: "marginals",
-    Ability.K_BEST: "lists of the k best outputs",
-    Ability.EXACT: "an exact value",
-}
 OTHERS = "AD3(), MPLP(), LoopyBP() and TreeReweightedBP() do"
+NO_OUTPUT = -1e300
+"""The value of an instance is above it if the instance has an output."""
 
 
 class GivenScores(Scorer):
@@ -109,28 +107,32 @@ class Solver:
             scoring.copying_kernels(), solver, graph=GraphKernels(rounding=graph.rounding)
         )
 
-    def check(self, needed: Ability) -> None:
-        """Refuse an inference without an ability.
+    def filled(self, run: Callable[..., Any], scores: Parts, threads: int) -> tuple[Array, Parts]:
+        """Return a number per instance and a number per part that a driver writes.
+
+        Parameters
+        ----------
+        run : callable
+            Takes the scratch of a thread, the first and the last instance, scores, and the two
+            vectors to fill.
+        scores : Parts
+        threads : int
+            The instances are divided among so many threads.
 
         Raises
         ------
-        ArgumentError
+        InfeasibleError
+            If scores of -inf leave an instance without an output.
         """
-        missing = needed & ~self.provides
-        if not missing:
-            return
-        words = " and ".join(NEEDS[ability] for ability in Ability if ability in missing)
-        name = type(self.batch.graph).__name__
-        given = type(self.inference).__name__
-        if given == "Exact":
-            raise ArgumentError(
-                f"must be given: exact inference gives no {words} on {name}.",
-                parameter="inference",
-                remedy=f"On loopy graphs {OTHERS}.",
-            )
-        raise ArgumentError(
-            f"gives no {words} on {name}.", parameter="inference", value=self.inference
-        )
+        examples, given = self.examples, np.array(scores.flat)
+        numbers, flat = np.zeros(len(examples)), np.zeros(len(given))
+
+        def shard(bounds: tuple[int, int]) -> None:
+            run(examples.space(gradients=False), *bounds, given, numbers, flat)
+
+        executor_of(threads).map(shard, examples.shards(1 if threads == 1 else 8 * threads))
+        _refuse_infeasible(self.batch, numbers)
+        return self.batch.spread(numbers, 0.0), Parts(self.batch, flat)
 
 
 def solver_of(batch: Batch, inference: Inference | None, needed: Ability) -> Solver:
@@ -141,17 +143,24 @@ def solver_of(batch: Batch, inference: Inference | None, needed: Ability) -> Sol
     ArgumentError
         If the inference lacks a needed ability on the graph.
     """
-    if inference is None:
-        inference = registry.create("inference", {"name": "exact"})
-    elif not isinstance(inference, Inference):
+    if inference is not None and not isinstance(inference, Inference):
         raise ArgumentError(
             "must be an inference, such as AD3(), or None.", parameter="inference", value=inference
         )
-    if reason := inference.refusal(batch.graph):
+    solver = Solver(batch, inference or registry.create("inference", {"name": "exact"}))
+    if reason := solver.inference.refusal(batch.graph):
         raise ArgumentError(reason, parameter="inference")
-    solver = Solver(batch, inference)
-    solver.check(needed)
-    return solver
+    if not (missing := needed & ~solver.provides):
+        return solver
+    words = " and ".join(NEEDS[ability] for ability in missing)
+    name = type(batch.graph).__name__
+    if inference is None:
+        raise ArgumentError(
+            f"must be given: exact inference does not give {words} on {name}.",
+            parameter="inference",
+            remedy=f"On loopy graphs {OTHERS}.",
+        )
+    raise ArgumentError(f"does not give {words} on {name}.", parameter="inference", value=inference)
 
 
 def executor_of(threads: int) -> Executor:
@@ -162,3 +171,16 @@ def executor_of(threads: int) -> Executor:
         return registry.serial()
     executor: Executor = registry.create("executor", {"name": "threads", "workers": int(threads)})
     return executor
+
+
+def _refuse_infeasible(batch: Batch, values: Array) -> None:
+    """Refuse instances without an output, given the values of instances that are not empty.
+
+    Raises
+    ------
+    InfeasibleError
+    """
+    none = np.flatnonzero(~(values > NO_OUTPUT))
+    if len(none) and not batch.structure.kind.incomplete:
+        instances = batch.kept[none].tolist()
+        raise InfeasibleError("Scores of -inf leave no output.", instances=instances)

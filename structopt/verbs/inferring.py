@@ -11,7 +11,7 @@ At T = 0 the value is max_y s^T z_y, and a best output takes the place of the ma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,15 +20,14 @@ from structopt.core.ability import Ability
 from structopt.core.inference import Inference
 from structopt.core.parts.batch import Batch, Gold
 from structopt.core.parts.parts import Parts
-from structopt.errors import ArgumentError, InfeasibleError
+from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
+from structopt.kernels.waist.signatures import Space
 from structopt.objective.drivers import run_decoder
-from structopt.verbs.given_scores import executor_of, solver_of
+from structopt.verbs.given_scores import solver_of
 
 STEP = 1e-4
 """Length of the step, relative to the largest direction, of central differences."""
-NO_OUTPUT = -1e300
-"""The value of an instance is above it if the instance has an output."""
 
 
 @dataclass(frozen=True)
@@ -81,24 +80,18 @@ def infer(
     solver = solver_of(batch, inference, Ability.MARGINALS if T > 0 else Ability.MAP)
     from structopt.kernels.waist.scored_passes import infer_pass
 
-    examples, kernels = solver.examples, solver.kernels
-    values, flat = np.zeros(len(examples)), np.zeros(len(scores.flat))
-    data, given = examples.data(), np.array(scores.flat)
+    kernels, data = solver.kernels, solver.examples.data()
 
-    def shard(bounds: tuple[int, int]) -> None:
-        space = examples.space(gradients=False)
-        run_decoder(infer_pass, kernels, data, space, T, *bounds, given, values, flat)
+    def run(space: Space, *rest: Any) -> None:
+        run_decoder(infer_pass, kernels, data, space, T, *rest)
 
-    executor = executor_of(threads)
-    for _ in executor.map(shard, examples.shards(1 if threads == 1 else 8 * threads)):
-        pass
-    refuse_infeasible(batch, values)
+    values, found = solver.filled(run, scores, threads)
     provided = solver.provides
     exact = Ability.EXACT in provided
     guarantee: Literal["exact", "upper", "none"] = (
         "exact" if exact else "upper" if Ability.UPPER in provided else "none"
     )
-    return Inferred(batch.spread(values, 0.0), Parts(batch, flat), guarantee)
+    return Inferred(values, found, guarantee)
 
 
 def log_partition(
@@ -182,19 +175,6 @@ def scores_batch(scores: object) -> Batch:
             "has NaN or +inf.", parameter="scores", where=f"instance {instance}, part {part}"
         )
     return scores.batch
-
-
-def refuse_infeasible(batch: Batch, values: Array) -> None:
-    """Refuse instances without an output, given the values of instances that are not empty.
-
-    Raises
-    ------
-    InfeasibleError
-    """
-    none = np.flatnonzero(~(values > NO_OUTPUT))
-    if len(none) and not batch.structure.kind.incomplete:
-        instances = batch.kept[none].tolist()
-        raise InfeasibleError("Scores of -inf leave no output.", instances=instances)
 
 
 def _positive(temperature: float) -> float:

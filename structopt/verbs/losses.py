@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from structopt.core.inference import Inference
@@ -10,12 +12,13 @@ from structopt.core.parts.batch import Gold
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
+from structopt.kernels.waist.signatures import Space
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels, compose, run_decoder
 from structopt.objective.examples import target_of
 from structopt.objective.gold_and_costs import gold_and_costs
-from structopt.verbs.given_scores import executor_of, solver_of
-from structopt.verbs.inferring import refuse_infeasible, scores_batch
+from structopt.verbs.given_scores import solver_of
+from structopt.verbs.inferring import scores_batch
 
 
 def value_and_gradient(
@@ -74,15 +77,8 @@ def value_and_gradient(
         loss.kernel(),
         GraphKernels(rounding=batch.graph.rounding),
     )
-    values, flat = np.zeros(len(examples)), np.zeros(len(scores.flat))
-    given = np.array(scores.flat)
 
-    def shard(bounds: tuple[int, int]) -> None:
-        space = examples.space(gradients=False)
-        run_decoder(losses_pass, kernels, data, space, *bounds, given, values, flat)
+    def run(space: Space, *rest: Any) -> None:
+        run_decoder(losses_pass, kernels, data, space, *rest)
 
-    executor = executor_of(threads)
-    for _ in executor.map(shard, examples.shards(1 if threads == 1 else 8 * threads)):
-        pass
-    refuse_infeasible(batch, values)
-    return batch.spread(values, 0.0), Parts(batch, flat)
+    return solver.filled(run, scores, threads)

@@ -167,8 +167,7 @@ def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several
         absent = np.repeat([one is None for one in own], np.diff(batch.encoded.offsets))
         for name, view in batch.views(outputs).items():
             views.setdefault(name, []).append(np.where(absent, -1, view))
-    score[:, np.setdiff1d(np.arange(len(batch)), batch.kept)] = -np.inf
-    score[0, np.setdiff1d(np.arange(len(batch)), batch.kept)] = 0.0
+    score[0, batch.lengths == 0] = 0.0
     return Several({name: np.stack(rows) for name, rows in views.items()}, score, batch)
 
 
@@ -214,9 +213,8 @@ def sample(
             start, end = int(variables.starts[variable]), int(variables.ends[variable])
             cumulated = np.cumsum(np.maximum(z[start:end], 0.0))
             drawn = int(np.searchsorted(cumulated, generator.random() * cumulated[-1], "right"))
-            chosen = flat[start + min(drawn, end - start - 1)]
-            flat[start:end] = -np.inf
-            flat[start + min(drawn, end - start - 1)] = chosen
+            part = min(start + drawn, end - 1)
+            flat[start:part] = flat[part + 1 : end] = -np.inf
     best = argmax(Parts(copies, flat), inference)
     tiled = Parts(copies, np.tile(scores.flat, k))
     score = (tiled @ best.parts).reshape(k, len(batch))
