@@ -16,8 +16,8 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts, Targets
 from structopt.core.factor_graph import Calculus, Counted, FactorGraph, GraphTraits
 from structopt.core.memory import refuse_what_does_not_fit
+from structopt.core.parts.sizes import Sizes
 from structopt.errors import ConfigError
-from structopt.factor_graph.batches import Sizes
 from structopt.factor_graph.document_batches import DocumentBatch, batch_of_mentions
 from structopt.factor_graph.kinds import INDEPENDENT
 from structopt.kernels.waist.record import Array

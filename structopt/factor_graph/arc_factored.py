@@ -14,8 +14,9 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
+from structopt.core.parts.sizes import Sizes
 from structopt.errors import ArgumentError
-from structopt.factor_graph.batches import Sizes, label_names
+from structopt.factor_graph.batches import label_names
 from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
 from structopt.factor_graph.token_places import JOINED, joined_tokens
 from structopt.factor_graph.tree_batches import TreeBatch, batch_of_trees

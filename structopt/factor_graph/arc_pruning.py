@@ -11,7 +11,7 @@ import numpy as np
 
 from structopt.core.data.encoded import ROOT, Encoded
 from structopt.core.factor_graph import CoarseOutputs, FactorGraph, Pruned, Pruning
-from structopt.factor_graph.ragged import ends_of
+from structopt.core.parts.ragged import ends_of
 from structopt.factor_graph.tree_corpora import trees_of
 from structopt.kernels.waist.record import Array
 

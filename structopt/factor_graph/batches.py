@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,80 +10,16 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.data.encoded import EncodedGraphs
-from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure
-from structopt.core.parts.batch import Batch, Gold, Variables
+from structopt.core.parts.batch import Batch, Gold
 from structopt.core.parts.layouts import GroupLayout
+from structopt.core.parts.ragged import ends_of
+from structopt.core.parts.sizes import Sizes, numbers_within
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
 
 UNKNOWN = -1
 """A label, head or relation that gold leaves open."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How many positions each instance has, and their columns in padded arrays.
-
-    Attributes
-    ----------
-    lengths : int64, shape (instances,)
-    columns : int64, shape (positions,)
-    width : int
-        Columns of padded arrays.
-    """
-
-    lengths: Array
-    columns: Array
-    width: int
-
-    @classmethod
-    def of(cls, lengths: Any, mask: Any = None) -> Self:
-        """Take lengths, or a mask of any pattern, shape (instances, width).
-
-        Raises
-        ------
-        ArgumentError
-        """
-        if (lengths is None) == (mask is None):
-            raise ArgumentError("Give lengths or a mask, and not both.", parameter="lengths")
-        if mask is not None:
-            array = np.asarray(mask)
-            if array.ndim != 2 or array.dtype.kind not in "bui":
-                raise ArgumentError(
-                    f"must be booleans of shape (instances, width), not {array.dtype} of shape "
-                    f"{array.shape}.",
-                    parameter="mask",
-                )
-            array = array.astype(bool)
-            return cls(array.sum(axis=1), np.nonzero(array)[1], array.shape[1])
-        numbers = checks.integers("lengths", lengths, 0, shape=(None,))
-        return cls(numbers, numbers_within(numbers), int(numbers.max(initial=0)))
-
-    @property
-    def kept(self) -> Array:
-        """The instances that are not empty."""
-        return np.flatnonzero(self.lengths)
-
-    @property
-    def offsets(self) -> Array:
-        """Begin of the positions of the instances that are not empty."""
-        return offsets_of(self.lengths[self.kept])
-
-    def repeated(self, times: int) -> Sizes:
-        """Return the sizes of so many copies."""
-        return Sizes(np.tile(self.lengths, times), np.tile(self.columns, times), self.width)
-
-
-def numbers_within(lengths: Array) -> Array:
-    """Return 0, 1, ... within each of several ranges of given lengths."""
-    begins = np.repeat(offsets_of(lengths)[:-1], lengths)
-    return np.asarray(np.arange(int(lengths.sum())) - begins)
-
-
-def offsets_of(lengths: Array) -> Array:
-    """Return the offsets of ranges of given lengths, int64."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def label_names(labels: int | Sequence[str]) -> tuple[str, ...]:
@@ -181,7 +117,7 @@ def layout_of(
     return GroupLayout(
         group.name,
         cells,
-        offsets_of(lengths),
+        ends_of(lengths),
         begins,
         positions.coordinates,
         positions.padded_coordinates,
@@ -191,26 +127,9 @@ def layout_of(
     )
 
 
-def part_bounds(structure: Structure, kept: Array, count: int) -> Array:
-    """Return the begin of each instance in a vector over all parts."""
-    lengths = np.zeros(count, np.int64)
-    lengths[kept] = np.diff(structure.parts)
-    return offsets_of(lengths)
-
-
 @dataclass(frozen=True, eq=False)
 class LabelBatch(Batch):
-    """Instances whose outputs are labels: of positions of chains, and of variables of graphs.
-
-    Attributes
-    ----------
-    sizes : Sizes
-    options : mapping
-        The other arguments of ``batch``.
-    """
-
-    sizes: Sizes
-    options: Mapping[str, Any]
+    """Instances whose outputs are labels: of positions of chains, and of variables of graphs."""
 
     def gold(self, labels: Any = None, allowed: Any = None) -> Gold:
         """Return gold outputs.
@@ -242,35 +161,6 @@ class LabelBatch(Batch):
             numbers = right.argmax(axis=1)
         encoded = replace(encoded, gold=numbers.astype(np.int32), gold_sets=right)
         return Gold(self, encoded, self.graph.targets(encoded, self.structure))
-
-    @property
-    def variables(self) -> Variables:
-        """The labels of each position."""
-        layout = self.layout("label")
-        starts = layout.indices.reshape(layout.positions, -1)[:, 0]
-        return Variables(layout.offsets, starts, starts + len(self.encoded.labels))
-
-    @property
-    def variable_layout(self) -> GroupLayout:
-        """Layout of a label per position."""
-        return replace(self.layout("label"), cells=())
-
-    def views(self, outputs: SparseVectors) -> dict[str, Array]:
-        """Return the label of each position, int64."""
-        labels = self.graph.view("labels", self.encoded, self.structure, outputs)
-        return {"labels": np.asarray(labels, np.int64)}
-
-    def of_instance(self, views: Mapping[str, Array], instance: int) -> Any:
-        """Return the labels of one instance."""
-        offsets = self.layout("label").offsets
-        return views["labels"][int(offsets[instance]) : int(offsets[instance + 1])]
-
-    def repeated(self, times: int) -> Batch:
-        """Return a batch with each instance so many times."""
-        options = dict(self.options)
-        if "edges" in options:
-            options["edges"] = list(options["edges"]) * times
-        return self.graph.batch_of(self.sizes.repeated(times), **options)
 
 
 def read_integers(name: str, value: Any, layout: GroupLayout, count: int | None) -> Array:
@@ -376,7 +266,7 @@ def encoded_edges(
             raise ArgumentError(f"has {what}", parameter="edges", where=f"instance {i}")
     kept = [arrays[i] for i in sizes.kept.tolist()]
     joined = np.concatenate([np.zeros((0, 2), np.int64), *kept])
-    starts = offsets_of(np.array([len(one) for one in kept], np.int64))
+    starts = ends_of(np.array([len(one) for one in kept], np.int64))
     graphs = EncodedGraphs(
         sizes.offsets, {}, names, edges=(starts, np.sort(joined, axis=1).astype(np.int32))
     )

@@ -13,12 +13,12 @@ from structopt.core.data.encoded import Encoded, EncodedTexts
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.factor_graph import Counted, FactorGraph, GraphTraits
+from structopt.core.parts.ragged import Ragged, interleaved, numbers
+from structopt.core.parts.sizes import Sizes
 from structopt.errors import ArgumentError, ConfigError
-from structopt.factor_graph.batches import Sizes
 from structopt.factor_graph.document_batches import DocumentBatch, batch_of_texts
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.kinds import LOOPY
-from structopt.factor_graph.ragged import Ragged, interleaved, numbers
 from structopt.kernels.waist.record import Array
 
 

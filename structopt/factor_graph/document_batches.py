@@ -10,37 +10,24 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.data.encoded import Encoded, EncodedMentions, EncodedTexts
-from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.parts.batch import Batch, Gold, Variables
+from structopt.core.parts.batch import Batch, Gold
 from structopt.core.parts.layouts import GroupLayout
+from structopt.core.parts.ragged import ends_of
+from structopt.core.parts.sizes import Sizes, numbers_within
 from structopt.factor_graph.batches import (
     Positions,
-    Sizes,
     counted_layout,
     layout_of,
-    numbers_within,
-    offsets_of,
-    part_bounds,
     read_integers,
     refuse_rows,
 )
-from structopt.kernels.waist.record import Array
 
 
 @dataclass(frozen=True, eq=False)
 class DocumentBatch(Batch):
-    """Documents with a choice per mention, or per sentence.
-
-    Attributes
-    ----------
-    sizes : Sizes
-    options : mapping
-    """
-
-    sizes: Sizes
-    options: Mapping[str, Any]
+    """Documents with a choice per mention, or per sentence."""
 
     def gold(self, choices: Any) -> Gold:
         """Return gold outputs.
@@ -56,10 +43,11 @@ class DocumentBatch(Batch):
         ------
         ArgumentError
         """
-        layout, count = self.variable_layout, None if self._mentions else 2
-        given = read_integers("choices", choices, layout, count)
+        mentions = isinstance(self.encoded, EncodedMentions)
+        layout = self.variable_layout
+        given = read_integers("choices", choices, layout, None if mentions else 2)
         numbers = given
-        if self._mentions:
+        if mentions:
             later = given < layout.coordinates[:, 0]
             refuse_rows("choices", later, "an antecedent that is not before it.", layout)
             numbers = np.arange(len(given))
@@ -70,53 +58,6 @@ class DocumentBatch(Batch):
             refuse_rows("choices", given >= 0, "neither 0 nor 1.", layout)
         encoded = replace(self.encoded, gold=numbers.astype(np.int32))
         return Gold(self, encoded, self.graph.targets(encoded, self.structure))
-
-    @property
-    def variables(self) -> Variables:
-        """The links of each mention."""
-        if not self._mentions:
-            return super().variables
-        layout, offsets = self.layout("link"), offsets_of(self.sizes.lengths)
-        mention = offsets[layout.instances] + layout.coordinates[:, 0]
-        first = np.searchsorted(mention, np.arange(int(offsets[-1]) + 1))
-        return Variables(offsets, layout.indices[first[:-1]], layout.indices[first[1:] - 1] + 1)
-
-    @property
-    def variable_layout(self) -> GroupLayout:
-        """Layout of a number per mention or sentence."""
-        layout = self.layout("link" if self._mentions else "sentence")
-        lengths = self.sizes.lengths
-        numbers = numbers_within(lengths)[:, None]
-        return replace(
-            layout,
-            cells=(),
-            offsets=offsets_of(lengths),
-            coordinates=numbers,
-            padded_coordinates=numbers,
-            extents=lengths[:, None],
-            sides=(self.sizes.width,),
-        )
-
-    def views(self, outputs: SparseVectors) -> dict[str, Array]:
-        """Return ``antecedents`` (-1: the mention starts an entity), or ``selection`` (0 or 1)."""
-        (name,) = self.graph.views
-        view = self.graph.view(name, self.encoded, self.structure, outputs)
-        return {name: np.asarray(view, np.int64)}
-
-    def of_instance(self, views: Mapping[str, Array], instance: int) -> Any:
-        """Return the choices of one document."""
-        offsets = offsets_of(self.sizes.lengths)
-        (view,) = views.values()
-        return view[int(offsets[instance]) : int(offsets[instance + 1])]
-
-    def repeated(self, times: int) -> Batch:
-        """Return a batch with each document so many times."""
-        options = {name: list(value) * times for name, value in self.options.items()}
-        return self.graph.batch_of(self.sizes.repeated(times), **options)
-
-    @property
-    def _mentions(self) -> bool:
-        return isinstance(self.encoded, EncodedMentions)
 
 
 def batch_of_mentions(graph: FactorGraph, sizes: Sizes, sentences: Sequence[Any]) -> DocumentBatch:
@@ -193,9 +134,9 @@ def batch_of_texts(
         ("out", "in"),
         lengths=np.concatenate([np.zeros(0, np.int64), *own]).astype(np.int32),
         budgets=limits[sizes.kept].astype(np.int32),
-        bigrams=offsets_of(np.array([len(text) for text in holders], np.int64)),
+        bigrams=ends_of(np.array([len(text) for text in holders], np.int64)),
         holders=(
-            offsets_of(np.array([len(one) for one in flat], np.int64)),
+            ends_of(np.array([len(one) for one in flat], np.int64)),
             np.concatenate([np.zeros(0, np.int64), *flat]).astype(np.int32),
         ),
     )
@@ -218,8 +159,7 @@ def _made(
         else:
             numbers = numbers_within(np.diff(group.offsets))[:, None]
             layouts[group.name] = counted_layout(structure, group, sizes, (), numbers)
-    bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
-    return DocumentBatch(graph, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
+    return DocumentBatch(graph, encoded, structure, layouts, sizes, options)
 
 
 def _link_layout(structure: Structure, sizes: Sizes) -> GroupLayout:

@@ -8,8 +8,8 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.data.encoded import EncodedGraphs
+from structopt.core.parts.ragged import ends_of
 from structopt.errors import ConfigError
-from structopt.factor_graph.ragged import ends_of
 from structopt.kernels.waist.record import Array
 
 Edges = tuple[Array, Array]

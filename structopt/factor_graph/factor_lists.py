@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.factor_graph.ragged import Ragged, ends_of, interleaved, numbers
+from structopt.core.parts.ragged import Ragged, ends_of, interleaved, numbers
 from structopt.kernels.waist.record import Array, Record
 
 

@@ -13,15 +13,13 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
+from structopt.core.parts.sizes import Sizes, numbers_within
 from structopt.errors import ConfigError
 from structopt.factor_graph.batches import (
     LabelBatch,
-    Sizes,
     counted_layout,
     label_layout,
     label_names,
-    numbers_within,
-    part_bounds,
     tied_layout,
     transitions,
 )
@@ -147,8 +145,7 @@ class LinearChain(FactorGraph):
                 if group.tied
                 else counted_layout(structure, group, sizes, cells, _neighbours(group))
             )
-        bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
-        return LabelBatch(self, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
+        return LabelBatch(self, encoded, structure, layouts, sizes, options)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold labels and of the gold n-grams (counts, where tied)."""

@@ -14,20 +14,19 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.core.memory import refuse_what_does_not_fit
+from structopt.core.parts.ragged import Ragged, interleaved, numbers
+from structopt.core.parts.sizes import Sizes
 from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.batches import (
     LabelBatch,
-    Sizes,
     counted_layout,
     encoded_edges,
     label_layout,
     label_names,
-    part_bounds,
 )
 from structopt.factor_graph.edges import Edges, check_edges, complete_edges, same_graph
 from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.label_parts import allowed_labels, chosen_labels, kept_labels
-from structopt.factor_graph.ragged import Ragged, interleaved, numbers
 from structopt.kernels.waist.record import Array, Record
 
 EDGE_BYTES = 100
@@ -171,8 +170,7 @@ class Pairwise(FactorGraph):
             if turned is not None:
                 joined = np.where(turned[:, None], joined[:, ::-1], joined)
             layouts[group.name] = counted_layout(structure, group, sizes, cells, joined, turned)
-        bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
-        return LabelBatch(self, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
+        return LabelBatch(self, encoded, structure, layouts, sizes, options)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold states of every variable, and of every edge."""

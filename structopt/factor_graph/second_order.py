@@ -14,6 +14,8 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits, Pruning
 from structopt.core.memory import refuse_what_does_not_fit
+from structopt.core.parts.ragged import Ragged, ends_of, interleaved, numbers
+from structopt.core.parts.sizes import Sizes
 from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import (
     allowed_arcs,
@@ -26,10 +28,8 @@ from structopt.factor_graph.arc_factored import (
     refuse_many_arcs,
 )
 from structopt.factor_graph.arc_pruning import ArcPruning
-from structopt.factor_graph.batches import Sizes
 from structopt.factor_graph.factor_lists import FactorList, pack_lists, pairs
 from structopt.factor_graph.kinds import LOOPY
-from structopt.factor_graph.ragged import Ragged, ends_of, interleaved, numbers
 from structopt.factor_graph.token_places import JOINED, joined_tokens
 from structopt.factor_graph.tree_batches import TreeBatch, batch_of_trees
 from structopt.factor_graph.tree_corpora import trees_of

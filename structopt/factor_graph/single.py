@@ -14,13 +14,12 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
+from structopt.core.parts.sizes import Sizes
 from structopt.errors import ConfigError
 from structopt.factor_graph.batches import (
     LabelBatch,
-    Sizes,
     label_layout,
     label_names,
-    part_bounds,
 )
 from structopt.factor_graph.kinds import SINGLE
 from structopt.factor_graph.label_parts import allowed_labels, chosen_labels, kept_labels
@@ -78,8 +77,7 @@ class Single(FactorGraph):
         encoded = Encoded(sizes.offsets, {}, options["labels"])
         structure = self.build(encoded)
         layouts = {"label": label_layout(structure, sizes)}
-        bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
-        return LabelBatch(self, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
+        return LabelBatch(self, encoded, structure, layouts, sizes, options)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold labels."""

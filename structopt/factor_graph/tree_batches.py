@@ -12,17 +12,15 @@ from structopt.core.data.encoded import ROOT, EncodedTrees
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.parts.batch import Batch, Gold, Variables
+from structopt.core.parts.batch import Batch, Gold
 from structopt.core.parts.layouts import GroupLayout
+from structopt.core.parts.ragged import ends_of
+from structopt.core.parts.sizes import Sizes, numbers_within
 from structopt.errors import ArgumentError
 from structopt.factor_graph.batches import (
     Positions,
-    Sizes,
     counted_layout,
     layout_of,
-    numbers_within,
-    offsets_of,
-    part_bounds,
     read_integers,
     refuse_rows,
 )
@@ -31,16 +29,7 @@ from structopt.kernels.waist.record import Array
 
 @dataclass(frozen=True, eq=False)
 class TreeBatch(Batch):
-    """Sentences whose outputs are dependency trees.
-
-    Attributes
-    ----------
-    sizes : Sizes
-    options : mapping
-    """
-
-    sizes: Sizes
-    options: Mapping[str, Any]
+    """Sentences whose outputs are dependency trees."""
 
     def gold(self, heads: Any, relations: Any = None) -> Gold:
         """Return gold outputs.
@@ -94,47 +83,11 @@ class TreeBatch(Batch):
         )
         return Gold(self, encoded, self.graph.targets(encoded, self.structure))
 
-    @property
-    def variables(self) -> Variables:
-        """The arcs to each token, with their relations."""
-        group = "label" if "label" in self.layouts else "arc"
-        layout = self.layout(group)
-        width = int(np.prod(layout.cells))
-        token = offsets_of(self.sizes.lengths)[layout.instances] + layout.coordinates[:, 0]
-        first = np.searchsorted(token, np.arange(len(self.sizes.columns) + 1))
-        starts = layout.indices.reshape(layout.positions, width)[first[:-1], 0]
-        return Variables(offsets_of(self.sizes.lengths), starts, starts + np.diff(first) * width)
-
     def views(self, outputs: SparseVectors) -> dict[str, Array]:
         """Return the head of each token (0: the root, else from 1), and its relation."""
         table = self.graph.view("heads", self.encoded, self.structure, outputs).astype(np.int64)
         heads = {"heads": table[:, 0]}
         return heads | {"relations": table[:, 1]} if "label" in self.layouts else heads
-
-    def of_instance(self, views: Mapping[str, Array], instance: int) -> Any:
-        """Return heads, or heads and relations, of one instance."""
-        offsets = offsets_of(self.sizes.lengths)
-        own = slice(int(offsets[instance]), int(offsets[instance + 1]))
-        arrays = tuple(view[own] for view in views.values())
-        return arrays if len(arrays) > 1 else arrays[0]
-
-    def repeated(self, times: int) -> Batch:
-        """Return a batch with each instance so many times."""
-        return self.graph.batch_of(self.sizes.repeated(times), **self.options)
-
-    @property
-    def variable_layout(self) -> GroupLayout:
-        """Layout of a number per token."""
-        arcs, lengths = self.layout("arc"), self.sizes.lengths
-        return replace(
-            arcs,
-            cells=(),
-            offsets=offsets_of(lengths),
-            coordinates=numbers_within(lengths)[:, None],
-            padded_coordinates=self.sizes.columns[:, None],
-            extents=lengths[:, None],
-            sides=(self.sizes.width,),
-        )
 
 
 def batch_of_trees(graph: FactorGraph, sizes: Sizes, options: Mapping[str, Any]) -> TreeBatch:
@@ -144,8 +97,7 @@ def batch_of_trees(graph: FactorGraph, sizes: Sizes, options: Mapping[str, Any])
     encoded = EncodedTrees(offsets, {}, names, columns=(), codes=codes)
     structure = graph.build(encoded)
     layouts = arc_layouts(structure, sizes, len(names))
-    bounds = part_bounds(structure, sizes.kept, len(sizes.lengths))
-    return TreeBatch(graph, encoded, structure, layouts, sizes.kept, bounds, sizes, options)
+    return TreeBatch(graph, encoded, structure, layouts, sizes, options)
 
 
 def arc_layouts(structure: Structure, sizes: Sizes, labels: int) -> dict[str, GroupLayout]:
@@ -158,7 +110,7 @@ def arc_layouts(structure: Structure, sizes: Sizes, labels: int) -> dict[str, Gr
     root = head == ROOT
     coordinates = np.stack([modifier, np.where(root, 0, head + 1)], axis=1)
     arcs = np.repeat(np.arange(len(lengths)), np.diff(groups["arc"].offsets))
-    begins = offsets_of(lengths)[arcs]
+    begins = ends_of(lengths)[arcs]
     padded = np.stack(
         [
             sizes.columns[begins + modifier],

@@ -4,7 +4,7 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import EncodedTexts
-from structopt.factor_graph.ragged import ends_of
+from structopt.core.parts.ragged import ends_of
 
 
 def random_texts(seed, sizes, words=6):

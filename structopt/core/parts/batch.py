@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from structopt.core.data.structure import Structure
 from structopt.core.data.targets import Targets
 from structopt.core.parts.layouts import GroupLayout
 from structopt.core.parts.parts import Parts
+from structopt.core.parts.ragged import ends_of
+from structopt.core.parts.sizes import Sizes, numbers_within
 from structopt.errors import ArgumentError, did_you_mean
 from structopt.kernels.waist.record import Array
 
@@ -36,27 +39,36 @@ class Batch:
         Their factor graphs.
     layouts : mapping of str to GroupLayout
         By the names of part groups; of all instances.
-    kept : int64
-        The instances that are not empty.
-    offsets : int64, shape (instances + 1,)
-        Begin of each instance in a vector over all parts.
+    sizes : Sizes
+    options : mapping
+        The other arguments of the graph's ``batch_of``; lists have an entry per instance.
     """
 
     graph: FactorGraph
     encoded: Encoded
     structure: Structure
     layouts: Mapping[str, GroupLayout]
-    kept: Array
-    offsets: Array
+    sizes: Sizes
+    options: Mapping[str, Any]
 
     def __len__(self) -> int:
         """Number of instances."""
-        return len(self.offsets) - 1
+        return len(self.sizes.lengths)
 
     @property
     def lengths(self) -> Array:
         """Variables of each instance, int64, shape (instances,)."""
-        return self.spread(np.diff(self.encoded.offsets), 0)
+        return self.sizes.lengths
+
+    @property
+    def kept(self) -> Array:
+        """The instances that are not empty, int64."""
+        return self.sizes.kept
+
+    @cached_property
+    def offsets(self) -> Array:
+        """Begin of each instance in a vector over all parts, int64, shape (instances + 1,)."""
+        return ends_of(self.spread(np.diff(self.structure.parts), 0))
 
     def scores(self, **groups: Any) -> Parts:
         """Return scores of parts, nats.
@@ -158,33 +170,65 @@ class Batch:
     def variables(self) -> Variables:
         """Ranges of parts: each output has exactly one part of each range.
 
+        The parts of a variable are a row of the group that outputs are read from.
+
         Raises
         ------
         ArgumentError
-            By default: outputs of the graph are not chosen by variables.
+            If outputs of the graph are not chosen by variables.
         """
-        raise ArgumentError(
-            f"must be scores of a graph whose outputs are chosen variable by variable, and not of "
-            f"{type(self.graph).__name__}.",
-            parameter="scores",
-        )
+        if self.graph.traits.covers:
+            raise ArgumentError(
+                "must be scores of a graph whose outputs are chosen variable by variable, and not "
+                f"of {type(self.graph).__name__}.",
+                parameter="scores",
+            )
+        layout, offsets = self._view_layout, ends_of(self.lengths)
+        width = int(np.prod(layout.cells))
+        variable = offsets[layout.instances] + layout.coordinates[:, 0]
+        first = np.searchsorted(variable, np.arange(int(offsets[-1]) + 1))
+        starts = layout.indices.reshape(layout.positions, width)[first[:-1], 0]
+        return Variables(offsets, starts, starts + np.diff(first) * width)
 
     @property
     def variable_layout(self) -> GroupLayout:
         """Layout of a number per variable, as outputs have it."""
-        raise NotImplementedError
+        return replace(
+            self._view_layout,
+            cells=(),
+            offsets=ends_of(self.lengths),
+            coordinates=numbers_within(self.lengths)[:, None],
+            padded_coordinates=self.sizes.columns[:, None],
+            extents=self.lengths[:, None],
+            sides=(self.sizes.width,),
+        )
+
+    @property
+    def _view_layout(self) -> GroupLayout:
+        """Layout of the part group that outputs are read from."""
+        return self.layout(next(iter(self.graph.views.values())))
 
     def repeated(self, times: int) -> Batch:
         """Return a batch with each instance so many times, one copy of the batch after another."""
-        raise NotImplementedError
+        options = {
+            name: value * times if isinstance(value, list) else value
+            for name, value in self.options.items()
+        }
+        return self.graph.batch_of(self.sizes.repeated(times), **options)
 
     def views(self, outputs: SparseVectors) -> dict[str, Array]:
-        """Return the outputs of the instances that are not empty, by the names of their views."""
-        raise NotImplementedError
+        """Return the outputs of the instances that are not empty, by the names of their views: a
+        number per variable, int64.
+        """
+        (name,) = self.graph.views
+        view = self.graph.view(name, self.encoded, self.structure, outputs)
+        return {name: np.asarray(view, np.int64)}
 
     def of_instance(self, views: Mapping[str, Array], instance: int) -> Any:
-        """Return the output of one instance, as `gold` takes it."""
-        raise NotImplementedError
+        """Return the output of one instance, as `gold` takes it: an array, or one per view."""
+        begin, end = ends_of(self.lengths)[instance : instance + 2].tolist()
+        arrays = tuple(view[begin:end] for view in views.values())
+        return arrays if len(arrays) > 1 else arrays[0]
 
 
 class Variables(NamedTuple):

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.core.data.encoded import Candidates, EncodedConstituents
+from structopt.core.parts.ragged import ends_of
 from structopt.factor_graph.grammar.rules import Rules
-from structopt.factor_graph.ragged import ends_of
 from structopt.kernels.waist.record import Array
 
 

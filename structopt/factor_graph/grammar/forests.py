@@ -15,12 +15,12 @@ from structopt.core.data.encoded import EncodedConstituents
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.factor_graph import Calculus, Nearest
+from structopt.core.parts.ragged import ends_of, numbers
 from structopt.factor_graph.grammar import readings
 from structopt.factor_graph.grammar.charts import Cells, ends_of_spans
 from structopt.factor_graph.grammar.constituents import Uses, by_span
 from structopt.factor_graph.grammar.rules import Rules
 from structopt.factor_graph.kinds import FOREST
-from structopt.factor_graph.ragged import ends_of, numbers
 from structopt.kernels.waist.record import Array
 
 STEP, TAG = 0, -1

@@ -15,13 +15,13 @@ from structopt.core.data.encoded import Encoded, EncodedConstituents
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.factor_graph import GraphTraits, Nearest
+from structopt.core.parts.ragged import ends_of
 from structopt.factor_graph.grammar import forests, readings
 from structopt.factor_graph.grammar.charts import Cells, cells_of, span_number
 from structopt.factor_graph.grammar.constituents import constituents_of
 from structopt.factor_graph.grammar.rules import Rules
 from structopt.factor_graph.grammar.treebank_grammar import TreebankGrammar, anchors_of
 from structopt.factor_graph.kinds import FOREST, GRAMMAR
-from structopt.factor_graph.ragged import ends_of
 from structopt.kernels.waist.record import Array
 
 

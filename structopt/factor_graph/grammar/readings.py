@@ -10,9 +10,9 @@ from structopt.core.data.constituents import Bracketings
 from structopt.core.data.encoded import EncodedConstituents
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
+from structopt.core.parts.ragged import ends_of
 from structopt.factor_graph.grammar.charts import Cells, ends_of_spans, span_number
 from structopt.factor_graph.grammar.rules import Rules
-from structopt.factor_graph.ragged import ends_of
 from structopt.kernels.waist.record import Array
 
 FURTHER = 0.5

@@ -12,13 +12,13 @@ import numpy as np
 from structopt.core.data.encoded import Candidates, Encoded, EncodedConstituents
 from structopt.core.data.saved_state import SavedState
 from structopt.core.factor_graph import CoarseOutputs, FactorGraph, Pruned, Pruning
+from structopt.core.parts.ragged import ends_of
 from structopt.errors import ConfigError
 from structopt.factor_graph.grammar.binarization import Binarization, Direction
 from structopt.factor_graph.grammar.charts import Cells, cells_of, span_number
 from structopt.factor_graph.grammar.constituents import constituents_of, uses_of
 from structopt.factor_graph.grammar.heads import head_of
 from structopt.factor_graph.grammar.rules import Rules
-from structopt.factor_graph.ragged import ends_of
 from structopt.kernels.waist.record import Array
 
 BLOCK = 256

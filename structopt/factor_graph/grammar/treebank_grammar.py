@@ -15,6 +15,7 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import Calculus, Counted, FactorGraph, Pruning
+from structopt.core.parts.ragged import ends_of
 from structopt.errors import ConfigError
 from structopt.factor_graph.grammar import forests
 from structopt.factor_graph.grammar.binarization import Binarization
@@ -30,7 +31,6 @@ from structopt.factor_graph.grammar.heads import head_of
 from structopt.factor_graph.grammar.rules import Rules
 from structopt.factor_graph.grammar.symbol_pruning import SymbolPruning
 from structopt.factor_graph.kinds import FOREST
-from structopt.factor_graph.ragged import ends_of
 from structopt.kernels.waist.record import Array
 
 
