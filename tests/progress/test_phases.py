@@ -127,7 +127,7 @@ def test_compiling_is_shown_and_in_no_clock(fast: None, monkeypatch: pytest.Monk
                 stderr,
             )
         (phase,) = phases.under_way()
-        assert compiling.STATE.seconds > 0.02
+        assert compiling.STATE.seconds > 0.0
         assert phase.clock.seconds < time.perf_counter() - phase.clock._started
     assert compiling.STATE.kernel == ""
 
