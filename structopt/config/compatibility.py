@@ -8,31 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import NoReturn
 
 from structopt.config import alternatives
 from structopt.config.registry import name_of
-from structopt.core.ability import Ability
+from structopt.core.ability import NEEDS, Ability
 from structopt.core.component import Component
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.inference import Inference, Messages
+from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.needs import OF_GRAPH, Demand, Property, met, refusal, typed
+from structopt.core.needs import refusal, typed
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.core.structure_kind import StructureKind
 from structopt.core.task import Task
 from structopt.errors import CompatibilityError
+from structopt.objective.compatibility import Misfit, Reason, first_misfit, unsolved
 
-NEEDS = {
-    Ability.MAP: "the best output",
-    Ability.MARGINALS: "marginals",
-    Ability.K_BEST: "the k best outputs",
-    Ability.EXACT: "an exact value",
-    Ability.UPPER: "an upper bound",
-    Ability.CONVEX: "a convex value",
-    Ability.ROUNDING: "outputs made of marginals",
-}
 SOURCES = {
     Ability.MAP: "the best output comes from",
     Ability.MARGINALS: "marginals come from",
@@ -70,37 +63,35 @@ def check(
     CompatibilityError
         Naming who needs what, what the inference does instead, and the inferences that would do.
     """
-    needs, kind = optimizer.needs(loss, factor_graph), factor_graph.kind
-    facts = loss, factor_graph, inference, not open_gold, not weighted
-    missed = [demand for demand in needs.demands if not met(demand.asks, *facts)]
-    properties = [demand.asks for demand in needs.demands]
-    _refuse(
-        [demand for demand in missed if demand.asks in OF_GRAPH],
-        optimizer,
-        loss,
-        inference,
-        properties,
-        open_gold,
+    found = first_misfit(
+        factor_graph, inference, loss, optimizer, points=not open_gold, equal=not weighted
     )
-    _check_role(loss, factor_graph)
-    provided = check_solves(inference, factor_graph)
-    for role, component, asked in (
-        ("loss", loss, loss.requires),
-        ("optimizer", optimizer, needs.abilities),
-    ):
-        _check_abilities(role, component, asked, provided, inference, kind)
-    _refuse(missed, optimizer, loss, inference, properties, open_gold)
-    if open_gold:
-        _check_sets(open_gold, inference, loss, optimizer)
-    if optimizer.plan.tolerance > 0 and not certifies(provided):
+    if found is None:
+        return
+    if found.reason is Reason.ROLE:
+        _refuse_role(loss, factor_graph)
+    if found.reason in (Reason.REFUSED, Reason.UNSOLVED):
+        check_solves(inference, factor_graph)
+    provided = inference.provides(factor_graph.kind)
+    if found.reason is Reason.ABILITY:
+        component: Component = loss if found.who == "loss" else optimizer
+        _refuse_ability(found, component, provided, inference, factor_graph.kind)
+    if found.demand is not None:
+        who, name = name_of("optimizer", optimizer), name_of("inference", inference)
+        asked = [demand.asks for demand in optimizer.needs(loss, factor_graph).demands]
+        raise CompatibilityError(
+            refusal(found.demand, who, loss, inference, name, asked, open_gold)
+        )
+    if found.reason is Reason.NO_GAP:
+        others = alternatives.inferences(Ability.CONVEX, factor_graph.kind)
         raise CompatibilityError(
             "stops at a certified gap, which needs values that are convex and exact or "
             f"upper bounds, but inference={name_of('inference', inference)} "
             f"{_what_it_does(provided, Ability.CONVEX)}.",
             parameter="optimizer.tolerance",
-            remedy="Set optimizer.tolerance=0. "
-            f"{_advice(Ability.CONVEX, alternatives.inferences(Ability.CONVEX, kind))}",
+            remedy=f"Set optimizer.tolerance=0. {_advice(Ability.CONVEX, others)}",
         )
+    _refuse_sets(found.reason, open_gold, inference, loss)
 
 
 def check_task(task: Task, factor_graph: FactorGraph, name: str = "") -> None:
@@ -135,10 +126,8 @@ def check_rounding(task: Task, inference: Inference, factor_graph: FactorGraph) 
         check_option("task.decoding=max_rule", Ability.ROUNDING, inference, factor_graph)
 
 
-def _check_role(loss: Loss, factor_graph: FactorGraph) -> None:
-    """Raise where a cost counts what the graph does not have."""
-    if loss.role in factor_graph.roles:
-        return
+def _refuse_role(loss: Loss, factor_graph: FactorGraph) -> NoReturn:
+    """Refuse a cost in parts that the graph lacks."""
     graphs, costs = (
         alternatives.factor_graphs(lambda graph: loss.role in graph.roles),
         alternatives.costs(factor_graph),
@@ -151,62 +140,44 @@ def _check_role(loss: Loss, factor_graph: FactorGraph) -> None:
     )
 
 
-def _check_sets(open_gold: str, inference: Inference, loss: Loss, optimizer: Optimizer) -> None:
-    """Raise where gold outputs that are left open cannot be completed."""
-    if not loss.takes_sets:
+def _refuse_sets(reason: Reason, open_gold: str, inference: Inference, loss: Loss) -> NoReturn:
+    """Refuse gold outputs that are left open and cannot be completed."""
+    if reason is Reason.SINGLE_TARGETS:
         raise CompatibilityError(
             f"{open_gold} makes targets of several outputs, and "
             f"loss={name_of('loss', loss)} takes single ones only.",
             remedy="Take a loss of the family, such as loss=crf or loss=svm.",
         )
-    if inference.messages is Messages.KEPT:
+    if reason is Reason.KEPT_MESSAGES:
         raise CompatibilityError(
             f"{open_gold} asks twice at every visit, but "
             f"inference={name_of('inference', inference)} keeps the messages of the last "
             "answer.",
             remedy="Set inference.warm_start=false.",
         )
-    if optimizer.plan.tolerance > 0:
-        raise CompatibilityError(
-            f"stops at a certified gap, but the losses of {open_gold} are not convex, and "
-            "have none.",
-            parameter="optimizer.tolerance",
-            remedy="Set optimizer.tolerance=0.",
-        )
+    raise CompatibilityError(
+        f"stops at a certified gap, but the losses of {open_gold} are not convex, and have none.",
+        parameter="optimizer.tolerance",
+        remedy="Set optimizer.tolerance=0.",
+    )
 
 
-def _refuse(
-    missed: Sequence[Demand],
-    optimizer: Optimizer,
-    loss: Loss,
-    inference: Inference,
-    asked: Sequence[Property],
-    open_gold: str,
-) -> None:
-    """Raise at the first demand of the optimizer that is missed."""
-    if missed:
-        who, name = name_of("optimizer", optimizer), name_of("inference", inference)
-        raise CompatibilityError(refusal(missed[0], who, loss, inference, name, asked, open_gold))
-
-
-def _check_abilities(
-    role: str,
+def _refuse_ability(
+    found: Misfit,
     component: Component,
-    asked: Ability,
     provided: Ability,
     inference: Inference,
     kind: StructureKind,
-) -> None:
-    """Raise at the first ability that a component asks for and the inference does not provide."""
-    for ability in asked & ~provided:
-        names = alternatives.inferences(ability, kind)
-        remedy = None
-        if ability is Ability.MARGINALS and not names and isinstance(component, Loss):
-            remedy = f"{typed(component, 'beta', 'inf', 'svm')}, which needs none."
-        complaint = _complaint(
-            _who(role, component), ability, name_of("inference", inference), provided, names
-        )
-        raise CompatibilityError(complaint, remedy=remedy)
+) -> NoReturn:
+    """Refuse an inference that does not provide an ability which a component asks for."""
+    ability, remedy = found.ability, None
+    names = alternatives.inferences(ability, kind)
+    if ability is Ability.MARGINALS and not names and isinstance(component, Loss):
+        remedy = f"{typed(component, 'beta', 'inf', 'svm')}, which needs none."
+    complaint = _complaint(
+        _who(found.who, component), ability, name_of("inference", inference), provided, names
+    )
+    raise CompatibilityError(complaint, remedy=remedy)
 
 
 def check_executor(executor: Executor, optimizer: Optimizer) -> None:
@@ -277,28 +248,21 @@ def check_features(
     )
 
 
-def certifies(provided: Ability) -> bool:
-    """Whether P - D bounds how far P is from its minimum: losses are no less than they are, and
-    their planes lie below them.
-    """
-    return Ability.CONVEX in provided and bool(provided & (Ability.EXACT | Ability.UPPER))
-
-
 def check_solves(inference: Inference, factor_graph: FactorGraph) -> Ability:
     """Return what an inference provides on structures of a graph; raise `CompatibilityError` where
     that is nothing.
     """
-    if reason := inference.refusal(factor_graph):
-        raise CompatibilityError(reason)
-    provided: Ability = inference.provides(factor_graph.kind)
-    if not provided:
+    found = unsolved(inference, factor_graph)
+    if found is not None and found.text:
+        raise CompatibilityError(found.text)
+    if found is not None:
         name, others = name_of("inference", inference), alternatives.solvers(factor_graph.kind)
         raise CompatibilityError(
             f"cannot solve structures of kind {factor_graph.kind}. Those that can: {others}.",
             parameter="inference",
             value=name,
         )
-    return provided
+    return inference.provides(factor_graph.kind)
 
 
 def check_option(

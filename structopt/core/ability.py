@@ -20,3 +20,15 @@ class Ability(Flag):
     UPPER = auto()
     CONVEX = auto()
     ROUNDING = auto()
+
+
+NEEDS = {
+    Ability.MAP: "the best output",
+    Ability.MARGINALS: "marginals",
+    Ability.K_BEST: "the k best outputs",
+    Ability.EXACT: "an exact value",
+    Ability.UPPER: "an upper bound",
+    Ability.CONVEX: "a convex value",
+    Ability.ROUNDING: "outputs made of marginals",
+}
+"""Names of abilities in messages."""

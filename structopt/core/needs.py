@@ -94,8 +94,8 @@ CONVEX: tuple[Demand, ...] = (Demand(Property.CONVEX),)
 
 @dataclass(frozen=True)
 class Needs:
-    """What an optimizer needs of the other components; `structopt.config.compatibility` compares it
-    with what they are.
+    """Properties of other components that an optimizer needs; compared with theirs by
+    `structopt.objective.compatibility`.
 
     Attributes
     ----------
@@ -203,6 +203,27 @@ def refusal(
     demand : Demand
     optimizer : str
         Its name.
+    loss, inference, name, asked, open_gold
+        As of `unmet`.
+    """
+    needs, because, remedy = unmet(demand, loss, inference, name, asked, open_gold)
+    who = demand.by or f"optimizer={optimizer}"
+    return f"{who} {needs}{demand.because or because}. {demand.remedy or remedy}"
+
+
+def unmet(
+    demand: Demand,
+    loss: Loss,
+    inference: Inference,
+    name: str,
+    asked: Collection[Property] = (),
+    open_gold: str = "the data",
+) -> tuple[str, str, str]:
+    """Return the words on a demand that is not met: the need, its reason, and a remedy.
+
+    Parameters
+    ----------
+    demand : Demand
     loss : Loss
     inference : Inference
     name : str
@@ -212,8 +233,8 @@ def refusal(
     open_gold : str
         What leaves gold outputs open (`structopt.core.task.Task.open_gold`).
     """
-    who, member = demand.by or f"optimizer={optimizer}", loss.member
-    needs, because, remedy = {
+    member = loss.member
+    return {
         Property.CONVEX: (
             f"needs a convex loss, which {member} is not",
             "",
@@ -282,7 +303,6 @@ def refusal(
             "perceptron, cutting_plane, online_cutting_plane.",
         ),
     }[demand.asks]
-    return f"{who} {needs}{demand.because or because}. {demand.remedy or remedy}"
 
 
 def _members(asked: Collection[Property]) -> str:

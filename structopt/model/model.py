@@ -30,6 +30,7 @@ from structopt.model.restoring import (
     create,
     graph_state,
     restore_graph,
+    restored_scorer,
     restoring,
     weights_of,
 )
@@ -224,7 +225,7 @@ class Model(Predictor):
         with restoring(folder, f"factor_graph={config['factor_graph']['name']}"):
             restore_graph(graph, vocabulary, saved.arrays)
         with restoring(folder, "the features"):
-            scorer = scoring.restored(vocabulary["features"], saved.arrays)
+            scorer = restored_scorer(vocabulary["features"], saved.arrays)
             weights = weights_of(scorer, saved.arrays)
             temperature = SavedState(vocabulary, {}).positive("temperature")
         with restoring(folder, "the model"):

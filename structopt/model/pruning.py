@@ -23,7 +23,7 @@ from structopt.core.task import Task
 from structopt.errors import ConfigError, NumericalError
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
-from structopt.model.restoring import graph_state, restore_graph, weights_of
+from structopt.model.restoring import graph_state, restore_graph, restored_scorer, weights_of
 from structopt.objective import relative_frequencies, scoring
 from structopt.objective.decoding import best_outputs, flat_marginals
 from structopt.objective.drivers import predicting
@@ -187,7 +187,7 @@ class Pruner:
         state = SavedState(values, arrays)
         node, scorer = (
             state.within("factor_graph"),
-            scoring.restored(state.within("features").values, arrays),
+            restored_scorer(state.within("features").values, arrays),
         )
         node.string("name", [pruning.graph["name"]])
         graph = registry.create("factor_graph", node.values)

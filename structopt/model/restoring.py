@@ -143,3 +143,19 @@ def check_together(
     examples = Examples.build(encoded, graph, scorer, inference)
     if not isinstance(scorer, SparseFeatures):
         examples.scores(weights, np.arange(len(examples)))
+
+
+def restored_scorer(layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> Scorer:
+    """Undo `structopt.objective.scoring.stored`; models of version 0.1.0 call the name ``block``.
+
+    Raises
+    ------
+    ConfigError
+        If the features of the model are not installed.
+    ModelError
+        If the layout and the arrays are of other features.
+    """
+    rest = {key: value for key, value in layout.items() if key not in ("name", "block")}
+    name = SavedState(layout, arrays).string("name" if "name" in layout else "block")
+    scorer: Scorer = registry.load("features", name).restore(rest, arrays)
+    return scorer

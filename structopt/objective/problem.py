@@ -8,10 +8,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
-from structopt.config import registry
 from structopt.core import checks
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.encoded_checks import check_encoded
@@ -20,14 +20,15 @@ from structopt.core.data.targets import Targets
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
-from structopt.core.loss import Loss
+from structopt.core.loss import MAX_LOSS, Loss
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.objective import Certificate
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import SparseFeatures
 from structopt.core.storage.arrays import Storage
-from structopt.core.weights.penalty import L2, Penalty
-from structopt.errors import ArgumentError
+from structopt.core.weights.penalty import RIDGE, Penalty
+from structopt.errors import ArgumentError, ConfigError
+from structopt.executor.serial import Serial
 from structopt.kernels.waist.drivers import Driver, P, Result
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
@@ -71,7 +72,7 @@ class Settings:
     C: float
     seed: int = 0
     variant: str = "max_loss"
-    penalty: Penalty = L2
+    penalty: Penalty = RIDGE
     regularization: float | None = None
     before: float = 0.0
     visits: VisitOrder = SHUFFLED
@@ -157,7 +158,7 @@ class Problem:
         self.settings, self.C, self.seed = settings, settings.C, settings.seed
         self.structure, self.scorer = examples.structure, examples.scorer
         self.m, self.dimension = len(examples), examples.scorer.dimension
-        self.executor, self.calculus = executor or registry.serial(), graph_kernels().calculus
+        self.executor, self.calculus = executor or Serial(), graph_kernels().calculus
         self.graph_kernels, self._judge = graph_kernels, judge
         self.judge = judge or (lambda weights: -self.objective(weights))
         self._compose()
@@ -175,9 +176,10 @@ class Problem:
             target_of(self.targets, self.cost, self.storage),
         )
         solver, parameters = self.inference.kernels(self.structure.kind), self.loss.parameters()
+        evaluate = self._loss_kernel
         self.data = self.examples.data(target, parameters)
         self.kernels = compose(
-            features, solver, self.loss.kernel(self.settings.variant), self.graph_kernels()
+            features, solver, evaluate(self.settings.variant), self.graph_kernels()
         )
         self._converged = self.inference.converged(self.structure)
         self._reported, self._objective_data = self.examples, self.data
@@ -187,7 +189,23 @@ class Problem:
                 self.examples.solved_by(self._converged),
             )
             self._objective_data = self._reported.data(target, parameters)
-        self.objective_kernels = compose(features, solver, self.loss.kernel(), self.graph_kernels())
+        self.objective_kernels = compose(features, solver, evaluate(), self.graph_kernels())
+
+    def _loss_kernel(self, variant: str = MAX_LOSS) -> Any:
+        """Return the kernel of the loss.
+
+        Raises
+        ------
+        ConfigError
+            If it has none.
+        """
+        if not self.loss.has_kernel:
+            raise ConfigError(
+                f"{self.loss.member} has no kernel, which compiled passes call.",
+                parameter="loss",
+                remedy="Train it with structopt.fit, or give it the method kernel.",
+            )
+        return self.loss.kernel(variant)
 
     def with_loss(self, loss: Loss) -> Problem:
         """The same corpus with another loss, whose costs are the same; both share the messages of
@@ -480,8 +498,10 @@ class Problem:
 
     def certificate(self, weights: Array) -> Certificate:
         """P at the given weights, and the best lower bound on its minimum that one evaluation gives
-        (`dual_bound`).
+        (`dual_bound`); of P that is not convex, or has an l1 norm, no bound.
         """
+        if not self.convex or self.penalty.sparse:
+            return Certificate(self.objective(weights), None)
         losses, g = self.gradient(weights)
         bound = self.bound((losses - float(weights @ g)) / self.m, float(g @ g) / self.m**2)
         return Certificate(self.ridge(weights) + losses / self.m, bound)

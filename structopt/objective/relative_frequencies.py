@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.config import registry
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
+from structopt.core.entry_points import name_of
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.errors import ConfigError
@@ -50,8 +50,8 @@ def weights(
         or scorer.tables_of(np.zeros(scorer.dimension)) is None
     ):
         names = (
-            f"factor_graph={registry.name_of('factor_graph', graph)} with "
-            f"features={registry.name_of('features', scorer)}"
+            f"factor_graph={name_of('factor_graph', graph)} with "
+            f"features={name_of('features', scorer)}"
         )
         raise ConfigError(
             f"Relative frequencies make a generative model, and {names} is none.",

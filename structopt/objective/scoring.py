@@ -1,19 +1,16 @@
-"""Scorers of either contract as drivers and files need them: kernels, records, batches; stored and
-restored.
-"""
+"""Scorers of either contract as drivers and files need them: kernels, records, batches, states."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from structopt.config import registry
 from structopt.core.data.encoded import Encoded
-from structopt.core.data.saved_state import SavedState
 from structopt.core.data.structure import Structure
+from structopt.core.entry_points import name_of
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Scorer, SparseFeatures
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import EMPTY, Array, Record
@@ -137,7 +134,7 @@ def gradient_of(
 
 def _check_shape(scorer: Scorer, what: str, array: Array, size: int) -> None:
     if array.shape != (size,):
-        name = registry.name_of("features", scorer)
+        name = name_of("features", scorer)
         raise ConfigError(
             f"gave {what} of shape {array.shape}, where ({size},) was asked for.",
             parameter="features",
@@ -180,20 +177,4 @@ class AllScores:
 def stored(scorer: Scorer) -> tuple[dict[str, Any], dict[str, Array]]:
     """The state of a scorer, with its name among the JSON values."""
     layout, arrays = scorer.state()
-    return {"name": registry.name_of("features", scorer), **layout}, arrays
-
-
-def restored(layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> Scorer:
-    """Undo `stored`; in models of version 0.1.0 the name is called ``block``.
-
-    Raises
-    ------
-    ConfigError
-        If the features that the model was made with are not installed.
-    ModelError
-        If the layout and the arrays are not those of such features.
-    """
-    rest = {key: value for key, value in layout.items() if key not in ("name", "block")}
-    name = SavedState(layout, arrays).string("name" if "name" in layout else "block")
-    scorer: Scorer = registry.load("features", name).restore(rest, arrays)
-    return scorer
+    return {"name": name_of("features", scorer), **layout}, arrays

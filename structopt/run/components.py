@@ -23,7 +23,7 @@ from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.core.tracker import Tracker
 from structopt.errors import ConfigError
-from structopt.objective.kernels_beside import Composed
+from structopt.run.kernels_beside import Composed
 
 log = logging.getLogger(__name__)
 

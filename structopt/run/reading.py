@@ -22,10 +22,10 @@ from structopt.learning import mixing
 from structopt.learning.visits import VisitOrder
 from structopt.model.model import Model
 from structopt.model.warm_start import WarmStart, asks_for_counts
-from structopt.objective import kernels_beside, unlearned_weights
+from structopt.objective import unlearned_weights
 from structopt.objective.problem import Problem, Settings
 from structopt.progress import phases
-from structopt.run import featurised
+from structopt.run import featurised, kernels_beside
 from structopt.run.components import Components
 from structopt.run.continuing.earlier_runs import EarlierRun, earlier_run
 from structopt.run.held_out import HeldOut

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from structopt.config import compatibility
 from structopt.core.data.expansion import expanding
 from structopt.core.data.in_memory import InMemory
 from structopt.core.memory import shortage_explained
@@ -22,6 +21,7 @@ from structopt.kernels.waist.record import Array
 from structopt.learning import added_duals, convex_start, guarded, mixing
 from structopt.model.model import Model, model_config
 from structopt.model.trained import Trained
+from structopt.objective.compatibility import certifies
 from structopt.objective.dual_shards import DualAscents
 from structopt.objective.fingerprint import digest_of
 from structopt.objective.pass_shards import Passes
@@ -330,7 +330,7 @@ class _TrainingRun:
             self.components.inference,
             self.components.graph.kind,
         )
-        certifies = not task.open_gold and compatibility.certifies(inference.provides(kind))
+        bounded = not task.open_gold and certifies(inference.provides(kind))
         every, patience = self.config["objective_every"], self.config.get("patience")
         keep = kept(self.config, self.components.optimizer.plan)
         between = (
@@ -338,7 +338,7 @@ class _TrainingRun:
             if "storage" in self.config
             else {}
         )
-        return Schedule(task.main_metric, every, patience, keep, certifies, self.judge, **between)
+        return Schedule(task.main_metric, every, patience, keep, bounded, self.judge, **between)
 
     def observers(self, data: TrainingData) -> list[Observer]:
         """The observers of the passes, in the order in which they are called."""

@@ -9,9 +9,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from structopt.config import registry
-from structopt.config.compatibility import NEEDS
-from structopt.core.ability import Ability
+from structopt.core.ability import NEEDS, Ability
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
@@ -21,6 +19,9 @@ from structopt.core.parts.batch import Batch
 from structopt.core.parts.parts import Parts
 from structopt.core.scorer import Scorer
 from structopt.errors import ArgumentError, InfeasibleError
+from structopt.executor.serial import Serial
+from structopt.executor.threads import Threads
+from structopt.inference.exact import Exact
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
 from structopt.objective import scoring
@@ -147,7 +148,7 @@ def solver_of(batch: Batch, inference: Inference | None, needed: Ability) -> Sol
         raise ArgumentError(
             "must be an inference, such as AD3(), or None.", parameter="inference", value=inference
         )
-    solver = Solver(batch, inference or registry.create("inference", {"name": "exact"}))
+    solver = Solver(batch, inference or Exact())
     if reason := solver.inference.refusal(batch.graph):
         raise ArgumentError(reason, parameter="inference")
     if not (missing := needed & ~solver.provides):
@@ -168,9 +169,8 @@ def executor_of(threads: int) -> Executor:
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise ArgumentError("must be at least 1.", parameter="threads", value=threads)
     if threads == 1:
-        return registry.serial()
-    executor: Executor = registry.create("executor", {"name": "threads", "workers": int(threads)})
-    return executor
+        return Serial()
+    return Threads(int(threads))
 
 
 def _refuse_infeasible(batch: Batch, values: Array) -> None:

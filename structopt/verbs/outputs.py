@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from structopt.config import registry
 from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.data.sparse_vectors import SparseVectors
@@ -16,6 +15,7 @@ from structopt.core.inference import Inference
 from structopt.core.parts.batch import Batch
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError, ConfigError
+from structopt.executor.serial import Serial
 from structopt.kernels.waist.record import Array
 from structopt.objective import decoding
 from structopt.verbs.given_scores import executor_of, solver_of
@@ -153,9 +153,7 @@ def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several
     batch = scores_batch(scores)
     k = int(checks.integers("k", k, 1, shape=()))
     solver = solver_of(batch, inference, Ability.K_BEST)
-    lists = decoding.k_best(
-        solver.examples, solver.kernels, np.array(scores.flat), k, registry.serial()
-    )
+    lists = decoding.k_best(solver.examples, solver.kernels, np.array(scores.flat), k, Serial())
     score = np.full((k, len(batch)), -np.inf)
     views = dict[str, list[Array]]()
     for rank in range(k):

@@ -8,7 +8,7 @@ import pytest
 
 from structopt.config import registry
 from structopt.config.composition import compose
-from structopt.objective import kernels_beside
+from structopt.run import kernels_beside
 from structopt.run.components import make_components
 
 
@@ -83,7 +83,7 @@ def test_what_is_not_compiled_is_not_on_disk(tmp_path, monkeypatch):
     assert kernels_beside._on_disk("some_kernels.one")
     (package / "one.py").write_text(kernel + "    return 22.0\n")
     fresh = (
-        "import sys; from structopt.objective.kernels_beside import _on_disk; "
+        "import sys; from structopt.run.kernels_beside import _on_disk; "
         "sys.exit(_on_disk('some_kernels.one'))"
     )
     subprocess.run([sys.executable, "-c", fresh], cwd=tmp_path, check=True)
@@ -136,7 +136,7 @@ def test_a_first_run_compiles_nothing_itself(tmp_path, monkeypatch):
     code = (
         "import sys\n"
         "from structopt.kernels.waist import compiling\n"
-        "from structopt.objective import kernels_beside\n"
+        "from structopt.run import kernels_beside\n"
         "from structopt.command.main import main\n"
         "kernels_beside._cores = lambda: 2\n"
         "code = main(sys.argv[1:])\n"
