@@ -21,7 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from structopt.core.convergence import ConvergenceWarning
+    from structopt.core.loss import Loss
+    from structopt.core.objective import Certificate
+    from structopt.core.optimizer import Optimizer
     from structopt.core.parts.parts import Parts
+    from structopt.core.weights.penalty import L1, L2, Penalty
     from structopt.errors import ArgumentError, InfeasibleError, StructoptError
     from structopt.estimators import (
         ConstituencyParser,
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from structopt.factor_graph.pairwise import Pairwise
     from structopt.factor_graph.second_order import SecondOrder
     from structopt.factor_graph.single import Single
+    from structopt.features.sparse_map import SparseMap
     from structopt.inference.ad3 import AD3
     from structopt.inference.loopy_bp import LoopyBP
     from structopt.inference.mplp import MPLP
@@ -47,6 +52,7 @@ if TYPE_CHECKING:
     from structopt.loss.family import LossFamily
     from structopt.loss.presets import CRF, SVM, PerceptronLoss, SoftmaxMargin
     from structopt.model.model import Model
+    from structopt.verbs.fitting import Fit, fit
     from structopt.verbs.inferring import (
         Inferred,
         covariance_product,
@@ -59,6 +65,7 @@ if TYPE_CHECKING:
     )
     from structopt.verbs.losses import value_and_gradient
     from structopt.verbs.outputs import Best, argmax, k_best, sample
+    from structopt.verbs.problem import Problem
 
 __version__ = "0.1.0"
 ON_DEMAND = {
@@ -68,26 +75,35 @@ ON_DEMAND = {
     "ArgumentError": "structopt.errors",
     "Best": "structopt.verbs.outputs",
     "CRF": "structopt.loss.presets",
+    "Certificate": "structopt.core.objective",
     "ConstituencyParser": "structopt.estimators",
     "ConvergenceWarning": "structopt.core.convergence",
     "Coverage": "structopt.factor_graph.coverage",
     "DependencyParser": "structopt.estimators",
+    "Fit": "structopt.verbs.fitting",
     "GridLabeler": "structopt.estimators",
     "InfeasibleError": "structopt.errors",
     "Inferred": "structopt.verbs.inferring",
+    "L1": "structopt.core.weights.penalty",
+    "L2": "structopt.core.weights.penalty",
     "LinearChain": "structopt.factor_graph.linear_chain",
     "LoopyBP": "structopt.inference.loopy_bp",
+    "Loss": "structopt.core.loss",
     "LossFamily": "structopt.loss.family",
     "MPLP": "structopt.inference.mplp",
     "MultilabelClassifier": "structopt.estimators",
+    "Optimizer": "structopt.core.optimizer",
     "Pairwise": "structopt.factor_graph.pairwise",
     "Parts": "structopt.core.parts.parts",
+    "Penalty": "structopt.core.weights.penalty",
     "PerceptronLoss": "structopt.loss.presets",
+    "Problem": "structopt.verbs.problem",
     "SVM": "structopt.loss.presets",
     "SecondOrder": "structopt.factor_graph.second_order",
     "SequenceTagger": "structopt.estimators",
     "Single": "structopt.factor_graph.single",
     "SoftmaxMargin": "structopt.loss.presets",
+    "SparseMap": "structopt.features.sparse_map",
     "StructoptError": "structopt.errors",
     "StructuredEstimator": "structopt.estimators",
     "TreeReweightedBP": "structopt.inference.trw_bp",
@@ -95,6 +111,7 @@ ON_DEMAND = {
     "covariance_product": "structopt.verbs.inferring",
     "debug": "structopt.kernels.waist.debug",
     "entropy": "structopt.verbs.inferring",
+    "fit": "structopt.verbs.fitting",
     "grid_edges": "structopt.factor_graph.edges",
     "infer": "structopt.verbs.inferring",
     "k_best": "structopt.verbs.outputs",
@@ -113,26 +130,35 @@ __all__ = [
     "ArgumentError",
     "Best",
     "CRF",
+    "Certificate",
     "ConstituencyParser",
     "ConvergenceWarning",
     "Coverage",
     "DependencyParser",
+    "Fit",
     "GridLabeler",
     "InfeasibleError",
     "Inferred",
+    "L1",
+    "L2",
     "LinearChain",
     "LoopyBP",
+    "Loss",
     "LossFamily",
     "MPLP",
     "MultilabelClassifier",
+    "Optimizer",
     "Pairwise",
     "Parts",
+    "Penalty",
     "PerceptronLoss",
+    "Problem",
     "SVM",
     "SecondOrder",
     "SequenceTagger",
     "Single",
     "SoftmaxMargin",
+    "SparseMap",
     "StructoptError",
     "StructuredEstimator",
     "TreeReweightedBP",
@@ -140,6 +166,7 @@ __all__ = [
     "covariance_product",
     "debug",
     "entropy",
+    "fit",
     "grid_edges",
     "infer",
     "k_best",

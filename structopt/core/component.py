@@ -32,11 +32,16 @@ class Component(ABC):  # noqa: B024 - the kinds have the abstract methods
         """
         return {}
 
+    @classmethod
+    def lacking(cls) -> list[str]:
+        """Return the names of the methods that a class must have and does not have."""
+        return sorted(cls.__abstractmethods__)
+
 
 def lacking(cls: Any, contract: type[Component]) -> list[str]:
     """Names of the methods that a class has to have by a contract, and does not have, sorted."""
     if isinstance(cls, type) and issubclass(cls, contract):
-        return sorted(cls.__abstractmethods__)
+        return cls.lacking()
     return sorted(name for name in contract.__abstractmethods__ if not hasattr(cls, name))
 
 

@@ -1,14 +1,19 @@
-"""The contract of losses: scores and gold of one instance to a loss and its residual."""
+"""The contract of losses: scores and gold to a loss and its gradient."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.component import Component
 from structopt.kernels.waist.record import Array
+
+if TYPE_CHECKING:
+    from structopt.core.parts.batch import Gold
+    from structopt.core.parts.parts import Parts
 
 MAX_LOSS = "max_loss"
 """The variant that every loss has: the residual at the output that maximises the loss."""
@@ -22,7 +27,11 @@ class Beginning(NamedTuple):
 
 
 class Loss(Component):
-    """Scores and gold of one instance to a loss and its residual.
+    """Scores and gold of some instances to a loss and its gradient by the scores.
+
+    A class has `value_and_gradient`, in NumPy, over a batch; or `kernel`, a function over one
+    instance that compiled passes call, with `temperature`, `requires`, `variable_costs` and
+    `parameters`.
 
     Attributes
     ----------
@@ -33,8 +42,8 @@ class Loss(Component):
     in_family : bool
         Whether it is a member of the family L_{beta,gamma}, whose dual the dual methods climb.
     takes_sets : bool
-        Whether its kernel looks for targets that are sets of outputs (`is_set`); others would take
-        such a set for no gold at all.
+        Whether it handles targets that are sets of outputs. Of kernels: whether the kernel looks
+        for them (`is_set`); others would take such a set for no gold at all.
     """
 
     kind_of_component: ClassVar[str] = "loss"
@@ -44,33 +53,64 @@ class Loss(Component):
     in_family: bool = False
     takes_sets: bool = False
 
+    @classmethod
+    def lacking(cls) -> list[str]:
+        """Return `value_and_gradient` if the class has neither this nor `kernel`."""
+        has_none = cls.kernel is Loss.kernel and cls.value_and_gradient is Loss.value_and_gradient
+        return [*super().lacking(), *(["value_and_gradient"] if has_none else [])]
+
     @property
-    @abstractmethod
+    def has_kernel(self) -> bool:
+        """Whether compiled passes can call it."""
+        return type(self).kernel is not Loss.kernel
+
+    @property
     def temperature(self) -> float:
         """1/beta; 0 for losses that maximise."""
+        return 1.0
 
     @property
-    @abstractmethod
     def requires(self) -> Ability:
         """What it needs of the inference."""
+        return Ability.MARGINALS
 
     @property
-    @abstractmethod
     def member(self) -> str:
-        """What a person would call it."""
+        """Its name in messages."""
+        return type(self).__name__
 
     @property
     def role(self) -> str:
         """What the cost counts, one of `FactorGraph.roles`."""
         return "variable"
 
-    @abstractmethod
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
         """Cost of missing each variable's gold label, shape (variables,); `lengths` counts the
-        variables an instance.
+        variables of each instance.
         """
+        return np.zeros(len(gold))
 
-    @abstractmethod
+    def value_and_gradient(
+        self, scores: Parts, gold: Gold, infer: Callable[..., Any]
+    ) -> tuple[Array, Parts]:
+        """Return the loss of each instance, and its (sub)gradient by the scores.
+
+        Parameters
+        ----------
+        scores : Parts
+            s_i of all instances of a batch (nats).
+        gold : Gold
+            Their gold outputs.
+        infer : callable
+            ``infer(scores, temperature=T)`` returns an `Inferred`: values and marginals by the
+            inference of the problem.
+
+        Returns
+        -------
+        (float64 of shape (instances,), Parts)
+        """
+        raise NotImplementedError
+
     def kernel(self, variant: str = MAX_LOSS) -> Any:
         """Return the function of signature `structopt.kernels.waist.signatures.EVALUATE` (compiled
         or plain Python).
@@ -78,6 +118,7 @@ class Loss(Component):
         The variant is the optimizer's (`Plan.variant`): ``max_loss``, which every loss has, or
         ``prediction`` (the residual at the output that is best under the scores alone).
         """
+        raise NotImplementedError
 
     def begins_with(self, warm: bool) -> Beginning | None:
         """The convex loss, of the same cost and the same needs, that is minimised first by a loss
@@ -87,6 +128,6 @@ class Loss(Component):
         """
         return None
 
-    @abstractmethod
     def parameters(self) -> Array:
         """Return the vector of numbers that the kernel reads (temperature, gamma, ...)."""
+        return np.zeros(2)

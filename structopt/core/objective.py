@@ -25,10 +25,15 @@ ROUNDING = 1e-6
 
 
 class Certificate(NamedTuple):
-    """P at some weights, and a lower bound D on the least P there is (nats)."""
+    """P at some weights, and a lower bound D on the minimum of P (nats); None: it is not known."""
 
     primal: float
-    dual: float
+    dual: float | None
+
+    @property
+    def gap(self) -> float | None:
+        """P - D, at least the distance of P from its minimum (`certified_gap`); None: not known."""
+        return None if self.dual is None else certified_gap(self.primal, self.dual)
 
 
 def certified_gap(primal: float, dual: float) -> float | None:

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from structopt.core.component import Component
 from structopt.core.factor_graph import FactorGraph
@@ -16,7 +16,8 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
-from structopt.core.weights.penalty import L2, Penalty
+from structopt.core.weights.penalty import RIDGE, Penalty
+from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
 
 State = dict[str, Any]
@@ -95,7 +96,7 @@ class Plan:
     mixable: bool = False
     additive: bool = False
     variant: str = "max_loss"
-    penalty: Penalty = L2
+    penalty: Penalty = RIDGE
     tolerance: float = 0.0
     certificate: bool = False
     shortens: bool = False
@@ -212,6 +213,36 @@ class Optimizer(Component):
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Bytes that it takes, before they are taken: the weights alone by default."""
         return Footprint({"weights": sizes.weight_vector})
+
+    def bound(self, C: float, penalty: Penalty, epochs: int, tolerance: float) -> Self:
+        """Return a copy with the numbers of a problem and of a fit.
+
+        Raises
+        ------
+        ArgumentError
+            If it does not minimise P with this penalty.
+        """
+        own = copy(self)
+        own.C, own.epochs = C, epochs
+        if hasattr(own, "tolerance"):
+            own.tolerance = tolerance
+        if self.plan.penalty not in (RIDGE, penalty):
+            raise ArgumentError(
+                f"is {self.plan.penalty} of {type(self).__name__}, and {penalty} of the problem.",
+                parameter="penalty",
+                remedy="Give it to the problem only.",
+            )
+        return own._penalized(penalty)
+
+    def _penalized(self, penalty: Penalty) -> Self:
+        """Return this copy with the penalty of a problem."""
+        if penalty != self.plan.penalty:
+            raise ArgumentError(
+                f"is {penalty}, and {type(self).__name__} minimises P with the penalty L2() only.",
+                parameter="penalty",
+                remedy="Take LBFGS(), or L2().",
+            )
+        return self
 
     @abstractmethod
     def init(self, problem: Objective, weights: Array) -> State:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import sqrt
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
-from structopt.core.weights.penalty import PENALTIES
+from structopt.core.weights.penalty import LASSO, PENALTIES, Penalty
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
@@ -103,6 +103,12 @@ class AdaGrad(Optimizer):
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """A (sub)gradient of any scorer; with certificates, tangents that are bounds."""
         return certified(self.certificate, features="any")
+
+    def _penalized(self, penalty: Penalty) -> Self:
+        """See `Optimizer`: L2() and, without certificates, L1()."""
+        if penalty == LASSO and not self.certificate:
+            self.penalty = "l1"
+        return super()._penalized(penalty)
 
     @property
     def plan(self) -> Plan:

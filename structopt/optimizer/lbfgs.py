@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import sqrt
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -121,6 +121,11 @@ class LBFGS(Optimizer):
         if self.tolerance > 0:
             return Needs(Ability.MARGINALS | Ability.UPPER, demands, by="optimizer.tolerance")
         return Needs(Ability.MARGINALS | Ability.UPPER, demands, features="any")
+
+    def _penalized(self, penalty: Penalty) -> Self:
+        """See `Optimizer`: any penalty."""
+        self.penalty, self._ray = penalty, None
+        return self
 
     @property
     def plan(self) -> Plan:

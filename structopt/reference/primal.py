@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import cvxpy
 import numpy as np
 
-from structopt.core.weights.penalty import L2, Penalty
+from structopt.core.weights.penalty import RIDGE, Penalty
 from structopt.kernels.waist.record import Array
 
 cp: Any = cvxpy  # its type hints are incomplete
@@ -38,7 +38,7 @@ class Optimum(NamedTuple):
 
 
 def minimum(
-    instances: Sequence[Listed], C: float, beta: float, gamma: float, penalty: Penalty = L2
+    instances: Sequence[Listed], C: float, beta: float, gamma: float, penalty: Penalty = RIDGE
 ) -> Optimum:
     """Minimise P(theta) = R(theta) + (1/m) sum_i L_i(theta), with lambda = 1/(C m) before the terms
     of the penalty R.

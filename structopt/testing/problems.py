@@ -16,7 +16,7 @@ from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
-from structopt.core.weights.penalty import L2, Penalty
+from structopt.core.weights.penalty import RIDGE, Penalty
 from structopt.features.attribute_rows import AttributeRows
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.kernels.waist.record import Array
@@ -229,7 +229,7 @@ def make_problem(
     positional: bool = False,
     options: Mapping[str, Any] | None = None,
     scorer: Scorer | None = None,
-    penalty: Penalty = L2,
+    penalty: Penalty = RIDGE,
 ) -> Problem:
     """Put an encoded corpus and components together, as a run does.
 

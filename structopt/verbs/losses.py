@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from structopt.objective.drivers import GraphKernels, compose, run_decoder
 from structopt.objective.examples import target_of
 from structopt.objective.gold_and_costs import gold_and_costs
 from structopt.verbs.given_scores import solver_of
-from structopt.verbs.inferring import scores_batch
+from structopt.verbs.inferring import infer, scores_batch
 
 
 def value_and_gradient(
@@ -65,6 +67,9 @@ def value_and_gradient(
             parameter="gold",
             where=f"instance {int(np.argmax(gold.open))}",
         )
+    if not loss.has_kernel:
+        solver_of(batch, inference, loss.requires)
+        return evaluated(loss, scores, gold, partial(infer, inference=inference, threads=threads))
     from structopt.kernels.waist.scored_passes import losses_pass
 
     solver = solver_of(batch, inference, loss.requires)
@@ -82,3 +87,26 @@ def value_and_gradient(
         run_decoder(losses_pass, kernels, data, space, *rest)
 
     return solver.filled(run, scores, threads)
+
+
+def evaluated(
+    loss: Loss, scores: Parts, gold: Gold, infer: Callable[..., Any]
+) -> tuple[Array, Parts]:
+    """Return what `Loss.value_and_gradient` returns, after checks of types and shapes.
+
+    Raises
+    ------
+    ArgumentError
+        If the method returns something else.
+    """
+    result = loss.value_and_gradient(scores, gold, infer)
+    pair = isinstance(result, tuple) and len(result) == 2
+    values = np.asarray(result[0], np.float64) if pair else np.zeros(0)
+    own = pair and isinstance(result[1], Parts) and result[1].batch is scores.batch
+    if not own or values.shape != (len(scores),):
+        raise ArgumentError(
+            f"{loss.member}.value_and_gradient must return an array of shape ({len(scores)},) and "
+            "parts of the batch of the scores.",
+            parameter="loss",
+        )
+    return values, result[1]

@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from structopt.core.weights.penalty import L2
+from structopt.core.weights.penalty import RIDGE
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.difference import LossDifference
@@ -26,7 +26,7 @@ SHAPES = [
 
 
 def problem_of(
-    member=CRF, C=1.0, seed=0, order=1, inference=None, support="seen", penalty=L2, **options
+    member=CRF, C=1.0, seed=0, order=1, inference=None, support="seen", penalty=RIDGE, **options
 ):
     encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | options))
     chain, loss = LinearChain(order), LossFamily(*member)

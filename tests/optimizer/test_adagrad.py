@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.core.weights.penalty import L1
+from structopt.core.weights.penalty import LASSO
 from structopt.kernels.learn import lazy_regularization
 from structopt.kernels.learn.adagrad import DELTA
 from structopt.learning.rate import CANDIDATES
@@ -152,7 +152,7 @@ def test_defaults_reach_the_optimum(member, C, tmp_path):
 @members
 def test_l1_falls_to_its_optimum_and_sets_weights_to_zero(member):
     problem, method = problem_of(member, 1.0), AdaGrad(1.0, penalty="l1", constant=None)
-    problem.settings = replace(problem.settings, penalty=L1)
+    problem.settings = replace(problem.settings, penalty=LASSO)
     best = minimum_of(problem).value
     objectives = [problem.objective(trained(method, problem, passes)) for passes in (1, 10, 100)]
     assert all(later < earlier for earlier, later in zip(objectives, objectives[1:], strict=False))
@@ -168,7 +168,7 @@ def test_objective_of_l1(member):
     problem = problem_of(member, 0.3)
     weights = random_weights(problem, 2)
     losses = problem.objective(weights) - problem.ridge(weights)
-    problem.settings = replace(problem.settings, penalty=L1)
+    problem.settings = replace(problem.settings, penalty=LASSO)
     assert problem.objective(weights) == pytest.approx(
         losses + np.abs(weights).sum() / (0.3 * problem.m), rel=1e-12
     )

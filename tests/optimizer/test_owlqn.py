@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from structopt.core.weights.penalty import L1, Penalty
+from structopt.core.weights.penalty import LASSO, Penalty
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.difference import LossDifference
@@ -122,7 +122,7 @@ def test_numbers_of_crfsuite_are_those_of_the_problem():
         theta = random_weights(problem, 1)
         expected = 0.3 * np.abs(theta).sum() + 0.2 * theta @ theta + problem.losses(theta)
         assert problem.m * problem.objective(theta) == pytest.approx(expected, rel=1e-12)
-    assert LBFGS(4.0, penalty="l1").plan.penalty == L1
+    assert LBFGS(4.0, penalty="l1").plan.penalty == LASSO
     assert LBFGS(4.0, penalty="elastic").plan.penalty == Penalty(1.0, 1.0)
 
 

@@ -105,7 +105,7 @@ class GroupLayout:
         """Return a group in the form of a list."""
         return [self.of_instance(group, i, fill) for i in range(self.count)]
 
-    def read(self, value: Any, floats: bool = True) -> Array:
+    def read(self, value: Any, floats: bool = True, forbids: bool = True) -> Array:
         """Return an array of users in the flat form, copied.
 
         Parameters
@@ -113,7 +113,9 @@ class GroupLayout:
         value : array-like
             In any of the forms; of a tied group also (*cells), the same for all instances.
         floats : bool
-            Whether it has scores, and not booleans.
+            Whether it has numbers, and not booleans.
+        forbids : bool
+            Whether numbers may be -inf, as scores that forbid a part.
 
         Raises
         ------
@@ -127,7 +129,7 @@ class GroupLayout:
         else:
             group = self._gathered(self._array(value, floats))
         if floats:
-            group = checks.floats(self.name, group, allow_minus_inf=True, place=self._place)
+            group = checks.floats(self.name, group, allow_minus_inf=forbids, place=self._place)
         return group
 
     def _turned(self, group: Array) -> Array:

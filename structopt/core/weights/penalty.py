@@ -39,7 +39,22 @@ class Penalty:
         square = regularization * self.l2 / 2 * float(weights @ weights) if self.l2 else 0.0
         return absolute + square
 
+    def gradient(self, weights: Array, regularization: float) -> Array:
+        """Return a subgradient of R at some weights: that of the l1 norm is 0 at weights of 0."""
+        out = regularization * self.l2 * weights
+        return out + regularization * self.l1 * np.sign(weights) if self.l1 else out
 
-L2, L1 = Penalty(), Penalty(1.0, 0.0)
-PENALTIES = {"l2": L2, "l1": L1}
+
+RIDGE, LASSO = Penalty(), Penalty(1.0, 0.0)
+PENALTIES = {"l2": RIDGE, "l1": LASSO}
 """The penalties with one term, by their names."""
+
+
+def L2() -> Penalty:  # named like a class of penalties
+    """Return the penalty lambda/2 ||theta||^2."""
+    return RIDGE
+
+
+def L1() -> Penalty:
+    """Return the penalty lambda ||theta||_1."""
+    return LASSO

@@ -1,0 +1,245 @@
+r"""The training objective of arrays: features of the positions of a batch, and gold outputs.
+
+With the scores s_i = F_i^T theta of m instances::
+
+    P(theta) = R(theta) + (1/m) sum_i L_i(s_i)
+    R(theta) = lambda/2 ||theta||^2,  lambda = 1/(C m)
+
+or another penalty R (`Penalty`). Empty instances have no loss and do not count in m.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from structopt.core import checks
+from structopt.core.inference import Inference
+from structopt.core.loss import MAX_LOSS, Loss
+from structopt.core.objective import Certificate
+from structopt.core.optimizer import Optimizer
+from structopt.core.parts.batch import Batch, Gold
+from structopt.core.parts.parts import Parts
+from structopt.core.weights.penalty import RIDGE, Penalty
+from structopt.errors import ArgumentError
+from structopt.features.sparse_map import SparseMap
+from structopt.inference.exact import Exact
+from structopt.kernels.waist.drivers import Driver, P, Result
+from structopt.kernels.waist.record import Array
+from structopt.loss.presets import CRF
+from structopt.objective import problem as corpus
+from structopt.objective import scoring
+from structopt.objective.compatibility import certifies, first_misfit, refuse
+from structopt.objective.drivers import GraphKernels
+from structopt.objective.examples import Examples
+from structopt.objective.gold_and_costs import gold_and_costs
+from structopt.verbs.features import ArrayFeatures
+from structopt.verbs.inferring import infer
+from structopt.verbs.losses import evaluated
+
+
+class Problem(corpus.Problem):
+    """P(theta) of a batch, with its gradient and lower bounds on its minimum.
+
+    Parameters
+    ----------
+    batch : Batch
+    x : mapping of part group to array or CSR matrix
+        Features of the positions of groups, shape (positions, features), padded, or an array per
+        instance. A position p with configuration c scores x[p] . W[:, c]. No intercept is added.
+        Groups without `x` have one weight per configuration, which all positions share.
+    gold : Gold
+        Gold outputs of the batch. Open instances have the loss of their sets of outputs.
+    loss : Loss
+        By default CRF().
+    C : float
+        Above 0; lambda = 1/(C m). The only C: optimizers take it from here.
+    inference : Inference or None
+        None: exact inference.
+    features : SparseMap or None
+        A linear map from weights to part scores, instead of `x`.
+    penalty : Penalty
+        L2() by default.
+    sample_weight : array-like, shape (instances,), or None
+        Weights of the losses of instances, at least 0.
+
+    Raises
+    ------
+    ArgumentError
+        For arrays that do not belong to the batch, and components that do not work together.
+
+    Examples
+    --------
+    >>> problem = Problem(chain, x={"label": X}, gold=chain.gold(y), loss=CRF(), C=0.1)
+    >>> scipy.optimize.minimize(problem.value_and_gradient, np.zeros(problem.dimension), jac=True)
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        x: Mapping[str, Any] | None = None,
+        gold: Gold | None = None,
+        loss: Loss | None = None,
+        C: float = 1.0,
+        inference: Inference | None = None,
+        features: SparseMap | None = None,
+        penalty: Penalty = RIDGE,
+        sample_weight: Any = None,
+    ) -> None:
+        if not isinstance(batch, Batch):
+            raise ArgumentError(
+                "must be a batch, such as LinearChain().batch(lengths=[5], labels=3).",
+                parameter="batch",
+            )
+        if not isinstance(gold, Gold) or gold.batch is not batch:
+            raise ArgumentError(
+                "must be gold of the batch.",
+                parameter="gold",
+                remedy="Make it by batch.gold(...).",
+            )
+        if not len(batch.kept):
+            raise ArgumentError("has no instance that is not empty.", parameter="batch")
+        self.batch, self.gold = batch, gold
+        self.array_features = ArrayFeatures.of(batch, x or {}, features)
+        number = checks.floats("C", C, ())
+        if not number > 0:
+            raise ArgumentError("must be above 0.", parameter="C", value=C)
+        if not isinstance(penalty, Penalty):
+            raise ArgumentError(
+                "must be L2(), L1() or Penalty(l1, l2).", parameter="penalty", value=penalty
+            )
+        encoded = gold.encoded
+        if sample_weight is not None:
+            every = checks.floats("sample_weight", sample_weight, (len(batch),), least=0.0)
+            encoded = replace(encoded, instance_weights=every[batch.kept])
+        self._encoded = encoded
+        self._loss, self._inference = (
+            loss or CRF(),
+            inference or Exact(),
+        )
+        self._refuse_misfits(None)
+        self._build(corpus.Settings(float(number), penalty=penalty), positional=False)
+
+    def _refuse_misfits(self, optimizer: Optimizer | None) -> None:
+        """Refuse components that do not work together."""
+        components = self.batch.graph, self._inference, self._loss, optimizer
+        points, equal = not self.gold.targets.sets.any(), self._encoded.instance_weights is None
+        if found := first_misfit(*components, points, equal):
+            refuse(found, *components)
+
+    def _build(self, settings: corpus.Settings, positional: bool) -> None:
+        """Lay out parts and weights; of positional structures every factor has its own parts."""
+        graph, encoded, loss = self.batch.graph, self._encoded, self._loss
+        structure = graph.build(encoded, True) if positional else self.batch.structure
+        structure = self._inference.prepare(structure)
+        targets, cost = gold_and_costs(encoded, graph, loss, structure, positional)
+        scorer, described = self.array_features.laid_out(encoded, structure)
+        record = scoring.record_of(scorer, encoded, described)
+        super().__init__(
+            Examples(encoded, described, record, scorer),
+            targets,
+            cost,
+            loss,
+            self._inference,
+            settings,
+            partial(GraphKernels.of, graph, positional),
+        )
+
+    def under(self, optimizer: Optimizer, seed: int = 0) -> Problem:
+        """Return the problem as an optimizer steps on it: with its variant of the residual, and
+        with parts of its own for every factor if it needs that.
+
+        Raises
+        ------
+        ArgumentError
+            If the optimizer does not work with the other components.
+        """
+        self._refuse_misfits(optimizer)
+        own = copy(self)
+        for cached in ("space", "fingerprint"):
+            vars(own).pop(cached, None)
+        own._spaces, own._shards = deque(), None
+        settings = replace(self.settings, seed=seed, variant=optimizer.plan.variant)
+        own._build(settings, optimizer.needs(self._loss, self.batch.graph).positional)
+        return own
+
+    def value_and_gradient(self, weights: Array) -> tuple[float, Array]:
+        """Return P and its gradient, shape (dimension,); where P has a kink, a subgradient."""
+        losses, gradient = self.gradient(np.ascontiguousarray(weights, np.float64))
+        value = self.regularizer(weights) + losses / self.m
+        return value, self.penalty.gradient(weights, self.regularization) + gradient / self.m
+
+    def certificate(self, weights: Array) -> Certificate:
+        """Return P at some weights, and a lower bound D on its minimum from one evaluation.
+
+        D is None if P is not convex or has an l1 norm, and if the inference bounds no losses.
+        """
+        kind = self.structure.kind
+        if not certifies(self._inference.converged(self.structure).provides(kind)):
+            return Certificate(self.objective(weights), None)
+        return super().certificate(weights)
+
+    def scores(self, weights: Array) -> Parts:
+        """Return the part scores F^T theta of the batch, nats."""
+        self.examples.check_weights(weights, finite=False)
+        every = np.arange(self.m)
+        flat = scoring.scores_of(
+            self.scorer, weights, self.examples.prepared, self.structure, every
+        )
+        return Parts(self.batch, flat, -np.inf)
+
+    def losses(self, weights: Array) -> float:
+        """Return the sum of the L_i at some weights."""
+        if self.loss.has_kernel:
+            return super().losses(weights)
+        return float(self._evaluated(weights)[0].sum())
+
+    def gradient(self, weights: Array, out: Array | None = None) -> tuple[float, Array]:
+        """Return the sum of the L_i, and its (sub)gradient by the weights, in `out` if given."""
+        if self.loss.has_kernel:
+            return super().gradient(weights, out)
+        losses, residuals = self._evaluated(weights)
+        every, prepared = np.arange(self.m), self.examples.prepared
+        gradient = scoring.gradient_of(self.scorer, weights, prepared, every, residuals)
+        if out is None:
+            return float(losses.sum()), gradient
+        out[:] = gradient
+        return float(losses.sum()), out
+
+    def run(self, driver: Driver[P, Result], *arguments: P.args, **named: P.kwargs) -> Result:
+        """Call an optimizer's driver on the kernels and data of this problem.
+
+        Raises
+        ------
+        ArgumentError
+            If the loss has no kernel.
+        """
+        if not self.loss.has_kernel:
+            raise ArgumentError(
+                f"{self.loss.member} has no kernel, which the compiled passes of this optimizer "
+                "call.",
+                parameter="loss",
+                remedy="Take LBFGS(), or an optimizer that calls problem.value_and_gradient.",
+            )
+        return super().run(driver, *arguments, **named)
+
+    def _evaluated(self, weights: Array) -> tuple[Array, Array]:
+        """Return the losses of the instances that are not empty, weighted, and the residuals."""
+        inference = self._inference.converged(self.structure)
+        s = self.scores(weights)
+        values, gradient = evaluated(self.loss, s, self.gold, partial(infer, inference=inference))
+        kept, flat = values[self.batch.kept], gradient.flat
+        given = self._encoded.instance_weights
+        if given is None:
+            return kept, np.array(flat)
+        return given * kept, np.repeat(given, np.diff(self.structure.parts)) * flat
+
+    def _loss_kernel(self, variant: str = MAX_LOSS) -> Any:
+        """Return the kernel of the loss, or None: `gradient` and `losses` do without."""
+        return self.loss.kernel(variant) if self.loss.has_kernel else None
