@@ -279,7 +279,8 @@ def load(
     path: str | Path,
     features: Mapping[str, Any] | None = None,
     task: Mapping[str, Any] | None = None,
-) -> Model:
+    components: Sequence[type] | None = None,
+) -> Any:
     """Load a model from a run folder, a model folder or an MLflow address.
 
     Parameters
@@ -291,6 +292,12 @@ def load(
     task : mapping or None
         Settings of the task that may change when a model is applied, as `predict` takes them on the
         command line: ``{"missing": "pad"}`` for ``task.missing=pad``.
+    components : sequence of classes, or None
+        Classes of a model of arrays that have no registered names. No code of the folder is run.
+
+    Returns
+    -------
+    Model or ArrayModel
 
     Raises
     ------
@@ -299,7 +306,13 @@ def load(
     ConfigError
         If the model's task has no such setting or features, or does not let the setting change.
     """
-    from structopt.model.folder import find_model
+    from structopt.model.folder import ARRAY_MODEL, find_model, kind_of_model
+
+    folder = find_model(str(path))
+    if kind_of_model(folder) == ARRAY_MODEL:
+        from structopt.model.array_model import ArrayModel
+
+        return ArrayModel.load(folder, components or ())
     from structopt.model.model import Model
 
-    return Model.load(find_model(str(path)), task, features)
+    return Model.load(folder, task, features)

@@ -56,6 +56,13 @@ class SparseMap(AttributeRows):
         self.groups = (RowGroup(PART, 1, self.dimension, singles=True),)
         self.places = tuple(lay_out(self.groups, None))
 
+    @classmethod
+    def of_weights(cls, count: int) -> SparseMap:
+        """Return a map to no parts from so many weights."""
+        import scipy.sparse
+
+        return cls(scipy.sparse.csr_array((0, count)))
+
     def _own(self, structure: Structure) -> Structure:
         """Return the structure with one group that has a position per part."""
         group = PartGroup(PART, 1, structure.parts)

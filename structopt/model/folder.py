@@ -20,11 +20,19 @@ from structopt.kernels.waist.record import Array
 FORMAT = 1
 MANIFEST = "manifest.json"
 FILES = ("config.json", VALUES, ARRAYS)
-ENTRIES = {
-    "config.json": ("task", "factor_graph", "inference", "loss"),
-    VALUES: ("task", "features"),
+TASK_MODEL, ARRAY_MODEL = "task", "arrays"
+"""Kinds of models: with a task, and of arrays; each is a key of the config."""
+ENTRIES: Mapping[str, Mapping[str, Sequence[str]]] = {
+    TASK_MODEL: {
+        "config.json": (TASK_MODEL, "factor_graph", "inference", "loss"),
+        VALUES: ("task", "features"),
+    },
+    ARRAY_MODEL: {
+        "config.json": (ARRAY_MODEL, "factor_graph", "inference"),
+        VALUES: ("features",),
+    },
 }
-"""The JSON files, and which of their keys hold mappings."""
+"""The JSON files of each kind of model, and which of their keys hold mappings."""
 LARGEST_MANIFEST = 1 << 20
 """Bytes of a manifest that are read at most."""
 SCHEMA = "schema.json"
@@ -76,17 +84,32 @@ def write_folder(folder: Path, saved: SavedModel, schema: Mapping[str, Any]) -> 
     durable_files.write_json(folder / MANIFEST, manifest)
 
 
-def read_folder(folder: Path) -> SavedModel:
+def kind_of_model(folder: Path) -> str:
+    """Return the kind of model in a folder; that of damaged files is TASK_MODEL."""
+    try:
+        values = durable_files.read_json(folder / "config.json")
+    except ModelError:
+        return TASK_MODEL
+    return ARRAY_MODEL if isinstance(values, dict) and ARRAY_MODEL in values else TASK_MODEL
+
+
+def read_folder(folder: Path, kind: str = TASK_MODEL) -> SavedModel:
     """Read a model folder.
 
     Raises
     ------
     ModelError
         If a file is missing, truncated, altered, or of a later format; if the JSON files have not
-        the entries of a model; if weights are not finite.
+        the entries of such a model; if weights are not finite.
     """
     _verify(folder)
-    config, vocabulary = (_mappings(folder / name, keys) for name, keys in ENTRIES.items())
+    if kind == TASK_MODEL and kind_of_model(folder) == ARRAY_MODEL:
+        raise ModelError(
+            "is a model of arrays, which has no task.",
+            where=str(folder),
+            remedy="Apply it in Python: structopt.load(folder).predict(x=...).",
+        )
+    config, vocabulary = (_mappings(folder / name, keys) for name, keys in ENTRIES[kind].items())
     arrays, _ = durable_files.read_arrays(folder / ARRAYS)
     _refuse_overflow(folder, arrays)
     return SavedModel(config, vocabulary, arrays)

@@ -6,18 +6,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from structopt.core import checks, convergence
 from structopt.core.objective import Certificate, certified_gap
 from structopt.core.optimizer import Optimizer, Report, State
+from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError, NumericalError
 from structopt.kernels.waist.record import Array
 from structopt.learning import optimizer_results
-from structopt.verbs.array_model import ArrayModel
 from structopt.verbs.problem import Problem
+
+if TYPE_CHECKING:
+    from structopt.model.array_model import ArrayModel
 
 COLUMNS = ("epoch", "seconds", "loss", "primal", "dual", "gap")
 """Columns of `Fit.history`."""
@@ -67,10 +70,18 @@ class Fit:
 
     def model(self) -> ArrayModel:
         """Return the model, which predicts."""
-        problem = self.problem
-        graph, features = problem.batch.graph, problem.array_features
+        from structopt.model.array_model import ArrayModel
+
+        problem, given = self.problem, self.problem.array_features
+        options = problem.batch.options.items()
+        sizes = {name: one.size for name, one in given.tables.items()}
         return ArrayModel(
-            graph, problem.batch.options, problem.scorer, self.weights, features, problem.inference
+            problem.batch.graph,
+            {name: value for name, value in options if not isinstance(value, list)},
+            problem.inference,
+            self.weights,
+            sizes if given.map is None else None,
+            cast(SparseFeatures, problem.scorer),
         )
 
 
