@@ -73,7 +73,8 @@ def test_commands_refuse_it(tmp_path, capsys):
 
     fitted().save(tmp_path / "model")
     (tmp_path / "input.txt").write_text("Oslo NNP B-NP\n")
-    assert main(["predict", f"model={tmp_path}/model", f"input={tmp_path}/input.txt"]) == 2
+    files = [f"{key}={tmp_path}/{key}" for key in ("model", "output")]
+    assert main(["predict", *files, f"input={tmp_path}/input.txt"]) == 2
     assert "is a model of arrays, which has no task" in capsys.readouterr().err
 
 
