@@ -21,9 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from structopt.core.convergence import ConvergenceWarning
+    from structopt.core.cost import Cost
+    from structopt.core.factor_graph import FactorGraph
+    from structopt.core.inference import Inference
     from structopt.core.loss import Loss
     from structopt.core.objective import Certificate
     from structopt.core.optimizer import Optimizer
+    from structopt.core.parts.batch import Batch, Gold
     from structopt.core.parts.parts import Parts
     from structopt.core.weights.penalty import L1, L2, Penalty
     from structopt.errors import ArgumentError, InfeasibleError, StructoptError
@@ -45,14 +49,35 @@ if TYPE_CHECKING:
     from structopt.factor_graph.single import Single
     from structopt.features.sparse_map import SparseMap
     from structopt.inference.ad3 import AD3
+    from structopt.inference.enumeration import Enumeration
+    from structopt.inference.exact import Exact
+    from structopt.inference.greedy import Greedy
+    from structopt.inference.ilp import ILP
     from structopt.inference.loopy_bp import LoopyBP
+    from structopt.inference.lp import LP
     from structopt.inference.mplp import MPLP
-    from structopt.inference.trw_bp import TreeReweightedBP
+    from structopt.inference.trw_bp import TRWBP
     from structopt.kernels.waist.debug import debug
+    from structopt.loss.difference import LossDifference
     from structopt.loss.family import LossFamily
     from structopt.loss.presets import CRF, SVM, PerceptronLoss, SoftmaxMargin
+    from structopt.model.array_model import ArrayModel
     from structopt.model.model import Model
-    from structopt.verbs.fitting import Fit, fit
+    from structopt.optimizer.adadelta import AdaDelta
+    from structopt.optimizer.adagrad import AdaGrad
+    from structopt.optimizer.cutting_plane import CuttingPlane
+    from structopt.optimizer.dca import DCA
+    from structopt.optimizer.dlpw import DLPW
+    from structopt.optimizer.eg import EG
+    from structopt.optimizer.lbfgs import LBFGS
+    from structopt.optimizer.mira import MIRA
+    from structopt.optimizer.online_cutting_plane import OnlineCuttingPlane
+    from structopt.optimizer.pegasos import Pegasos
+    from structopt.optimizer.perceptron import Perceptron
+    from structopt.optimizer.sdca import SDCA
+    from structopt.optimizer.sgd import SGD
+    from structopt.optimizer.smo import SMO
+    from structopt.verbs.fitting import Epoch, Fit, fit
     from structopt.verbs.inferring import (
         Inferred,
         covariance_product,
@@ -70,34 +95,61 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 ON_DEMAND = {
     "AD3": "structopt.inference.ad3",
+    "AdaDelta": "structopt.optimizer.adadelta",
+    "AdaGrad": "structopt.optimizer.adagrad",
     "Antecedent": "structopt.factor_graph.antecedent",
     "ArcFactored": "structopt.factor_graph.arc_factored",
     "ArgumentError": "structopt.errors",
+    "ArrayModel": "structopt.model.array_model",
+    "Batch": "structopt.core.parts.batch",
     "Best": "structopt.verbs.outputs",
     "CRF": "structopt.loss.presets",
     "Certificate": "structopt.core.objective",
     "ConstituencyParser": "structopt.estimators",
     "ConvergenceWarning": "structopt.core.convergence",
+    "Cost": "structopt.core.cost",
     "Coverage": "structopt.factor_graph.coverage",
+    "CuttingPlane": "structopt.optimizer.cutting_plane",
+    "DCA": "structopt.optimizer.dca",
+    "DLPW": "structopt.optimizer.dlpw",
     "DependencyParser": "structopt.estimators",
+    "EG": "structopt.optimizer.eg",
+    "Enumeration": "structopt.inference.enumeration",
+    "Epoch": "structopt.verbs.fitting",
+    "Exact": "structopt.inference.exact",
+    "FactorGraph": "structopt.core.factor_graph",
     "Fit": "structopt.verbs.fitting",
+    "Gold": "structopt.core.parts.batch",
+    "Greedy": "structopt.inference.greedy",
     "GridLabeler": "structopt.estimators",
+    "ILP": "structopt.inference.ilp",
     "InfeasibleError": "structopt.errors",
+    "Inference": "structopt.core.inference",
     "Inferred": "structopt.verbs.inferring",
     "L1": "structopt.core.weights.penalty",
     "L2": "structopt.core.weights.penalty",
+    "LBFGS": "structopt.optimizer.lbfgs",
+    "LP": "structopt.inference.lp",
     "LinearChain": "structopt.factor_graph.linear_chain",
     "LoopyBP": "structopt.inference.loopy_bp",
     "Loss": "structopt.core.loss",
+    "LossDifference": "structopt.loss.difference",
     "LossFamily": "structopt.loss.family",
+    "MIRA": "structopt.optimizer.mira",
     "MPLP": "structopt.inference.mplp",
     "MultilabelClassifier": "structopt.estimators",
+    "OnlineCuttingPlane": "structopt.optimizer.online_cutting_plane",
     "Optimizer": "structopt.core.optimizer",
     "Pairwise": "structopt.factor_graph.pairwise",
     "Parts": "structopt.core.parts.parts",
+    "Pegasos": "structopt.optimizer.pegasos",
     "Penalty": "structopt.core.weights.penalty",
+    "Perceptron": "structopt.optimizer.perceptron",
     "PerceptronLoss": "structopt.loss.presets",
     "Problem": "structopt.verbs.problem",
+    "SDCA": "structopt.optimizer.sdca",
+    "SGD": "structopt.optimizer.sgd",
+    "SMO": "structopt.optimizer.smo",
     "SVM": "structopt.loss.presets",
     "SecondOrder": "structopt.factor_graph.second_order",
     "SequenceTagger": "structopt.estimators",
@@ -106,7 +158,7 @@ ON_DEMAND = {
     "SparseMap": "structopt.features.sparse_map",
     "StructoptError": "structopt.errors",
     "StructuredEstimator": "structopt.estimators",
-    "TreeReweightedBP": "structopt.inference.trw_bp",
+    "TRWBP": "structopt.inference.trw_bp",
     "argmax": "structopt.verbs.outputs",
     "covariance_product": "structopt.verbs.inferring",
     "debug": "structopt.kernels.waist.debug",
@@ -125,34 +177,61 @@ ON_DEMAND = {
 """The module of each public name that is imported at its first use."""
 __all__ = [
     "AD3",
+    "AdaDelta",
+    "AdaGrad",
     "Antecedent",
     "ArcFactored",
     "ArgumentError",
+    "ArrayModel",
+    "Batch",
     "Best",
     "CRF",
     "Certificate",
     "ConstituencyParser",
     "ConvergenceWarning",
+    "Cost",
     "Coverage",
+    "CuttingPlane",
+    "DCA",
+    "DLPW",
     "DependencyParser",
+    "EG",
+    "Enumeration",
+    "Epoch",
+    "Exact",
+    "FactorGraph",
     "Fit",
+    "Gold",
+    "Greedy",
     "GridLabeler",
+    "ILP",
     "InfeasibleError",
+    "Inference",
     "Inferred",
     "L1",
     "L2",
+    "LBFGS",
+    "LP",
     "LinearChain",
     "LoopyBP",
     "Loss",
+    "LossDifference",
     "LossFamily",
+    "MIRA",
     "MPLP",
     "MultilabelClassifier",
+    "OnlineCuttingPlane",
     "Optimizer",
     "Pairwise",
     "Parts",
+    "Pegasos",
     "Penalty",
+    "Perceptron",
     "PerceptronLoss",
     "Problem",
+    "SDCA",
+    "SGD",
+    "SMO",
     "SVM",
     "SecondOrder",
     "SequenceTagger",
@@ -161,7 +240,7 @@ __all__ = [
     "SparseMap",
     "StructoptError",
     "StructuredEstimator",
-    "TreeReweightedBP",
+    "TRWBP",
     "argmax",
     "covariance_product",
     "debug",

@@ -68,7 +68,7 @@ class Pairwise(FactorGraph):
     >>> from structopt.features.attribute_rows import AttributeRows
     >>> from structopt.inference.ad3 import AD3
     >>> from structopt.loss.family import LossFamily
-    >>> from structopt.optimizer.dca import DualCoordinateAscent
+    >>> from structopt.optimizer.dca import DCA
     >>> from structopt.objective.problem import Problem, Settings
     >>> x = np.array([[1.0, 0.9], [1.0, 0.2], [1.0, -0.5], [1.0, -0.8], [1.0, 0.1]])  # a row for each variable
     >>> table = AttributeTable(np.arange(0, 11, 2), np.tile(np.arange(2, dtype=np.int32), 5), x.ravel(), 2)
@@ -81,7 +81,7 @@ class Pairwise(FactorGraph):
 
     >>> graph, inference, loss = Pairwise(), AD3(), LossFamily(beta=float("inf"), gamma=1.0)
     >>> problem = Problem.of(encoded, graph, loss, inference, AttributeRows("all").fit, Settings(C=10.0))
-    >>> optimizer = DualCoordinateAscent(C=10.0)
+    >>> optimizer = DCA(C=10.0)
     >>> state = optimizer.init(problem, np.zeros(problem.dimension))
     >>> for _ in range(20):
     ...     state, _ = optimizer.step(problem, state)

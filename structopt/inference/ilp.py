@@ -25,7 +25,7 @@ PROVED = 1e-9
 """Relative distance up to which bound and score are one."""
 
 
-class IntegerProgram(Inference):
+class ILP(Inference):
     """max s^T z over the outputs of any factor graph, by branch and bound; exponential in the worst
     case.
 

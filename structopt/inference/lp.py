@@ -19,7 +19,7 @@ from structopt.inference.refusals import (
 from structopt.kernels.waist.record import Array, Record
 
 
-class LinearProgram(Inference):
+class LP(Inference):
     """max s^T z over the local polytope of the factor graph: an upper bound on the best score,
     exact where z is integral.
 

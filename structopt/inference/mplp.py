@@ -156,9 +156,9 @@ class MPLP(Inference):
         linear program.
         """
         if structure is not None and not _are_binary(structure.record).all():
-            from structopt.inference.lp import LinearProgram
+            from structopt.inference.lp import LP
 
-            return LinearProgram()
+            return LP()
         return MPLP(**CONVERGED)  # type: ignore[arg-type]
 
 

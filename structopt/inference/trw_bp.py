@@ -21,7 +21,7 @@ from structopt.inference.spanning_forests import Forests, spanning_forests
 from structopt.kernels.waist.record import Array, Record
 
 
-class TreeReweightedBP(Inference):
+class TRWBP(Inference):
     """Bound temperature * log Z (at temperature 0 the best score) from above, and pass messages
     that lower the bound.
 
@@ -124,14 +124,14 @@ class TreeReweightedBP(Inference):
         """Bounds from above, with their gradients."""
         return Ability.MAP | Ability.MARGINALS | Ability.UPPER if kind.loopy else Ability(0)
 
-    def converged(self, structure: Structure | None = None) -> TreeReweightedBP:
+    def converged(self, structure: Structure | None = None) -> TRWBP:
         """Return itself, or with `warm_start` the limit of its bound: itself stateless, with more
         passes.
         """
         if not self.warm_start:
             return self
         passes, tolerance = max(self.passes, 1000), min(self.tolerance, 1e-6)
-        return TreeReweightedBP(
+        return TRWBP(
             passes, tolerance, self.smoothing, False, self.predictions, self.decoding_temperature
         )
 

@@ -20,7 +20,7 @@ from structopt.learning import options
 from structopt.learning.averaging import empty_mean, mean_by_lag, weights_and_mean
 
 
-class DualCoordinateAscent(Optimizer):
+class DCA(Optimizer):
     """Online learner without a learning rate: each visit solves a problem of one instance, by
     default linearised.
 

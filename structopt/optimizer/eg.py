@@ -31,7 +31,7 @@ LONGEST = 1000.0  # eta C of eta=auto: such a step leaves e^-1000 of an output t
 STARTS = (0.0, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0)
 
 
-class ExponentiatedGradient(Optimizer):
+class EG(Optimizer):
     """Dual ascent by multiplicative updates of one distribution over the outputs of each instance.
 
     The distribution of instance i is the Gibbs distribution of potentials v_ir over its parts, mu_i

@@ -16,10 +16,10 @@ from structopt.core.objective import Objective
 from structopt.core.optimizer import Plan
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.dca import DCA
 
 
-class Mira(DualCoordinateAscent):
+class MIRA(DCA):
     """Online learner of margins: the smallest step after which the gold output leads the best ones
     by their cost, if C allows it.
 

@@ -17,7 +17,7 @@ from structopt.learning import options
 from structopt.learning.averaging import empty_mean, mean_by_lag, weights_and_mean
 
 
-class AveragedPerceptron(Optimizer):
+class Perceptron(Optimizer):
     """Online learner that predicts, and on a mistake adds the features of the gold output and
     subtracts those of its prediction.
 

@@ -34,7 +34,7 @@ OTHER_INSTANCES = (
 )
 
 
-class StochasticDualCoordinateAscent(Optimizer):
+class SDCA(Optimizer):
     """Exact line searches on the dual, one instance at a time: no learning rate, and a certificate
     after every pass.
 

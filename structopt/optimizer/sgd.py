@@ -20,7 +20,7 @@ from structopt.learning.minibatches import dense_pass
 from structopt.learning.rate import CANDIDATES, SHORTER, rate_by_trials
 
 
-class StochasticGradientDescent(Optimizer):
+class SGD(Optimizer):
     """Gradient steps on one instance at a time, with a decreasing learning rate.
 
         theta <- theta - eta_t ( grad L_t + lambda theta ),    eta_t = eta / (1 + (t-1)/m),   t = 1,

@@ -17,7 +17,7 @@ from structopt.learning import options
 from structopt.learning.part_duals import dual_at, gold_residuals, refuse_weights, weights_at
 
 
-class FactoredSMO(Optimizer):
+class SMO(Optimizer):
     """Dual ascent for margins that moves mass between two outputs of one instance, on marginals
     over parts.
 

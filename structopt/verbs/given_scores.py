@@ -28,7 +28,7 @@ from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels, compose
 from structopt.objective.examples import Examples
 
-OTHERS = "AD3(), MPLP(), LoopyBP() and TreeReweightedBP() do"
+OTHERS = "AD3(), MPLP(), LoopyBP() and TRWBP() do"
 NO_OUTPUT = -1e300
 """The value of an instance is above it if the instance has an output."""
 

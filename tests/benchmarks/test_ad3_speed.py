@@ -18,7 +18,7 @@ import pytest
 
 from structopt.factor_graph.kinds import LOOPY
 from structopt.inference.ad3 import AD3
-from structopt.inference.lp import LinearProgram
+from structopt.inference.lp import LP
 from structopt.kernels.loopy.factors import PAIRS
 from structopt.testing.inference import run
 from tests.benchmarks.full_tables import full_polytope, milp_value
@@ -67,7 +67,7 @@ def test_relaxations(name: str) -> None:
         np.repeat([1.0, spread], sizes) * generator.normal(size=sizes.sum())
         for _ in range(INSTANCES)
     ]
-    solver, (seconds, full, values) = LinearProgram().kernels(LOOPY), (0.0, 0.0, [])
+    solver, (seconds, full, values) = LP().kernels(LOOPY), (0.0, 0.0, [])
     run(solver.solve, plain, 0, scores[0], 0.0)  # imports HiGHS, and makes the model
     milp_value(full_polytope(plain, len(scores[0])), scores[0])
     for s in scores:

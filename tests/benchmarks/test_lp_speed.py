@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from structopt.factor_graph.kinds import LOOPY
-from structopt.inference.lp import LinearProgram
+from structopt.inference.lp import LP
 from tests.benchmarks.full_tables import full_polytope, milp_value
 from tests.inference.small_graphs import complete, structure_of
 
@@ -46,8 +46,8 @@ def solvers(
     polytope = full_polytope(structure, int(sizes.sum()))
     found: dict[str, Callable[[np.ndarray], float]] = {"milp": lambda s: milp_value(polytope, s)}
     for name, inference in (
-        ("lp", LinearProgram()),
-        ("lp, kept bases", LinearProgram(warm_start=True)),
+        ("lp", LP()),
+        ("lp, kept bases", LP(warm_start=True)),
     ):
         prepared, solve = inference.prepare(structure), inference.kernels(LOOPY).solve
         memory = np.zeros(int(prepared.memory[-1]))

@@ -18,7 +18,7 @@ import pytest
 
 from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.pairwise import Pairwise
-from structopt.inference.lp import LinearProgram
+from structopt.inference.lp import LP
 from structopt.inference.mplp import MPLP
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import LossFamily
@@ -59,7 +59,7 @@ def test_relaxations(name: str) -> None:
     plain, generator, highs = (
         structure_of([row]),
         np.random.default_rng(0),
-        LinearProgram().kernels(LOOPY).solve,
+        LP().kernels(LOOPY).solve,
     )
     sizes = np.array([int(row.widths.sum()), sum(row.privates)])
     scores = [
@@ -109,7 +109,7 @@ def test_learning() -> None:
     its own.
     """
     encoded, C = random_graphs(0, (14,) * 30, 2, attributes=30, wide=True, values=True), 0.03
-    loss, graph, exact = LossFamily(inf, 1.0, HammingNormalized()), Pairwise(), LinearProgram()
+    loss, graph, exact = LossFamily(inf, 1.0, HammingNormalized()), Pairwise(), LP()
     judge = make_problem(encoded, graph, loss, MPLP().converged(), C)
     curves = {}
     for name, method, inference, budget in (

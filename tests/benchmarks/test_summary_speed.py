@@ -13,8 +13,8 @@ from structopt import datasets
 from structopt.factor_graph.coverage import Coverage
 from structopt.inference.ad3 import AD3
 from structopt.inference.greedy import Greedy
-from structopt.inference.ilp import IntegerProgram
-from structopt.inference.lp import LinearProgram
+from structopt.inference.ilp import ILP
+from structopt.inference.lp import LP
 from structopt.task.summarization.summarization import Summarization
 from structopt.testing.inference import run
 
@@ -43,8 +43,8 @@ def test_inferences(name):
     scores = [np.concatenate([np.zeros(n), own]) for n, own in zip(sentences, worth, strict=True)]
     totals = {}
     for label, inference in {
-        "lp": LinearProgram(),
-        "ilp": IntegerProgram(),
+        "lp": LP(),
+        "ilp": ILP(),
         "ad3": AD3(),
         "greedy": Greedy(),
     }.items():

@@ -14,8 +14,8 @@ from structopt.factor_graph.coverage import Coverage
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ad3 import AD3
 from structopt.inference.greedy import Greedy
-from structopt.inference.ilp import IntegerProgram
-from structopt.inference.lp import LinearProgram
+from structopt.inference.ilp import ILP
+from structopt.inference.lp import LP
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from structopt.testing.inference import run
 from tests.factor_graph.random_texts import random_texts
@@ -67,7 +67,7 @@ def test_programs_and_their_bounds(seed):
     corpus = random_texts(seed, (1, 5, 9, 12, 15), words=10)
     scores = random_scores(corpus, seed)
     best = [max(float(s @ z) for z in summaries(corpus, i)) for i, s in enumerate(scores)]
-    ilp, lp = solved(IntegerProgram(), corpus, scores), solved(LinearProgram(), corpus, scores)
+    ilp, lp = solved(ILP(), corpus, scores), solved(LP(), corpus, scores)
     ad3, linear = (
         solved(AD3(tolerance=1e-6), corpus, scores, budget)
         for budget in ("length_budget", "linear_budget")
@@ -89,7 +89,7 @@ def test_forbidden_sentences_and_bigrams(seed):
     generator, scores = np.random.default_rng(seed), random_scores(corpus, seed)
     for s in scores:
         s[generator.random(len(s)) < 0.1] = -np.inf
-    programs = IntegerProgram(), LinearProgram(), AD3(tolerance=1e-6, exact=True)
+    programs = ILP(), LP(), AD3(tolerance=1e-6, exact=True)
     answers = [solved(inference, corpus, scores) for inference in programs]
     for i, s in enumerate(scores):
         best = max(float(np.where(z > 0, s, 0.0).sum()) for z in summaries(corpus, i))
@@ -104,7 +104,7 @@ def test_programs_for_score_after_score(seed):
     """One program, of which rows come and go as signs change."""
     corpus = random_texts(seed, (7, 9), words=25)
     structure = Coverage().build(corpus)
-    solve = IntegerProgram().kernels(structure.kind).solve
+    solve = ILP().kernels(structure.kind).solve
     for number in range(6):
         for i, s in enumerate(random_scores(corpus, 10 * seed + number)):
             s *= (1.0, -1.0, 0.0)[number % 3] if number < 3 else 1.0
@@ -151,26 +151,26 @@ def test_fractional_points_become_summaries(seed):
     corpus = random_texts(seed, (1, 5, 9, 12), words=10)
     graph, scores = Coverage(), random_scores(corpus, seed, 0.0)
     structure = graph.build(corpus)
-    for inference in (LinearProgram(), IntegerProgram()):
+    for inference in (LP(), ILP()):
         for i, (_, z) in enumerate(solved(inference, corpus, scores)):
             rounded = z.copy()
             graph.rounding(structure.record, i, rounded, structure.record)
             assert rounded.tolist() in [one.tolist() for one in summaries(corpus, i)]
-            if isinstance(inference, IntegerProgram):
+            if isinstance(inference, ILP):
                 np.testing.assert_array_equal(rounded, z)
 
 
 def test_searches_that_end_early_are_told(caplog):
     corpus = random_texts(5, (12, 14), words=40)
     scores = random_scores(corpus, 5, 0.0)
-    exact, early = IntegerProgram(), IntegerProgram(time_limit=1e-9)
+    exact, early = ILP(), ILP(time_limit=1e-9)
     best, bounds = solved(exact, corpus, scores), solved(early, corpus, scores)
     assert exact.diagnostics(np.zeros(0)) == {}
     told = early.diagnostics(np.zeros(0))
     assert told == {"unproved_searches": 2, "largest_gap": 1.0}
     assert all(bound >= value - 1e-9 for (bound, _), (value, _) in zip(bounds, best, strict=True))
     assert caplog.text.count("a search ended with no output: its value is the bound") == 1
-    rough = IntegerProgram(gap=0.5)
+    rough = ILP(gap=0.5)
     for (bound, z), (value, _), s in zip(solved(rough, corpus, scores), best, scores, strict=True):
         assert bound >= value - 1e-9 and s @ z >= 0.5 * bound - 1e-9
 

@@ -19,13 +19,13 @@ from structopt.factor_graph.single import Single
 from structopt.inference.ad3 import AD3
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
-from structopt.inference.ilp import IntegerProgram
+from structopt.inference.ilp import ILP
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.kernels.loopy.factors import TABLE, open_factors
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import HAMMING, LossFamily
 from structopt.objective.decoding import best_outputs, marginals
-from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.dca import DCA
 from structopt.testing.inference import finite_differences
 from structopt.testing.problems import (
     instance_scores,
@@ -267,7 +267,7 @@ def test_no_edges_are_independent_variables():
 @graphs
 def test_decodes_as_the_listing_does(options):
     listed = problem_of(options)
-    weights, rest = random_weights(listed, 5), problem_of(options, inf, 1.0, IntegerProgram())
+    weights, rest = random_weights(listed, 5), problem_of(options, inf, 1.0, ILP())
     expected = best_outputs(listed.examples, listed.kernels, weights, Serial())
     outputs = best_outputs(rest.examples, rest.kernels, weights, Serial())
     for one in ("offsets", "parts", "values"):
@@ -288,7 +288,7 @@ def test_weights_of_ones_own_variables():
             np.arange(0, 13, 3), {"label": table}, ("off", "on"), gold, edges=edges, wide=name
         )
         problem = make_problem(encoded, Pairwise("none"), LossFamily(inf, 1.0), AD3(), 10.0)
-        optimizer = DualCoordinateAscent(10.0)
+        optimizer = DCA(10.0)
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(10):
             state, _ = optimizer.step(problem, state)

@@ -15,7 +15,7 @@ from structopt.factor_graph.single import Single
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
-from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.dca import DCA
 from structopt.reference.linearised import linearised_step
 from structopt.reference.primal import Listed, minimum
 from structopt.testing.inference import finite_differences
@@ -125,7 +125,7 @@ def test_every_step_of_dca_solves_the_linearised_problem(beta, gamma):
             theta = theta - min(C, loss / (gradient @ gradient)) * gradient
         np.testing.assert_allclose(theta, solved, atol=1e-6)
     for made in (problem, listed):
-        method = DualCoordinateAscent(C, average=False)
+        method = DCA(C, average=False)
         state, _ = method.step(made, method.init(made, start))
         np.testing.assert_allclose(method.weights(state), theta, atol=1e-10)
 

@@ -22,9 +22,9 @@ from structopt.objective.drivers import predicting
 from structopt.objective.pass_shards import Passes
 from structopt.optimizer.adadelta import AdaDelta
 from structopt.optimizer.adagrad import AdaGrad
-from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.dca import DCA
 from structopt.optimizer.lbfgs import LBFGS
-from structopt.optimizer.sgd import StochasticGradientDescent
+from structopt.optimizer.sgd import SGD
 from structopt.testing.problems import make_problem, random_encoded, random_trees, random_weights
 from structopt.testing.scorer import ScorerContract
 from tests.parts import gate_cases
@@ -103,7 +103,7 @@ def pair(loss=None, graph=None, **options):
 
 
 OPTIMIZERS = [
-    lambda average: StochasticGradientDescent(0.5, 3, 0.5, average=average),
+    lambda average: SGD(0.5, 3, 0.5, average=average),
     lambda average: AdaGrad(0.5, 3, 0.3, average=average),
     lambda average: AdaGrad(0.5, 3, 0.3, batch_size=3, average=average, constant=1),
     lambda average: AdaGrad(0.5, 3, 0.3, "l1", 2, average=average),
@@ -192,7 +192,7 @@ def test_a_checkpoint_knows_the_data_of_any_scorer():
     ("optimizer", "text"),
     [
         (
-            DualCoordinateAscent(),
+            DCA(),
             "optimizer=dca needs scores that are linear in the weights, with sparse columns, and "
             "those of features=Plain are any "
             "function of them. Take one that needs their gradients alone: adadelta, adagrad, "
@@ -222,14 +222,14 @@ def test_optimizers_that_need_sparse_features(optimizer, text):
     assert str(refused.value) == text
 
 
-@pytest.mark.parametrize("optimizer", [AdaGrad(), AdaDelta(), StochasticGradientDescent(), LBFGS()])
+@pytest.mark.parametrize("optimizer", [AdaGrad(), AdaDelta(), SGD(), LBFGS()])
 def test_optimizers_that_do_not(optimizer):
     compatibility.check_features(Plain(), optimizer, LossFamily(inf, 1.0), LinearChain())
 
 
 def test_a_driver_that_needs_kernels_says_so():
     problem = pair()[1]
-    method = DualCoordinateAscent()
+    method = DCA()
     with pytest.raises(
         NotImplementedError, match="these features have no kernels for visits of single instances"
     ):

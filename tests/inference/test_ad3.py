@@ -12,12 +12,12 @@ from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ad3 import AD3
 from structopt.inference.local_polytope import local_polytope
-from structopt.inference.lp import LinearProgram
+from structopt.inference.lp import LP
 from structopt.kernels.ad3.work import WORK
 from structopt.kernels.loopy.factors import FACTORS
 from structopt.kernels.waist.record import Record
 from structopt.loss.family import LossFamily
-from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.dca import DCA
 from structopt.testing.inference import run
 from tests.inference.small_graphs import complete, mixed, outputs, random_rows, structure_of, tree
 from tests.messages import raises
@@ -25,7 +25,7 @@ from tests.messages import raises
 ROWS = random_rows()
 PLAIN = structure_of(ROWS)
 TIGHT = AD3(passes=20_000, tolerance=1e-7)
-SOLVE, LP = TIGHT.kernels(LOOPY).solve, LinearProgram().kernels(LOOPY).solve
+SOLVE, SOLVE_LP = TIGHT.kernels(LOOPY).solve, LP().kernels(LOOPY).solve
 
 
 def draws(i, count=8, forbid=0, scale=1.0):
@@ -56,7 +56,7 @@ def excess(polytope, z):
 def test_reaches_the_relaxation_from_above(i, forbid):
     structure = TIGHT.prepare(PLAIN)
     for s in draws(i, forbid=forbid):
-        expected = run(LP, PLAIN, i, s, 0.0)[0]
+        expected = run(SOLVE_LP, PLAIN, i, s, 0.0)[0]
         value, z = run(SOLVE, structure, i, s, 0.0)
         assert value >= expected - 1e-9 * max(1.0, abs(expected))
         if expected > -inf:  # a contradiction between factors has a bound all the same
@@ -151,7 +151,7 @@ def test_small_integers_end_by_themselves(n):
         s = np.round(np.repeat([1.0, 0.5], [n * n, len(z) - n * n]) * generator.normal(size=len(z)))
         value = SOLVE(structure.record, 0, s, 0.0, z, np.zeros(0), structure.work)
         assert passes_spent(structure) < 300
-        assert value >= run(LP, plain, 0, s, 0.0)[0] - 1e-9
+        assert value >= run(SOLVE_LP, plain, 0, s, 0.0)[0] - 1e-9
 
 
 def test_ends_where_the_bound_stalls():
@@ -165,7 +165,7 @@ def test_ends_where_the_bound_stalls():
         spent.append(passes_spent(structure))
     assert spent[0] < 600
     assert spent[0] < spent[1] < 20_000
-    assert values[0] >= values[1] == pytest.approx(run(LP, PLAIN, 5, s, 0.0)[0], abs=1e-6)
+    assert values[0] >= values[1] == pytest.approx(run(SOLVE_LP, PLAIN, 5, s, 0.0)[0], abs=1e-6)
 
 
 def test_value_scales_with_the_scores():
@@ -213,7 +213,7 @@ def test_warm_starts_need_fewer_passes():
         SOLVE(many.record, i, s, 0.0, z, memory, many.work)
         near = s + 0.01 * np.cos(np.arange(len(s)))
         warm = SOLVE(structure.record, i, near, 0.0, z, memory, structure.work)
-        relaxed = run(LP, PLAIN, i, near, 0.0)[0]
+        relaxed = run(SOLVE_LP, PLAIN, i, near, 0.0)[0]
         assert warm >= relaxed - 1e-9
         gains.append(run(SOLVE, cold, i, near, 0.0)[0] - warm)
     assert min(gains) >= -1e-3
@@ -246,7 +246,7 @@ def test_tables_with_forbidden_pairs():
     for _ in range(10):
         s = generator.normal(size=vertices.shape[1])
         s[6 + generator.choice(12, 4, replace=False)] = -inf
-        relaxed = run(LP, plain, 0, s, 0.0)[0]
+        relaxed = run(SOLVE_LP, plain, 0, s, 0.0)[0]
         assert run(SOLVE, exact, 0, s, 0.0)[0] == pytest.approx(best(vertices, s), abs=1e-9)
         if relaxed > -inf:
             assert run(SOLVE, TIGHT.prepare(plain), 0, s, 0.0)[0] == pytest.approx(
@@ -273,7 +273,7 @@ def test_pairwise_graphs(shape):
     scale = np.repeat([1.0, spread], [states, int(plain.parts[-1]) - states])
     for _ in range(3):
         s = scale * generator.normal(size=len(scale))
-        expected = run(LP, plain, 0, s, 0.0)[0]
+        expected = run(SOLVE_LP, plain, 0, s, 0.0)[0]
         unit = max(1.0, abs(expected))
         near, z = run(SOLVE, default, 0, s, 0.0)
         assert -1e-9 <= (near - expected) / unit <= 1e-4
@@ -292,7 +292,7 @@ def test_pairwise_graphs_with_forbidden_parts(K):
         s = generator.normal(size=int(plain.parts[-1]))
         s[generator.integers(6 * K)] = -inf
         s[6 * K + generator.choice(15 * K * K, 8, replace=False)] = -inf
-        expected = run(LP, plain, 0, s, 0.0)[0]
+        expected = run(SOLVE_LP, plain, 0, s, 0.0)[0]
         value, z = run(SOLVE, structure, 0, s, 0.0)
         assert value >= expected - 1e-9
         if expected > -inf:
@@ -328,7 +328,7 @@ def test_what_it_comes_to():
     for s in draws(i, count=4):
         memory, z = np.zeros(int(np.diff(structure.memory)[i])), np.zeros(len(s))
         visits = [SOLVE(structure.record, i, s, 0.0, z, memory, structure.work) for _ in range(30)]
-        value, expected = run(SOLVE, judge, i, s, 0.0)[0], run(LP, PLAIN, i, s, 0.0)[0]
+        value, expected = run(SOLVE, judge, i, s, 0.0)[0], run(SOLVE_LP, PLAIN, i, s, 0.0)[0]
         assert value == pytest.approx(expected, abs=1e-5)
         assert min(visits) >= expected - 1e-9
         assert visits[-1] < visits[0] or visits[0] == pytest.approx(expected, abs=1e-9)
@@ -338,7 +338,7 @@ def test_refusals():
     with pytest.raises(
         CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=ad3 only maximises"
     ):
-        check(Pairwise(), AD3(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
+        check(Pairwise(), AD3(), LossFamily(beta=1.0, gamma=0.0), DCA())
     with raises(CompatibilityError, parameter="inference", value="ad3"):
         AD3().kernels(CHAIN)
     s = next(draws(0))

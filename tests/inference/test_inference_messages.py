@@ -9,10 +9,10 @@ from structopt.factor_graph.kinds import CHAIN
 from structopt.inference import refusals
 from structopt.inference.ad3 import AD3
 from structopt.inference.greedy import Greedy
-from structopt.inference.ilp import IntegerProgram
+from structopt.inference.ilp import ILP
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.mplp import MPLP
-from structopt.inference.trw_bp import TreeReweightedBP
+from structopt.inference.trw_bp import TRWBP
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,11 @@ from structopt.inference.trw_bp import TreeReweightedBP
             "by lengths, or 0 to use gains as they are.",
         ),
         (
-            lambda: IntegerProgram(time_limit=0.0),
+            lambda: ILP(time_limit=0.0),
             "inference.time_limit=0.0 must be above 0. Set the seconds per instance, or inf.",
         ),
         (
-            lambda: IntegerProgram(gap=-1.0),
+            lambda: ILP(gap=-1.0),
             "inference.gap=-1.0 must be a finite number, at least 0. Set 0 for exact "
             "solutions, or 0.01 for bounds within 1 % of them.",
         ),
@@ -68,7 +68,7 @@ from structopt.inference.trw_bp import TreeReweightedBP
             "inference.smoothing=-1.0 must be 0 or a finite number above 0.",
         ),
         (
-            lambda: TreeReweightedBP(passes=-1),
+            lambda: TRWBP(passes=-1),
             "inference.passes=-1 must be at least 0; 0 keeps the first bound. Twenty passes "
             "are usual.",
         ),

@@ -13,12 +13,12 @@ from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
-from structopt.inference.ilp import IntegerProgram
+from structopt.inference.ilp import ILP
 from structopt.inference.local_polytope import local_polytope
-from structopt.inference.lp import LinearProgram
+from structopt.inference.lp import LP
 from structopt.kernels.trees import arborescence, projective
 from structopt.loss.family import LossFamily
-from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.dca import DCA
 from structopt.reference.relaxation import relaxed_maximum
 from structopt.testing.inference import run
 from tests.inference.small_graphs import complete, mixed, outputs, random_rows, structure_of, tree
@@ -26,7 +26,7 @@ from tests.messages import raises
 
 ROWS = random_rows()
 STRUCTURE = structure_of(ROWS)
-LP, ILP = LinearProgram().kernels(LOOPY).solve, IntegerProgram().kernels(LOOPY).solve
+SOLVE_LP, SOLVE_ILP = LP().kernels(LOOPY).solve, ILP().kernels(LOOPY).solve
 
 
 def draws(i, count=6, forbid=0):
@@ -53,7 +53,7 @@ def test_relaxation_is_cvxpy_s_and_above_all_outputs(i, forbid):
     vertices = outputs(ROWS[i])
     for s in draws(i, forbid=forbid):
         polytope = local_polytope(STRUCTURE.record, i, len(s))
-        value, z = run(LP, STRUCTURE, i, s, 0.0)
+        value, z = run(SOLVE_LP, STRUCTURE, i, s, 0.0)
         expected, _ = relaxed_maximum(polytope, s)
         assert value == pytest.approx(expected, abs=1e-6)
         if value > -inf:
@@ -67,7 +67,7 @@ def test_relaxation_is_cvxpy_s_and_above_all_outputs(i, forbid):
 def test_integer_program_finds_the_best_output(i, forbid):
     vertices = outputs(ROWS[i])
     for s in draws(i, forbid=forbid):
-        value, z = run(ILP, STRUCTURE, i, s, 0.0)
+        value, z = run(SOLVE_ILP, STRUCTURE, i, s, 0.0)
         expected, vertex = best(vertices, s)
         if expected == -inf:
             assert value == -inf
@@ -93,7 +93,7 @@ def test_tree_polytopes_are_integral(n, single_root, projective_trees):
         W = generator.normal(size=n * n)
         W[(generator.random(n * n) < 0.2) & (np.arange(n * n) % (n + 1) > 0)] = -inf
         expected = algorithms.best_tree(W, n, single_root, heads, floats, ints)
-        value, z = run(LP, structure, 0, W, 0.0)
+        value, z = run(SOLVE_LP, structure, 0, W, 0.0)
         assert value == pytest.approx(expected, abs=1e-7)
         if expected > -inf:
             np.testing.assert_allclose(z.reshape(n, n), np.eye(n)[heads], atol=1e-7)
@@ -104,7 +104,7 @@ def test_every_output_is_in_the_polytope():
     for i, row in enumerate(ROWS):
         vertices = outputs(row)
         for vertex in vertices[:: max(1, len(vertices) // 8)]:
-            value, z = run(LP, STRUCTURE, i, 2 * vertex - 1, 0.0)
+            value, z = run(SOLVE_LP, STRUCTURE, i, 2 * vertex - 1, 0.0)
             assert value == pytest.approx(vertex.sum(), abs=1e-9)
             np.testing.assert_allclose(z, vertex, atol=1e-9)
 
@@ -112,15 +112,15 @@ def test_every_output_is_in_the_polytope():
 def test_value_is_convex_and_z_its_subgradient():
     i = 5
     a, *others = draws(i, 8)
-    value, z = run(LP, STRUCTURE, i, a, 0.0)
+    value, z = run(SOLVE_LP, STRUCTURE, i, a, 0.0)
     for b in others:
-        assert run(LP, STRUCTURE, i, b, 0.0)[0] >= value + z @ (b - a) - 1e-9
+        assert run(SOLVE_LP, STRUCTURE, i, b, 0.0)[0] >= value + z @ (b - a) - 1e-9
 
 
 def test_a_variable_without_factors_takes_its_best_state():
     row = complete([2, 2], loose=1)
     s = np.concatenate([np.zeros(4), [1.0, 3.0, 2.0], np.zeros(4)])
-    for solve in (LP, ILP):
+    for solve in (SOLVE_LP, SOLVE_ILP):
         value, z = run(solve, structure_of([row]), 0, s, 0.0)
         assert value == 3.0
         np.testing.assert_allclose(z[4:7], [0, 1, 0])
@@ -132,8 +132,8 @@ def test_a_limited_search_gives_a_bound():
     row = complete([2] * 10)
     structure = structure_of([row])
     s = generator.normal(size=int(structure.parts[-1]))
-    exact = run(ILP, structure, 0, s, 0.0)[0]
-    for limited in (IntegerProgram(gap=0.5), IntegerProgram(time_limit=1e-6)):
+    exact = run(SOLVE_ILP, structure, 0, s, 0.0)[0]
+    for limited in (ILP(gap=0.5), ILP(time_limit=1e-6)):
         assert Ability.EXACT not in limited.provides(LOOPY)
         value, z = run(limited.kernels(LOOPY).solve, structure, 0, s, 0.0)
         assert value >= exact - 1e-9
@@ -144,20 +144,20 @@ def test_contradictions_have_no_output():
     structure = structure_of([mixed(np.random.default_rng(0))])
     s = np.zeros(int(structure.parts[-1]))
     s[:3] = -inf  # of which exactly one must be on
-    for solve in (LP, ILP):
+    for solve in (SOLVE_LP, SOLVE_ILP):
         value, z = run(solve, structure, 0, s, 0.0)
         assert value == -inf
         assert not z.any()
 
 
-@pytest.mark.parametrize("inference", [LinearProgram(), IntegerProgram()])
+@pytest.mark.parametrize("inference", [LP(), ILP()])
 def test_refusals(inference):
     with pytest.raises(
         CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=i?lp only maximises"
     ):
-        check(Pairwise(), inference, LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
+        check(Pairwise(), inference, LossFamily(beta=1.0, gamma=0.0), DCA())
     with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain"):
-        check(LinearChain(), inference, LossFamily(beta=inf, gamma=1.0), DualCoordinateAscent())
+        check(LinearChain(), inference, LossFamily(beta=inf, gamma=1.0), DCA())
     with raises(CompatibilityError, parameter="inference"):
         inference.kernels(CHAIN)
     with raises(ConfigError, parameter="inference"):

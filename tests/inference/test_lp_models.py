@@ -15,9 +15,9 @@ from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.compact_polytope import compact_polytope
 from structopt.inference.highs_program import Program
-from structopt.inference.ilp import IntegerProgram
+from structopt.inference.ilp import ILP
 from structopt.inference.local_polytope import local_polytope
-from structopt.inference.lp import LinearProgram
+from structopt.inference.lp import LP
 from structopt.inference.program_pool import Programs
 from structopt.kernels.loopy.factors import PAIRS, TABLE
 from structopt.loss.cost.hamming_normalized import HammingNormalized
@@ -89,7 +89,7 @@ def test_forbidden_states_and_pairs(i, forbid):
     generator, n, solve = (
         np.random.default_rng([i, forbid]),
         int(PARTS[i]),
-        LinearProgram().kernels(LOOPY).solve,
+        LP().kernels(LOOPY).solve,
     )
     full, infeasible = local_polytope(STRUCTURE.record, i, n), 0
     for _ in range(8):
@@ -121,7 +121,7 @@ def test_each_forbidden_part_of_one_table(part):
         s[part] = -inf
         allowed = vertices[vertices[:, part] == 0]
         scores = allowed @ np.where(s == -inf, 0.0, s)
-        for inference in (LinearProgram(), IntegerProgram()):
+        for inference in (LP(), ILP()):
             value, z = run(inference.kernels(LOOPY).solve, structure, 0, s, 0.0)
             assert value == pytest.approx(scores.max())
             np.testing.assert_allclose(z, allowed[scores.argmax()], atol=1e-9)
@@ -130,7 +130,7 @@ def test_each_forbidden_part_of_one_table(part):
 def test_both_states_forbidden():
     s = np.zeros(8)
     s[:2] = -inf
-    for inference in (LinearProgram(), IntegerProgram()):
+    for inference in (LP(), ILP()):
         value, z = run(inference.kernels(LOOPY).solve, structure_of([complete([2, 2])]), 0, s, 0.0)
         assert value == -inf
         assert not z.any()
@@ -208,7 +208,7 @@ def test_learning_with_kept_bases_and_threads():
     objectives = []
     for warm_start in (False, True):
         for executor in (None, Threads(3)):
-            problem = make_problem(encoded, Pairwise(), loss, LinearProgram(warm_start), 1.0)
+            problem = make_problem(encoded, Pairwise(), loss, LP(warm_start), 1.0)
             assert (len(problem.data.messages) > 0) == warm_start
             problem.executor = executor or problem.executor
             method = CuttingPlane(1.0, tolerance=1e-6)
@@ -225,7 +225,7 @@ def test_threads_share_models():
     """Many threads over graphs of one shape: every answer is the one of a single thread, bit by
     bit.
     """
-    solve, alone = LinearProgram().kernels(LOOPY).solve, LinearProgram().kernels(LOOPY).solve
+    solve, alone = LP().kernels(LOOPY).solve, LP().kernels(LOOPY).solve
     structure = structure_of([complete([2] * 6)] * 20)
     scores = np.random.default_rng(0).normal(size=(20, int(structure.parts[1])))
     expected = [run(alone, structure, i, s, 0.0) for i, s in enumerate(scores)]
@@ -286,24 +286,24 @@ def test_gap_and_time_limit():
     def solved(inference):
         return run(inference.kernels(LOOPY).solve, structure, 0, s, 0.0)
 
-    (exact, best), (relaxed, _) = solved(IntegerProgram()), solved(LinearProgram())
+    (exact, best), (relaxed, _) = solved(ILP()), solved(LP())
     assert best @ s == pytest.approx(exact)
-    value, z = solved(IntegerProgram(gap=0.5))
+    value, z = solved(ILP(gap=0.5))
     assert exact < value <= 1.5 * (z @ s) + 1e-9
     assert z @ s <= exact + 1e-9
     for seconds in (0.02, 0.1, 1e-9):  # of the second that it takes
-        value, z = solved(IntegerProgram(time_limit=seconds))
+        value, z = solved(ILP(time_limit=seconds))
         assert exact < value <= relaxed + 1e-6
         assert z @ s <= value + 1e-9
     # there was no time to find any output
-    np.testing.assert_allclose(z, solved(LinearProgram())[1], atol=1e-9)
+    np.testing.assert_allclose(z, solved(LP())[1], atol=1e-9)
 
 
 def test_time_limits_are_of_one_instance():
     """What earlier instances took does not count."""
     structure, s = hard_graph(count=12)
-    exact = run(IntegerProgram().kernels(LOOPY).solve, structure, 0, s, 0.0)[0]
-    solve = IntegerProgram(time_limit=2.0).kernels(LOOPY).solve
+    exact = run(ILP().kernels(LOOPY).solve, structure, 0, s, 0.0)[0]
+    solve = ILP(time_limit=2.0).kernels(LOOPY).solve
     program = Program(compact_polytope(structure.record, 0, len(s)), time_limit=2.0)
     while program._model.getRunTime() < 2.5:
         program.best_output(s)

@@ -14,11 +14,11 @@ from structopt.errors import CompatibilityError
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.factor_graph.pairwise import Pairwise
-from structopt.inference.lp import LinearProgram
+from structopt.inference.lp import LP
 from structopt.inference.mplp import MPLP
 from structopt.kernels.loopy.factors import TABLE
 from structopt.loss.family import LossFamily
-from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.dca import DCA
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.covering import covering
 from tests.inference.small_graphs import complete, mixed, outputs, structure_of, tree
@@ -45,7 +45,7 @@ ROWS = [
 ]
 BINARY = (0, 1, 2)
 PLAIN = structure_of(ROWS)
-LP = LinearProgram().kernels(LOOPY).solve
+SOLVE_LP = LP().kernels(LOOPY).solve
 each = pytest.mark.parametrize("i", range(len(ROWS)))
 
 
@@ -74,7 +74,7 @@ def draws(i, count=5, spread=1.0, forbid=0):
 
 
 def relaxed(i, s):
-    return run(LP, PLAIN, i, s, 0.0)[0]
+    return run(SOLVE_LP, PLAIN, i, s, 0.0)[0]
 
 
 class Dense:
@@ -224,7 +224,7 @@ def test_smoothing_goes_on_where_the_maximum_sticks():
     stuck, led = [], []
     for _ in range(5):
         s, messages = generator.normal(size=int(plain.parts[-1])), np.zeros(8 * 7 * 4)
-        expected = run(LP, plain, 0, s, 0.0)[0]
+        expected = run(SOLVE_LP, plain, 0, s, 0.0)[0]
         for options, gaps in (
             ({"passes": 5000, "tolerance": 1e-9}, stuck),
             ({"passes": 5000, "tolerance": 1e-9, "smoothing": 100.0}, None),
@@ -336,7 +336,7 @@ def test_what_it_comes_to():
     assert isinstance(two, MPLP)
     assert (two.smoothing, two.warm_start) == (0.0, False)
     assert isinstance(stateful.converged(), MPLP)
-    assert isinstance(stateful.converged(PLAIN), LinearProgram)
+    assert isinstance(stateful.converged(PLAIN), LP)
 
 
 def test_what_it_provides():
@@ -369,7 +369,7 @@ def test_refuses_sums():
     with pytest.raises(
         CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=mplp only maximises"
     ):
-        check(Pairwise(), MPLP(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
+        check(Pairwise(), MPLP(), LossFamily(beta=1.0, gamma=0.0), DCA())
     with raises(CompatibilityError, parameter="inference", value="mplp"):
         MPLP().kernels(CHAIN)
     solve = MPLP().kernels(LOOPY).solve

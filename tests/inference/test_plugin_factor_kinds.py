@@ -20,11 +20,11 @@ from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.ad3 import AD3
 from structopt.inference.enumeration import Enumeration
-from structopt.inference.ilp import IntegerProgram
+from structopt.inference.ilp import ILP
 from structopt.inference.loopy_bp import LoopyBP
-from structopt.inference.lp import LinearProgram
+from structopt.inference.lp import LP
 from structopt.inference.mplp import MPLP
-from structopt.inference.trw_bp import TreeReweightedBP
+from structopt.inference.trw_bp import TRWBP
 from structopt.kernels.loopy import open_kinds
 from structopt.kernels.loopy.factors import (
     BUDGET,
@@ -164,8 +164,8 @@ def test_programs(name):
     """The relaxation is an upper bound, the integer program exact."""
     for rows, s in scored(name):
         vertices, scores = brute(rows, s)
-        bound, _ = solved(LinearProgram(), rows, s)
-        value, z = solved(IntegerProgram(), rows, s)
+        bound, _ = solved(LP(), rows, s)
+        value, z = solved(ILP(), rows, s)
         assert value == pytest.approx(scores.max(), abs=1e-6)
         assert bound >= scores.max() - 1e-6
         np.testing.assert_allclose(z, vertices[scores.argmax()], atol=1e-6)
@@ -178,7 +178,7 @@ def test_dual_decomposition(name):
     """
     for rows, s in scored(name):
         vertices, scores = brute(rows, s)
-        relaxed, _ = solved(LinearProgram(), rows, s)
+        relaxed, _ = solved(LP(), rows, s)
         value, z = solved(AD3(passes=20_000, tolerance=1e-6), rows, s)
         assert value == pytest.approx(relaxed, abs=1e-3 * max(1.0, abs(relaxed)))
         assert value >= relaxed - 1e-9
@@ -231,7 +231,7 @@ def test_reweighted_bound(temperature):
     for rows, s in [(acyclic(), random_scores(acyclic(), seed)) for seed in range(4)] + list(
         scored("some", 3)
     ):
-        value, z = solved(TreeReweightedBP(), rows, s, temperature)
+        value, z = solved(TRWBP(), rows, s, temperature)
         assert value >= solved(Enumeration(), rows, s, temperature)[0] - 1e-9
         assert ((z >= -1e-12) & (z <= 1.0 + 1e-12)).all()
 
@@ -240,7 +240,7 @@ REFUSED = [
     (AD3(), "exactly", "ad3", "a compiled maximum", "exactly_k", "enumeration, ilp, lp"),
     (LoopyBP(), "exactly", "loopy_bp", "a compiled maximum", "exactly_k", "enumeration, ilp, lp"),
     (
-        TreeReweightedBP(),
+        TRWBP(),
         "any",
         "trw_bp",
         "compiled marginals",
@@ -268,7 +268,7 @@ def lonely():
     return factor_structure([rows])
 
 
-@pytest.mark.parametrize("inference", [LinearProgram(), IntegerProgram()])
+@pytest.mark.parametrize("inference", [LP(), ILP()])
 def test_a_kind_without_rows(inference):
     with pytest.raises(
         CompatibilityError,

@@ -16,7 +16,7 @@ from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.loopy_bp import LoopyBP
-from structopt.inference.trw_bp import TreeReweightedBP
+from structopt.inference.trw_bp import TRWBP
 from structopt.kernels.loopy.factors import FACTORS
 from structopt.kernels.loopy.trw_bound import count_links, evaluate, find_cover, slope
 from structopt.kernels.loopy.trw_bp import WORK
@@ -48,7 +48,7 @@ graphs = pytest.mark.parametrize("name", GRAPHS)
 
 
 def bounded(rows, s, temperature, **options):
-    inference = TreeReweightedBP(**options)
+    inference = TRWBP(**options)
     return run(
         inference.kernels(kinds.LOOPY).solve,
         inference.prepare(factor_structure([rows])),
@@ -67,7 +67,7 @@ class TestTreeReweightedBP(InferenceSuite):
 
     @pytest.fixture
     def inference(self):
-        return TreeReweightedBP(passes=0, smoothing=0.5)
+        return TRWBP(passes=0, smoothing=0.5)
 
     @pytest.fixture
     def structure(self, inference):
@@ -80,7 +80,7 @@ class Messages:
     """The bound of one instance as a function of messages and scores."""
 
     def __init__(self, rows, smoothing):
-        structure = TreeReweightedBP(smoothing=smoothing).prepare(factor_structure([rows]))
+        structure = TRWBP(smoothing=smoothing).prepare(factor_structure([rows]))
         self.f, self.x = FACTORS.open(structure.record), WORK.open(structure.work).reweighting
         self.cover = find_cover(self.f, 0)
         count_links(self.f, 0, self.cover, self.x.degree)
@@ -233,7 +233,7 @@ def test_messages_are_kept_between_visits():
     """
     rows = LOOPY["second_order"]
     s = random_scores(rows, 1, 2.0)
-    inference = TreeReweightedBP(passes=10, warm_start=True)
+    inference = TRWBP(passes=10, warm_start=True)
     structure = inference.prepare(factor_structure([tree_rows(2), rows]))
     memory = np.zeros(int(structure.memory[-1]))[structure.memory[1] : structure.memory[2]]
     solve, values = inference.kernels(kinds.LOOPY).solve, []
@@ -270,11 +270,9 @@ def test_forbidden_arcs():
 
 
 def test_promises_and_refusals():
-    assert (
-        TreeReweightedBP().provides(kinds.LOOPY) == Ability.MAP | Ability.MARGINALS | Ability.UPPER
-    )
+    assert TRWBP().provides(kinds.LOOPY) == Ability.MAP | Ability.MARGINALS | Ability.UPPER
     with pytest.raises(CompatibilityError, match="exact"):
-        TreeReweightedBP().kernels(kinds.CHAIN)
+        TRWBP().kernels(kinds.CHAIN)
     for options in (
         {"passes": -1},
         {"smoothing": -1.0},
@@ -282,11 +280,11 @@ def test_promises_and_refusals():
         {"decoding_temperature": -1.0},
     ):
         with pytest.raises(ConfigError, match=next(iter(options))):
-            TreeReweightedBP(**options)
+            TRWBP(**options)
 
 
 def test_predictions_are_made_by_belief_propagation_unless_the_bound_is_asked_for():
-    made = TreeReweightedBP(decoding_temperature=0.5).decoder()
+    made = TRWBP(decoding_temperature=0.5).decoder()
     assert isinstance(made, LoopyBP) and made.decoding_temperature == 0.5
-    bound = TreeReweightedBP(predictions="bound")
+    bound = TRWBP(predictions="bound")
     assert bound.decoder() is bound

@@ -10,9 +10,9 @@ import pytest
 
 from structopt.factor_graph import kinds
 from structopt.inference.enumeration import Enumeration
-from structopt.inference.lp import LinearProgram
+from structopt.inference.lp import LP
 from structopt.inference.spanning_forests import spanning_forests
-from structopt.inference.trw_bp import TreeReweightedBP
+from structopt.inference.trw_bp import TRWBP
 from structopt.kernels.loopy.forests.layout import EDGE
 from structopt.kernels.waist.record import Record
 from structopt.reference.relaxation import tree_weighted
@@ -49,16 +49,16 @@ LOOPY = {
     "in parts": table_rows([2] * 7, [*complete_edges(3), (3, 4), (4, 5)]),
 }
 GRAPHS = ACYCLIC | LOOPY
-SOLVE = TreeReweightedBP().kernels(kinds.LOOPY).solve
+SOLVE = TRWBP().kernels(kinds.LOOPY).solve
 graphs = pytest.mark.parametrize("name", GRAPHS)
 loopy = pytest.mark.parametrize("name", LOOPY)
 
 
 def bounded(name, s, temperature, memory=None, **options):
     """Value and z of one visit; the memory, where it is given, is read and written."""
-    structure = TreeReweightedBP(
-        **{"tolerance": 0.0, "warm_start": memory is not None} | options
-    ).prepare(factor_structure([GRAPHS[name]]))
+    structure = TRWBP(**{"tolerance": 0.0, "warm_start": memory is not None} | options).prepare(
+        factor_structure([GRAPHS[name]])
+    )
     z, kept = np.zeros(len(s)), np.zeros(0) if memory is None else memory
     work = Record(*(buffer.copy() for buffer in structure.work))
     return SOLVE(structure.record, 0, s, temperature, z, kept, work), z
@@ -88,7 +88,7 @@ class TestForests(InferenceSuite):
 
     @pytest.fixture
     def inference(self):
-        return TreeReweightedBP(passes=0)
+        return TRWBP(passes=0)
 
     @pytest.fixture
     def structure(self, inference):
@@ -186,7 +186,7 @@ def test_the_answer_is_a_subgradient(name, temperature):
 
 @loopy
 def test_no_less_than_the_linear_relaxation(name):
-    highs, gaps = LinearProgram().kernels(kinds.LOOPY).solve, []
+    highs, gaps = LP().kernels(kinds.LOOPY).solve, []
     for seed in range(6):
         s = random_scores(GRAPHS[name], seed, 3.0)
         expected = run(highs, factor_structure([GRAPHS[name]]), 0, s, 0.0)[0]
@@ -322,9 +322,7 @@ def test_tighter_than_counting_numbers():
             s = random_scores(LOOPY["complete"], seed, 1.0, spread)
             expected = listed("complete", s, 1.0)[0]
             forests.append(bounded("complete", s, 1.0, passes=500)[0] - expected)
-            structure = TreeReweightedBP(passes=500, tolerance=1e-6).prepare(
-                factor_structure([more])
-            )
+            structure = TRWBP(passes=500, tolerance=1e-6).prepare(factor_structure([more]))
             counted.append(
                 run(SOLVE, structure, 0, np.insert(s, 12, 0.0), 1.0)[0] - np.log(2.0) - expected
             )
@@ -343,16 +341,16 @@ def test_corpora_of_many_shapes():
     other = table_rows([2, 2], [(0, 1)])
     other.widths = np.array([2, 2, 1])
     rows = [GRAPHS["grid"], other, GRAPHS["four states"], GRAPHS["grid"], GRAPHS["no edges"]]
-    structure = TreeReweightedBP(passes=5, warm_start=True).prepare(factor_structure(rows))
+    structure = TRWBP(passes=5, warm_start=True).prepare(factor_structure(rows))
     assert np.diff(structure.memory).tolist() == [2 * 12, 4, 2 * 16, 2 * 12, 5]
-    single = TreeReweightedBP().prepare(factor_structure([GRAPHS["grid"]]))
-    several = TreeReweightedBP().prepare(factor_structure([GRAPHS["grid"]] * 5))
+    single = TRWBP().prepare(factor_structure([GRAPHS["grid"]]))
+    several = TRWBP().prepare(factor_structure([GRAPHS["grid"]] * 5))
     assert len(single.work.ints) == len(several.work.ints)
     for i in (3, 1, 0, 4, 2, 0):
         s = random_scores(rows[i], i)
         before, z, memory = s.copy(), np.zeros(len(s)), np.zeros(int(np.diff(structure.memory)[i]))
         value = SOLVE(structure.record, i, s, 1.0, z, memory, structure.work)
-        alone = TreeReweightedBP(passes=5).prepare(factor_structure([rows[i]]))
+        alone = TRWBP(passes=5).prepare(factor_structure([rows[i]]))
         expected, marginals = run(SOLVE, alone, 0, s, 1.0)
         assert value == expected
         np.testing.assert_array_equal(z, marginals)

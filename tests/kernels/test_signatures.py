@@ -22,7 +22,7 @@ from structopt.kernels.waist.record import EMPTY
 from structopt.kernels.waist.signatures import VECTOR, driven, driver, kernel
 from structopt.kernels.waist.views import part
 from structopt.loss.family import LossFamily
-from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.dca import DCA
 from structopt.testing.problems import make_problem, random_encoded
 
 
@@ -54,7 +54,7 @@ def test_drivers_are_compiled_once():
         problem = make_problem(
             encoded, LinearChain(order), LossFamily(beta, 1.0), Exact(), variant=variant
         )
-        method = DualCoordinateAscent()
+        method = DCA()
         state, _ = method.step(problem, method.init(problem, np.zeros(problem.dimension)))
         problem.objective(method.weights(state))
     assert len(dca.dca_pass.signatures) == 1

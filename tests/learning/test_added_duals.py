@@ -19,7 +19,7 @@ from structopt.learning.mixing import shards_of
 from structopt.learning.momentum import Momentum
 from structopt.loss.family import LossFamily
 from structopt.objective.dual_shards import DualAscents
-from structopt.optimizer.sdca import StochasticDualCoordinateAscent
+from structopt.optimizer.sdca import SDCA
 from structopt.run.trainer import Schedule, Trainer
 from structopt.testing.problems import make_problem, random_encoded, random_trees
 from tests.optimizer.listings import minimum_of
@@ -46,9 +46,7 @@ def problem_of(variant, executor=None, lengths=LENGTHS):
 
 
 def method_of(variant, **options):
-    return StochasticDualCoordinateAscent(
-        1.0, entropy="hypograph" if variant == "hypograph" else "closed", **options
-    )
+    return SDCA(1.0, entropy="hypograph" if variant == "hypograph" else "closed", **options)
 
 
 def trained(optimizer, problem, passes=3):

@@ -9,7 +9,7 @@ import scipy.sparse
 
 import structopt as so
 from structopt.inference.exact import Exact
-from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.dca import DCA
 from tests.messages import raises
 
 
@@ -27,7 +27,7 @@ def fitted(inference=None, features=None):
     x = {"label": rng.normal(size=(10, 4))} if features is None else None
     gold = chain.gold([0, 2, 1, 1, 0, 0, 2, 2, 1, 1])
     problem = so.Problem(chain, x, gold, so.CRF(), 0.5, inference, features)
-    return so.fit(problem, DualCoordinateAscent(), epochs=2).model()
+    return so.fit(problem, DCA(), epochs=2).model()
 
 
 def test_round_trip(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 
 from structopt import datasets
 from structopt.config.composition import compose, validate
-from structopt.optimizer.sdca import StochasticDualCoordinateAscent
+from structopt.optimizer.sdca import SDCA
 from structopt.run.components import make_components
 from structopt.run.reading import read
 
@@ -38,7 +38,7 @@ def certified(problem, gap=5e-3):
     """Return P and D of sdca, between which the least P is, when they differ by less than `gap`,
     relative to D.
     """
-    method = StochasticDualCoordinateAscent(problem.C, sampling="gap")
+    method = SDCA(problem.C, sampling="gap")
     state = method.init(problem, np.zeros(problem.dimension))
     for epoch in range(1, 1001):
         state, report = method.step(problem, state)

@@ -19,9 +19,9 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ad3 import AD3
 from structopt.inference.loopy_bp import LoopyBP
-from structopt.inference.lp import LinearProgram
+from structopt.inference.lp import LP
 from structopt.inference.mplp import MPLP
-from structopt.inference.trw_bp import TreeReweightedBP
+from structopt.inference.trw_bp import TRWBP
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import LossFamily
 from structopt.optimizer.cutting_plane import CuttingPlane
@@ -68,7 +68,7 @@ def optimum(C, labels):
     """The least P, but for a share of 1e-4, by cutting planes through solutions of linear
     programs.
     """
-    problem, method = problem_of(LinearProgram(), C, labels=labels), CuttingPlane(C)
+    problem, method = problem_of(LP(), C, labels=labels), CuttingPlane(C)
     state = method.init(problem, np.zeros(problem.dimension))
     for _ in range(100):
         state, report = method.step(problem, state)
@@ -98,7 +98,7 @@ def test_reaches_the_least_objective_of_the_relaxation(labels, options):
     """The P that is reported is that of linear programs."""
     for C in (0.1, 0.3):
         problem, method = problem_of(C=C, labels=labels), DLPW(C, **options)
-        exact, excesses = problem_of(LinearProgram(), C, labels=labels), []
+        exact, excesses = problem_of(LP(), C, labels=labels), []
         for passes in (10, 1000):
             weights = method.weights(run(method, problem, passes)[0])
             excesses.append(exact.objective(weights) / optimum(C, labels) - 1)
@@ -135,7 +135,7 @@ def test_steps_are_those_of_pegasos_on_the_bound_at_kept_messages():
 
 def test_the_losses_met_are_never_below_those_of_the_relaxation():
     """At the messages after the last visits, although the weights have changed since."""
-    problem, exact = problem_of(), problem_of(LinearProgram())
+    problem, exact = problem_of(), problem_of(LP())
     run(DLPW(1.0), problem, 3)
     kept = problem.messages.copy()
     for seed in range(3):
@@ -164,37 +164,37 @@ def test_the_objective_does_not_depend_on_the_messages_nor_touch_them():
     )
     objective, (losses, gradient) = problem.objective(weights), problem.gradient(weights)
     np.testing.assert_array_equal(problem.data.messages, before)
-    exact = problem_of(LinearProgram())
+    exact = problem_of(LP())
     assert objective == pytest.approx(exact.objective(weights), rel=1e-5)
     assert losses == pytest.approx(exact.gradient(weights)[0], rel=1e-5)
     assert gradient.any()
 
 
 def test_more_than_two_states_are_reported_by_the_linear_program():
-    problem, exact = problem_of(labels=3), problem_of(LinearProgram(), labels=3)
+    problem, exact = problem_of(labels=3), problem_of(LP(), labels=3)
     for seed in range(3):
         weights = random_weights(problem, seed, 3.0)
         assert problem.objective(weights) == pytest.approx(exact.objective(weights), rel=1e-9)
 
 
 def test_other_inferences_that_keep_messages_will_do():
-    for inference in (TreeReweightedBP(passes=3, warm_start=True), AD3(passes=10, warm_start=True)):
+    for inference in (TRWBP(passes=3, warm_start=True), AD3(passes=10, warm_start=True)):
         check(Pairwise(), inference, LossFamily(inf, 1.0), DLPW())
         problem = problem_of(inference, C=0.3)
         state, _ = run(DLPW(0.3), problem, 100)
         assert problem.messages.any()
-        assert problem_of(LinearProgram(), C=0.3).objective(state["theta"]) < 1.05 * optimum(0.3, 2)
+        assert problem_of(LP(), C=0.3).objective(state["theta"]) < 1.05 * optimum(0.3, 2)
 
 
 def test_pegasos_learns_by_linear_programs():
-    problem, method = problem_of(LinearProgram(), C=0.3), Pegasos(0.3)
+    problem, method = problem_of(LP(), C=0.3), Pegasos(0.3)
     state, _ = run(method, problem, 60)
     assert -1e-4 < problem.objective(state["theta"]) / optimum(0.3, 2) - 1 < 0.05
 
 
 def test_refuses_inferences_without_messages():
     with pytest.raises(CompatibilityError) as caught:
-        check(Pairwise(), LinearProgram(), LossFamily(inf, 1.0), DLPW())
+        check(Pairwise(), LP(), LossFamily(inf, 1.0), DLPW())
     assert str(caught.value) == (
         "optimizer=dlpw goes on with the messages of the last visit, and inference=lp has none. "
         "Set inference=kept/mplp, or "
@@ -217,7 +217,7 @@ def test_refuses_what_is_no_bound_and_what_is_no_margin():
     ):
         check(Pairwise(), LoopyBP(), LossFamily(inf, 1.0), DLPW())
     with pytest.raises(CompatibilityError, match=r"optimizer=dlpw needs loss.beta=inf"):
-        check(Pairwise(), TreeReweightedBP(warm_start=True), LossFamily(1.0, 0.0), DLPW())
+        check(Pairwise(), TRWBP(warm_start=True), LossFamily(1.0, 0.0), DLPW())
     with pytest.raises(CompatibilityError, match=r"optimizer=dlpw needs loss.gamma > 0"):
         check(Pairwise(), MPLP(warm_start=True), LossFamily(inf, 0.0), DLPW())
     check(Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())

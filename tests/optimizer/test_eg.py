@@ -13,8 +13,8 @@ from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
-from structopt.optimizer.eg import STARTS, ExponentiatedGradient
-from structopt.optimizer.smo import FactoredSMO
+from structopt.optimizer.eg import EG, STARTS
+from structopt.optimizer.smo import SMO
 from structopt.testing.problems import (
     gold_and_cost,
     make_problem,
@@ -69,7 +69,7 @@ def problem_of(
 
 def trained(problem, passes, **options):
     """State, weights after every pass, and reports."""
-    method = ExponentiatedGradient(problem.C, **options)
+    method = EG(problem.C, **options)
     state, weights, reports = method.init(problem, np.zeros(problem.dimension)), [], []
     for _ in range(passes):
         state, report = method.step(problem, state)
@@ -170,7 +170,7 @@ class TestExponentiatedGradient(DualSuite):
 
     @pytest.fixture
     def optimizer(self, way):
-        return lambda: ExponentiatedGradient(0.3, **WAYS[way])
+        return lambda: EG(0.3, **WAYS[way])
 
     @pytest.fixture
     def problem(self, way, beta, gamma, options):
@@ -198,7 +198,7 @@ class TestAfterSMO(DualSuite):
 
     @pytest.fixture
     def optimizer(self):
-        return lambda: ExponentiatedGradient(0.1, eta=10.0, initial="smo", smo_passes=2)
+        return lambda: EG(0.1, eta=10.0, initial="smo", smo_passes=2)
 
     @pytest.fixture
     def problem(self):
@@ -289,12 +289,12 @@ def test_smo_hands_over_its_marginals(options, online):
     mixing = 0.05
     options = {"initial": "smo", "smo_passes": 3, "mixing": mixing, "online": online, "eta": 1e-9}
     state, weights, _ = trained(problem, 3, **options)
-    smo = FactoredSMO(1.0)
+    smo = SMO(1.0)
     alone = smo.init(problem, np.zeros(problem.dimension))
     for theta in weights:
         alone, report = smo.step(problem, alone)
         np.testing.assert_array_equal(theta, smo.weights(alone))
-    method = ExponentiatedGradient(1.0, **options)
+    method = EG(1.0, **options)
     after, barely = method.step(problem, state)
     expected, total = np.zeros(problem.dimension), 0.0
     for i in range(problem.m):
@@ -315,7 +315,7 @@ def test_steps_of_auto_are_safe(member, C):
     beta, gamma = member
     problem = problem_of(beta, gamma, C, support="seen", lengths=(1, 2, 3, 2))
     problem.order = lambda epoch: np.array([epoch % problem.m])  # a pass of one visit
-    listing, method = Listing(problem), ExponentiatedGradient(C)
+    listing, method = Listing(problem), EG(C)
     state = method.init(problem, np.zeros(problem.dimension))
     for epoch in range(12):
         i, ranges = epoch % problem.m, problem.structure.parts
@@ -400,28 +400,21 @@ def test_batch_stops_when_no_step_helps():
     state = trained(problem, 1, online=False)[0]
     before = state["theta"].copy()
     state["dual"] += 1.0
-    state, report = ExponentiatedGradient(problem.C, online=False).step(problem, state)
+    state, report = EG(problem.C, online=False).step(problem, state)
     assert report.finished == "no step of the potentials raises the dual objective"
     np.testing.assert_array_equal(state["theta"], before)
 
 
 def test_requires_marginals_and_for_smo_a_maximum():
-    assert abilities(ExponentiatedGradient()) == Ability.MARGINALS | Ability.EXACT
-    assert (
-        abilities(ExponentiatedGradient(initial="smo"))
-        == Ability.MARGINALS | Ability.EXACT | Ability.MAP
-    )
+    assert abilities(EG()) == Ability.MARGINALS | Ability.EXACT
+    assert abilities(EG(initial="smo")) == Ability.MARGINALS | Ability.EXACT | Ability.MAP
 
 
 def test_asks_for_positional_parts_in_dual_form():
     loss = LossFamily()
-    assert ExponentiatedGradient().needs(loss, LinearChain()).positional
-    assert (
-        not ExponentiatedGradient(form="primal", online=False, initial=0.0)
-        .needs(loss, LinearChain(2))
-        .positional
-    )
+    assert EG().needs(loss, LinearChain()).positional
+    assert not EG(form="primal", online=False, initial=0.0).needs(loss, LinearChain(2)).positional
     with pytest.raises(
         CompatibilityError, match="optimizer=eg needs marginals of every position in closed form"
     ):
-        check(ExponentiatedGradient(), loss, LinearChain(2))
+        check(EG(), loss, LinearChain(2))

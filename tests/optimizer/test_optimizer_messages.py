@@ -7,8 +7,8 @@ import pytest
 from structopt.errors import StructoptError
 from structopt.optimizer.adadelta import AdaDelta
 from structopt.optimizer.adagrad import AdaGrad
-from structopt.optimizer.dca import DualCoordinateAscent
-from structopt.optimizer.eg import ExponentiatedGradient
+from structopt.optimizer.dca import DCA
+from structopt.optimizer.eg import EG
 from structopt.optimizer.lbfgs import LBFGS
 
 
@@ -25,25 +25,25 @@ from structopt.optimizer.lbfgs import LBFGS
             "optimizer.certificate=false or optimizer.penalty=l2.",
         ),
         (
-            lambda: DualCoordinateAscent(inner="exact", variant="prediction"),
+            lambda: DCA(inner="exact", variant="prediction"),
             "optimizer.inner=exact minimises the loss, whose maximiser "
             "optimizer.variant=prediction does not use. Set optimizer.variant=max_loss or "
             "optimizer.inner=taylor.",
         ),
         (
-            lambda: ExponentiatedGradient(initial=inf),
+            lambda: EG(initial=inf),
             "optimizer.initial=inf must be a number from -1e+12 to 1e+12, auto or smo.",
         ),
         (
-            lambda: ExponentiatedGradient(initial="sgd"),
+            lambda: EG(initial="sgd"),
             "optimizer.initial=sgd must be a number from -1e+12 to 1e+12, auto or smo.",
         ),
         (
-            lambda: ExponentiatedGradient(mixing=0.0),
+            lambda: EG(mixing=0.0),
             "optimizer.mixing=0.0 must be above 0 and below 1.",
         ),
         (
-            lambda: ExponentiatedGradient(form="primal"),
+            lambda: EG(form="primal"),
             "optimizer.form=primal has one vector for the potentials of all instances, which "
             "starts at 0 and has no updates per instance. Set optimizer.online=false "
             "optimizer.initial=0, or optimizer.form=dual.",

@@ -9,7 +9,7 @@ import pytest
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
-from structopt.optimizer.perceptron import AveragedPerceptron
+from structopt.optimizer.perceptron import Perceptron
 from structopt.testing.optimizer import passes
 from structopt.testing.problems import (
     loss_and_gradient,
@@ -41,7 +41,7 @@ def iterates(problem, count, theta):
 
 
 def trained(problem, count, weights=None, **options):
-    method = AveragedPerceptron(problem.C, **options)
+    method = Perceptron(problem.C, **options)
     state, reports = (
         method.init(problem, np.zeros(problem.dimension) if weights is None else weights),
         [],
@@ -68,7 +68,7 @@ class TestAveragedPerceptron(ListedSuite):
 
     @pytest.fixture
     def optimizer(self, average):
-        return lambda: AveragedPerceptron(0.1, average=average)
+        return lambda: Perceptron(0.1, average=average)
 
     @pytest.fixture
     def problem(self):
@@ -132,4 +132,4 @@ def test_without_mistakes_nothing_moves():
 
 
 def test_takes_the_perceptron_loss():
-    check(AveragedPerceptron(), LossFamily(inf, 0.0))
+    check(Perceptron(), LossFamily(inf, 0.0))

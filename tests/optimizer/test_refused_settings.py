@@ -11,16 +11,16 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.adadelta import AdaDelta
 from structopt.optimizer.adagrad import AdaGrad
 from structopt.optimizer.cutting_plane import CuttingPlane
-from structopt.optimizer.dca import DualCoordinateAscent
-from structopt.optimizer.eg import ExponentiatedGradient
+from structopt.optimizer.dca import DCA
+from structopt.optimizer.eg import EG
 from structopt.optimizer.lbfgs import LBFGS
-from structopt.optimizer.mira import Mira
+from structopt.optimizer.mira import MIRA
 from structopt.optimizer.online_cutting_plane import OnlineCuttingPlane
 from structopt.optimizer.pegasos import Pegasos
-from structopt.optimizer.perceptron import AveragedPerceptron
-from structopt.optimizer.sdca import StochasticDualCoordinateAscent
-from structopt.optimizer.sgd import StochasticGradientDescent
-from structopt.optimizer.smo import FactoredSMO
+from structopt.optimizer.perceptron import Perceptron
+from structopt.optimizer.sdca import SDCA
+from structopt.optimizer.sgd import SGD
+from structopt.optimizer.smo import SMO
 from tests.messages import raises
 from tests.optimizer.composed import abilities, check
 
@@ -49,12 +49,12 @@ REFUSED = {
         ({"tolerance": -0.1}, None),
         ({"cache_mb": 0}, None),
     ],
-    DualCoordinateAscent: [
+    DCA: [
         ({"tolerance": 0.1}, "optimizer=dca has no certified gap"),
         ({"planes": 0}, None),
         ({"inner_tolerance": 0.0}, None),
     ],
-    ExponentiatedGradient: [
+    EG: [
         ({"tolerance": -0.1}, None),
         ({"eta": 0.0}, None),
         ({"smo_passes": 0}, None),
@@ -67,7 +67,7 @@ REFUSED = {
         ({"c1": -1.0, "penalty": "l1"}, None),
         ({"c2": -1.0, "penalty": "elastic"}, None),
     ],
-    Mira: [
+    MIRA: [
         ({"tolerance": 0.1}, "optimizer=mira has no certified gap"),
         ({"k_best": 0}, None),
     ],
@@ -84,10 +84,10 @@ REFUSED = {
             r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true",
         ),
     ],
-    AveragedPerceptron: [
+    Perceptron: [
         ({"tolerance": 0.1}, "optimizer=perceptron has no certified gap"),
     ],
-    StochasticDualCoordinateAscent: [
+    SDCA: [
         ({"tolerance": -0.1}, None),
         ({"planes": -1}, None),
         ({"sampling": "gaps"}, r"optimizer\.sampling=gaps is unknown\. There are: uniform, gap\."),
@@ -96,7 +96,7 @@ REFUSED = {
             r"optimizer\.entropy=open is unknown\. There are: closed, hypograph\.",
         ),
     ],
-    StochasticGradientDescent: [
+    SGD: [
         ({"eta": 0.0}, None),
         ({"eta": inf}, None),
         (
@@ -105,7 +105,7 @@ REFUSED = {
         ),
         ({"tolerance": -0.1, "certificate": True}, None),
     ],
-    FactoredSMO: [
+    SMO: [
         ({"tolerance": -0.1}, None),
         ({"steps": 0}, None),
     ],
@@ -138,23 +138,23 @@ NEEDS = {
     "smo beta": r"optimizer={} optimizer\.initial=smo needs loss\.beta=inf",
     "smo gamma": r"optimizer={} optimizer\.initial=smo needs loss\.gamma > 0",
 }
-AFTER_SMO = ExponentiatedGradient(initial="smo")
+AFTER_SMO = EG(initial="smo")
 LOSSES = [
     ("cutting_plane", CuttingPlane(), LossFamily(1.0, 0.0), "beta"),
     ("cutting_plane", CuttingPlane(), PERCEPTRON, "gamma"),
     ("online_cutting_plane", OnlineCuttingPlane(), LossFamily(2.0, 1.0), "beta"),
     ("online_cutting_plane", OnlineCuttingPlane(), PERCEPTRON, "gamma"),
-    ("mira", Mira(), SOFT, "beta"),
-    ("mira", Mira(), PERCEPTRON, "gamma"),
-    ("smo", FactoredSMO(), SOFT, "beta"),
-    ("smo", FactoredSMO(), PERCEPTRON, "gamma"),
+    ("mira", MIRA(), SOFT, "beta"),
+    ("mira", MIRA(), PERCEPTRON, "gamma"),
+    ("smo", SMO(), SOFT, "beta"),
+    ("smo", SMO(), PERCEPTRON, "gamma"),
     ("lbfgs", LBFGS(), MARGIN, "smooth"),
     ("lbfgs", LBFGS(), LossDifference(inf, 1.0), "smooth"),
-    ("perceptron", AveragedPerceptron(), LossFamily(), "neither"),
-    ("perceptron", AveragedPerceptron(), MARGIN, "neither"),
-    ("perceptron", AveragedPerceptron(), SOFT, "neither"),
-    ("sdca", StochasticDualCoordinateAscent(), LossDifference(inf, 1.0), "family"),
-    ("eg", ExponentiatedGradient(), LossDifference(1.0), "family"),
+    ("perceptron", Perceptron(), LossFamily(), "neither"),
+    ("perceptron", Perceptron(), MARGIN, "neither"),
+    ("perceptron", Perceptron(), SOFT, "neither"),
+    ("sdca", SDCA(), LossDifference(inf, 1.0), "family"),
+    ("eg", EG(), LossDifference(1.0), "family"),
     ("eg", AFTER_SMO, SOFT, "smo beta"),
     ("eg", AFTER_SMO, PERCEPTRON, "smo gamma"),
 ]
@@ -164,11 +164,11 @@ def test_refuses_losses():
     for name, optimizer, loss, need in LOSSES:
         with pytest.raises(CompatibilityError, match=NEEDS[need].format(name)):
             check(optimizer, loss)
-    for optimizer in (CuttingPlane(), OnlineCuttingPlane(), Mira(), FactoredSMO(), AFTER_SMO):
+    for optimizer in (CuttingPlane(), OnlineCuttingPlane(), MIRA(), SMO(), AFTER_SMO):
         check(optimizer, MARGIN)
 
 
-@pytest.mark.parametrize("optimizer", [AdaDelta, AdaGrad, Pegasos, StochasticGradientDescent])
+@pytest.mark.parametrize("optimizer", [AdaDelta, AdaGrad, Pegasos, SGD])
 def test_certificates_need_a_bound(optimizer):
     assert Ability.UPPER | Ability.CONVEX in abilities(optimizer(certificate=True))
     assert Ability.UPPER not in abilities(optimizer())

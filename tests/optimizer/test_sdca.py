@@ -15,8 +15,8 @@ from structopt.inference.exact import Exact
 from structopt.kernels.chain import calculus
 from structopt.kernels.learn import block_frank_wolfe, sdca
 from structopt.loss.family import LossFamily
-from structopt.optimizer.dca import DualCoordinateAscent
-from structopt.optimizer.sdca import StochasticDualCoordinateAscent
+from structopt.optimizer.dca import DCA
+from structopt.optimizer.sdca import SDCA
 from structopt.testing.problems import (
     gold_and_cost,
     instance_scores,
@@ -65,7 +65,7 @@ def method_of(variant, C=0.5, **options):
         ("hypograph" if variant == HYPOGRAPH else "closed"),
         (10 if variant == PLANES else 0),
     )
-    return StochasticDualCoordinateAscent(C, **({"entropy": entropy, "planes": planes} | options))
+    return SDCA(C, **({"entropy": entropy, "planes": planes} | options))
 
 
 def start(method, problem):
@@ -190,7 +190,7 @@ def in_polytope(vertices, z):
 def test_first_pass_of_the_hypograph_is_that_of_dca(beta, gamma, C):
     problem = problem_of(HYPOGRAPH, beta, gamma, C)
     state, _ = trained(method_of(HYPOGRAPH, C), problem, 1)
-    other, dca = problem_of(HYPOGRAPH, beta, gamma, C), DualCoordinateAscent(C, average=False)
+    other, dca = problem_of(HYPOGRAPH, beta, gamma, C), DCA(C, average=False)
     expected, report = dca.step(other, dca.init(other, np.zeros(other.dimension)))
     np.testing.assert_allclose(state["theta"], expected["theta"], atol=1e-9)
     assert report.loss == pytest.approx(
@@ -429,11 +429,11 @@ def test_a_first_visit_of_everything_at_the_optimum_changes_nothing():
 
 
 def test_needs_convex_losses_and_parts_of_its_own_only_for_closed_entropies():
-    assert abilities(StochasticDualCoordinateAscent()) == Ability.CONVEX
+    assert abilities(SDCA()) == Ability.CONVEX
     chain, longer, crf, svm = LinearChain(), LinearChain(2), LossFamily(), LossFamily(inf, 1.0)
     closed, hypograph = (
-        StochasticDualCoordinateAscent(),
-        StochasticDualCoordinateAscent(entropy="hypograph"),
+        SDCA(),
+        SDCA(entropy="hypograph"),
     )
     assert closed.needs(crf, chain).positional
     assert not closed.needs(crf, longer).positional

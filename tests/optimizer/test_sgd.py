@@ -10,7 +10,7 @@ import pytest
 
 from structopt.errors import ConfigError
 from structopt.learning.rate import CANDIDATES, best_rate
-from structopt.optimizer.sgd import StochasticGradientDescent as SGD
+from structopt.optimizer.sgd import SGD as SGD
 from structopt.testing.problems import loss_and_gradient, random_weights
 from tests.covering import covering
 from tests.optimizer.classes import OnlineSuite

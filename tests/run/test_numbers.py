@@ -19,7 +19,7 @@ from structopt.errors import DataError, ModelError, NumericalError
 from structopt.formats import durable_files
 from structopt.formats.labelled_images import images_of, read_images
 from structopt.loss.family import LossFamily
-from structopt.optimizer.sgd import StochasticGradientDescent
+from structopt.optimizer.sgd import SGD
 from structopt.run import history
 from structopt.task.attributes import AttributeLabelling
 from structopt.task.synthetic import Synthetic
@@ -183,21 +183,21 @@ def test_ranges(
 def test_ranges_reach_their_ends() -> None:
     for beta in (1e-12, 1e12, np.inf):
         LossFamily(beta=beta, gamma=1e12)
-    StochasticGradientDescent(C=1e12, eta=1e-12)
+    SGD(C=1e12, eta=1e-12)
 
 
 @pytest.fixture
 def overflowing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sgd whose second pass leaves weights that are not numbers."""
-    step = StochasticGradientDescent.step
+    step = SGD.step
 
-    def spoilt(self: StochasticGradientDescent, problem: Any, state: dict[str, Any]) -> Any:
+    def spoilt(self: SGD, problem: Any, state: dict[str, Any]) -> Any:
         state, report = step(self, problem, state)
         if state["epoch"] == 2:
             state["theta"][:] = np.nan
         return state, report
 
-    monkeypatch.setattr(StochasticGradientDescent, "step", spoilt)
+    monkeypatch.setattr(SGD, "step", spoilt)
 
 
 @pytest.mark.usefixtures("overflowing")

@@ -9,11 +9,11 @@ import pytest
 from matplotlib.text import Text
 
 from structopt.core.optimizer import Optimizer
-from structopt.optimizer.dca import DualCoordinateAscent
-from structopt.optimizer.mira import Mira
+from structopt.optimizer.dca import DCA
+from structopt.optimizer.mira import MIRA
 from structopt.optimizer.pegasos import Pegasos
-from structopt.optimizer.perceptron import AveragedPerceptron
-from structopt.optimizer.sdca import StochasticDualCoordinateAscent
+from structopt.optimizer.perceptron import Perceptron
+from structopt.optimizer.sdca import SDCA
 from structopt.run.plots import (
     draw_objective,
     learning_curve,
@@ -80,7 +80,7 @@ def test_the_legend_is_below_the_axes() -> None:
 def test_the_plot_says_that_dca_does_not_minimise_the_objective() -> None:
     figure = new_figure(5.5, 3.8)
     axes = figure.subplots()
-    draw_objective(axes, FULL, objective_remark("dca", DualCoordinateAscent().plan.minimizes))
+    draw_objective(axes, FULL, objective_remark("dca", DCA().plan.minimizes))
     figure.canvas.draw()
     assert axes.get_title(loc="left") == "Training"
     remark = axes.get_title(loc="right")
@@ -96,11 +96,11 @@ def test_the_plot_says_that_dca_does_not_minimise_the_objective() -> None:
 @pytest.mark.parametrize(
     ("optimizer", "minimizes"),
     [
-        (DualCoordinateAscent(), False),
-        (Mira(k_best=2), False),
-        (AveragedPerceptron(), False),
+        (DCA(), False),
+        (MIRA(k_best=2), False),
+        (Perceptron(), False),
         (Pegasos(), True),
-        (StochasticDualCoordinateAscent(), True),
+        (SDCA(), True),
     ],
 )
 def test_which_optimizers_have_a_remark(optimizer: Optimizer, minimizes: bool) -> None:

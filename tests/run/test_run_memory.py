@@ -136,7 +136,7 @@ def test_a_run_says_what_it_takes(tmp_path, monkeypatch, caplog):
 
 def test_an_allocation_that_fails_in_training_is_one_message(tmp_path, monkeypatch, capsys):
     """The checkpoint of the pass before stays, and the run goes on from it."""
-    from structopt.optimizer.dca import DualCoordinateAscent
+    from structopt.optimizer.dca import DCA
 
     def fails(self, problem, state):
         if state["epoch"] == 1:
@@ -144,9 +144,9 @@ def test_an_allocation_that_fails_in_training_is_one_message(tmp_path, monkeypat
         return step(self, problem, state)
 
     monkeypatch.chdir(tmp_path)
-    step = DualCoordinateAscent.step
+    step = DCA.step
     with monkeypatch.context() as patch:
-        patch.setattr(DualCoordinateAscent, "step", fails)
+        patch.setattr(DCA, "step", fails)
         assert (
             main(["tracker=none", "task.limit=5", "optimizer.epochs=2", "hydra.run.dir=run"]) == 2
         )

@@ -13,8 +13,8 @@ from structopt.core.inference import Inference
 from structopt.factor_graph.coverage import Coverage
 from structopt.inference.ad3 import AD3
 from structopt.inference.greedy import Greedy
-from structopt.inference.ilp import IntegerProgram
-from structopt.inference.lp import LinearProgram
+from structopt.inference.ilp import ILP
+from structopt.inference.lp import LP
 from structopt.kernels.waist.record import Array
 from structopt.task.summarization.summarization import Summarization
 from structopt.testing.inference import run
@@ -59,8 +59,8 @@ def test_bounds_on_every_topic(opinosis: tuple[Summarization, Any, Any]) -> None
     task, corpus, encoded = opinosis
     scores = by_counts(encoded)
     greedy, _ = solved(Greedy(), encoded, scores)
-    ilp, summaries = solved(IntegerProgram(), encoded, scores)
-    lp, _ = solved(LinearProgram(), encoded, scores)
+    ilp, summaries = solved(ILP(), encoded, scores)
+    lp, _ = solved(LP(), encoded, scores)
     exactly = {"passes": 20_000, "tolerance": 1e-5}
     ad3, _ = solved(AD3(**exactly), encoded, scores)
     linear, _ = solved(AD3(**exactly), encoded, scores, "linear_budget")

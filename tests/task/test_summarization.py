@@ -12,11 +12,11 @@ from structopt.executor.serial import Serial
 from structopt.factor_graph.coverage import Coverage
 from structopt.features.attribute_rows import AttributeRows
 from structopt.formats.summaries.texts_in_memory import in_memory
-from structopt.inference.ilp import IntegerProgram
+from structopt.inference.ilp import ILP
 from structopt.loss.family import LossFamily
 from structopt.objective.decoding import best_outputs
 from structopt.objective.problem import Problem, Settings
-from structopt.optimizer.perceptron import AveragedPerceptron
+from structopt.optimizer.perceptron import Perceptron
 from structopt.task.summarization.attributes import (
     OF_BIGRAMS,
     OF_SENTENCES,
@@ -122,11 +122,11 @@ def test_best_extracts_are_gold(topics):
 
 
 def test_learning_and_predicting(topics):
-    of, graph, inference = task(), Coverage(), IntegerProgram()
+    of, graph, inference = task(), Coverage(), ILP()
     encoded = of.fit(of.read(topics))
     loss = LossFamily(beta=float("inf"), gamma=0.0)
     problem = Problem.of(encoded, graph, loss, inference, AttributeRows("all").fit, Settings(C=1.0))
-    optimizer = AveragedPerceptron()
+    optimizer = Perceptron()
     state = optimizer.init(problem, np.zeros(problem.dimension))
     for _ in range(10):
         state, _ = optimizer.step(problem, state)

@@ -10,9 +10,9 @@ import scipy.sparse
 
 import structopt as so
 from structopt.optimizer.adagrad import AdaGrad
-from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.dca import DCA
 from structopt.optimizer.lbfgs import LBFGS
-from structopt.optimizer.sdca import StochasticDualCoordinateAscent
+from structopt.optimizer.sdca import SDCA
 from tests.messages import raises
 
 LENGTHS = [3, 0, 5, 2]
@@ -154,8 +154,8 @@ def test_a_plain_loss_equals_its_kernel(chain, X, gold):
 @pytest.mark.parametrize(
     ("loss", "optimizer"),
     [
-        (so.CRF(), StochasticDualCoordinateAscent()),
-        (so.SVM(), StochasticDualCoordinateAscent()),
+        (so.CRF(), SDCA()),
+        (so.SVM(), SDCA()),
         (so.CRF(), LBFGS()),
         (LogLoss(), LBFGS()),
     ],
@@ -171,11 +171,11 @@ def test_certified_optimum(chain, X, gold, loss, optimizer):
 
 
 def test_optimizers_keep_their_own_numbers(chain, X, gold):
-    optimizer = DualCoordinateAscent(C=7.0, epochs=3)
+    optimizer = DCA(C=7.0, epochs=3)
     fit = so.fit(problem_of(chain, X, gold, so.SVM()), optimizer, epochs=5, seed=1)
     assert (optimizer.C, optimizer.epochs) == (7.0, 3)
     assert fit.history["epoch"] == [1, 2, 3, 4, 5]
-    again = so.fit(problem_of(chain, X, gold, so.SVM()), DualCoordinateAscent(), epochs=5, seed=1)
+    again = so.fit(problem_of(chain, X, gold, so.SVM()), DCA(), epochs=5, seed=1)
     assert fit.weights.tobytes() == again.weights.tobytes()
 
 
@@ -191,7 +191,7 @@ def test_penalties(chain, X, gold):
     online = so.fit(problem, AdaGrad(), epochs=5)
     assert online.history["primal"][-1] < problem.value_and_gradient(np.zeros(21))[0]
     with refused("the penalty L2() only", parameter="penalty"):
-        so.fit(problem, DualCoordinateAscent())
+        so.fit(problem, DCA())
 
 
 def test_open_gold(chain, X):
@@ -201,7 +201,7 @@ def test_open_gold(chain, X):
     check_gradient(problem)
     assert problem.certificate(np.zeros(21)).dual is None
     with refused("gold outputs that are known in full", parameter="optimizer"):
-        so.fit(problem, StochasticDualCoordinateAscent())
+        so.fit(problem, SDCA())
 
 
 def test_a_sparse_map_ties_weights_freely(chain, gold):
@@ -209,7 +209,7 @@ def test_a_sparse_map_ties_weights_freely(chain, gold):
     problem = so.Problem(chain, features=so.SparseMap(A.tocsr()), gold=gold, loss=so.SVM())
     w = np.random.default_rng(2).normal(size=6)
     assert problem.scores(w).flat == pytest.approx(A @ w)
-    fit = so.fit(problem, DualCoordinateAscent(), epochs=3)
+    fit = so.fit(problem, DCA(), epochs=3)
     new = fit.model().predict(features=so.SparseMap(A.tocsr()), lengths=LENGTHS)
     assert new.score == pytest.approx(so.argmax(problem.scores(fit.weights)).score)
     check_gradient(so.Problem(chain, features=so.SparseMap(A.tocsr()), gold=gold, loss=so.CRF()))
@@ -222,13 +222,13 @@ def test_trees_and_grids():
     x = {"arc": np.random.default_rng(0).normal(size=(count, 5))}
     problem = so.Problem(trees, x=x, gold=gold, loss=so.CRF(), C=0.5)
     check_gradient(problem)
-    fit = so.fit(problem, StochasticDualCoordinateAscent(), epochs=100, tolerance=1e-4)
+    fit = so.fit(problem, SDCA(), epochs=100, tolerance=1e-4)
     assert fit.certificate.gap <= 1e-4 * fit.certificate.primal
     grid = so.Pairwise().batch(sizes=[6], edges=[so.grid_edges(2, 3)], labels=2)
     x = {"label": np.random.default_rng(0).normal(size=(6, 2))}
     gold = grid.gold([0, 1, 0, 1, 1, 0])
     problem = so.Problem(grid, x=x, gold=gold, loss=so.SVM(), inference=so.AD3())
-    fit = so.fit(problem, DualCoordinateAscent(), epochs=5)
+    fit = so.fit(problem, DCA(), epochs=5)
     edges = [so.grid_edges(2, 3)]
     assert len(fit.model().predict(x=x, sizes=[6], edges=edges)[0]) == 6
     with refused("Exact does not work on Pairwise", parameter="inference"):

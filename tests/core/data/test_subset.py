@@ -21,7 +21,7 @@ from structopt.formats.labelled_images import Images
 from structopt.inference.exact import Exact
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.mplp import MPLP
-from structopt.inference.trw_bp import TreeReweightedBP
+from structopt.inference.trw_bp import TRWBP
 from structopt.loss.family import LossFamily
 from structopt.task.grid import EncodedImages
 from structopt.testing.problems import (
@@ -98,7 +98,7 @@ def corpora():
         "convex bounds": (
             random_graphs(2, (2, 3, 1, 4), 3),
             Pairwise("complete"),
-            TreeReweightedBP(),
+            TRWBP(),
             1.0,
             {},
         ),
