@@ -17,10 +17,11 @@ from structopt.core.inference import Inference
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.core.task import Task
 from structopt.errors import ArgumentError, ConfigError
+from structopt.kernels.waist.interruptible import run_decoder
 from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.objective import scoring
-from structopt.objective.drivers import compose, run_decoder
+from structopt.objective.drivers import compose
 from structopt.objective.examples import SHARDS, Examples
 
 ROOM = 1 << 16

@@ -1,17 +1,14 @@
-"""Kernels put side by side for the drivers, and how a driver is called."""
+"""Kernels put side by side for the drivers."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from structopt.core.factor_graph import Calculus, FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.scorer import FeatureKernels, Scorer
 from structopt.core.structure_kind import InferenceKernels
-from structopt.kernels.waist import interruptible
-from structopt.kernels.waist.drivers import Driver, P, Result
-from structopt.kernels.waist.signatures import Data, Kernels, Space, is_compiled
+from structopt.kernels.waist.signatures import Kernels, is_compiled
 from structopt.objective import scoring
 
 
@@ -30,8 +27,6 @@ class GraphKernels(NamedTuple):
 
 
 NO_CLOSED_FORMS = GraphKernels()
-FEW_PARTS = 4096
-"""Parts of the instances that are decoded in the thread of the caller."""
 
 
 def compose(
@@ -59,45 +54,6 @@ def compose(
         prefetch=features.prefetch or stand_ins.no_prefetch,
     )
     return Kernels(*features, evaluate, inference.solve, lists, rounding, *closed_forms)
-
-
-def run_driver(
-    driver: Driver[P, Result],
-    kernels: Kernels,
-    data: Data,
-    space: Space,
-    *arguments: P.args,
-    **named: P.kwargs,
-) -> Result:
-    """Call a driver: compiled, or its Python source when a kernel is a plain Python function.
-    Interrupts end either.
-    """
-    if all(map(is_compiled, kernels)):
-        call = partial(driver, kernels, data, space, *arguments, **named)
-        return cast(Result, interruptible.call(call))
-    result = driver.py_func(kernels, data, space, *arguments, **named)
-    interruptible.obey()
-    return result
-
-
-def run_decoder(
-    driver: Driver[P, Result],
-    kernels: Kernels,
-    data: Data,
-    space: Space,
-    *arguments: P.args,
-    **named: P.kwargs,
-) -> Result:
-    """Call a driver that decodes, in this thread if the instances have few parts.
-
-    A call in another thread, as of `run_driver`, takes longer than inference on one sentence. An
-    interrupt waits for the end of a call in this thread, which takes less than 0.2 s.
-    """
-    if data.parts[-1] > FEW_PARTS or not all(map(is_compiled, kernels)):
-        return run_driver(driver, kernels, data, space, *arguments, **named)
-    result = driver(kernels, data, space, *arguments, **named)
-    interruptible.obey()
-    return result
 
 
 def predicting(scorer: Scorer, graph: FactorGraph, inference: Inference) -> Kernels:

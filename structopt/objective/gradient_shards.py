@@ -20,9 +20,10 @@ from structopt.core.scorer import Scorer
 from structopt.core.storage.arrays import Storage
 from structopt.errors import ConfigError
 from structopt.formats.array_folder import UnusableFolder
+from structopt.kernels.waist.interruptible import run_driver
 from structopt.kernels.waist.record import Array
 from structopt.objective import scoring
-from structopt.objective.drivers import compose, run_driver
+from structopt.objective.drivers import compose
 from structopt.objective.examples import Examples, target_of
 from structopt.objective.on_disk.corpus_folder import open_shard
 

@@ -30,11 +30,12 @@ from structopt.core.weights.penalty import RIDGE, Penalty
 from structopt.errors import ArgumentError, ConfigError
 from structopt.executor.serial import Serial
 from structopt.kernels.waist.drivers import Driver, P, Result
+from structopt.kernels.waist.interruptible import run_driver
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
 from structopt.learning.visits import SHUFFLED, VisitOrder, windows_of_pass
 from structopt.objective import scoring
-from structopt.objective.drivers import GraphKernels, compose, run_driver
+from structopt.objective.drivers import GraphKernels, compose
 from structopt.objective.dual_bound import dual_bound
 from structopt.objective.examples import Examples, Layout, target_of
 from structopt.objective.fingerprint import Fingerprint, arrays_in, digest_of

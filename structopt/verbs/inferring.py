@@ -21,9 +21,9 @@ from structopt.core.inference import Inference
 from structopt.core.parts.batch import Batch, Gold
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
+from structopt.kernels.waist.interruptible import run_decoder
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Space
-from structopt.objective.drivers import run_decoder
 from structopt.verbs.given_scores import solver_of
 
 STEP = 1e-4

@@ -13,10 +13,11 @@ from structopt.core.loss import Loss
 from structopt.core.parts.batch import Gold
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
+from structopt.kernels.waist.interruptible import run_decoder
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Space
 from structopt.objective import scoring
-from structopt.objective.drivers import GraphKernels, compose, run_decoder
+from structopt.objective.drivers import GraphKernels, compose
 from structopt.objective.examples import target_of
 from structopt.objective.gold_and_costs import gold_and_costs
 from structopt.verbs.given_scores import solver_of

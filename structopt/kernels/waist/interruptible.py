@@ -15,11 +15,18 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from structopt.kernels.waist import halting
+from structopt.kernels.waist.drivers import Driver, P, Result
 
+if TYPE_CHECKING:  # it compiles
+    from structopt.kernels.waist.signatures import Data, Kernels, Space
+
+FEW_PARTS = 4096
+"""Parts of the instances that are decoded in the thread of the caller."""
 # seconds between two looks of the waiting thread, for systems where a signal does not wake it
 TICK = 0.2
 
@@ -49,6 +56,49 @@ def call(
         if threading.current_thread() is threading.main_thread():
             return _beside(function, arguments)
         result = function(*arguments)
+    obey()
+    return result
+
+
+def run_driver(
+    driver: Driver[P, Result],
+    kernels: Kernels,
+    data: Data,
+    space: Space,
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> Result:
+    """Call a driver: compiled, or its Python source when a kernel is a plain Python function.
+    Interrupts end either.
+    """
+    from structopt.kernels.waist.signatures import is_compiled
+
+    if all(map(is_compiled, kernels)):
+        made = partial(driver, kernels, data, space, *arguments, **named)
+        return cast(Result, call(made))
+    result = driver.py_func(kernels, data, space, *arguments, **named)
+    obey()
+    return result
+
+
+def run_decoder(
+    driver: Driver[P, Result],
+    kernels: Kernels,
+    data: Data,
+    space: Space,
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> Result:
+    """Call a driver that decodes, in this thread if the instances have few parts.
+
+    A call in another thread, as of `run_driver`, takes longer than inference on one sentence. An
+    interrupt waits for the end of a call in this thread, which takes less than 0.2 s.
+    """
+    from structopt.kernels.waist.signatures import is_compiled
+
+    if data.parts[-1] > FEW_PARTS or not all(map(is_compiled, kernels)):
+        return run_driver(driver, kernels, data, space, *arguments, **named)
+    result = driver(kernels, data, space, *arguments, **named)
     obey()
     return result
 
