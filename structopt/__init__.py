@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from structopt.config.registering import component, register
     from structopt.core.convergence import ConvergenceWarning
     from structopt.core.cost import Cost
     from structopt.core.factor_graph import FactorGraph
@@ -162,6 +163,7 @@ ON_DEMAND = {
     "argmax": "structopt.verbs.outputs",
     "covariance_product": "structopt.verbs.inferring",
     "debug": "structopt.kernels.waist.debug",
+    "component": "structopt.config.registering",
     "entropy": "structopt.verbs.inferring",
     "fit": "structopt.verbs.fitting",
     "grid_edges": "structopt.factor_graph.edges",
@@ -171,6 +173,7 @@ ON_DEMAND = {
     "log_partition": "structopt.verbs.inferring",
     "log_prob": "structopt.verbs.inferring",
     "marginals": "structopt.verbs.inferring",
+    "register": "structopt.config.registering",
     "sample": "structopt.verbs.outputs",
     "value_and_gradient": "structopt.verbs.losses",
 }
@@ -242,6 +245,7 @@ __all__ = [
     "StructuredEstimator",
     "TRWBP",
     "argmax",
+    "component",
     "covariance_product",
     "debug",
     "entropy",
@@ -255,6 +259,7 @@ __all__ = [
     "log_prob",
     "marginals",
     "partial_fit",
+    "register",
     "sample",
     "train",
     "value_and_gradient",

@@ -25,10 +25,7 @@ def preset(kind: str, name: str, parameters: Sequence[Parameter]) -> list[Parame
     """Return parameters, as text, with the defaults that the component's config file sets: several
     names may share one class.
     """
-    file = next(
-        (path for folder in conf_folders() if (path := folder / kind / f"{name}.yaml").is_file()),
-        None,
-    )
+    file = _file(kind, name)
     values = _values(file, kind) if file else {}
     return [
         replace(one, default=values[one.name], shown=True) if one.name in values else one
@@ -36,14 +33,32 @@ def preset(kind: str, name: str, parameters: Sequence[Parameter]) -> list[Parame
     ]
 
 
+def values_of(kind: str, name: str) -> dict[str, Any]:
+    """Return the values that a component's config file sets, without interpolations."""
+    file = _file(kind, name)
+    node = _node(file, kind) if file else {}
+    plain = {key: one for key, one in node.items() if not str(one).startswith("${")}
+    plain.pop("name", None)
+    return plain
+
+
+def _file(kind: str, name: str) -> Path | None:
+    paths = (folder / kind / f"{name}.yaml" for folder in conf_folders())
+    return next((path for path in paths if path.is_file()), None)
+
+
 @cache
 def _values(file: Path, kind: str) -> dict[str, str]:
     """The values of a component's node in its config file, as text; of an interpolation, the key
     that it reads.
     """
+    return {key: _text(value) for key, value in _node(file, kind).items()}
+
+
+def _node(file: Path, kind: str) -> dict[str, Any]:
     content: Any = OmegaConf.to_container(OmegaConf.load(file))
     node = content.get(kind, content) if isinstance(content, dict) else {}
-    return {str(key): _text(value) for key, value in node.items()} if isinstance(node, dict) else {}
+    return {str(key): value for key, value in node.items()} if isinstance(node, dict) else {}
 
 
 def _text(value: Any) -> str:

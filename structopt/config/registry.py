@@ -145,7 +145,7 @@ def _described(
     component: Installed, _entries: tuple[tuple[str, float], ...]
 ) -> tuple[Parameter, ...]:
     module, _, name = component.entry_point.value.partition(":")
-    parameters = of_source(module, name)
+    parameters = None if component.registered else of_source(module, name)
     if parameters is None:
         parameters = list(schema(load(component.kind, component.name)).values())
     return tuple(preset(component.kind, component.name, parameters))

@@ -42,12 +42,15 @@ class Installed:
     distribution : str
         The package to install or uninstall.
     entry_point : EntryPoint
+    registered : type or None
+        The class, of a word that is registered in this process.
     """
 
     name: str
     kind: str
     distribution: str
     entry_point: EntryPoint
+    registered: type | None = None
 
     def __str__(self) -> str:
         return f"{self.name} ({self.distribution})"
@@ -60,6 +63,8 @@ class Installed:
         ConfigError
             If its package cannot be imported, or it lacks what a component of its kind must have.
         """
+        if self.registered is not None:
+            return self.registered
         try:
             cls = self.entry_point.load()
         except (Exception, SystemExit) as error:  # a module may call sys.exit
@@ -128,7 +133,19 @@ def installed(kind: str) -> dict[str, Installed]:
                 f"{kind} '{component.name}' is claimed by two distributions, {owners}.",
                 remedy="Uninstall one of them.",
             )
-    return components
+    own = {word: one for (group, word), one in _registered.items() if group == kind}
+    return dict(sorted({**components, **own}.items())) if own else components
+
+
+_registered: dict[tuple[str, str], Installed] = {}
+"""Components that this process has registered, by kind and word."""
+
+
+def register(kind: str, word: str, cls: type[Component]) -> None:
+    """Give a word to a class in this process; `structopt.config.registering` checks both."""
+    value = f"{cls.__module__}:{cls.__qualname__}"
+    point = EntryPoint(word, value, f"structopt.{kind}")
+    _registered[kind, word] = Installed(word, kind, "this process", point, cls)
 
 
 def name_of(kind: str, component: Component) -> str:

@@ -1,0 +1,107 @@
+"""Components in this process: made by their words, and words for classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hydra.core.config_store import ConfigStore
+
+from structopt.config import registry
+from structopt.config.presets import values_of
+from structopt.core import entry_points
+from structopt.core.component import Component, lacking
+from structopt.errors import ArgumentError, did_you_mean
+
+Class = TypeVar("Class", bound=type[Component])
+
+
+def component(kind: str, word: str, **parameters: Any) -> Any:
+    """Make a component by its word, as the command line does.
+
+    Parameters
+    ----------
+    kind : str
+        ``loss``, ``optimizer``, ``inference``, ``factor_graph``, ``features``, ``task``, ...
+    word : str
+        ``svm``, ``dca``, ...
+    **parameters
+        Those of its constructor; others have the values of its config file, or their defaults.
+
+    Raises
+    ------
+    ConfigError
+        For unknown kinds, words and parameters, and for values of another type.
+
+    Examples
+    --------
+    >>> component("loss", "svm").temperature
+    0.0
+    """
+    registry.load(kind, word)
+    return registry.create(kind, {"name": word, **values_of(kind, word), **parameters})
+
+
+def register(kind: str, word: str) -> Callable[[Class], Class]:
+    """Give a word to a class, in this process.
+
+    Afterwards ``component(kind, word)``, ``structopt.train(["loss=WORD"])`` and saved models know
+    it. Packages declare words by entry points instead.
+
+    Parameters
+    ----------
+    kind : str
+    word : str
+        Letters, digits and underscores; of no other class.
+
+    Returns
+    -------
+    callable
+        Decorates the class, and returns it.
+
+    Raises
+    ------
+    ArgumentError
+        For a word that is taken, and a class that lacks methods of its kind.
+    """
+    if kind not in registry.CONTRACTS:
+        raise ArgumentError(
+            f"is no kind of component.{did_you_mean(kind, registry.CONTRACTS)}",
+            parameter="kind",
+            value=kind,
+            remedy=f"Choose one of: {', '.join(registry.CONTRACTS)}.",
+        )
+    if not isinstance(word, str) or not word.isidentifier():
+        raise ArgumentError(
+            "must consist of letters, digits and underscores.", parameter="word", value=word
+        )
+    contract = registry.contract(kind)
+
+    def decorate(cls: Class) -> Class:
+        if not isinstance(cls, type) or not issubclass(cls, contract):
+            raise ArgumentError(
+                f"must inherit from {contract.__name__}.", parameter="cls", value=cls
+            )
+        if absent := lacking(cls, contract):
+            raise ArgumentError(
+                f"{cls.__name__} lacks {', '.join(absent)}, which every {kind} has.",
+                parameter="cls",
+            )
+        known = registry.installed(kind).get(word)
+        if known is not None and _class_name(known.registered) != _class_name(cls):
+            raise ArgumentError(
+                f"is a {kind} of {known.distribution}.",
+                parameter="word",
+                value=word,
+                remedy="Take another word.",
+            )
+        entry_points.register(kind, word, cls)
+        ConfigStore.instance().store(name=word, group=kind, node={"name": word})
+        return cls
+
+    return decorate
+
+
+def _class_name(cls: type | None) -> str:
+    """Return the full name of a class, which stays if a notebook defines it again."""
+    return "" if cls is None else f"{cls.__module__}.{cls.__qualname__}"
