@@ -78,6 +78,8 @@ if TYPE_CHECKING:
     from structopt.optimizer.sdca import SDCA
     from structopt.optimizer.sgd import SGD
     from structopt.optimizer.smo import SMO
+    from structopt.report.frames import history, runs
+    from structopt.verbs.ahead import compile
     from structopt.verbs.fitting import Epoch, Fit, fit
     from structopt.verbs.inferring import (
         Inferred,
@@ -161,12 +163,14 @@ ON_DEMAND = {
     "StructuredEstimator": "structopt.estimators",
     "TRWBP": "structopt.inference.trw_bp",
     "argmax": "structopt.verbs.outputs",
+    "compile": "structopt.verbs.ahead",
+    "component": "structopt.config.registering",
     "covariance_product": "structopt.verbs.inferring",
     "debug": "structopt.kernels.waist.debug",
-    "component": "structopt.config.registering",
     "entropy": "structopt.verbs.inferring",
     "fit": "structopt.verbs.fitting",
     "grid_edges": "structopt.factor_graph.edges",
+    "history": "structopt.report.frames",
     "infer": "structopt.verbs.inferring",
     "k_best": "structopt.verbs.outputs",
     "kl": "structopt.verbs.inferring",
@@ -174,6 +178,7 @@ ON_DEMAND = {
     "log_prob": "structopt.verbs.inferring",
     "marginals": "structopt.verbs.inferring",
     "register": "structopt.config.registering",
+    "runs": "structopt.report.frames",
     "sample": "structopt.verbs.outputs",
     "value_and_gradient": "structopt.verbs.losses",
 }
@@ -245,12 +250,14 @@ __all__ = [
     "StructuredEstimator",
     "TRWBP",
     "argmax",
+    "compile",
     "component",
     "covariance_product",
     "debug",
     "entropy",
     "fit",
     "grid_edges",
+    "history",
     "infer",
     "k_best",
     "kl",
@@ -260,6 +267,7 @@ __all__ = [
     "marginals",
     "partial_fit",
     "register",
+    "runs",
     "sample",
     "train",
     "value_and_gradient",

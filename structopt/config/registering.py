@@ -26,7 +26,7 @@ def component(kind: str, word: str, **parameters: Any) -> Any:
     word : str
         ``svm``, ``dca``, ...
     **parameters
-        Those of its constructor; others have the values of its config file, or their defaults.
+        Arguments of its constructor, in place of the values of its config file.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def register(kind: str, word: str) -> Callable[[Class], Class]:
     """
     if kind not in registry.CONTRACTS:
         raise ArgumentError(
-            f"is no kind of component.{did_you_mean(kind, registry.CONTRACTS)}",
+            f"must be a kind of component.{did_you_mean(kind, registry.CONTRACTS)}",
             parameter="kind",
             value=kind,
             remedy=f"Choose one of: {', '.join(registry.CONTRACTS)}.",

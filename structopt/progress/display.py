@@ -201,11 +201,13 @@ def shown() -> Iterator[Display]:
         return
     display = Display()
     _displays.append(display)
+    compiling.STATE.shown = True
     try:
         with phases.listening(display):
             yield display
     finally:
         _displays.remove(display)
+        compiling.STATE.shown = False
         display.close()
 
 

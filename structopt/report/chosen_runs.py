@@ -63,7 +63,7 @@ def sweep_of(words: Sequence[str]) -> Path | None:
 def _named(word: str, store: Store, downloads: Path) -> list[Candidate]:
     folder = Path(word)
     if folder.is_dir():
-        return [Candidate(record, *_tracked(record.folder)) for record in _of_folder(folder)]
+        return [Candidate(record, *_tracked(record.folder)) for record in of_folder(folder)]
     if word.startswith(ADDRESS) or _RUN_ID.fullmatch(word):
         return [_fetched(word.removeprefix(ADDRESS).partition("/")[0], store, downloads)]
     raise ConfigError(
@@ -72,7 +72,14 @@ def _named(word: str, store: Store, downloads: Path) -> list[Candidate]:
     )
 
 
-def _of_folder(folder: Path) -> list[RunRecord]:
+def of_folder(folder: Path) -> list[RunRecord]:
+    """Return the run of a folder, or the runs of the folders in it.
+
+    Raises
+    ------
+    ConfigError
+        If there is none.
+    """
     if (folder / JOB).is_file() or (folder / ".hydra").is_dir():
         return [read_run(folder)]
     jobs = sorted(

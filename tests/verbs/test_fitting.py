@@ -325,3 +325,34 @@ def test_refusals(chain, X, gold):
         so.fit(problem, Unlucky())
     with pytest.raises(so.StructoptError, match="must return"):
         so.fit(problem, type("Silent", (Descent,), {"step": lambda *_: None})())
+
+
+def test_compile_ahead(chain):
+    """Nothing is compiled, or read from disk, by calls after it."""
+    from structopt.kernels.waist.compiling import STATE
+
+    so.compile(chain, loss=so.SVM())
+    so.compile(so.Pairwise().batch([2], edges=[[(0, 1)]], labels=2), so.AD3(), so.SVM())
+    seconds = STATE.seconds
+    s = chain.scores(label=np.ones((10, 3)))
+    so.value_and_gradient(so.SVM(), s, chain.gold(np.zeros(10, int)))
+    so.marginals(s)
+    assert STATE.seconds == seconds
+    with refused("must be a batch with an instance", parameter="batch"):
+        so.compile(so.LinearChain().batch(lengths=[0], labels=2))
+
+
+def test_long_compiling_is_one_warning(monkeypatch, caplog):
+    from structopt.kernels.waist import compiling
+
+    monkeypatch.setattr(compiling, "STATE", compiling.Compiling())
+    monkeypatch.setattr(compiling, "PATIENCE", 1e-9)
+    for compiled in (0, 1, 1):
+        with compiling.under_way("viterbi"):
+            compiling.STATE.compiled += compiled
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    caplog.clear()
+    monkeypatch.setattr(compiling, "STATE", compiling.Compiling(shown=True))
+    with compiling.under_way("viterbi"):
+        compiling.STATE.compiled += 1
+    assert not caplog.records

@@ -1,0 +1,22 @@
+"""Runs and their histories as tables of pandas."""
+
+import pytest
+
+import structopt as so
+
+
+def test_a_run(trained):
+    folder = trained("ner")
+    table = so.runs(folder)
+    assert list(table["folder"]) == [str(folder)]
+    assert table.loc[0, "task.name"] == "ner"
+    assert 0 <= table.loc[0, "dev.f1"] <= 100
+    epochs = so.history(folder)
+    assert list(epochs["epoch"]) == list(range(1, len(epochs) + 1))
+    assert epochs["seconds"].is_monotonic_increasing
+
+
+def test_no_run(tmp_path):
+    for table in (so.runs, so.history):
+        with pytest.raises(so.StructoptError, match="not the folder of a run"):
+            table(tmp_path)
