@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from structopt.optimizer.sgd import SGD
     from structopt.optimizer.smo import SMO
     from structopt.report.frames import history, runs
+    from structopt.testing.checking import check
     from structopt.verbs.ahead import compile
     from structopt.verbs.fitting import Epoch, Fit, fit
     from structopt.verbs.inferring import (
@@ -163,6 +164,7 @@ ON_DEMAND = {
     "StructuredEstimator": "structopt.estimators",
     "TRWBP": "structopt.inference.trw_bp",
     "argmax": "structopt.verbs.outputs",
+    "check": "structopt.testing.checking",
     "compile": "structopt.verbs.ahead",
     "component": "structopt.config.registering",
     "covariance_product": "structopt.verbs.inferring",
@@ -250,6 +252,7 @@ __all__ = [
     "StructuredEstimator",
     "TRWBP",
     "argmax",
+    "check",
     "compile",
     "component",
     "covariance_product",

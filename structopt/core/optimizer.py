@@ -180,6 +180,19 @@ class Report:
     judging_seconds: float = 0.0
 
 
+def taken(result: Any) -> tuple[Any, Report | None]:
+    """Return the state that a step returned, and its report; None if it returned a state only."""
+    return (result, None) if isinstance(result, dict) else result
+
+
+def reported(optimizer: Optimizer, problem: Objective, result: Any) -> tuple[State, Report]:
+    """Return the state that a step returned, and its report; without one, of the losses at the
+    weights of the state.
+    """
+    state, report = taken(result)
+    return state, report or Report(problem.losses(optimizer.weights(state)))
+
+
 class Optimizer(Component):
     """A learning algorithm as init, step and weights over a state of arrays and scalars.
 
@@ -266,8 +279,14 @@ class Optimizer(Component):
         return {name: earlier.state[name] for name in (*self.plan.weights, *self.plan.numbers)}
 
     @abstractmethod
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """Do one pass over the data, or one batch iteration."""
+    def step(self, problem: Objective, state: State) -> Any:
+        """Do one pass over the data, or one batch iteration.
+
+        Returns
+        -------
+        (State, Report), or State
+            The state only, if nothing is reported.
+        """
 
     def shortened(self, state: State) -> State:
         """Return the state with shorter steps from here on (`Plan.shortens`); the same where steps

@@ -46,6 +46,8 @@ def check_start(optimizer: Optimizer, state: Any, dimension: int, method: str = 
 def check_step(optimizer: Optimizer, result: Any, dimension: int) -> None:
     """Check the result of a step: types, shapes, and the entries of the state that the plan names.
 
+    A state without a report is accepted.
+
     Numbers that are not finite are left to the trainer, which checks them after every epoch.
 
     Raises
@@ -53,6 +55,8 @@ def check_step(optimizer: Optimizer, result: Any, dimension: int) -> None:
     ConfigError
         If the result breaks the contract.
     """
+    if isinstance(result, dict):
+        result = (result, Report(0.0))
     pair = isinstance(result, tuple) and len(result) == 2
     if not pair or not isinstance(result[1], Report):
         _refuse(

@@ -9,7 +9,7 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State, reported
 from structopt.kernels.waist.record import Array
 from structopt.learning import optimizer_results
 
@@ -53,7 +53,7 @@ class Wrapped(Optimizer):
         if not self._checked:
             optimizer_results.check_step(self.optimizer, result, problem.dimension)
             self._checked = True
-        return result
+        return reported(self.optimizer, problem, result)
 
     def continued(self, problem: Objective, earlier: Earlier) -> State:
         """Return the state in which the other one goes on."""

@@ -18,7 +18,7 @@ import numpy as np
 from structopt.core.data import ranges
 from structopt.core.executor import Account
 from structopt.core.objective import certified_gap
-from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State, reported
 from structopt.errors import ConfigError, NumericalError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
@@ -318,7 +318,7 @@ class Trainer:
             if not self._checked:
                 optimizer_results.check_step(self.optimizer, result, self.problem.dimension)
                 self._checked = True
-            self.state, report = result
+            self.state, report = reported(self.optimizer, self.problem, result)
             self._count(report, seconds - report.judging_seconds)
             if progress.steps >= self.problem.steps:
                 break

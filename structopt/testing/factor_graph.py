@@ -16,7 +16,7 @@ from structopt.core.data.structure import Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
-from structopt.testing.promises import promises, required
+from structopt.testing.promises import default, promises, required
 
 
 def dense(vectors: SparseVectors, i: int, size: int) -> Array:
@@ -44,7 +44,7 @@ class FactorGraphSuite:
         All outputs of its instances are listed, so keep each to a few variables.
         """
 
-    @pytest.fixture
+    @default
     def structure(self, graph: FactorGraph, encoded: Encoded) -> Structure:
         """Build the graphs."""
         built: Structure = graph.build(encoded)

@@ -14,7 +14,7 @@ from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
 from structopt.core.inference import Inference
 from structopt.kernels.waist.record import Array, Record
-from structopt.testing.promises import promises, required
+from structopt.testing.promises import default, promises, required
 
 TEMPERATURES = (0.5, 1.0, 3.0)
 MOST = 100_000
@@ -111,23 +111,23 @@ class InferenceSuite:
         Enumeration lists all outputs as the reference. Parametrise the fixture for more graphs.
         """
 
-    @pytest.fixture
+    @default
     def reference(self, structure: Structure) -> Any:
         """Make the kernels to compare with: all outputs, listed."""
         return registry.create("inference", {"name": "enumeration"}).kernels(structure.kind)
 
-    @pytest.fixture
+    @default
     def kernels(self, inference: Inference, structure: Structure) -> Any:
         """Pick the kernels under test."""
         return inference.kernels(structure.kind)
 
-    @pytest.fixture
+    @default
     def abilities(self, inference: Inference, structure: Structure) -> Ability:
         """Ask what is promised."""
         promised: Ability = inference.provides(structure.kind)
         return promised
 
-    @pytest.fixture
+    @default
     def scores(self, structure: Structure) -> list[tuple[int, Array]]:
         """Draw scores for every instance."""
         generator, sizes = np.random.default_rng(0), np.diff(structure.parts)

@@ -286,6 +286,8 @@ def residual(problem: Problem, s: Array, i: int) -> tuple[float, Array]:
         If the instance does not exist, or the scores have another shape or are NaN or +inf.
     """
     checks.floats("s", s, (_parts_of(problem, i),), allow_minus_inf=True)
+    if not problem.loss.has_kernel:
+        return problem.loss_at(i, s)
     k, data, r = problem.kernels, problem.data, np.zeros(len(s))
     messages = data.messages[data.memory[i] : data.memory[i + 1]]
     work = problem.space.work

@@ -53,6 +53,16 @@ def _explained(kind: str, name: str, test: Any) -> Any:
     return explained
 
 
+DEFAULTS: dict[str, Callable[..., Any]] = {}
+"""Functions of the fixtures that have a default, by names such as ``InferenceSuite.scores``."""
+
+
+def default(fixture: Callable[..., Any]) -> Any:
+    """Return a fixture that the class of a test may override."""
+    DEFAULTS[fixture.__qualname__] = fixture
+    return pytest.fixture(fixture)
+
+
 def required(fixture: Callable[..., Any]) -> Any:
     """Return a fixture that the class of a test must override.
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from structopt.core import checks, convergence
 from structopt.core.objective import Certificate, certified_gap
-from structopt.core.optimizer import Optimizer, Report, State
+from structopt.core.optimizer import Optimizer, Report, State, taken
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError, NumericalError
 from structopt.kernels.waist.record import Array
@@ -192,11 +192,9 @@ class _Loop:
         with np.errstate(over="ignore", invalid="ignore"):
             result = self.optimizer.step(self.problem, state)
         self.seconds += time.perf_counter() - began
-        plain = isinstance(result, dict)
-        pair: Any = (result, Report(0.0)) if plain else result
         if epoch == 1:
-            optimizer_results.check_step(self.optimizer, pair, self.problem.dimension)
-        return pair[0], None if plain else pair[1]
+            optimizer_results.check_step(self.optimizer, result, self.problem.dimension)
+        return taken(result)
 
     def _row(self, epoch: int, state: State, report: Report | None) -> dict[str, Any]:
         problem, loss = self.problem, None if report is None else report.loss

@@ -194,17 +194,29 @@ class Problem(corpus.Problem):
         )
         return Parts(self.batch, flat, -np.inf)
 
+    def loss_at(self, instance: int, scores: Array) -> tuple[float, Array]:
+        """Return L_i of an instance at some part scores, and its (sub)gradient by them."""
+        if self.loss.has_kernel:
+            return super().loss_at(instance, scores)
+        flat, own = np.zeros(int(self.structure.parts[-1])), self._parts(instance)
+        flat[own] = scores
+        losses, residuals = self._evaluated(Parts(self.batch, flat, -np.inf))
+        return float(losses[instance]), residuals[own]
+
+    def _parts(self, instance: int) -> slice:
+        return slice(*self.structure.parts[instance : instance + 2].tolist())
+
     def losses(self, weights: Array) -> float:
         """Return the sum of the L_i at some weights."""
         if self.loss.has_kernel:
             return super().losses(weights)
-        return float(self._evaluated(weights)[0].sum())
+        return float(self._evaluated(self.scores(weights))[0].sum())
 
     def gradient(self, weights: Array, out: Array | None = None) -> tuple[float, Array]:
         """Return the sum of the L_i, and its (sub)gradient by the weights, in `out` if given."""
         if self.loss.has_kernel:
             return super().gradient(weights, out)
-        losses, residuals = self._evaluated(weights)
+        losses, residuals = self._evaluated(self.scores(weights))
         every, prepared = np.arange(self.m), self.examples.prepared
         gradient = scoring.gradient_of(self.scorer, weights, prepared, every, residuals)
         if out is None:
@@ -229,10 +241,9 @@ class Problem(corpus.Problem):
             )
         return super().run(driver, *arguments, **named)
 
-    def _evaluated(self, weights: Array) -> tuple[Array, Array]:
+    def _evaluated(self, s: Parts) -> tuple[Array, Array]:
         """Return the losses of the instances that are not empty, weighted, and the residuals."""
         inference = self._inference.converged(self.structure)
-        s = self.scores(weights)
         values, gradient = evaluated(self.loss, s, self.gold, partial(infer, inference=inference))
         kept, flat = values[self.batch.kept], gradient.flat
         given = self._encoded.instance_weights

@@ -352,7 +352,7 @@ def test_large_checkpoints_are_written_seldom_and_after_the_last_pass(
         ("init", {"a.b": 1}, "a state with the key 'a.b'", "names without a dot"),
         ("init", {"theta": [1.0]}, "entry 'theta' is list [1.0]", "a dict of NumPy arrays"),
         ("step", None, "None", "the pair (state, structopt.plugin.Report)"),
-        ("step", {"theta": np.zeros(1)}, "dict {'theta'", "the pair (state, "),
+        ("step", {"theta": [1.0]}, "entry 'theta' is list [1.0]", "a dict of NumPy arrays"),
         ("step", ({"theta": np.zeros(1)}, 0.5), "(dict {'theta'", "the pair (state, "),
         ("step", ({"theta": np.array(["a"])}, Report(0.0)), "an array of <U1", "a dict of"),
         ("step", ({}, Report(None)), "a Report with loss=None", "loss: a number"),

@@ -1,0 +1,67 @@
+"""Contract suites on one component, by a call."""
+
+import re
+
+import pytest
+
+import structopt as so
+from tests.messages import raises
+from tests.verbs.test_fitting import Descent, Focal, LogLoss
+
+
+class Ascent(Descent):
+    """A step in the wrong direction."""
+
+    def step(self, problem, state):
+        return {"w": state["w"] + 0.1 * problem.value_and_gradient(state["w"])[1]}
+
+
+class Flipped(LogLoss):
+    """A gradient with the wrong sign."""
+
+    def value_and_gradient(self, s, gold, infer):
+        value, gradient = super().value_and_gradient(s, gold, infer)
+        return value, -gradient
+
+
+class Uncertain(so.Exact):
+    """An inference that finds no best outputs."""
+
+    def kernels(self, kind):
+        kernels = super().kernels(kind)
+
+        def solve(structure, i, s, temperature, z, *rest):
+            return kernels.solve(structure, i, -s, temperature, z, *rest)
+
+        return kernels._replace(solve=solve)
+
+
+@pytest.mark.parametrize("component", [Focal(), LogLoss(), so.SVM(), Descent(), so.Exact()])
+def test_promises_hold(component):
+    so.check(component)
+
+
+@pytest.mark.parametrize(
+    ("component", "broken"),
+    [
+        (Flipped(), ["test_gradient: this loss breaks a promise", "central differences"]),
+        (Ascent(), ["test_objective_decreases", "Check sign and length of the steps"]),
+        (Uncertain(), ["this inference breaks a promise"]),
+    ],
+)
+def test_broken_promises(component, broken):
+    with pytest.raises(so.StructoptError, match="breaks its contract") as raised:
+        so.check(component)
+    for words in broken:
+        assert re.search(re.escape(words), str(raised.value))
+
+
+def test_fixtures():
+    from structopt.testing.problems import random_encoded
+
+    so.check(so.LinearChain(), encoded=random_encoded(1))
+    so.check(Ascent(), decrease=1e9)
+    with raises(so.ArgumentError, parameter="encoded", match="without a default"):
+        so.check(so.LinearChain())
+    with raises(so.ArgumentError, parameter="component", match="must be an instance of Loss"):
+        so.check("focal")
