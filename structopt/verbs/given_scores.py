@@ -14,6 +14,7 @@ from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.executor import Executor
+from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.parts.batch import Batch
 from structopt.core.parts.parts import Parts
@@ -21,14 +22,19 @@ from structopt.core.scorer import Scorer
 from structopt.errors import ArgumentError, InfeasibleError
 from structopt.executor.serial import Serial
 from structopt.executor.threads import Threads
+from structopt.inference.ad3 import AD3
 from structopt.inference.exact import Exact
+from structopt.inference.ilp import ILP
+from structopt.inference.loopy_bp import LoopyBP
+from structopt.inference.lp import LP
+from structopt.inference.mplp import MPLP
+from structopt.inference.trw_bp import TRWBP
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels, compose
 from structopt.objective.examples import Examples
 
-OTHERS = "AD3(), MPLP(), LoopyBP() and TRWBP() do"
 NO_OUTPUT = -1e300
 """The value of an instance is above it if the instance has an output."""
 
@@ -155,13 +161,26 @@ def solver_of(batch: Batch, inference: Inference | None, needed: Ability) -> Sol
         return solver
     words = " and ".join(NEEDS[ability] for ability in missing)
     name = type(batch.graph).__name__
-    if inference is None:
+    others = _giving(batch.graph, needed)
+    remedy = f"Give {others}." if others else None
+    if inference is None and others:
         raise ArgumentError(
             f"must be given: exact inference does not give {words} on {name}.",
             parameter="inference",
-            remedy=f"On loopy graphs {OTHERS}.",
+            remedy=remedy,
         )
-    raise ArgumentError(f"does not give {words} on {name}.", parameter="inference", value=inference)
+    who = f"{type(solver.inference).__name__} does not give" if others else "no inference gives"
+    raise ArgumentError(f"{who} {words} on {name}.", parameter="inference", remedy=remedy)
+
+
+def _giving(graph: FactorGraph, needed: Ability) -> str:
+    """Name the approximate inferences that give abilities on a graph; an empty string if none."""
+    found = [
+        f"{cls.__name__}()"
+        for cls in (AD3, MPLP, LoopyBP, TRWBP, LP, ILP)
+        if not cls().refusal(graph) and not needed & ~cls().provides(graph.kind)
+    ]
+    return " or ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
 
 
 def executor_of(threads: int) -> Executor:
