@@ -24,7 +24,7 @@ from structopt.factor_graph.batches import (
     transitions,
 )
 from structopt.factor_graph.kinds import CHAIN
-from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
+from structopt.factor_graph.label_parts import LABEL_ROLES, allowed_labels, chosen_labels
 from structopt.factor_graph.token_places import joined_tokens
 from structopt.factor_graph.tree_corpora import refuse_trees
 from structopt.kernels.waist.record import Array, Record
@@ -65,6 +65,11 @@ class LinearChain(FactorGraph):
     def views(self) -> Mapping[str, str]:
         """The label of every position."""
         return {"labels": "label"}
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """Variables, and their labels."""
+        return LABEL_ROLES
 
     @property
     def calculus(self) -> Calculus | None:

@@ -26,7 +26,12 @@ from structopt.factor_graph.batches import (
 )
 from structopt.factor_graph.edges import Edges, check_edges, complete_edges, same_graph
 from structopt.factor_graph.kinds import LOOPY
-from structopt.factor_graph.label_parts import allowed_labels, chosen_labels, kept_labels
+from structopt.factor_graph.label_parts import (
+    LABEL_ROLES,
+    allowed_labels,
+    chosen_labels,
+    kept_labels,
+)
 from structopt.kernels.waist.record import Array, Record
 
 EDGE_BYTES = 100
@@ -98,6 +103,7 @@ class Pairwise(FactorGraph):
 
     traits = GraphTraits(LOOPY, anchored=True, pairs_only=True)
     views = MappingProxyType({"labels": "label"})
+    roles = LABEL_ROLES
 
     def __init__(self, edges: Literal["task", "complete", "none"] = "task") -> None:
         self.edges = edges

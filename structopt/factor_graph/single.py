@@ -22,7 +22,12 @@ from structopt.factor_graph.batches import (
     label_names,
 )
 from structopt.factor_graph.kinds import SINGLE
-from structopt.factor_graph.label_parts import allowed_labels, chosen_labels, kept_labels
+from structopt.factor_graph.label_parts import (
+    LABEL_ROLES,
+    allowed_labels,
+    chosen_labels,
+    kept_labels,
+)
 from structopt.factor_graph.tree_corpora import refuse_trees
 from structopt.kernels.waist.record import EMPTY, Array
 
@@ -38,6 +43,7 @@ class Single(FactorGraph):
 
     traits = GraphTraits(SINGLE, closed_forms=True)
     views = MappingProxyType({"labels": "label"})
+    roles = LABEL_ROLES
 
     @property
     def calculus(self) -> Calculus:
