@@ -66,8 +66,8 @@ class Cost(Component):
         """What it costs to miss the gold part of each unit of its role (`FactorGraph.counted`),
         shape (units,): of each variable.
 
-        Costs of the role ``label`` return shape (units, labels): what it costs to predict each
-        label, which is 0 for the gold one.
+        Costs of the role ``label`` return shape (units, labels): the cost of each predicted label,
+        which is 0 for the gold one.
 
         Parameters
         ----------
@@ -96,8 +96,10 @@ class Cost(Component):
         """
         batch, encoded = gold.batch, gold.encoded
         z = batch.graph.gold(encoded, batch.structure)
-        prices = partial(self.of_variables, numbers=numbers)
-        p = batch.dense(cost_vectors(batch.graph, encoded, batch.structure, self.role, prices, z))
+        unit_costs = partial(self.of_variables, numbers=numbers)
+        p = batch.dense(
+            cost_vectors(batch.graph, encoded, batch.structure, self.role, unit_costs, z)
+        )
         return p, 0.0 - p @ batch.dense(z)
 
 
@@ -106,7 +108,7 @@ def cost_vectors(
     encoded: Encoded,
     structure: Structure,
     role: str,
-    prices: Callable[[Sequence[str], Array, Array], Array],
+    unit_costs: Callable[[Sequence[str], Array, Array], Array],
     gold: SparseVectors,
 ) -> SparseVectors:
     """Return p of  cost(y', y) = p^T z' + q  of each instance.
@@ -119,7 +121,7 @@ def cost_vectors(
     structure : Structure
     role : str
         One of `FactorGraph.roles`.
-    prices : callable
+    unit_costs : callable
         `Cost.of_variables` without its last argument.
     gold : SparseVectors
         The gold outputs; of open instances it may have no entries.
@@ -133,7 +135,7 @@ def cost_vectors(
     """
     graph.check_role(role)
     labels, units, lengths = graph.counted(role, encoded)
-    of_units = prices(labels, units, lengths)
+    of_units = unit_costs(labels, units, lengths)
     if of_units.ndim == 1:
         return graph.cost(encoded, structure, of_units, role, gold)
     if role != LABEL:
@@ -144,11 +146,11 @@ def cost_vectors(
         )
     begins, ends = structure.spans(graph.roles[role])
     if encoded.gold_sets is not None:
-        # each label costs what it costs in place of the cheapest allowed one
+        # of several allowed gold labels the cheapest counts
         of_units = np.full(of_units.shape, np.inf)
         for label in range(len(labels)):
             allowed = encoded.gold_sets[:, label]
-            table = prices(labels, np.full_like(units, label), lengths)
+            table = unit_costs(labels, np.full_like(units, label), lengths)
             np.minimum(of_units, table, out=of_units, where=allowed[:, None])
     index = np.flatnonzero(of_units)
     instance = np.searchsorted(ends, index, side="right") - 1

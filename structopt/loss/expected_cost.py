@@ -28,7 +28,7 @@ class ExpectedCost(Loss):
     Parameters
     ----------
     cost : Cost
-        What a wrong output costs.
+        Cost of wrong outputs.
     beta : float
         Inverse temperature: from 1e-12 to 1e12.
     cost_weights : mapping of str to float
@@ -37,7 +37,7 @@ class ExpectedCost(Loss):
     Raises
     ------
     ArgumentError
-        For beta = inf, where the loss is not continuous.
+        For beta = inf.
 
     Notes
     -----
@@ -67,7 +67,7 @@ class ExpectedCost(Loss):
 
     @property
     def role(self) -> str:
-        """What the cost counts."""
+        """See `Cost.role`."""
         return self.cost.role
 
     @property

@@ -53,5 +53,6 @@ def _of(
     encoded: Encoded, graph: FactorGraph, loss: Loss, structure: Structure
 ) -> tuple[Targets, SparseVectors]:
     targets = graph.targets(encoded, structure)
-    prices = loss.variable_costs
-    return targets, cost_vectors(graph, encoded, structure, loss.role, prices, targets.points)
+    return targets, cost_vectors(
+        graph, encoded, structure, loss.role, loss.variable_costs, targets.points
+    )

@@ -26,7 +26,7 @@ def marginal_slope(
     infer : callable
         ``infer(scores, temperature=T).marginals``.
     scores, direction : Parts
-        Of one batch.
+        Vectors over the parts of one batch.
     temperature : float
         Above 0.
     """
