@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +24,6 @@ from structopt.core.parts.batch import Batch, Gold
 from structopt.core.parts.differences import marginal_slope
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
-from structopt.kernels.waist.interruptible import run_decoder
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Space
 from structopt.verbs.given_scores import solver_of
@@ -75,14 +75,14 @@ def infer(
         If scores of -inf leave an instance without an output.
     """
     batch = scores_batch(scores)
-    T = float(checks.floats("temperature", temperature, (), least=0.0))
+    T = _temperature(temperature)
     solver = solver_of(batch, inference, Ability.MARGINALS if T > 0 else Ability.MAP)
     from structopt.kernels.waist.scored_passes import infer_pass
 
     kernels, data = solver.kernels, solver.examples.data()
 
     def run(space: Space, *rest: Any) -> None:
-        run_decoder(infer_pass, kernels, data, space, T, *rest)
+        solver.run(infer_pass, kernels, data, space, T, *rest)
 
     values, found = solver.filled(run, scores, threads)
     provided = solver.provides
@@ -168,8 +168,14 @@ def scores_batch(scores: object) -> Batch:
     return scores.batch
 
 
+def _temperature(temperature: float) -> float:
+    if type(temperature) is float and 0.0 <= temperature < inf:  # most are
+        return temperature
+    return float(checks.floats("temperature", temperature, (), least=0.0))
+
+
 def _positive(temperature: float) -> float:
-    T = float(checks.floats("temperature", temperature, (), least=0.0))
+    T = _temperature(temperature)
     if T == 0.0:
         raise ArgumentError("must be above 0.", parameter="temperature", value=temperature)
     return T
