@@ -20,6 +20,7 @@ from structopt.core.parts.ragged import Ragged, interleaved, numbers
 from structopt.core.parts.sizes import Sizes
 from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.batches import (
+    NO_EDGES,
     LabelBatch,
     counted_layout,
     encoded_edges,
@@ -163,7 +164,7 @@ class Pairwise(FactorGraph):
                 "must be given if the graph has edges=task, and only then.", parameter="edges"
             )
         chosen = Sizes.of(sizes)
-        listed = [()] * len(chosen.lengths) if edges is None else list(edges)
+        listed = [NO_EDGES] * len(chosen.lengths) if edges is None else list(edges)
         return self.batch_of(chosen, labels=label_names(labels), edges=listed)
 
     def batch_of(self, sizes: Sizes, **options: Any) -> LabelBatch:

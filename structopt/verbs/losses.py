@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from structopt.core.cost import cost_vectors
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.parts.batch import Gold
@@ -17,7 +18,6 @@ from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Space
 from structopt.objective.examples import target_of
-from structopt.objective.gold_and_costs import gold_and_costs
 from structopt.verbs.given_scores import solver_of
 from structopt.verbs.inferring import infer, scores_batch
 
@@ -90,8 +90,9 @@ def _target(loss: Loss, gold: Gold) -> Record:
     last = _targets.get(gold)
     if last is not None and last[0] is loss:
         return last[1]
-    batch = gold.batch
-    record = target_of(*gold_and_costs(gold.encoded, batch.graph, loss, batch.structure, False))
+    points, graph, structure = gold.targets.points, gold.batch.graph, gold.batch.structure
+    costs = cost_vectors(graph, gold.encoded, structure, loss.role, loss.variable_costs, points)
+    record = target_of(gold.targets, costs)
     _targets[gold] = loss, record
     return record
 
