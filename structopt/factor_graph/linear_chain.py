@@ -229,9 +229,11 @@ class LinearChain(FactorGraph):
             order=self.order,
             anchored=anchored,
             tokens=encoded.offsets,
-            forbidden_starts=encoded.forbidden_starts,
-            forbidden_ends=encoded.forbidden_ends,
-            forbidden_transitions=[u * L + y for u, y in encoded.forbidden_transitions],
+            forbidden_starts=np.array(encoded.forbidden_starts, np.int32),
+            forbidden_ends=np.array(encoded.forbidden_ends, np.int32),
+            forbidden_transitions=np.array(
+                [u * L + y for u, y in encoded.forbidden_transitions], np.int32
+            ),
             excluded_offsets=excluded_offsets,
             excluded=excluded,
         )
