@@ -59,7 +59,9 @@ if TYPE_CHECKING:
     from structopt.inference.mplp import MPLP
     from structopt.inference.trw_bp import TRWBP
     from structopt.kernels.waist.debug import debug
+    from structopt.loss.cost.cost_matrix import CostMatrix
     from structopt.loss.difference import LossDifference
+    from structopt.loss.expected_cost import ExpectedCost
     from structopt.loss.family import LossFamily
     from structopt.loss.presets import CRF, SVM, PerceptronLoss, SoftmaxMargin
     from structopt.model.array_model import ArrayModel
@@ -112,6 +114,7 @@ ON_DEMAND = {
     "ConstituencyParser": "structopt.estimators",
     "ConvergenceWarning": "structopt.core.convergence",
     "Cost": "structopt.core.cost",
+    "CostMatrix": "structopt.loss.cost.cost_matrix",
     "Coverage": "structopt.factor_graph.coverage",
     "CuttingPlane": "structopt.optimizer.cutting_plane",
     "DCA": "structopt.optimizer.dca",
@@ -121,6 +124,7 @@ ON_DEMAND = {
     "Enumeration": "structopt.inference.enumeration",
     "Epoch": "structopt.verbs.fitting",
     "Exact": "structopt.inference.exact",
+    "ExpectedCost": "structopt.loss.expected_cost",
     "FactorGraph": "structopt.core.factor_graph",
     "Fit": "structopt.verbs.fitting",
     "Gold": "structopt.core.parts.batch",
@@ -200,6 +204,7 @@ __all__ = [
     "ConstituencyParser",
     "ConvergenceWarning",
     "Cost",
+    "CostMatrix",
     "Coverage",
     "CuttingPlane",
     "DCA",
@@ -209,6 +214,7 @@ __all__ = [
     "Enumeration",
     "Epoch",
     "Exact",
+    "ExpectedCost",
     "FactorGraph",
     "Fit",
     "Gold",

@@ -299,7 +299,7 @@ class FactorGraph(Component):
     @property
     def roles(self) -> Mapping[str, str]:
         """What costs may count, and the part group in which it counts; in ``variable`` one gold
-        part of each variable.
+        part of each variable, in ``label`` all parts of a variable, which has one per label.
 
         By default ``variable``, in the group that the first view is read from.
         """

@@ -85,8 +85,8 @@ class Loss(Component):
         return "variable"
 
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
-        """Cost of missing each variable's gold label, shape (variables,); `lengths` counts the
-        variables of each instance.
+        """Cost of missing each variable's gold label, shape (variables,), or of each label in its
+        place, shape (variables, labels); `lengths` counts the variables of each instance.
         """
         return np.zeros(len(gold))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -30,13 +31,17 @@ def label_names(labels: int | Sequence[str]) -> tuple[str, ...]:
     ArgumentError
     """
     if isinstance(labels, (int, np.integer)):
-        count = int(checks.integers("labels", labels, 1, shape=()))
-        return tuple(map(str, range(count)))
+        return _numbered(int(checks.integers("labels", labels, 1, shape=())))
     if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
         raise ArgumentError(
             "must be a number of labels, or their names.", parameter="labels", value=labels
         )
     return tuple(labels)
+
+
+@lru_cache(maxsize=8)
+def _numbered(count: int) -> tuple[str, ...]:
+    return tuple(map(str, range(count)))
 
 
 def transitions(forbidden: Iterable[Any], labels: int) -> tuple[Any, Any, Any]:
@@ -246,28 +251,38 @@ def encoded_edges(
             f"has edges of {len(edges)} instances, and there are {len(sizes.lengths)}.",
             parameter="edges",
         )
-    arrays = [
-        checks.integers(
-            "edges",
-            np.asarray(one).reshape(-1, 2) if np.size(one) == 0 else one,
-            0,
-            max(int(length) - 1, 0),
-            shape=(None, 2),
-            place=checks.in_instance(i),
-        )
-        for i, (one, length) in enumerate(zip(edges, sizes.lengths.tolist(), strict=True))
-    ]
-    for i, pairs in enumerate(arrays):
-        ordered = np.sort(pairs, axis=1)
-        loops = pairs[:, 0] == pairs[:, 1]
-        repeated = len(np.unique(ordered, axis=0)) < len(ordered)
-        if loops.any() or repeated:
-            what = "a loop." if loops.any() else "the same edge twice."
-            raise ArgumentError(f"has {what}", parameter="edges", where=f"instance {i}")
-    kept = [arrays[i] for i in sizes.kept.tolist()]
-    joined = np.concatenate([np.zeros((0, 2), np.int64), *kept])
-    starts = ends_of(np.array([len(one) for one in kept], np.int64))
-    graphs = EncodedGraphs(
-        sizes.offsets, {}, names, edges=(starts, np.sort(joined, axis=1).astype(np.int32))
-    )
+    arrays = [_edges_of(one, i) for i, one in enumerate(edges)]
+    counts, lengths = np.array([len(one) for one in arrays], np.int64), sizes.lengths
+    joined = np.concatenate([NO_EDGES, *arrays])
+    low, high = np.minimum(*joined.T), np.maximum(*joined.T)
+    right = (low >= 0) & (low < high) & (high < np.repeat(lengths, counts))
+    begins = np.repeat(ends_of(lengths)[:-1], counts)
+    keys = np.sort((begins + low) * int(lengths.sum()) + high)
+    if not right.all() or (keys[1:] == keys[:-1]).any():
+        for i, pairs in enumerate(arrays):
+            _check_edges(pairs, int(lengths[i]), i)
+    ordered = np.stack([low, high], axis=1).astype(np.int32)
+    kept = ends_of(counts[sizes.kept])
+    graphs = EncodedGraphs(sizes.offsets, {}, names, edges=(kept, ordered))
     return graphs, joined[:, 0] > joined[:, 1]
+
+
+NO_EDGES = np.zeros((0, 2), np.int64)
+
+
+def _edges_of(value: Any, instance: int) -> Array:
+    """Return the edges of an instance, int64, shape (edges, 2)."""
+    if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape[1:] == (2,):
+        return value
+    if np.size(value) == 0:
+        return NO_EDGES
+    return checks.integers("edges", value, shape=(None, 2), place=checks.in_instance(instance))
+
+
+def _check_edges(pairs: Array, length: int, instance: int) -> None:
+    """Refuse variables that an instance does not have, loops and duplicates."""
+    checks.integers("edges", pairs, 0, max(length - 1, 0), place=checks.in_instance(instance))
+    loops = pairs[:, 0] == pairs[:, 1]
+    if loops.any() or len(np.unique(np.sort(pairs, axis=1), axis=0)) < len(pairs):
+        what = "a loop." if loops.any() else "the same edge twice."
+        raise ArgumentError(f"has {what}", parameter="edges", where=f"instance {instance}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from structopt.core import checks
-from structopt.core.data.encoded import Encoded, EncodedMentions, EncodedTexts
+from structopt.core.data.encoded import EncodedMentions, EncodedTexts
 from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.parts.batch import Batch, Gold
@@ -79,8 +79,7 @@ def batch_of_mentions(graph: FactorGraph, sizes: Sizes, sentences: Sequence[Any]
         sentences=numbers,
         spans=np.repeat(numbers_within(sizes.lengths)[:, None], 2, axis=1).astype(np.int32),
     )
-    structure = graph.build(encoded)
-    return _made(graph, encoded, structure, sizes, {"sentences": list(sentences)})
+    return DocumentBatch(graph, encoded, sizes, {"sentences": list(sentences)}, _layouts)
 
 
 def batch_of_texts(
@@ -140,26 +139,20 @@ def batch_of_texts(
             np.concatenate([np.zeros(0, np.int64), *flat]).astype(np.int32),
         ),
     )
-    structure = graph.build(encoded)
     options = {"lengths": list(lengths), "budgets": list(budgets), "concepts": list(concepts)}
-    return _made(graph, encoded, structure, sizes, options)
+    return DocumentBatch(graph, encoded, sizes, options, _layouts)
 
 
-def _made(
-    graph: FactorGraph,
-    encoded: Encoded,
-    structure: Structure,
-    sizes: Sizes,
-    options: Mapping[str, Any],
-) -> DocumentBatch:
-    layouts = {}
+def _layouts(batch: DocumentBatch) -> dict[str, GroupLayout]:
+    """Layouts of links, or of sentences and concepts."""
+    structure, sizes, layouts = batch.structure, batch.sizes, dict[str, GroupLayout]()
     for group in structure.groups:
         if group.name == "link":
             layouts["link"] = _link_layout(structure, sizes)
         else:
             numbers = numbers_within(np.diff(group.offsets))[:, None]
             layouts[group.name] = counted_layout(structure, group, sizes, (), numbers)
-    return DocumentBatch(graph, encoded, structure, layouts, sizes, options)
+    return layouts
 
 
 def _link_layout(structure: Structure, sizes: Sizes) -> GroupLayout:

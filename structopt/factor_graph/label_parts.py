@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 
+from structopt.core.cost import LABEL
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.data.targets import AllowedParts
 from structopt.kernels.waist.record import Array
+
+LABEL_ROLES = MappingProxyType({"variable": "label", LABEL: "label"})
+"""Roles of graphs with such parts."""
 
 
 def chosen_labels(encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:

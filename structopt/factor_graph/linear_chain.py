@@ -13,6 +13,7 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
+from structopt.core.parts.layouts import GroupLayout
 from structopt.core.parts.sizes import Sizes, numbers_within
 from structopt.errors import ConfigError
 from structopt.factor_graph.batches import (
@@ -24,7 +25,7 @@ from structopt.factor_graph.batches import (
     transitions,
 )
 from structopt.factor_graph.kinds import CHAIN
-from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
+from structopt.factor_graph.label_parts import LABEL_ROLES, allowed_labels, chosen_labels
 from structopt.factor_graph.token_places import joined_tokens
 from structopt.factor_graph.tree_corpora import refuse_trees
 from structopt.kernels.waist.record import Array, Record
@@ -65,6 +66,11 @@ class LinearChain(FactorGraph):
     def views(self) -> Mapping[str, str]:
         """The label of every position."""
         return {"labels": "label"}
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """Variables, and their labels."""
+        return LABEL_ROLES
 
     @property
     def calculus(self) -> Calculus | None:
@@ -136,16 +142,9 @@ class LinearChain(FactorGraph):
             forbidden_ends=ends,
             forbidden_transitions=pairs,
         )
-        structure = self.build(encoded, positional=not tied)
-        layouts = {"label": label_layout(structure, sizes)}
-        for order, group in enumerate(structure.groups[1:], 2):
-            cells = (L,) * order
-            layouts[group.name] = (
-                tied_layout(structure, group, sizes, cells)
-                if group.tied
-                else counted_layout(structure, group, sizes, cells, _neighbours(group))
-            )
-        return LabelBatch(self, encoded, structure, layouts, sizes, options)
+        self._check_size(L)
+        self._check_tied(not tied)
+        return LabelBatch(self, encoded, sizes, options, _layouts, positional=not tied)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold labels and of the gold n-grams (counts, where tied)."""
@@ -202,15 +201,18 @@ class LinearChain(FactorGraph):
             else "Choose fewer labels.",
         )
 
+    def _check_tied(self, anchored: bool) -> None:
+        if anchored and self.order > 1:
+            raise ConfigError(
+                "Features on transitions (features.transitions), and transition parts at "
+                "every position, need "
+                f"factor_graph.order=1; with factor_graph.order={self.order} leave them out."
+            )
+
     def _groups(self, offsets: Array, L: int, m: int, anchored: bool) -> tuple[PartGroup, ...]:
         labels = PartGroup("label", L, offsets)
+        self._check_tied(anchored)
         if anchored:
-            if self.order > 1:
-                raise ConfigError(
-                    "Features on transitions (features.transitions), and transition parts at "
-                    "every position, need "
-                    f"factor_graph.order=1; with factor_graph.order={self.order} leave them out."
-                )
             return labels, PartGroup("transition", L * L, offsets - np.arange(m + 1))
         once = np.arange(m + 1, dtype=np.int64)
         return labels, *(
@@ -227,9 +229,11 @@ class LinearChain(FactorGraph):
             order=self.order,
             anchored=anchored,
             tokens=encoded.offsets,
-            forbidden_starts=encoded.forbidden_starts,
-            forbidden_ends=encoded.forbidden_ends,
-            forbidden_transitions=[u * L + y for u, y in encoded.forbidden_transitions],
+            forbidden_starts=np.array(encoded.forbidden_starts, np.int32),
+            forbidden_ends=np.array(encoded.forbidden_ends, np.int32),
+            forbidden_transitions=np.array(
+                [u * L + y for u, y in encoded.forbidden_transitions], np.int32
+            ),
             excluded_offsets=excluded_offsets,
             excluded=excluded,
         )
@@ -260,6 +264,20 @@ class LinearChain(FactorGraph):
             temporary=states,
             back=n * states,
         )
+
+
+def _layouts(batch: LabelBatch) -> dict[str, GroupLayout]:
+    """Layouts of labels, and of tied or anchored runs of labels."""
+    structure, sizes = batch.structure, batch.sizes
+    layouts = {"label": label_layout(structure, sizes)}
+    for order, group in enumerate(structure.groups[1:], 2):
+        cells = (len(batch.encoded.labels),) * order
+        layouts[group.name] = (
+            tied_layout(structure, group, sizes, cells)
+            if group.tied
+            else counted_layout(structure, group, sizes, cells, _neighbours(group))
+        )
+    return layouts
 
 
 def _neighbours(group: PartGroup) -> Array:

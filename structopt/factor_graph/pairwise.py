@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -14,10 +15,12 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.core.memory import refuse_what_does_not_fit
+from structopt.core.parts.layouts import GroupLayout
 from structopt.core.parts.ragged import Ragged, interleaved, numbers
 from structopt.core.parts.sizes import Sizes
 from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.batches import (
+    NO_EDGES,
     LabelBatch,
     counted_layout,
     encoded_edges,
@@ -26,7 +29,12 @@ from structopt.factor_graph.batches import (
 )
 from structopt.factor_graph.edges import Edges, check_edges, complete_edges, same_graph
 from structopt.factor_graph.kinds import LOOPY
-from structopt.factor_graph.label_parts import allowed_labels, chosen_labels, kept_labels
+from structopt.factor_graph.label_parts import (
+    LABEL_ROLES,
+    allowed_labels,
+    chosen_labels,
+    kept_labels,
+)
 from structopt.kernels.waist.record import Array, Record
 
 EDGE_BYTES = 100
@@ -98,6 +106,7 @@ class Pairwise(FactorGraph):
 
     traits = GraphTraits(LOOPY, anchored=True, pairs_only=True)
     views = MappingProxyType({"labels": "label"})
+    roles = LABEL_ROLES
 
     def __init__(self, edges: Literal["task", "complete", "none"] = "task") -> None:
         self.edges = edges
@@ -155,22 +164,29 @@ class Pairwise(FactorGraph):
                 "must be given if the graph has edges=task, and only then.", parameter="edges"
             )
         chosen = Sizes.of(sizes)
-        listed = [()] * len(chosen.lengths) if edges is None else list(edges)
+        listed = [NO_EDGES] * len(chosen.lengths) if edges is None else list(edges)
         return self.batch_of(chosen, labels=label_names(labels), edges=listed)
 
     def batch_of(self, sizes: Sizes, **options: Any) -> LabelBatch:
         """See `structopt.core.factor_graph.FactorGraph`."""
-        names = options["labels"]
-        encoded, flipped = encoded_edges(sizes, options["edges"], names)
-        structure = self.build(encoded)
+        encoded, flipped = encoded_edges(sizes, options["edges"], options["labels"])
+        self._check_room(_graphs_of(encoded))
+        turned = flipped if self.edges == "task" else None
+        return LabelBatch(self, encoded, sizes, options, partial(self._layouts, turned=turned))
+
+    def _layouts(self, batch: LabelBatch, turned: Array | None) -> dict[str, GroupLayout]:
+        """Layouts of labels and edges; `turned` edges have the higher variable first."""
+        structure, sizes = batch.structure, batch.sizes
         layouts = {"label": label_layout(structure, sizes)}
         for group in structure.groups[1:]:
-            cells, turned = (len(names),) * 2, flipped if self.edges == "task" else None
-            joined = self._edges(encoded)[1]
+            cells, joined = (
+                (len(batch.encoded.labels),) * 2,
+                self._edges(_graphs_of(batch.encoded))[1],
+            )
             if turned is not None:
                 joined = np.where(turned[:, None], joined[:, ::-1], joined)
             layouts[group.name] = counted_layout(structure, group, sizes, cells, joined, turned)
-        return LabelBatch(self, encoded, structure, layouts, sizes, options)
+        return layouts
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold states of every variable, and of every edge."""

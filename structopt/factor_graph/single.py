@@ -14,6 +14,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
+from structopt.core.parts.layouts import GroupLayout
 from structopt.core.parts.sizes import Sizes
 from structopt.errors import ConfigError
 from structopt.factor_graph.batches import (
@@ -22,7 +23,12 @@ from structopt.factor_graph.batches import (
     label_names,
 )
 from structopt.factor_graph.kinds import SINGLE
-from structopt.factor_graph.label_parts import allowed_labels, chosen_labels, kept_labels
+from structopt.factor_graph.label_parts import (
+    LABEL_ROLES,
+    allowed_labels,
+    chosen_labels,
+    kept_labels,
+)
 from structopt.factor_graph.tree_corpora import refuse_trees
 from structopt.kernels.waist.record import EMPTY, Array
 
@@ -38,6 +44,7 @@ class Single(FactorGraph):
 
     traits = GraphTraits(SINGLE, closed_forms=True)
     views = MappingProxyType({"labels": "label"})
+    roles = LABEL_ROLES
 
     @property
     def calculus(self) -> Calculus:
@@ -75,9 +82,7 @@ class Single(FactorGraph):
     def batch_of(self, sizes: Sizes, **options: Any) -> LabelBatch:
         """See `structopt.core.factor_graph.FactorGraph`."""
         encoded = Encoded(sizes.offsets, {}, options["labels"])
-        structure = self.build(encoded)
-        layouts = {"label": label_layout(structure, sizes)}
-        return LabelBatch(self, encoded, structure, layouts, sizes, options)
+        return LabelBatch(self, encoded, sizes, options, _layouts)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold labels."""
@@ -99,6 +104,11 @@ class Single(FactorGraph):
     ) -> Array:
         """The number of every instance's label."""
         return chosen_labels(encoded, structure, outputs)
+
+
+def _layouts(batch: LabelBatch) -> dict[str, GroupLayout]:
+    """Layout of the labels."""
+    return {"label": label_layout(batch.structure, batch.sizes)}
 
 
 def _check(encoded: Encoded) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 
 from structopt.core.data.encoded import ROOT, EncodedTrees
 from structopt.core.data.sparse_vectors import SparseVectors
-from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.parts.batch import Batch, Gold
 from structopt.core.parts.layouts import GroupLayout
@@ -95,15 +94,14 @@ def batch_of_trees(graph: FactorGraph, sizes: Sizes, options: Mapping[str, Any])
     offsets, names = sizes.offsets, options["labels"]
     codes = np.zeros((int(offsets[-1]), 0), np.int32)
     encoded = EncodedTrees(offsets, {}, names, columns=(), codes=codes)
-    structure = graph.build(encoded)
-    layouts = arc_layouts(structure, sizes, len(names))
-    return TreeBatch(graph, encoded, structure, layouts, sizes, options)
+    return TreeBatch(graph, encoded, sizes, options, arc_layouts)
 
 
-def arc_layouts(structure: Structure, sizes: Sizes, labels: int) -> dict[str, GroupLayout]:
+def arc_layouts(batch: TreeBatch) -> dict[str, GroupLayout]:
     """Return the layouts of arcs and of the relations on them: rows are modifiers, column 0 is the
     root, column m + 1 token m. Parts that join two arcs are numbered.
     """
+    structure, sizes, labels = batch.structure, batch.sizes, len(batch.encoded.labels)
     lengths = sizes.lengths[sizes.kept]
     groups = {group.name: group for group in structure.groups}
     head, modifier = structure.part_tokens["arc"].astype(np.int64).T

@@ -117,7 +117,5 @@ class LossFamily(Loss):
         return family.prediction_based if variant == "prediction" else family.family
 
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
-        """Cost of missing each variable's gold label, shape (variables,); `lengths` counts the
-        variables an instance.
-        """
+        """See `Cost.of_variables`."""
         return self.cost.of_variables(labels, gold, lengths, self.cost_weights)

@@ -4,6 +4,7 @@ memory.
 
 from __future__ import annotations
 
+from structopt.core.cost import cost_vectors
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import GrowingVectors, SparseVectors
 from structopt.core.data.structure import Structure
@@ -52,5 +53,6 @@ def _of(
     encoded: Encoded, graph: FactorGraph, loss: Loss, structure: Structure
 ) -> tuple[Targets, SparseVectors]:
     targets = graph.targets(encoded, structure)
-    prices = loss.variable_costs(*graph.counted(loss.role, encoded))
-    return targets, graph.cost(encoded, structure, prices, loss.role, targets.points)
+    return targets, cost_vectors(
+        graph, encoded, structure, loss.role, loss.variable_costs, targets.points
+    )

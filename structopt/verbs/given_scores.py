@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -29,14 +30,17 @@ from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.lp import LP
 from structopt.inference.mplp import MPLP
 from structopt.inference.trw_bp import TRWBP
+from structopt.kernels.waist.interruptible import FEW_PARTS, obey, run_decoder
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import Kernels
+from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels, compose
 from structopt.objective.examples import Examples
 
 NO_OUTPUT = -1e300
 """The value of an instance is above it if the instance has an output."""
+FEW = 8
+"""Instances of a call that are solved one by one."""
 
 
 class GivenScores(Scorer):
@@ -83,38 +87,61 @@ class GivenScores(Scorer):
 class Solver:
     """An inference on the structures of a batch.
 
+    It does not refer to the batch, which `solver_of` remembers it for.
+
     Attributes
     ----------
-    batch : Batch
+    graph : FactorGraph
+    encoded : Encoded
+    structure : Structure
+        Of the batch.
     inference : Inference
     """
 
-    batch: Batch
+    graph: FactorGraph
+    encoded: Encoded
+    structure: Structure
     inference: Inference
 
-    @property
+    @cached_property
     def provides(self) -> Ability:
         """Abilities of the inference on these structures."""
-        return self.inference.provides(self.batch.structure.kind)
+        return self.inference.provides(self.structure.kind)
 
     @cached_property
     def examples(self) -> Examples:
         """The batch with given scores."""
-        structure = self.inference.prepare(self.batch.structure)
+        structure = self.inference.prepare(self.structure)
         record = scoring.precomputed_scores(structure, 0)
         scorer = GivenScores(structure)
-        return Examples(self.batch.encoded, structure, record, scorer, trusted=True)
+        return Examples(self.encoded, structure, record, scorer, trusted=True)
 
     @cached_property
     def kernels(self) -> Kernels:
         """Kernels that copy scores and solve."""
-        graph = self.batch.graph
-        solver = self.inference.kernels(self.batch.structure.kind)
-        return compose(
-            scoring.copying_kernels(), solver, graph=GraphKernels(rounding=graph.rounding)
-        )
+        return self.composed(None)
 
-    def filled(self, run: Callable[..., Any], scores: Parts, threads: int) -> tuple[Array, Parts]:
+    def composed(self, evaluate: Any) -> Kernels:
+        """Return the kernels, with that of a loss."""
+        solve = self.inference.kernels(self.structure.kind)
+        rounding = GraphKernels(rounding=self.graph.rounding)
+        return compose(scoring.copying_kernels(), solve, evaluate, rounding)
+
+    def run(self, driver: Any, kernels: Kernels, data: Data, space: Space, *rest: Any) -> None:
+        """Call a driver of `structopt.kernels.waist.scored_passes`.
+
+        Its Python source makes one call of a kernel per instance. To hand all kernels to the
+        compiled driver takes as long as ten of these calls.
+        """
+        if len(self.structure) <= FEW and data.parts[-1] <= FEW_PARTS:
+            driver.py_func(kernels, data, space, *rest)
+            obey()
+        else:
+            run_decoder(driver, kernels, data, space, *rest)
+
+    def filled(
+        self, run: Callable[..., Any], scores: Parts, threads: int = 1
+    ) -> tuple[Array, Parts]:
         """Return a number per instance and a number per part that a driver writes.
 
         Parameters
@@ -137,9 +164,17 @@ class Solver:
         def shard(bounds: tuple[int, int]) -> None:
             run(examples.space(gradients=False), *bounds, given, numbers, flat)
 
-        executor_of(threads).map(shard, examples.shards(1 if threads == 1 else 8 * threads))
-        _refuse_infeasible(self.batch, numbers)
-        return self.batch.spread(numbers, 0.0), Parts(self.batch, flat)
+        executor = executor_of(threads)
+        if threads == 1:
+            shard((0, len(examples)))
+        else:
+            executor.map(shard, examples.shards(8 * threads))
+        _refuse_infeasible(scores.batch, numbers)
+        return scores.batch.spread(numbers, 0.0), Parts(scores.batch, flat)
+
+
+_exact_solvers: WeakKeyDictionary[Batch, Solver] = WeakKeyDictionary()
+"""Solvers by exact inference of batches that are in use."""
 
 
 def solver_of(batch: Batch, inference: Inference | None, needed: Ability) -> Solver:
@@ -150,13 +185,11 @@ def solver_of(batch: Batch, inference: Inference | None, needed: Ability) -> Sol
     ArgumentError
         If the inference lacks a needed ability on the graph.
     """
-    if inference is not None and not isinstance(inference, Inference):
-        raise ArgumentError(
-            "must be an inference, such as AD3(), or None.", parameter="inference", value=inference
-        )
-    solver = Solver(batch, inference or Exact())
-    if reason := solver.inference.refusal(batch.graph):
-        raise ArgumentError(reason, parameter="inference")
+    solver = _exact_solvers.get(batch) if inference is None else None
+    if solver is None:
+        solver = _checked(batch, Exact() if inference is None else inference)
+    if inference is None:
+        _exact_solvers[batch] = solver
     if not (missing := needed & ~solver.provides):
         return solver
     words = " and ".join(NEEDS[ability] for ability in missing)
@@ -181,6 +214,17 @@ def _giving(graph: FactorGraph, needed: Ability) -> str:
         if not cls().refusal(graph) and not needed & ~cls().provides(graph.kind)
     ]
     return " or ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
+
+
+def _checked(batch: Batch, inference: Any) -> Solver:
+    """Return the solver of a batch, if the inference takes its graph."""
+    if not isinstance(inference, Inference):
+        raise ArgumentError(
+            "must be an inference, such as AD3(), or None.", parameter="inference", value=inference
+        )
+    if reason := inference.refusal(batch.graph):
+        raise ArgumentError(reason, parameter="inference")
+    return Solver(batch.graph, batch.encoded, batch.structure, inference)
 
 
 def executor_of(threads: int) -> Executor:

@@ -11,6 +11,8 @@ At T = 0 the value is max_y s^T z_y, and a best output takes the place of the ma
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -19,15 +21,12 @@ from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.inference import Inference
 from structopt.core.parts.batch import Batch, Gold
+from structopt.core.parts.differences import marginal_slope
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
-from structopt.kernels.waist.interruptible import run_decoder
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Space
 from structopt.verbs.given_scores import solver_of
-
-STEP = 1e-4
-"""Length of the step, relative to the largest direction, of central differences."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +75,14 @@ def infer(
         If scores of -inf leave an instance without an output.
     """
     batch = scores_batch(scores)
-    T = float(checks.floats("temperature", temperature, (), least=0.0))
+    T = _temperature(temperature)
     solver = solver_of(batch, inference, Ability.MARGINALS if T > 0 else Ability.MAP)
     from structopt.kernels.waist.scored_passes import infer_pass
 
     kernels, data = solver.kernels, solver.examples.data()
 
     def run(space: Space, *rest: Any) -> None:
-        run_decoder(infer_pass, kernels, data, space, T, *rest)
+        solver.run(infer_pass, kernels, data, space, T, *rest)
 
     values, found = solver.filled(run, scores, threads)
     provided = solver.provides
@@ -134,22 +133,14 @@ def covariance_product(
     scores: Parts, direction: Parts, inference: Inference | None = None, temperature: float = 1.0
 ) -> Parts:
     """Return Cov(z) v / T, the derivative of the marginals in a direction v, by central
-    differences.
-
-    Its error is O(h^2), h = 1e-4 times the temperature over the largest entry of v; it takes two
-    inferences.
+    differences (`marginal_slope`).
     """
     scores.batch.check_same(direction)
-    T = _positive(temperature)
-    largest = float(np.abs(direction.flat).max(initial=0.0))
-    if not np.isfinite(largest):
+    if not np.isfinite(direction.flat).all():
         raise ArgumentError("must be finite.", parameter="direction")
-    if largest == 0.0:
-        return scores.batch.zeros()
-    h = STEP * T / largest
-    above = infer(scores + h * direction, inference, temperature=T).marginals
-    below = infer(scores - h * direction, inference, temperature=T).marginals
-    return (above - below) / (2 * h)
+    return marginal_slope(
+        partial(infer, inference=inference), scores, direction, _positive(temperature)
+    )
 
 
 def scores_batch(scores: object) -> Batch:
@@ -177,8 +168,14 @@ def scores_batch(scores: object) -> Batch:
     return scores.batch
 
 
+def _temperature(temperature: float) -> float:
+    if type(temperature) is float and 0.0 <= temperature < inf:  # most are
+        return temperature
+    return float(checks.floats("temperature", temperature, (), least=0.0))
+
+
 def _positive(temperature: float) -> float:
-    T = float(checks.floats("temperature", temperature, (), least=0.0))
+    T = _temperature(temperature)
     if T == 0.0:
         raise ArgumentError("must be above 0.", parameter="temperature", value=temperature)
     return T

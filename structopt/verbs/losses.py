@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from structopt.core.cost import cost_vectors
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.parts.batch import Gold
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
-from structopt.kernels.waist.interruptible import run_decoder
-from structopt.kernels.waist.record import Array
+from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Space
-from structopt.objective import scoring
-from structopt.objective.drivers import GraphKernels, compose
 from structopt.objective.examples import target_of
-from structopt.objective.gold_and_costs import gold_and_costs
 from structopt.verbs.given_scores import solver_of
 from structopt.verbs.inferring import infer, scores_batch
 
@@ -74,20 +72,29 @@ def value_and_gradient(
     from structopt.kernels.waist.scored_passes import losses_pass
 
     solver = solver_of(batch, inference, loss.requires)
-    examples, kind = solver.examples, batch.structure.kind
-    targets, cost = gold_and_costs(gold.encoded, batch.graph, loss, examples.structure, False)
-    data = examples.data(target_of(targets, cost), loss.parameters())
-    kernels = compose(
-        scoring.copying_kernels(),
-        solver.inference.kernels(kind),
-        loss.kernel(),
-        GraphKernels(rounding=batch.graph.rounding),
-    )
+    data = solver.examples.data(_target(loss, gold), loss.parameters())
+    kernels = solver.composed(loss.kernel())
 
     def run(space: Space, *rest: Any) -> None:
-        run_decoder(losses_pass, kernels, data, space, *rest)
+        solver.run(losses_pass, kernels, data, space, *rest)
 
     return solver.filled(run, scores, threads)
+
+
+_targets: WeakKeyDictionary[Gold, tuple[Loss, Record]] = WeakKeyDictionary()
+"""The last loss of each gold in use, with its targets and costs."""
+
+
+def _target(loss: Loss, gold: Gold) -> Record:
+    """Return gold outputs and costs as kernels read them."""
+    last = _targets.get(gold)
+    if last is not None and last[0] is loss:
+        return last[1]
+    points, graph, structure = gold.targets.points, gold.batch.graph, gold.batch.structure
+    costs = cost_vectors(graph, gold.encoded, structure, loss.role, loss.variable_costs, points)
+    record = target_of(gold.targets, costs)
+    _targets[gold] = loss, record
+    return record
 
 
 def evaluated(

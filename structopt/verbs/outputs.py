@@ -18,7 +18,7 @@ from structopt.errors import ArgumentError, ConfigError
 from structopt.executor.serial import Serial
 from structopt.kernels.waist.record import Array
 from structopt.objective import decoding
-from structopt.verbs.given_scores import executor_of, solver_of
+from structopt.verbs.given_scores import Solver, executor_of, solver_of
 from structopt.verbs.inferring import infer, scores_batch
 
 CLOSE = 1e-9
@@ -117,6 +117,11 @@ def argmax(scores: Parts, inference: Inference | None = None, *, threads: int = 
     """
     batch = scores_batch(scores)
     solver = solver_of(batch, inference, Ability.MAP)
+    if _finds_vertices(solver):
+        found = infer(scores, inference, temperature=0.0, threads=threads)
+        score = scores @ found.marginals
+        views = batch.views(_sparse(batch, found.marginals.flat))
+        return Best(found.marginals, views, score, score.copy())
     given = np.array(scores.flat)
     T, executor = solver.inference.decoding_temperature, executor_of(threads)
     try:
@@ -132,6 +137,20 @@ def argmax(scores: Parts, inference: Inference | None = None, *, threads: int = 
     elif Ability.UPPER in solver.provides:
         upper = infer(scores, inference, temperature=0.0, threads=threads).value
     return Best(parts, batch.views(outputs), score, upper)
+
+
+def _finds_vertices(solver: Solver) -> bool:
+    """Whether maximization gives the indicators of an output, of every instance."""
+    exact = Ability.EXACT in solver.provides and solver.inference.decoding_temperature == 0.0
+    return exact and not solver.structure.kind.incomplete
+
+
+def _sparse(batch: Batch, flat: Array) -> SparseVectors:
+    """Return indicators of the instances that are not empty, given those of all parts."""
+    index, begins = np.flatnonzero(flat), batch.structure.parts
+    instance = np.searchsorted(begins, index, side="right") - 1
+    parts = (index - begins[instance]).astype(np.int32)
+    return SparseVectors(np.searchsorted(index, begins).astype(np.int64), parts, flat[index])
 
 
 def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several:

@@ -228,7 +228,7 @@ def test_refuses():
         graph.cost(small(), structure, np.ones(5), "labeled_arc")
     chain = LinearChain()
     with pytest.raises(
-        ConfigError, match=r"counts parts of the role arc, and this graph has: variable\."
+        ConfigError, match=r"counts parts of the role arc, and this graph has: variable, label\."
     ):
         chain.cost(words, chain.build(words), np.ones(10), "arc")
 

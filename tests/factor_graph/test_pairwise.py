@@ -384,7 +384,7 @@ def test_refuses_other_edges_in_wide_graphs():
 def test_refuses_costs_of_trees():
     graph = Pairwise()
     with pytest.raises(
-        ConfigError, match=r"counts parts of the role arc, and this graph has: variable\."
+        ConfigError, match=r"counts parts of the role arc, and this graph has: variable, label\."
     ):
         graph.cost(small(), graph.build(small()), np.ones(5), "arc")
 

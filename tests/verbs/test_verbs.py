@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
+import pickle
 import pkgutil
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
@@ -330,3 +333,35 @@ def test_bits_depend_on_no_other_instance_and_no_thread() -> None:
     with ThreadPoolExecutor(4) as pool:
         values = list(pool.map(lambda _: so.log_partition(s)[0], range(8)))
     assert set(values) == {so.log_partition(tiled)[17]}
+    labels = np.array([0, 1, 3, 3, 2, 0])
+    value, gradient = so.value_and_gradient(so.SoftmaxMargin(), s, one.gold(labels))
+    values, gradients = so.value_and_gradient(
+        so.SoftmaxMargin(), tiled, many.gold(np.tile(labels, 40))
+    )
+    assert values[17] == value[0]
+    assert np.array_equal(np.tile(gradient.flat, 40), gradients.flat)
+    assert np.array_equal(so.argmax(s)["labels"], so.argmax(tiled)["labels"][:6])
+
+
+def test_batches_are_pickled_and_freed_after_use() -> None:
+    batch = so.Pairwise().batch([2], [[(1, 0)]], labels=2)
+    chain = so.LinearChain().batch([2, 0, 1], labels=2)
+    s, gold = random_scores(chain), chain.gold([[0, 1], [], [1]])
+    value = so.value_and_gradient(so.SVM(), s, gold)[0]
+    again, other, pair = pickle.loads(pickle.dumps((s, gold, random_scores(batch))))
+    assert np.array_equal(so.value_and_gradient(so.SVM(), again, other)[0], value)
+    assert pair["edge"].shape == (1, 2, 2)
+    known = weakref.ref(chain), weakref.ref(gold)
+    del chain, s, gold
+    gc.collect()
+    assert [one() for one in known] == [None, None]
+
+
+def test_graphs_are_refused_before_their_first_use() -> None:
+    for graph, options in [
+        (so.LinearChain(2), {"lengths": [2], "labels": 2, "tied": False}),
+        (so.LinearChain(9), {"lengths": [2], "labels": 9}),
+        (so.Pairwise("none"), {"sizes": [2], "labels": 1}),
+    ]:
+        with pytest.raises(so.StructoptError):
+            graph.batch(**options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,21 +35,31 @@ class Batch:
     graph : FactorGraph
     encoded : Encoded
         The instances that are not empty, as the graph reads them; without gold.
-    structure : Structure
-        Their factor graphs.
-    layouts : mapping of str to GroupLayout
-        By the names of part groups; of all instances.
     sizes : Sizes
     options : mapping
         The other arguments of the graph's ``batch_of``; lists have an entry per instance.
+    lay_out : callable
+        Returns the `layouts` of the batch; a function of a module, so that batches can be pickled.
+    positional : bool
+        Whether every factor has parts of its own.
     """
 
     graph: FactorGraph
     encoded: Encoded
-    structure: Structure
-    layouts: Mapping[str, GroupLayout]
     sizes: Sizes
     options: Mapping[str, Any]
+    lay_out: Callable[[Any], Mapping[str, GroupLayout]]
+    positional: bool = False
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Factor graphs of the instances that are not empty, built at the first use."""
+        return self.graph.build(self.encoded, self.positional)
+
+    @cached_property
+    def layouts(self) -> Mapping[str, GroupLayout]:
+        """Layouts of all instances, by the names of part groups."""
+        return self.lay_out(self)
 
     def __len__(self) -> int:
         """Number of instances."""

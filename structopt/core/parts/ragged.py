@@ -40,5 +40,6 @@ def numbers(offsets: Array) -> Array:
 
 def ends_of(counts: Array) -> Array:
     """Offsets of runs of the given lengths."""
-    offsets: Array = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
     return offsets
