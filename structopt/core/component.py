@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from inspect import signature
+from typing import Any, ClassVar, Self
+
+from structopt.errors import ArgumentError, did_you_mean
 
 
 class Component(ABC):  # noqa: B024 - the kinds have the abstract methods
@@ -32,10 +35,48 @@ class Component(ABC):  # noqa: B024 - the kinds have the abstract methods
         """
         return {}
 
+    def replace(self, **changes: Any) -> Self:
+        """Return a component of the same class with other arguments of the constructor.
+
+        Raises
+        ------
+        ArgumentError
+            For unknown arguments.
+        """
+        parameters = parameters_of(self)
+        for name in changes:
+            if name not in parameters:
+                raise ArgumentError(
+                    f"is not an argument of {type(self).__name__}.{did_you_mean(name, parameters)}",
+                    parameter=name,
+                    remedy=f"Choose one of: {', '.join(parameters) or 'none'}.",
+                )
+        return type(self)(**{**parameters, **changes})
+
     @classmethod
     def lacking(cls) -> list[str]:
         """Return the names of the methods that a class must have and does not have."""
         return sorted(cls.__abstractmethods__)
+
+
+def parameters_of(component: Component) -> dict[str, Any]:
+    """Return the arguments of the constructor by name, which the component keeps as attributes.
+
+    Raises
+    ------
+    ArgumentError
+        If it does not keep one of them.
+    """
+    cls, parameters = type(component), {}
+    for name in signature(cls).parameters:
+        if not hasattr(component, name):
+            raise ArgumentError(
+                f"of {cls.__name__} is not an attribute of the component.",
+                parameter=name,
+                remedy=f"Set self.{name} in the constructor.",
+            )
+        parameters[name] = getattr(component, name)
+    return parameters
 
 
 def lacking(cls: Any, contract: type[Component]) -> list[str]:

@@ -55,6 +55,10 @@ class Installed:
     def __str__(self) -> str:
         return f"{self.name} ({self.distribution})"
 
+    def is_of(self, cls: type) -> bool:
+        """Whether it is this class."""
+        return self.entry_point.value == f"{cls.__module__}:{cls.__qualname__}"
+
     def load(self, contract: type[Component]) -> Any:
         """Import and return the class, held to the contract of its kind.
 
@@ -153,8 +157,7 @@ def name_of(kind: str, component: Component) -> str:
     not.
     """
     cls = type(component)
-    value = f"{cls.__module__}:{cls.__qualname__}"
-    names = [one.name for one in installed(kind).values() if one.entry_point.value == value]
+    names = [one.name for one in installed(kind).values() if one.is_of(cls)]
     return names[0] if names else cls.__name__
 
 

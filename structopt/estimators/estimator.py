@@ -11,13 +11,18 @@ import numpy as np
 
 from structopt.config import registry
 from structopt.core import convergence
+from structopt.core.component import Component
+from structopt.core.cost import Cost
 from structopt.core.data.in_memory import InMemory, read_once
+from structopt.core.inference import Inference
+from structopt.core.loss import Loss
+from structopt.core.optimizer import Optimizer
 from structopt.errors import ArgumentError, ConfigError, StructoptError, did_you_mean
 from structopt.estimators.bases import BaseEstimator, NotFittedError, Tags, available_if
 from structopt.estimators.fitting import composed, fitted
 from structopt.estimators.matrices import weights_of
 from structopt.estimators.packed_model import packed, unpacked
-from structopt.estimators.settings import Overrides, Settings, further_settings
+from structopt.estimators.settings import Overrides, Settings, further_settings, of_component
 from structopt.kernels.waist.record import Array
 from structopt.model.explanation.explanation import Explanation
 from structopt.model.explanation.rivals import Against
@@ -72,8 +77,9 @@ class Estimator(BaseEstimator):
 
     Parameters
     ----------
-    optimizer, loss, inference : str or None
-        Components by their names: ``structopt components`` lists them.
+    optimizer, loss, inference : str, component or None
+        Components by their names (``structopt components`` lists them), or objects such as
+        ``SDCA()``. C and epochs of an optimizer have no effect; they are parameters here.
     C : float or None
         1/(lambda m): P(theta) = lambda/2 ||theta||^2 + (1/m) sum_i w_i L_i(theta), w_i the weight
         of an instance.
@@ -81,7 +87,7 @@ class Estimator(BaseEstimator):
         Passes over the training data; of lbfgs, iterations.
     beta, gamma : float or None
         The loss: inverse temperature (``float("inf")`` for a maximum), and the weight of the cost.
-    cost : str or None
+    cost : str, Cost or None
         The cost of a wrong output.
     cost_weights : mapping or None
         Of ``cost="weighted"``: what a token or cell costs whose gold label this is: ``{"O": 0.5}``.
@@ -112,14 +118,14 @@ class Estimator(BaseEstimator):
 
     keys: ClassVar[Mapping[str, str]] = COMMON
 
-    optimizer: str | None = None
-    loss: str | None = None
-    inference: str | None = None
+    optimizer: str | Optimizer | None = None
+    loss: str | Loss | None = None
+    inference: str | Inference | None = None
     C: float | None = None
     epochs: int | None = None
     beta: float | None = None
     gamma: float | None = None
-    cost: str | None = None
+    cost: str | Cost | None = None
     cost_weights: Mapping[str, float] | None = None
     seed: int = 0
     threads: int = 1
@@ -135,7 +141,12 @@ class Estimator(BaseEstimator):
     @property
     def settings(self) -> dict[str, Any]:
         """The keys of the config that parameters set."""
-        return {key: getattr(self, name) for name, key in self.keys.items()}
+        chosen = {key: getattr(self, name) for name, key in self.keys.items()}
+        settings: dict[str, Any] = {}
+        for key, value in chosen.items():
+            settings |= of_component(key, value) if isinstance(value, Component) else {}
+        rest = {key: one for key, one in chosen.items() if not isinstance(one, Component)}
+        return settings | {key: one for key, one in rest.items() if one is not None}
 
     @property
     def words(self) -> list[str]:
@@ -180,8 +191,11 @@ class Estimator(BaseEstimator):
         known = {field.name for field in fields(self)}
         for name, value in params.items():
             kind, divided, key = name.partition("__")
+            chosen = getattr(self, kind, None) if divided and key else None
             if name in known:
                 setattr(self, name, value)
+            elif isinstance(chosen, Component):
+                setattr(self, kind, chosen.replace(**{key: value}))
             elif divided and key and kind in registry.KINDS:
                 self.overrides = self._overrides() | {f"{kind}.{key}": value}
             else:

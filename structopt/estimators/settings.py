@@ -9,10 +9,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
+from structopt.config import registry
 from structopt.config.overrides import HYDRA, SHORT
+from structopt.config.presets import values_of
 from structopt.config.search_path import groups
 from structopt.config.unreadable_words import readable
 from structopt.config.values import plain_value
+from structopt.core.component import Component, parameters_of
 from structopt.errors import ConfigError
 
 PLAIN = re.compile(r"[A-Za-z_][\w./+-]*")
@@ -71,6 +74,60 @@ class Settings(NamedTuple):
             *(f"{key}={typed(value)}" for key, value in self.values.items()),
         ]
         return sorted(words, key=lambda word: "." in word.partition("=")[0])
+
+
+def of_component(kind: str, component: Component) -> dict[str, Any]:
+    """Return the settings of a component by their keys: its word, and its arguments.
+
+    C and epochs of optimizers are left out: they are parameters of estimators.
+
+    Raises
+    ------
+    ConfigError
+        For a class without a word.
+    """
+    parameters = parameters_of(component)
+    if kind == "optimizer":
+        parameters = {key: one for key, one in parameters.items() if key not in ("C", "epochs")}
+    words = [word for word, one in registry.installed(kind).items() if one.is_of(type(component))]
+    if not words:
+        raise ConfigError(
+            f"The class {type(component).__name__} has no word.",
+            parameter=kind,
+            remedy=f'Give it one: @structopt.register("{kind}", WORD).',
+        )
+    alike = [word for word in words if _agrees(kind, word, parameters)]
+    nodes = {
+        f"{kind}.{key}": _word_of(key, one) if isinstance(one, Component) else one
+        for key, one in parameters.items()
+        if one is not None
+    }
+    return {kind: [*alike, *words][0], **nodes}
+
+
+def _agrees(kind: str, word: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether the config file of a word sets arguments, and none to another value."""
+    values = values_of(kind, word)
+    made = registry.create(kind, {"name": word, **values})
+    return bool(values) and all(
+        _same(getattr(made, key), parameters[key]) for key in values if key in parameters
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Component):
+        return type(one) is type(other) and parameters_of(one) == parameters_of(other)
+    return bool(one == other)
+
+
+def _word_of(kind: str, component: Component) -> Any:
+    """Return the word of a component that is an argument of another."""
+    settings = of_component(kind, component)
+    if len(settings) > 1:
+        raise ConfigError(
+            f"A {type(component).__name__} with arguments cannot be a setting.", parameter=kind
+        )
+    return settings[kind]
 
 
 def further_settings(overrides: Overrides) -> dict[str, Any]:

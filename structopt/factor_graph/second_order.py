@@ -143,7 +143,13 @@ class SecondOrder(FactorGraph):
             siblings,
             grandparents,
         )
-        self.repair = repair
+        self.repair, self.pruner, self.prune_ratio, self.max_heads = (
+            repair,
+            pruner,
+            prune_ratio,
+            max_heads,
+        )
+        self.pruner_epochs, self.pruner_C = pruner_epochs, pruner_C
         self._pruning = ArcPruning(
             pruner, prune_ratio, max_heads, pruner_epochs, pruner_C, projective, single_root
         )

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from structopt.config import registry
-from structopt.core.component import Component
+from structopt.core.component import Component, parameters_of
 from structopt.core.entry_points import installed, name_of
 from structopt.core.inference import Inference
 from structopt.core.parts.parts import Parts
@@ -170,14 +169,7 @@ class ArrayModel:
 
 def _node(kind: str, component: Component) -> dict[str, Any]:
     """Return the name and the arguments of a component, of unregistered ones the class."""
-    cls, parameters = type(component), {}
-    for name in signature(cls).parameters:
-        if not hasattr(component, name):
-            raise ArgumentError(
-                f"cannot be saved: {cls.__name__} does not keep its argument {name}.",
-                parameter=kind,
-            )
-        parameters[name] = getattr(component, name)
+    cls, parameters = type(component), parameters_of(component)
     word = name_of(kind, component)
     known = word in installed(kind) and registry.load(kind, word) is cls
     return {"name": word, **parameters} if known else {"class": cls.__name__, **parameters}

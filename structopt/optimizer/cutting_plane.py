@@ -90,7 +90,8 @@ class CuttingPlane(Optimizer):
         options.check_tolerance(tolerance)
         options.positive("cache_mb", cache_mb)
         self.C, self.epochs, self.tolerance = float(C), epochs, float(tolerance)
-        self.variant, self.limit = variant, int(cache_mb * 1_000_000)
+        self.variant, self.cache_mb = variant, cache_mb
+        self.limit = int(cache_mb * 1_000_000)
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Losses that are maxima of planes, and that zero weights do not minimise."""

@@ -94,7 +94,8 @@ class LBFGS(Optimizer):
             raise ConfigError("must be at least 1.", parameter="optimizer.memory", value=memory)
         self.C, self.epochs, self.tolerance = float(C), epochs, float(tolerance)
         self.memory, self.gradient_tolerance = memory, float(gradient_tolerance)
-        self.penalty = _penalty(penalty, self.C, c1, c2)
+        self.penalty, self.c1, self.c2 = penalty, c1, c2
+        self._penalty = _penalty(penalty, self.C, c1, c2)
         self._ray: Ray | None = None
 
     @classmethod
@@ -124,18 +125,18 @@ class LBFGS(Optimizer):
 
     def _penalized(self, penalty: Penalty) -> Self:
         """See `Optimizer`: any penalty."""
-        self.penalty, self._ray = penalty, None
+        self._penalty, self._ray = penalty, None
         return self
 
     @property
     def plan(self) -> Plan:
         """Evaluations over all instances."""
-        sparse = self.penalty.sparse
+        sparse = self._penalty.sparse
         return Plan(
             "batch",
             converges=True,
             finishes=self.gradient_tolerance > 0,
-            penalty=self.penalty,
+            penalty=self._penalty,
             tolerance=self.tolerance,
             weights=("theta",),
             kernel_modules=(*KERNEL_MODULES, "structopt.kernels.quasi_newton.orthant")
@@ -152,7 +153,7 @@ class LBFGS(Optimizer):
         state = {"weights": sizes.weight_vector, "gradient": moving}
         state |= {f"{self.memory} steps and changes of the gradient": 2 * self.memory * moving}
         # of `Ray`; its indices of weights that move among them
-        vectors = 5 if self.penalty.sparse else 4
+        vectors = 5 if self._penalty.sparse else 4
         return Footprint(state, kept=sizes.weight_vector + vectors * moving, gradients=True)
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -175,7 +176,7 @@ class LBFGS(Optimizer):
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """Do one iteration: direction, line search, and the pair (s, y) that results."""
         if self._ray is None or self._ray.problem is not problem:
-            self._ray = OrthantRay(problem) if self.penalty.sparse else Ray(problem)
+            self._ray = OrthantRay(problem) if self._penalty.sparse else Ray(problem)
         ray, finished = self._ray, ""
         ray.begin(state)
         stuck = not self._stationary(problem, ray.sizes(state)) and not ray.descend(state)

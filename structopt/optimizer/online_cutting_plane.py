@@ -71,7 +71,8 @@ class OnlineCuttingPlane(Optimizer):
             float(tolerance),
             average,
         )
-        self.steps, self.limit = steps, int(cache_mb * 1_000_000)
+        self.steps, self.cache_mb = steps, cache_mb
+        self.limit = int(cache_mb * 1_000_000)
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Losses that are maxima of planes, and that zero weights do not minimise."""

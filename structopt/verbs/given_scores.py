@@ -94,7 +94,7 @@ class Solver:
     graph : FactorGraph
     encoded : Encoded
     structure : Structure
-        Of the batch.
+        Instances of the batch.
     inference : Inference
     """
 

@@ -146,7 +146,7 @@ def _finds_vertices(solver: Solver) -> bool:
 
 
 def _sparse(batch: Batch, flat: Array) -> SparseVectors:
-    """Return indicators of the instances that are not empty, given those of all parts."""
+    """Return indicators of the instances that are not empty, given indicators of all parts."""
     index, begins = np.flatnonzero(flat), batch.structure.parts
     instance = np.searchsorted(begins, index, side="right") - 1
     parts = (index - begins[instance]).astype(np.int32)
