@@ -168,7 +168,8 @@ runs += [
     [*DEPENDENCY, "factor_graph=second_order", "factor_graph.siblings=all"],
 ]
 warnings.simplefilter("error", RuntimeWarning)
-for number, words in enumerate(runs):
+part, parts = map(int, sys.argv[2:])
+for number, words in list(enumerate(runs))[part::parts]:
     try:
         structopt.train([*COMMON, *words], folder=f"{sys.argv[1]}/{number}")
     except (CompatibilityError, ConfigError) as error:
@@ -179,16 +180,21 @@ for number, words in enumerate(runs):
 """
 
 
+PARTS = 4
+"""Processes of the next test, which take minutes each: kernels are Python there."""
+
+
 @pytest.mark.timeout(1200)
 @pytest.mark.nightly("runs")
-def test_every_component_stays_within_bounds(tmp_path):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_component_stays_within_bounds(tmp_path, part):
     """Each optimizer, inference, task and graph trains in debug mode, or refuses the pair."""
     done = subprocess.run(
-        [sys.executable, "-c", EVERY, str(tmp_path)],
+        [sys.executable, "-c", EVERY, str(tmp_path), str(part), str(PARTS)],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     refused = [line for line in done.stdout.splitlines() if line.startswith("refused")]
-    assert len(refused) <= 4, done.stdout
+    assert len(refused) <= 3, done.stdout
