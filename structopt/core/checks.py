@@ -26,6 +26,8 @@ Place = Callable[[tuple[int, ...]], str]
 """Names the place of an element, given its indices."""
 Shape = Sequence[int | None]
 """The length of each axis; None allows any length."""
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+"""The range of int64."""
 MOST_ELEMENTS = 2**53
 """The largest sum of lengths; sums of float64 are exact up to here."""
 
@@ -178,8 +180,7 @@ def integers(
     if isinstance(value, (list, tuple)) and _has_booleans(value):
         _refuse_boolean(name, value, place)
     _check_shape(name, array, shape)
-    info = np.iinfo(np.int64)
-    low, high = info.min if least is None else least, info.max if most is None else most
+    low, high = LOWEST if least is None else least, HIGHEST if most is None else most
     if kind == "f" and array.size:
         whole = np.rint(array) == array  # false for NaN
         if not whole.all() or np.isinf(array).any():
@@ -188,8 +189,8 @@ def integers(
         beyond = (array >= 2.0**63) | (array < -(2.0**63))
         if beyond.any():
             _refuse(name, array, beyond, _bounds(least, most, low, high), place)
-    elif array.size and int(array.max()) > info.max:
-        _refuse(name, array, array > info.max, _bounds(least, most, low, high), place)
+    elif kind == "u" and array.size and int(array.max()) > HIGHEST:
+        _refuse(name, array, array > HIGHEST, _bounds(least, most, low, high), place)
     numbers = np.array(array, np.int64, order="C", copy=copy or None)
     _check_bounds(name, numbers, least, most, (low, high), place, array)
     return numbers

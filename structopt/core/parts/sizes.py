@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from structopt.core import checks
-from structopt.core.parts.ragged import ends_of, numbers
+from structopt.core.parts.ragged import ends_of
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
 
@@ -70,4 +70,5 @@ class Sizes:
 
 def numbers_within(lengths: Array) -> Array:
     """Return 0, 1, ... within each of several ranges of given lengths, int64."""
-    return numbers(ends_of(lengths)).astype(np.int64)
+    offsets = ends_of(lengths)
+    return np.asarray(np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], lengths))
