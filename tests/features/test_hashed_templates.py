@@ -18,6 +18,7 @@ from structopt.errors import ConfigError
 from structopt.features import collisions
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.kernels.waist.record import EMPTY
+from structopt.model.restoring import restored_scorer
 from structopt.objective import scoring
 
 COLUMNS = ("form", "upos", "feat(Case)")
@@ -477,7 +478,7 @@ def test_batch_gradient(case):
 def test_state(case):
     layout, arrays = scoring.stored(case.map)
     assert layout["name"] == "hashed_templates"
-    restored = scoring.restored(json.loads(json.dumps(layout)), arrays)
+    restored = restored_scorer(json.loads(json.dumps(layout)), arrays)
     assert scoring.stored(restored)[0] == layout
     theta, s, again = case.weights(), np.zeros(case.size(4)), np.zeros(case.size(4))
     case.k.scores(case.record, theta, 4, s, EMPTY)

@@ -16,6 +16,7 @@ from structopt.features.attribute_rows import AttributeRows
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
+from structopt.model.restoring import restored_scorer
 from structopt.objective import scoring
 from structopt.objective.decoding import best_outputs, k_best, marginals
 from structopt.objective.drivers import predicting
@@ -256,5 +257,5 @@ def test_models_of_the_first_version_load():
     layout, arrays = make_problem(
         random_encoded(), LinearChain(), LossFamily(), Exact()
     ).scorer.state()
-    restored = scoring.restored({"block": "attribute_rows", **layout}, arrays)
+    restored = restored_scorer({"block": "attribute_rows", **layout}, arrays)
     assert scoring.stored(restored)[0] == {"name": "attribute_rows", **layout}
