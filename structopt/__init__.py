@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from structopt.factor_graph.arc_factored import ArcFactored
     from structopt.factor_graph.coverage import Coverage
     from structopt.factor_graph.edges import grid_edges
+    from structopt.factor_graph.grammar.grammar import Grammar
+    from structopt.factor_graph.grammar.span import Span
     from structopt.factor_graph.linear_chain import LinearChain
     from structopt.factor_graph.pairwise import Pairwise
     from structopt.factor_graph.second_order import SecondOrder
@@ -128,6 +130,7 @@ ON_DEMAND = {
     "FactorGraph": "structopt.core.factor_graph",
     "Fit": "structopt.verbs.fitting",
     "Gold": "structopt.core.parts.batch",
+    "Grammar": "structopt.factor_graph.grammar.grammar",
     "Greedy": "structopt.inference.greedy",
     "GridLabeler": "structopt.estimators",
     "ILP": "structopt.inference.ilp",
@@ -163,6 +166,7 @@ ON_DEMAND = {
     "SequenceTagger": "structopt.estimators",
     "Single": "structopt.factor_graph.single",
     "SoftmaxMargin": "structopt.loss.presets",
+    "Span": "structopt.factor_graph.grammar.span",
     "SparseMap": "structopt.features.sparse_map",
     "StructoptError": "structopt.errors",
     "StructuredEstimator": "structopt.estimators",
@@ -218,6 +222,7 @@ __all__ = [
     "FactorGraph",
     "Fit",
     "Gold",
+    "Grammar",
     "Greedy",
     "GridLabeler",
     "ILP",
@@ -253,6 +258,7 @@ __all__ = [
     "SequenceTagger",
     "Single",
     "SoftmaxMargin",
+    "Span",
     "SparseMap",
     "StructoptError",
     "StructuredEstimator",

@@ -244,6 +244,6 @@ def _refuse_infeasible(batch: Batch, values: Array) -> None:
     InfeasibleError
     """
     none = np.flatnonzero(~(values > NO_OUTPUT))
-    if len(none) and not batch.structure.kind.incomplete:
+    if len(none):
         instances = batch.kept[none].tolist()
         raise InfeasibleError("Scores of -inf leave no output.", instances=instances)

@@ -35,7 +35,7 @@ class Best:
         Indicators, and counts in tied groups.
     views : mapping of str to int64 array
         Numbers that the outputs consist of, one position after the other: ``labels``; ``heads``
-        (0: the root, else counted from 1) and ``relations``.
+        (0: the root, else counted from 1) and ``relations``; ``derivations``, with a row per span.
     score : float64, shape (instances,)
     upper : float64, shape (instances,)
         No output of the instance scores higher; +inf without a bound.
@@ -142,7 +142,7 @@ def argmax(scores: Parts, inference: Inference | None = None, *, threads: int = 
 def _finds_vertices(solver: Solver) -> bool:
     """Whether maximization gives the indicators of an output, of every instance."""
     exact = Ability.EXACT in solver.provides and solver.inference.decoding_temperature == 0.0
-    return exact and not solver.structure.kind.incomplete
+    return exact
 
 
 def _sparse(batch: Batch, flat: Array) -> SparseVectors:
@@ -181,9 +181,10 @@ def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several
         outputs = decoding.joined(
             [_NONE if one is None else one.outputs.subset(rank, rank + 1) for one in own]
         )
-        absent = np.repeat([one is None for one in own], np.diff(batch.encoded.offsets))
+        absent = np.repeat([one is None for one in own], batch.view_lengths[batch.kept])
         for name, view in batch.views(outputs).items():
-            views.setdefault(name, []).append(np.where(absent, -1, view))
+            view[absent] = -1
+            views.setdefault(name, []).append(view)
     score[0, batch.lengths == 0] = 0.0
     return Several({name: np.stack(rows) for name, rows in views.items()}, score, batch)
 
@@ -235,7 +236,8 @@ def sample(
     best = argmax(Parts(copies, flat), inference)
     tiled = Parts(copies, np.tile(scores.flat, k))
     score = (tiled @ best.parts).reshape(k, len(batch))
-    return Several({n: v.reshape(k, -1) for n, v in best.views.items()}, score, batch)
+    views = {n: v.reshape(k, len(v) // k, *v.shape[1:]) for n, v in best.views.items()}
+    return Several(views, score, batch)
 
 
 _NONE = SparseVectors(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))

@@ -71,6 +71,11 @@ class Batch:
         return self.sizes.lengths
 
     @property
+    def view_lengths(self) -> Array:
+        """Rows of the views of each instance, int64, shape (instances,)."""
+        return self.lengths
+
+    @property
     def kept(self) -> Array:
         """The instances that are not empty, int64."""
         return self.sizes.kept
@@ -117,8 +122,7 @@ class Batch:
         """Return the index in `Parts.flat` of each part of a group, int64, shape (positions,
         ...).
         """
-        layout = self.layout(group)
-        return layout.indices.reshape(layout.positions, *layout.cells)
+        return self.layout(group).taken(np.arange(int(self.offsets[-1])))
 
     def layout(self, group: str) -> GroupLayout:
         """Return the layout of a group.
@@ -236,7 +240,7 @@ class Batch:
 
     def of_instance(self, views: Mapping[str, Array], instance: int) -> Any:
         """Return the output of one instance, as `gold` takes it: an array, or one per view."""
-        begin, end = ends_of(self.lengths)[instance : instance + 2].tolist()
+        begin, end = ends_of(self.view_lengths)[instance : instance + 2].tolist()
         arrays = tuple(view[begin:end] for view in views.values())
         return arrays if len(arrays) > 1 else arrays[0]
 

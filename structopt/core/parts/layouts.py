@@ -42,6 +42,8 @@ class GroupLayout:
         Variables of the instance that a position joins; None: the coordinates name them.
     flipped : bool, shape (positions,), or None
         Positions whose two configurations users give in the other order.
+    order : int64, shape (cells[-1],), or None
+        Place, in the arrays of users, of each configuration; None: the same place.
     """
 
     name: str
@@ -54,6 +56,7 @@ class GroupLayout:
     sides: tuple[int, ...]
     flipped: Array | None = None
     joined: Array | None = None
+    order: Array | None = None
 
     @property
     def count(self) -> int:
@@ -82,11 +85,13 @@ class GroupLayout:
 
     def taken(self, vector: Array) -> Array:
         """Return the group of a vector over all parts, in the flat form."""
-        return self._turned(vector[self.indices].reshape(self.positions, *self.cells))
+        group = self._turned(vector[self.indices].reshape(self.positions, *self.cells))
+        return group if self.order is None else group[..., np.argsort(self.order)]
 
     def put(self, vector: Array, group: Array) -> None:
         """Write a group in the flat form into a vector over all parts."""
-        vector[self.indices] = self._turned(group).ravel()
+        ordered = group if self.order is None else group[..., self.order]
+        vector[self.indices] = self._turned(ordered).ravel()
 
     def padded(self, group: Array, fill: float) -> Array:
         """Return a group in the padded form, with `fill` at other places."""

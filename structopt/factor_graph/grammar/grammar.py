@@ -18,9 +18,9 @@ from structopt.core.factor_graph import GraphTraits, Nearest
 from structopt.core.parts.ragged import ends_of
 from structopt.factor_graph.grammar import forests, readings
 from structopt.factor_graph.grammar.charts import Cells, cells_of, span_number
-from structopt.factor_graph.grammar.constituents import constituents_of
+from structopt.factor_graph.grammar.constituents import Uses, constituents_of
 from structopt.factor_graph.grammar.rules import Rules
-from structopt.factor_graph.grammar.treebank_grammar import TreebankGrammar, anchors_of
+from structopt.factor_graph.grammar.treebank_grammar import Anchors, TreebankGrammar, anchors_of
 from structopt.factor_graph.kinds import FOREST, GRAMMAR
 from structopt.kernels.waist.record import Array
 
@@ -78,8 +78,11 @@ class Grammar(TreebankGrammar):
     @property
     def roles(self) -> Mapping[str, str]:
         """``rule``: uses of rules and steps at their places; ``bracket``: symbols at spans. A
-        variable is a rule's use.
+        variable is a rule's use. If the rules are given for a batch, a variable is a symbol at a
+        span.
         """
+        if self._given:  # without anchors, which are places of rules in gold trees
+            return {"variable": "node", "bracket": "node"}
         return {"variable": "anchor", "rule": "anchor", "bracket": "node"}
 
     @property
@@ -106,7 +109,7 @@ class Grammar(TreebankGrammar):
         cells = cells_of(trees, rules)
         if positional:
             return weighted_forests(trees, rules, cells)
-        anchors = anchors_of(trees, self.uses(trees))
+        anchors = self._anchors(trees, self.uses(trees))
         groups = self._groups(trees, cells, anchors.offsets)
         longest, R, U = (
             int(np.diff(trees.offsets).max(initial=1)),
@@ -161,7 +164,7 @@ class Grammar(TreebankGrammar):
         if structure.kind == FOREST:
             return forests.gold_parts(structure, trees, rules, uses)
         assert trees.gold is not None
-        cells, first_of_own = cells_of(trees, rules), anchors_of(trees, uses).offsets
+        cells, first_of_own = cells_of(trees, rules), self._anchors(trees, uses).offsets
         sentence, n = uses.sentence, np.diff(trees.offsets)[uses.sentence]
         span = span_number(n, uses.begin, uses.end)
         R, U, T = len(rules.binary), len(rules.chains), len(rules.tags)
@@ -223,6 +226,13 @@ class Grammar(TreebankGrammar):
         )
         allowed = uses.known & (np.bincount(sentence[lacking], minlength=len(trees)) == 0)
         return Nearest(readings.scores_of_gold(trees, rules, cells, structure), allowed)
+
+    def _anchors(self, trees: EncodedConstituents, uses: Uses) -> Anchors:
+        """Return the anchors of gold trees; none if the rules are given for a batch."""
+        anchors = anchors_of(trees, uses)
+        if not self._given:
+            return anchors
+        return Anchors(np.zeros(len(trees) + 1, np.int64), *(one[:0] for one in anchors[1:]))
 
     def _groups(
         self, trees: EncodedConstituents, cells: Cells, anchors: Array

@@ -34,11 +34,11 @@ def bracketings(
     the tree has; where it has several of these, they are given to its spans from left to right in
     the order of their numbers.
     """
-    sentence, span, bottom, top = _spans(structure, cells, outputs)
+    sentence, span, bottom, top = spans_of_outputs(structure, cells, outputs)
     begin, end = (ends[span] for ends in ends_of_spans(trees.offsets))
     order = np.lexsort((-end, begin, sentence))
     sentence, begin, end, bottom, top = (one[order] for one in (sentence, begin, end, bottom, top))
-    step = _steps(rules, structure, outputs, sentence, bottom, top)
+    step = steps_of_outputs(rules, structure, outputs, sentence, bottom, top)
     first, categories = rules.chain_categories
     counts = np.diff(first)[step]
     index = np.repeat(first[step] - ends_of(counts)[:-1], counts) + np.arange(int(counts.sum()))
@@ -50,7 +50,7 @@ def bracketings(
     return Bracketings(offsets, listed.astype(np.int32), of_words)
 
 
-def _spans(
+def spans_of_outputs(
     structure: Structure, cells: Cells, outputs: SparseVectors
 ) -> tuple[Array, Array, Array, Array]:
     """The spans that outputs have: sentence, number among the spans of all sentences, bottom symbol
@@ -65,7 +65,7 @@ def _spans(
     return sentence, span[::2], symbol[::2], symbol[1::2]
 
 
-def _steps(
+def steps_of_outputs(
     rules: Rules,
     structure: Structure,
     outputs: SparseVectors,

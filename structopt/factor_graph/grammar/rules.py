@@ -4,6 +4,7 @@ saved.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -65,6 +66,18 @@ class Rules:
         symbols = (root, *sorted(named - {root, *tags}), *tags)
         steps |= {(symbol,): 0 for symbol in symbols[1:]}
         return cls._numbered(encoded.categories, encoded.labels, symbols, list(rules), list(steps))
+
+    @classmethod
+    def named(
+        cls, root: str, tags: Sequence[str], rules: Sequence[Pair], steps: Sequence[Chain]
+    ) -> Rules:
+        """Return a grammar of given rules and steps; `TAG` begins the tags in them."""
+        own = tuple(TAG + tag for tag in tags)
+        named = {symbol for rule in rules for symbol in rule}
+        named |= {end for chain in steps for end in (chain[0], chain[-1])}
+        between = sorted(named - {root, *own})
+        symbols = (root, *between, *own)
+        return cls._numbered((root, *between), tuple(tags), symbols, list(rules), list(steps))
 
     @classmethod
     def _numbered(

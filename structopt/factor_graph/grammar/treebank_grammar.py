@@ -5,7 +5,8 @@ readings.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import Calculus, Counted, FactorGraph, Pruning
 from structopt.core.parts.ragged import ends_of
+from structopt.core.parts.sizes import Sizes
 from structopt.errors import ConfigError
 from structopt.factor_graph.grammar import forests
 from structopt.factor_graph.grammar.binarization import Binarization
@@ -27,6 +29,9 @@ from structopt.factor_graph.grammar.constituents import (
     constituents_of,
     uses_of,
 )
+from structopt.factor_graph.grammar.derivations import EncodedDerivations
+from structopt.factor_graph.grammar.given_rules import GivenRules
+from structopt.factor_graph.grammar.grammar_batches import GrammarBatch, batch_of_trees
 from structopt.factor_graph.grammar.heads import head_of
 from structopt.factor_graph.grammar.rules import Rules
 from structopt.factor_graph.grammar.symbol_pruning import SymbolPruning
@@ -90,6 +95,9 @@ class TreebankGrammar(FactorGraph):
         self.pruner_epochs, self.pruner_C = pruner_epochs, float(pruner_C)
         self._rules: Rules | None = None
 
+    _given = False
+    """Whether the rules are given for a batch, and not read off a treebank."""
+
     @property
     def rules(self) -> Rules:
         """The rules of the training trees."""
@@ -106,6 +114,53 @@ class TreebankGrammar(FactorGraph):
         self._rules = Rules.of(
             trees, self.binarization, earlier.rules if earlier is not None and alike else None
         )
+
+    def batch(
+        self,
+        lengths: Any = None,
+        *,
+        mask: Any = None,
+        tags: Sequence[str],
+        rules: Sequence[Sequence[str]],
+        steps: Sequence[Sequence[str]] | None = None,
+        root: str = "ROOT",
+    ) -> GrammarBatch:
+        """Return a batch of sentences whose outputs are trees of a given grammar.
+
+        Each span of a tree has a symbol below, one step, and a symbol above. Above a word is a tag.
+        Over a longer span there is a rule, whose halves are the symbols above two spans. Settings
+        for treebanks, such as `binarization`, have no effect.
+
+        Parameters
+        ----------
+        lengths : array-like of int, shape (instances,)
+        mask : array-like of bool, shape (instances, width)
+            Instead of `lengths`: true at words.
+        tags : sequence of str
+            Each word has one of them.
+        rules : sequence of (str, str, str)
+            The symbol above, and those of the left and of the right half.
+        steps : sequence of tuples of str, or None
+            Unary chains, the symbol above first. Each symbol except the root also has a step that
+            does not change it. None: steps from each symbol of the rules and tags to the root only.
+        root : str
+            The symbol above the whole sentence; it is in no rule.
+
+        Raises
+        ------
+        ArgumentError
+            For rules and steps that have other lengths or are listed twice, and tags above others.
+        """
+        options = {"root": root, "tags": tags, "rules": rules, "steps": steps}
+        return self.batch_of(Sizes.of(lengths, mask), **options)
+
+    def batch_of(self, sizes: Sizes, **options: Any) -> GrammarBatch:
+        """See `structopt.core.factor_graph.FactorGraph`."""
+        given, graph = GivenRules.of(**options), copy(self)
+        graph._rules = given.numbered
+        graph._given = True
+        own = {"root": options["root"], "tags": given.tags, "rules": given.rules}
+        return batch_of_trees(graph, sizes, {**own, "steps": given.steps})
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """The rules."""
@@ -209,6 +264,8 @@ class TreebankGrammar(FactorGraph):
 
     def uses(self, trees: EncodedConstituents) -> Uses:
         """The uses of rules and steps in the gold trees; none of unlabelled input."""
+        if isinstance(trees, EncodedDerivations) and trees.uses is not None:
+            return trees.uses
         if trees.constituents is None:
             return Uses(np.zeros(len(trees) + 1, np.int64), *[np.zeros(0, np.int64)] * 5)
         return uses_of(trees, self.binarization, self.rules.numbering)
