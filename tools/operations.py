@@ -1,4 +1,4 @@
-"""Write the table of graphs and operations into docs/scores.md.
+"""Write the tables of graphs, operations and part groups into docs/scores.md.
 
 Usage::
 
@@ -24,18 +24,23 @@ import structopt as so  # noqa: E402
 
 PAGE = ROOT / "docs/scores.md"
 BEGIN, END = "<!-- operations -->\n", "<!-- end of operations -->\n"
-GRAPHS: dict[str, Callable[[], Any]] = {
-    "`LinearChain()`": lambda: so.LinearChain().batch([3, 2], labels=2),
-    "`LinearChain(order=2)`": lambda: so.LinearChain(2).batch([3, 2], labels=2),
-    "`Single()`": lambda: so.Single().batch(2, labels=3),
-    "`ArcFactored()`": lambda: so.ArcFactored().batch([3, 2]),
-    "`ArcFactored(projective=True)`": lambda: so.ArcFactored(projective=True).batch([3, 2]),
-    "`ArcFactored(labeled=True)`": lambda: so.ArcFactored(labeled=True).batch([3, 2], labels=2),
-    "`SecondOrder()`": lambda: so.SecondOrder().batch([3, 2]),
-    "`Pairwise()`": lambda: so.Pairwise().batch([3], [[(0, 1), (1, 2), (0, 2)]], labels=2),
-    "`Antecedent()`": lambda: so.Antecedent().batch([3, 2]),
-    "`Coverage()`": lambda: so.Coverage().batch([[2, 3]], [4], [[[0], [0, 1]]]),
+GROUPS_BEGIN, GROUPS_END = "<!-- groups -->\n", "<!-- end of groups -->\n"
+NP = 'tags=["D", "N"], rules=[("NP", "D", "N")]'
+GRAPHS = {
+    "`LinearChain()`": "[3, 2], labels=2",
+    "`LinearChain(order=2)`": "[3, 2], labels=2",
+    "`Single()`": "2, labels=3",
+    "`ArcFactored()`": "[3, 2]",
+    "`ArcFactored(projective=True)`": "[3, 2]",
+    "`ArcFactored(labeled=True)`": "[3, 2], labels=2",
+    "`SecondOrder()`": "[3, 2]",
+    "`Grammar()`": f"[2, 1], {NP}",
+    "`Span()`": f"[2, 1], {NP}",
+    "`Pairwise()`": "[3], [[(0, 1), (1, 2), (0, 2)]], labels=2",
+    "`Antecedent()`": "[3, 2]",
+    "`Coverage()`": "[[2, 3]], [4], [[[0], [0, 1]]]",
 }
+"""Arguments of ``batch`` of each graph in an example."""
 APPROXIMATE: dict[str, Callable[[], so.Inference]] = {
     "AD3": so.AD3,
     "MPLP": so.MPLP,
@@ -63,9 +68,25 @@ OPERATIONS: dict[str, Call] = {
 }
 
 
+def example(graph: str) -> Any:
+    """Return the example batch of a graph."""
+    return eval(f"so.{graph.strip('`')}.batch({GRAPHS[graph]})", {"so": so})
+
+
+def groups_table() -> str:
+    """Return the table of part groups in Markdown, with the shapes of the first instance."""
+    lines = ["| graph | `batch` of the example | groups in order |", "|---|---|---|"]
+    for graph, arguments in GRAPHS.items():
+        layouts = example(graph).layouts
+        shapes = {name: (*one.extents[0].tolist(), *one.cells) for name, one in layouts.items()}
+        listed = "; ".join(f"`{name}` {shape}" for name, shape in shapes.items())
+        lines.append(f"| {graph} | `{arguments}` | {listed} |")
+    return "\n".join(lines) + "\n"
+
+
 def cell(graph: str, operation: str) -> tuple[str, so.ArgumentError | None]:
     """Return the text of a cell, and the error of the call with exact inference."""
-    batch, call = GRAPHS[graph](), OPERATIONS[operation]
+    batch, call = example(graph), OPERATIONS[operation]
     s = batch.scores()
     best = so.argmax(s, None if _solves(s) else so.AD3())
     gold = batch.gold(*best.views.values())
@@ -103,11 +124,12 @@ def table() -> str:
 
 
 def page_with_table() -> str:
-    """Return the page with a new table between its markers."""
+    """Return the page with new tables between their markers."""
     text = PAGE.read_text(encoding="utf8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return before + BEGIN + "\n" + table() + "\n" + END + after
+    for begin, end, new in ((BEGIN, END, table()), (GROUPS_BEGIN, GROUPS_END, groups_table())):
+        before, _, rest = text.partition(begin)
+        text = before + begin + "\n" + new + "\n" + end + rest.partition(end)[2]
+    return text
 
 
 if __name__ == "__main__":

@@ -335,6 +335,18 @@ class FactorGraph(Component):
             remedy="Build its structures from an encoded corpus.",
         )
 
+    def configuration_order(self, group: str, **options: Any) -> Array | None:
+        """Return the place, in arrays of users, of each configuration of a group; None: the same
+        place.
+
+        Parameters
+        ----------
+        group : str
+        **options
+            As of `batch_of`, without those of single instances.
+        """
+        return None
+
     def allowed(
         self, encoded: Encoded, structure: Structure, role: str = "variable"
     ) -> AllowedParts:

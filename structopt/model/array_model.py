@@ -64,6 +64,10 @@ class ArrayModel:
             tables = {PART: self.weights[:, None].copy()}
         else:
             tables = self.scorer.tables_of(self.weights) or {}
+            for name in tables:
+                order = self.graph.configuration_order(name, **self.options)
+                if order is not None:
+                    tables[name] = tables[name][:, np.argsort(order)]
         for table in tables.values():
             table.setflags(write=False)
         return tables

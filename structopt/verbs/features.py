@@ -70,6 +70,16 @@ class ArrayFeatures:
                     remedy="Make the batch with tied=False, or take x.",
                 )
             return self.map, structure
+        scored = [group.name for group in structure.groups if group.scored]
+        for name in self.tables:
+            if name not in scored:
+                raise ArgumentError(
+                    "has features of parts that have no weights of their own. Parts with weights "
+                    f"are: {', '.join(scored)}.",
+                    parameter=f"x[{name!r}]",
+                    remedy="If the optimizer needs parts of its own for every factor, take another "
+                    "one, such as LBFGS().",
+                )
         described = replace(structure, attributes={**structure.attributes, **self.tables})
         nothing = SparseVectors(
             np.zeros(len(encoded) + 1, np.int64), np.zeros(0, np.int32), np.zeros(0)

@@ -200,7 +200,8 @@ def sample(
     """Draw k outputs of each instance from p(y) ~ exp(s^T z_y / T).
 
     Each variable is drawn from its marginals given the variables before it, which takes as many
-    inferences as the longest instance has variables. It is exact if the marginals are.
+    inferences as the longest instance has variables. Trees of grammars are drawn from the root
+    down, which takes one inference. Samples are exact if the marginals are.
 
     Parameters
     ----------
@@ -221,23 +222,17 @@ def sample(
     """
     batch = scores_batch(scores)
     k = int(checks.integers("k", k, 1, shape=()))
-    copies = batch.repeated(k)
-    flat, variables = np.tile(scores.flat, k), copies.variables
     generator = np.random.default_rng(int(checks.integers("seed", seed, 0, shape=())))
-    counts = np.diff(variables.offsets)
-    for step in range(int(counts.max(initial=0))):
-        z = infer(Parts(copies, flat.copy()), inference, temperature=temperature).marginals.flat
-        for variable in (variables.offsets[:-1] + step)[counts > step].tolist():
-            start, end = int(variables.starts[variable]), int(variables.ends[variable])
-            cumulated = np.cumsum(np.maximum(z[start:end], 0.0))
-            drawn = int(np.searchsorted(cumulated, generator.random() * cumulated[-1], "right"))
-            part = min(start + drawn, end - 1)
-            flat[start:part] = flat[part + 1 : end] = -np.inf
-    best = argmax(Parts(copies, flat), inference)
+
+    def marginals(own: Parts) -> Parts:
+        return infer(own, inference, temperature=temperature).marginals
+
+    parts = batch.draw(scores, k, marginals, lambda own: argmax(own, inference).parts, generator)
+    copies = parts.batch
     tiled = Parts(copies, np.tile(scores.flat, k))
-    score = (tiled @ best.parts).reshape(k, len(batch))
-    views = {n: v.reshape(k, len(v) // k, *v.shape[1:]) for n, v in best.views.items()}
-    return Several(views, score, batch)
+    score = (tiled @ parts).reshape(k, len(batch))
+    views = copies.views(_sparse(copies, parts.flat)).items()
+    return Several({n: v.reshape(k, len(v) // k, *v.shape[1:]) for n, v in views}, score, batch)
 
 
 _NONE = SparseVectors(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))

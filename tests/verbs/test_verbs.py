@@ -22,6 +22,12 @@ from structopt.errors import ArgumentError, InfeasibleError
 from structopt.kernels.waist.record import Array
 
 TRIANGLE = [(0, 1), (2, 1), (0, 2)]
+PHRASES: dict[str, Any] = {
+    "tags": ["V", "N"],
+    "rules": [("S", "NP", "VP"), ("NP", "N", "N"), ("VP", "V", "NP"), ("S", "S", "S")],
+    "steps": [("ROOT", "S"), ("ROOT", "NP"), ("NP", "N"), ("S", "VP"), ("ROOT", "NP", "N")]
+    + [("ROOT", "N"), ("VP", "V"), ("ROOT", "S", "VP")],
+}
 EXACT: dict[str, Callable[[], Batch]] = {
     "chain": lambda: so.LinearChain().batch([3, 1, 0, 4], labels=3),
     "anchored": lambda: so.LinearChain().batch([3, 1, 2], labels=2, tied=False),
@@ -38,6 +44,8 @@ EXACT: dict[str, Callable[[], Batch]] = {
     "projective": lambda: so.ArcFactored(projective=True).batch([4, 2]),
     "mentions": lambda: so.Antecedent(distance=2).batch([3, 0, 4]),
     "labeled": lambda: so.ArcFactored(labeled=True).batch([2, 3], labels=2),
+    "grammar": lambda: so.Grammar().batch([3, 0, 1, 2], **PHRASES),
+    "spans": lambda: so.Span().batch([3, 0, 1, 2], **PHRASES),
 }
 LOOPY: dict[str, Callable[[], Batch]] = {
     "triangle": lambda: so.Pairwise().batch([3, 2], [TRIANGLE, [(1, 0)]], labels=2),
@@ -139,7 +147,8 @@ def test_best_outputs_lists_and_gold(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["chain", "second", "single", "trees", "labeled", "projective", "mentions"]
+    "name",
+    ["chain", "second", "single", "trees", "labeled", "projective", "mentions", "grammar", "spans"],
 )
 def test_samples_have_the_frequencies_of_outputs(name: str) -> None:
     batch = EXACT[name]()

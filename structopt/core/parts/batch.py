@@ -230,6 +230,44 @@ class Batch:
         }
         return self.graph.batch_of(self.sizes.repeated(times), **options)
 
+    def draw(
+        self,
+        scores: Parts,
+        k: int,
+        marginals: Callable[[Parts], Parts],
+        best: Callable[[Parts], Parts],
+        generator: np.random.Generator,
+    ) -> Parts:
+        """Return the indicators of k random outputs of each instance, on `repeated` copies.
+
+        Parameters
+        ----------
+        scores : Parts
+        k : int
+        marginals : callable
+            Returns the marginals of scores, also of other batches.
+        best : callable
+            Returns the indicators of the best outputs.
+        generator : numpy.random.Generator
+
+        Raises
+        ------
+        ArgumentError
+            If outputs of the graph are not chosen by variables.
+        """
+        copies, flat = self.repeated(k), np.tile(scores.flat, k)
+        variables = copies.variables
+        counts = np.diff(variables.offsets)
+        for step in range(int(counts.max(initial=0))):
+            z = marginals(Parts(copies, flat.copy())).flat
+            for variable in (variables.offsets[:-1] + step)[counts > step].tolist():
+                start, end = int(variables.starts[variable]), int(variables.ends[variable])
+                cumulated = np.cumsum(np.maximum(z[start:end], 0.0))
+                drawn = int(np.searchsorted(cumulated, generator.random() * cumulated[-1], "right"))
+                part = min(start + drawn, end - 1)
+                flat[start:part] = flat[part + 1 : end] = -np.inf
+        return best(Parts(copies, flat))
+
     def views(self, outputs: SparseVectors) -> dict[str, Array]:
         """Return the outputs of the instances that are not empty, by the names of their views: a
         number per variable, int64.

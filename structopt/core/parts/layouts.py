@@ -171,7 +171,7 @@ class GroupLayout:
         parts = [np.zeros((0, *self.cells), arrays[0].dtype)]
         for i, array in enumerate(arrays):
             expected = (*self.extents[i].tolist(), *self.cells)
-            if array.shape != expected:
+            if array.shape != expected and (array.size or np.prod(expected)):
                 raise ArgumentError(
                     f"has the shape {array.shape}, and not {expected}.",
                     parameter=self.name,

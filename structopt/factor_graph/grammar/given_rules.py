@@ -59,9 +59,7 @@ def _read(
     cls: Any, root: Any, tags: Names, rules: tuple[Names, ...], steps: tuple[Names, ...] | None
 ) -> Any:
     if not isinstance(root, str) or root in tags:
-        raise ArgumentError(
-            "must be a name, and not that of a tag.", parameter="root", value=root
-        )
+        raise ArgumentError("must be a name, and not that of a tag.", parameter="root", value=root)
     if not tags or len({*tags}) < len(tags):
         raise ArgumentError("must be one name or more, each once.", parameter="tags", value=tags)
     inner = dict.fromkeys(symbol for rule in rules for symbol in rule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.parts.batch import Batch, Gold, Variables
 from structopt.core.parts.layouts import GroupLayout
+from structopt.core.parts.parts import Parts
 from structopt.core.parts.ragged import ends_of
 from structopt.core.parts.sizes import Sizes, numbers_within
 from structopt.errors import ArgumentError
@@ -34,6 +35,7 @@ from structopt.factor_graph.grammar.derivations import (
     rows_of,
 )
 from structopt.factor_graph.grammar.given_rules import GivenRules
+from structopt.factor_graph.grammar.tree_samples import drawn_trees, forest_scores
 from structopt.factor_graph.kinds import FOREST
 from structopt.kernels.waist.record import Array
 
@@ -130,6 +132,28 @@ class GrammarBatch(Batch):
         encoded = replace(encoded, gold=tags, uses=uses)
         return Gold(self, encoded, self.graph.targets(encoded, self.structure))
 
+    def draw(
+        self,
+        scores: Parts,
+        k: int,
+        marginals: Callable[[Parts], Parts],
+        best: Callable[[Parts], Parts],
+        generator: np.random.Generator,
+    ) -> Parts:
+        """See `structopt.core.parts.batch.Batch.draw`; from the root down."""
+        if self.structure.kind != FOREST:
+            scores = forest_scores(scores, self.forest)
+        z = marginals(scores)
+        trees = drawn_trees(scores.batch, self.graph.rules, z, k, generator)
+        return self.repeated(k).gold(trees).parts
+
+    @cached_property
+    def forest(self) -> GrammarBatch:
+        """The same sentences, with a part for each use of a rule at its place."""
+        from structopt.factor_graph.grammar.span import Span
+
+        return Span().batch_of(self.sizes, **self.options)
+
     def views(self, outputs: SparseVectors) -> dict[str, Array]:
         """Return the derivations."""
         encoded, grammar = self.encoded, self.grammar
@@ -165,9 +189,10 @@ def _layouts(batch: GrammarBatch) -> dict[str, GroupLayout]:
     groups = {group.name: group for group in structure.groups}
     lengths = sizes.lengths[sizes.kept]
     layouts = dict[str, GroupLayout]()
-    for name, order in (("rule", grammar.rule_order), ("step", grammar.step_order)):
+    for name in ("rule", "step"):
         if name in groups:
-            tied = tied_layout(structure, groups[name], sizes, (len(order),))
+            tied = tied_layout(structure, groups[name], sizes, (groups[name].width,))
+            order = batch.graph.configuration_order(name, **batch.options)
             layouts[name] = replace(tied, order=order)
     if "label" in groups:
         columns = sizes.columns[:, None]

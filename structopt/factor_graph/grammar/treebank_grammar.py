@@ -90,7 +90,8 @@ class TreebankGrammar(FactorGraph):
                 parameter="factor_graph.prune_threshold",
                 value=prune_threshold,
             )
-        self.binarization = Binarization(binarization, horizontal, vertical, head_of)
+        self.binarization, self.horizontal, self.vertical = binarization, horizontal, vertical
+        self.binarizer = Binarization(binarization, horizontal, vertical, head_of)
         self.pruner, self.prune_threshold = pruner, prune_threshold
         self.pruner_epochs, self.pruner_C = pruner_epochs, float(pruner_C)
         self._rules: Rules | None = None
@@ -110,9 +111,9 @@ class TreebankGrammar(FactorGraph):
         """
         trees = constituents_of(encoded)
         check_categories(trees)
-        alike = earlier is not None and earlier.binarization == self.binarization
+        alike = earlier is not None and earlier.binarizer == self.binarizer
         self._rules = Rules.of(
-            trees, self.binarization, earlier.rules if earlier is not None and alike else None
+            trees, self.binarizer, earlier.rules if earlier is not None and alike else None
         )
 
     def batch(
@@ -162,6 +163,11 @@ class TreebankGrammar(FactorGraph):
         own = {"root": options["root"], "tags": given.tags, "rules": given.rules}
         return batch_of_trees(graph, sizes, {**own, "steps": given.steps})
 
+    def configuration_order(self, group: str, **options: Any) -> Array | None:
+        """See `structopt.core.factor_graph.FactorGraph`; rules and steps have an order."""
+        given = GivenRules.of(**options)
+        return {"rule": given.rule_order, "step": given.step_order}.get(group)
+
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """The rules."""
         return self.rules.state()
@@ -185,7 +191,7 @@ class TreebankGrammar(FactorGraph):
         """The same grammar without memory, by relative frequencies."""
         if self.prune_threshold == 0.0 and self.pruner is None:
             return None
-        direction = self.binarization.direction
+        direction = self.binarizer.direction
         return SymbolPruning(
             self.pruner, self.prune_threshold, self.pruner_epochs, self.pruner_C, direction
         )
@@ -268,7 +274,7 @@ class TreebankGrammar(FactorGraph):
             return trees.uses
         if trees.constituents is None:
             return Uses(np.zeros(len(trees) + 1, np.int64), *[np.zeros(0, np.int64)] * 5)
-        return uses_of(trees, self.binarization, self.rules.numbering)
+        return uses_of(trees, self.binarizer, self.rules.numbering)
 
 
 def anchors_of(trees: EncodedConstituents, uses: Uses) -> Anchors:

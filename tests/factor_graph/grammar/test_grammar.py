@@ -235,7 +235,7 @@ def test_relative_frequencies_by_hand():
     gold = graph.gold(encoded, structure)
     scorer = AttributeRows().fit(encoded, structure, gold)
     tables = scorer.tables_of(relative_frequencies.weights(scorer, encoded, structure, gold, graph))
-    uses, rules = uses_of(encoded, graph.binarization, graph.rules.numbering), graph.rules
+    uses, rules = uses_of(encoded, graph.binarizer, graph.rules.numbering), graph.rules
     own, above = uses.rule[uses.split > 0], rules.binary[:, 2]
     for r in range(len(above)):
         expected = np.log(np.sum(own == r) / np.sum(above[own] == above[r]))
