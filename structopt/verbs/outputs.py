@@ -140,9 +140,8 @@ def argmax(scores: Parts, inference: Inference | None = None, *, threads: int = 
 
 
 def _finds_vertices(solver: Solver) -> bool:
-    """Whether maximization gives the indicators of an output, of every instance."""
-    exact = Ability.EXACT in solver.provides and solver.inference.decoding_temperature == 0.0
-    return exact
+    """Whether maximization gives the indicators of an output."""
+    return Ability.EXACT in solver.provides and solver.inference.decoding_temperature == 0.0
 
 
 def _sparse(batch: Batch, flat: Array) -> SparseVectors:

@@ -55,7 +55,7 @@ class EncodedDerivations(EncodedConstituents):
 
 def rows_of(lengths: Array) -> Array:
     """Return the number of spans of trees over so many words, int64."""
-    return np.maximum(2 * lengths - 1, 0)
+    return np.asarray(np.maximum(2 * lengths - 1, 0))
 
 
 def derivations(
@@ -65,8 +65,11 @@ def derivations(
 
     The columns are `COLUMNS`. The rows of sentences without an output are -1.
     """
-    read = _of_forests if structure.kind == FOREST else _of_charts
-    sentence, begin, end, bottom, top, step = read(trees, rules, structure, outputs)
+    if structure.kind == FOREST:
+        columns = _of_forests(rules, structure, outputs)
+    else:
+        columns = _of_charts(trees, rules, structure, outputs)
+    sentence, begin, end, bottom, top, step = columns
     order = np.lexsort((-end, begin, sentence))
     sentence, begin, end, bottom, top, step = (
         one[order] for one in (sentence, begin, end, bottom, top, step)
@@ -112,9 +115,7 @@ def _of_charts(
     return sentence, begin, end, bottom, top, step
 
 
-def _of_forests(
-    trees: EncodedConstituents, rules: Rules, structure: Structure, outputs: SparseVectors
-) -> tuple[Array, ...]:
+def _of_forests(rules: Rules, structure: Structure, outputs: SparseVectors) -> tuple[Array, ...]:
     """Return what `_of_charts` does, of packed forests."""
     columns = [np.zeros((6, 0), np.int64)]
     for i, (edges, vertices) in enumerate(forests.sentences(structure)):
@@ -152,7 +153,7 @@ def faults(rules: Rules, lengths: Array, uses: Uses, tags: Array) -> dict[str, A
     ascending = keys[order]
     twice = np.zeros(len(keys), bool)
     twice[order[1:]] = ascending[1:] == ascending[:-1]
-    above, top = rules.tops[uses.step], rules.tops[uses.step]
+    top = rules.tops[uses.step]
     bottom = np.where(word, rules.first_tag + tags, 0)
     bottom[~word] = rules.binary[uses.rule[~word], 2]
     lacking, other = np.zeros(len(keys), bool), np.zeros(len(keys), bool)
@@ -167,5 +168,5 @@ def faults(rules: Rules, lengths: Array, uses: Uses, tags: Array) -> dict[str, A
         "a half that is no span of the tree.": lacking,
         "a rule whose halves have other symbols.": other & ~lacking,
         "a step from another symbol.": rules.bottoms[uses.step] != bottom,
-        "a step to the root, or none over the whole sentence.": (above == 0) != whole,
+        "a step to the root, or none over the whole sentence.": (top == 0) != whole,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +42,8 @@ class GivenRules:
     rule_order: Array
     step_order: Array
 
-    @classmethod
-    def of(cls, root: str, tags: Any, rules: Any, steps: Any) -> Self:
+    @staticmethod
+    def of(root: str, tags: Any, rules: Any, steps: Any) -> GivenRules:
         """Read the arguments of ``batch``.
 
         Raises
@@ -51,27 +51,49 @@ class GivenRules:
         ArgumentError
         """
         given = None if steps is None else _tuples("steps", steps)
-        return _read(cls, root, _names("tags", tags), _tuples("rules", rules), given)
+        return _read(root, _names("tags", tags), _tuples("rules", rules), given)
 
 
 @lru_cache(maxsize=16)
 def _read(
-    cls: Any, root: Any, tags: Names, rules: tuple[Names, ...], steps: tuple[Names, ...] | None
-) -> Any:
+    root: Any, tags: Names, rules: tuple[Names, ...], steps: tuple[Names, ...] | None
+) -> GivenRules:
+    _check_symbols(root, tags)
+    inner = dict.fromkeys(symbol for rule in rules for symbol in rule)
+    if steps is None:
+        steps = tuple((root, symbol) for symbol in dict.fromkeys([*inner, *tags]))
+    _check(root, tags, rules, steps)
+    ends = dict.fromkeys(end for chain in steps for end in (chain[0], chain[-1]))
+    known = {*steps, (root,)}
+    every = dict.fromkeys([*inner, *ends, *tags])
+    steps += tuple((symbol,) for symbol in every if (symbol,) not in known)
+    own = [tuple(TAG + name if name in tags else name for name in one) for one in (*rules, *steps)]
+    numbered = Rules.named(root, tags, own[: len(rules)], own[len(rules) :])  # type: ignore[arg-type]
+    places = {one: place for place, one in enumerate(own[: len(rules)])}
+    rule_order = np.array([places[pair] for pair in numbered.pairs], np.int64)
+    places = {one: place for place, one in enumerate(own[len(rules) :])}
+    step_order = np.array([places[chain] for chain in numbered.chains], np.int64)
+    symbols = (*numbered.symbols[: numbered.first_tag], *tags)
+    return GivenRules(numbered, tags, rules, steps, symbols, rule_order, step_order)
+
+
+def _check_symbols(root: Any, tags: Names) -> None:
+    """Refuse roots that are tags or no names, and tags that are missing or given twice."""
     if not isinstance(root, str) or root in tags:
         raise ArgumentError("must be a name, and not that of a tag.", parameter="root", value=root)
     if not tags or len({*tags}) < len(tags):
         raise ArgumentError("must be one name or more, each once.", parameter="tags", value=tags)
-    inner = dict.fromkeys(symbol for rule in rules for symbol in rule)
-    if steps is None:
-        steps = tuple((root, symbol) for symbol in dict.fromkeys([*inner, *tags]))
+
+
+def _check(root: str, tags: Names, rules: tuple[Names, ...], steps: tuple[Names, ...]) -> None:
+    """Refuse the first rule or step that is wrong, and steps that do not lead to the root."""
     for index, rule in enumerate(rules):
         if len(rule) != 3 or rule[0] in tags or root in rule:
-            _refuse("rules", rule, index, "(above, left, right), without the root; a tag has none")
+            _refuse("rules", rule, index, "(above, left, right): no root, and no tag above")
     for index, chain in enumerate(steps):
-        tagged = len(chain) > 1 and bool({*chain[:-1]} & {*tags})
+        tagged = bool({*chain[:-1]} & {*tags})
         if not chain or root in chain[1:] or chain == (root,) or tagged:
-            _refuse("steps", chain, index, "(above, ..., below): the root and tags at their ends")
+            _refuse("steps", chain, index, "(above, ..., below): the root first, a tag last")
     for name, listed in (("rules", rules), ("steps", steps)):
         seen = set[Names]()
         for index, one in enumerate(listed):
@@ -83,18 +105,6 @@ def _read(
             f"must have a step to the root {root!r}, such as ({root!r}, SYMBOL).",
             parameter="steps",
         )
-    ends = dict.fromkeys(end for chain in steps for end in (chain[0], chain[-1]))
-    every = dict.fromkeys([*inner, *ends, *tags])
-    known = {*steps, (root,)}
-    steps += tuple((symbol,) for symbol in every if (symbol,) not in known)
-    own = [tuple(TAG + name if name in tags else name for name in one) for one in (*rules, *steps)]
-    numbered = Rules.named(root, tags, own[: len(rules)], own[len(rules) :])  # type: ignore[arg-type]
-    places = {one: place for place, one in enumerate(own[: len(rules)])}
-    rule_order = np.array([places[pair] for pair in numbered.pairs], np.int64)
-    places = {one: place for place, one in enumerate(own[len(rules) :])}
-    step_order = np.array([places[chain] for chain in numbered.chains], np.int64)
-    symbols = (*numbered.symbols[: numbered.first_tag], *tags)
-    return cls(numbered, tags, rules, steps, symbols, rule_order, step_order)
 
 
 def _names(name: str, value: Any) -> Names:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.factor_graph import FactorGraph
 from structopt.core.parts.batch import Batch, Gold, Variables
 from structopt.core.parts.layouts import GroupLayout
 from structopt.core.parts.parts import Parts
@@ -38,9 +39,6 @@ from structopt.factor_graph.grammar.given_rules import GivenRules
 from structopt.factor_graph.grammar.tree_samples import drawn_trees, forest_scores
 from structopt.factor_graph.kinds import FOREST
 from structopt.kernels.waist.record import Array
-
-if TYPE_CHECKING:
-    from structopt.factor_graph.grammar.treebank_grammar import TreebankGrammar
 
 SPLIT, RULE, STEP = 2, 3, 4
 """Columns of derivations."""
@@ -123,7 +121,7 @@ class GrammarBatch(Batch):
         own_rule[~word] = np.argsort(grammar.rule_order)[rule[~word]]
         own_step = np.argsort(grammar.step_order)[step]
         uses = Uses(ends_of(rows_of(lengths)), begin, end, split, own_step, own_rule)
-        for what, wrong in faults(self.graph.rules, lengths, uses, rule).items():
+        for what, wrong in faults(self.grammar.numbered, lengths, uses, rule).items():
             refuse_rows("trees", ~wrong, what, layout)
         encoded = self.encoded
         assert isinstance(encoded, EncodedDerivations)
@@ -144,31 +142,29 @@ class GrammarBatch(Batch):
         if self.structure.kind != FOREST:
             scores = forest_scores(scores, self.forest)
         z = marginals(scores)
-        trees = drawn_trees(scores.batch, self.graph.rules, z, k, generator)
-        return self.repeated(k).gold(trees).parts
+        trees = drawn_trees(scores.batch, self.grammar.numbered, z, k, generator)
+        copies = self.repeated(k)
+        assert isinstance(copies, GrammarBatch)
+        return copies.gold(trees).parts
 
     @cached_property
     def forest(self) -> GrammarBatch:
         """The same sentences, with a part for each use of a rule at its place."""
-        from structopt.factor_graph.grammar.span import Span
-
-        return Span().batch_of(self.sizes, **self.options)
+        return replace(self, positional=True)
 
     def views(self, outputs: SparseVectors) -> dict[str, Array]:
         """Return the derivations."""
         encoded, grammar = self.encoded, self.grammar
         assert isinstance(encoded, EncodedDerivations)
-        table = derivations(encoded, self.graph.rules, self.structure, outputs)
+        table = derivations(encoded, self.grammar.numbered, self.structure, outputs)
         longer, known = table[:, SPLIT] > 0, table[:, STEP] >= 0
         table[longer, RULE] = grammar.rule_order[table[longer, RULE]]
         table[known, STEP] = grammar.step_order[table[known, STEP]]
         return {"derivations": table}
 
 
-def batch_of_trees(
-    graph: TreebankGrammar, sizes: Sizes, options: Mapping[str, Any]
-) -> GrammarBatch:
-    """Return a batch of sentences of a graph that has the rules."""
+def batch_of_trees(graph: FactorGraph, sizes: Sizes, options: Mapping[str, Any]) -> GrammarBatch:
+    """Return a batch of sentences of a graph that has the rules of the options."""
     offsets, tags = sizes.offsets, tuple(options["tags"])
     words = int(offsets[-1])
     # one attribute that all words have, by which forests tie the scores of tags
@@ -178,7 +174,7 @@ def batch_of_trees(
         {"label": ones},
         tags,
         allowed=np.ones((words, len(tags)), bool),
-        categories=graph.rules.categories,
+        categories=GivenRules.of(**options).numbered.categories,
     )
     return GrammarBatch(graph, encoded, sizes, options, _layouts)
 
@@ -228,7 +224,7 @@ def _edges(batch: GrammarBatch) -> Array:
         rule = ~step & ~tag
         number[rule] = grammar.rule_order[number[rule]]
         number[step] = grammar.step_order[number[step]]
-        number[tag] -= batch.graph.rules.first_tag
+        number[tag] -= batch.grammar.numbered.first_tag
         words = vertices.begin[edges.head], vertices.end[edges.head]
         rows.append(np.stack([*words, split, number], axis=1).astype(np.int64))
     return np.concatenate(rows)
@@ -244,7 +240,7 @@ def _nodes(batch: GrammarBatch) -> tuple[Array, ...]:
             own = vertices.begin, vertices.end, vertices.above, vertices.symbol
             columns.append(np.stack(own).astype(np.int64))
         return tuple(np.concatenate(columns, axis=1))
-    cells = cells_of(encoded, batch.graph.rules)
+    cells = cells_of(encoded, batch.grammar.numbered)
     span = np.repeat(np.arange(len(cells.lists)), cells.sizes)
     within, lists = numbers_within(cells.sizes), cells.lists[span]
     begin, end = ends_of_spans(encoded.offsets)
