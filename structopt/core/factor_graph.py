@@ -343,7 +343,7 @@ class FactorGraph(Component):
         ----------
         group : str
         **options
-            As of `batch_of`, without those of single instances.
+            Arguments of `batch_of` that all instances share.
         """
         return None
 

@@ -169,13 +169,20 @@ def test_arguments_are_checked(
         call(so.Grammar().batch([2, 1], **PHRASES))
 
 
-def test_a_grammar_is_trained_saved_and_pickled(tmp_path: Any) -> None:
+@pytest.mark.parametrize("loss", [so.CRF(), so.SoftmaxMargin()])
+def test_forests_have_the_optimum_of_charts(loss: Any) -> None:
+    batch = so.Grammar().batch([3, 0, 1, 2], **PHRASES)
+    gold = batch.gold(so.argmax(random_scores(batch))["derivations"])
+    problem = so.Problem(batch, gold=gold, loss=loss, C=10.0)
+    primal = [so.fit(problem, one, 60).certificate.primal for one in (so.LBFGS(), so.SDCA())]
+    assert primal[0] == pytest.approx(primal[1], rel=1e-4)
+
+
+def test_models_of_grammars_are_saved_and_gold_is_pickled(tmp_path: Any) -> None:
     batch = so.Grammar().batch([3, 0, 1, 2], **PHRASES)
     target = so.argmax(random_scores(batch))
     gold = batch.gold(target["derivations"])
     problem = so.Problem(batch, gold=gold, loss=so.CRF(), C=10.0)
-    primal = [so.fit(problem, one, 60).certificate.primal for one in (so.LBFGS(), so.SDCA())]
-    assert primal[0] == pytest.approx(primal[1], rel=1e-4)
     model = so.fit(problem, so.LBFGS(), epochs=20).model()
     s = model.scores(lengths=[2])
     assert np.array_equal(model.coef["rule"], s["rule"])

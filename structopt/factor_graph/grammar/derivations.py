@@ -130,7 +130,7 @@ def _of_forests(rules: Rules, structure: Structure, outputs: SparseVectors) -> t
 
 
 def faults(rules: Rules, lengths: Array, uses: Uses, tags: Array) -> dict[str, Array]:
-    """Return the rows that are wrong, bool, by what they have; no row is wrong in a derivation.
+    """Mark the wrong rows of each kind of fault, bool; a derivation has none.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def faults(rules: Rules, lengths: Array, uses: Uses, tags: Array) -> dict[str, A
     whole = (begin == 0) & (end == n)
     return {
         "a span that is there twice.": twice,
-        "a half that is no span of the tree.": lacking,
+        "a half that is missing among the spans.": lacking,
         "a rule whose halves have other symbols.": other & ~lacking,
         "a step from another symbol.": rules.bottoms[uses.step] != bottom,
         "a step to the root, or none over the whole sentence.": (top == 0) != whole,

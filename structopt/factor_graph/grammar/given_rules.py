@@ -29,7 +29,7 @@ class GivenRules:
         In the order of users. Steps that were not given come last: one that changes nothing for
         each symbol except the root.
     symbols : tuple of str
-        As users name them: the root, those of constituents in ascending order, the tags.
+        With the names of users: the root, symbols of constituents in ascending order, tags.
     rule_order, step_order : int64
         Place, in the order of users, of each rule and step of `numbered`.
     """

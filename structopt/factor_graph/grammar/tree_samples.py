@@ -44,7 +44,7 @@ def drawn_trees(
     forest : Batch
     rules : Rules
     marginals : Parts
-        Of the forest.
+        Marginals of its edges and nodes.
     k : int
     generator : numpy.random.Generator
     """

@@ -140,7 +140,7 @@ class TreebankGrammar(FactorGraph):
         tags : sequence of str
             Each word has one of them.
         rules : sequence of (str, str, str)
-            The symbol above, and those of the left and of the right half.
+            The symbols above, of the left half, and of the right half.
         steps : sequence of tuples of str, or None
             Unary chains, the symbol above first. Each symbol except the root also has a step that
             does not change it. None: steps from each symbol of the rules and tags to the root only.
