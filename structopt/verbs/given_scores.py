@@ -207,10 +207,10 @@ def solver_of(batch: Batch, inference: Inference | None, needed: Ability) -> Sol
 
 
 def _giving(graph: FactorGraph, needed: Ability) -> str:
-    """Name the approximate inferences that give abilities on a graph; an empty string if none."""
+    """Name the inferences that give abilities on a graph; an empty string if none."""
     found = [
         f"{cls.__name__}()"
-        for cls in (AD3, MPLP, LoopyBP, TRWBP, LP, ILP)
+        for cls in (Exact, AD3, MPLP, LoopyBP, TRWBP, LP, ILP)
         if not cls().refusal(graph) and not needed & ~cls().provides(graph.kind)
     ]
     return " or ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)

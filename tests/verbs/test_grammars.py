@@ -160,6 +160,7 @@ def test_gold_must_be_a_derivation(graph: Any) -> None:
         ),
         (lambda b: b.graph.batch([1], tags=["a"], rules=[], root="a"), "root", None),
         (lambda b: b.variables, "scores", None),
+        (lambda b: so.argmax(b.scores(), so.AD3()), "inference", None),
     ],
 )
 def test_arguments_are_checked(
