@@ -9,16 +9,16 @@ from functools import wraps
 from inspect import getdoc
 from typing import Any
 
+FAILURES: tuple[type[BaseException], ...] = (AssertionError,)
 try:
     import pytest
 except ImportError:  # structopt.check runs the tests without it
-    FAILURES: tuple[type[BaseException], ...] = (AssertionError,)
 
     def _fixture(function: Callable[..., Any]) -> Any:
         return function
 else:
     FAILURES = (AssertionError, pytest.fail.Exception)
-    _fixture = pytest.fixture
+    _fixture = pytest.fixture  # type: ignore[assignment]
 
 
 def promises(kind: str) -> Callable[[type], type]:
