@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from structopt.core.optimizer import Optimizer
     from structopt.core.parts.batch import Batch, Gold
     from structopt.core.parts.parts import Parts
+    from structopt.core.scorer import Scorer
     from structopt.core.weights.penalty import L1, L2, Penalty
     from structopt.errors import ArgumentError, InfeasibleError, StructoptError
     from structopt.estimators import (
@@ -162,6 +163,7 @@ ON_DEMAND = {
     "SGD": "structopt.optimizer.sgd",
     "SMO": "structopt.optimizer.smo",
     "SVM": "structopt.loss.presets",
+    "Scorer": "structopt.core.scorer",
     "SecondOrder": "structopt.factor_graph.second_order",
     "SequenceTagger": "structopt.estimators",
     "Single": "structopt.factor_graph.single",
@@ -254,6 +256,7 @@ __all__ = [
     "SGD",
     "SMO",
     "SVM",
+    "Scorer",
     "SecondOrder",
     "SequenceTagger",
     "Single",

@@ -23,7 +23,10 @@ from __future__ import annotations
 
 from pkgutil import iter_modules
 
-import pytest
-
-# failures show values
-pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in iter_modules(__path__)))
+try:
+    import pytest
+except ImportError:  # structopt.check runs without it
+    pass
+else:  # failures show values
+    names = (f"{__name__}.{module.name}" for module in iter_modules(__path__))
+    pytest.register_assert_rewrite(*names)

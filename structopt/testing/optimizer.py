@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 from typing import Any
+from unittest import SkipTest
 
 import numpy as np
-import pytest
 
 from structopt.core.memory import NUMBER
 from structopt.core.optimizer import Earlier, Optimizer, copied, taken
@@ -217,7 +217,7 @@ class OptimizerSuite:
         method, small = optimizer(), problem(seed=0)
         best = optimum(small) if optimum is not None else None
         if best is None:
-            pytest.skip("the fixture `optimum` of this suite knows no optimum of this problem")
+            raise SkipTest("the fixture `optimum` of this suite knows no optimum of this problem")
         slack, dual = self.accuracy * (1 + best), -inf
         state = method.init(small, random_weights(small, 1, self.start))
         for epoch in range(self.enough):
@@ -245,7 +245,7 @@ class OptimizerSuite:
         their ends: compiled kernels do not raise.
         """
         if python_inference is None:
-            pytest.skip("this suite has no fixture `python_inference`")
+            raise SkipTest("this suite has no fixture `python_inference`")
         weights = []
         for options in ({}, {"inference": python_inference}):
             method, small = optimizer(), problem(seed=0, **options)
@@ -264,7 +264,7 @@ class OptimizerSuite:
         method, small = optimizer(), problem(seed=0)
         support = getattr(small.examples.scorer, "support", None)
         if support is None or support.all():
-            pytest.skip("all weights of the problem of this suite may move")
+            raise SkipTest("all weights of the problem of this suite may move")
         state = passes(method, small, method.init(small, np.zeros(small.dimension)), 2)
         over_weights = [state[name] for name in method.plan.weights if name in state]
         for values in (method.weights(state), *over_weights):
@@ -280,7 +280,7 @@ class OptimizerSuite:
         which they are finished.
         """
         if optimizer().plan.form != "batch":
-            pytest.skip("passes of this optimizer visit one instance after the other")
+            raise SkipTest("passes of this optimizer visit one instance after the other")
         weights = []
         for workers in (1, 2, 5):
             method, small = optimizer(), problem(seed=0)

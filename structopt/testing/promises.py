@@ -9,7 +9,16 @@ from functools import wraps
 from inspect import getdoc
 from typing import Any
 
-import pytest
+FAILURES: tuple[type[BaseException], ...] = (AssertionError,)
+try:
+    import pytest
+except ImportError:  # structopt.check runs the tests without it
+
+    def _fixture(function: Callable[..., Any]) -> Any:
+        return function
+else:
+    FAILURES = (AssertionError, pytest.fail.Exception)
+    _fixture = pytest.fixture  # type: ignore[assignment]
 
 
 def promises(kind: str) -> Callable[[type], type]:
@@ -43,7 +52,7 @@ def _explained(kind: str, name: str, test: Any) -> Any:
     def explained(self: Any, *arguments: Any, **fixtures: Any) -> None:
         try:
             test(self, *arguments, **fixtures)
-        except (AssertionError, pytest.fail.Exception) as error:
+        except FAILURES as error:
             text = (
                 f"{name}: this {kind} breaks a promise of its contract: {promise}\n{remedy}\n"
                 f"{error}".rstrip()
@@ -60,7 +69,7 @@ DEFAULTS: dict[str, Callable[..., Any]] = {}
 def default(fixture: Callable[..., Any]) -> Any:
     """Return a fixture that the class of a test may override."""
     DEFAULTS[fixture.__qualname__] = fixture
-    return pytest.fixture(fixture)
+    return _fixture(fixture)
 
 
 def required(fixture: Callable[..., Any]) -> Any:
@@ -70,7 +79,7 @@ def required(fixture: Callable[..., Any]) -> Any:
     """
     need = " ".join((getdoc(fixture) or "").split())
 
-    @pytest.fixture
+    @_fixture
     @wraps(fixture)
     def missing(self: Any, **_fixtures: Any) -> None:
         name = fixture.__name__

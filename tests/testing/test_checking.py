@@ -1,6 +1,8 @@
 """Contract suites on one component, by a call."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -65,3 +67,9 @@ def test_fixtures():
         so.check(so.LinearChain())
     with raises(so.ArgumentError, parameter="component", match="must be an instance of Loss"):
         so.check("focal")
+
+
+def test_without_pytest():
+    code = "import sys; sys.modules['pytest'] = None\nimport structopt as so\n"
+    code += "so.check(so.SVM())\nassert sys.modules['pytest'] is None"
+    subprocess.run([sys.executable, "-c", code], check=True)
