@@ -42,7 +42,8 @@ def check_gold(encoded: Encoded) -> None:
         raise ConfigError(
             f"The gold output of training instance {instance} has a label sequence that "
             "the constraints forbid.",
-            remedy="Leave task.valid_tags=false, or check task.scheme.",
+            remedy="Correct it, or leave the constraints out: task.valid_tags=false (check "
+            "task.scheme, too), or a batch without forbidden.",
         )
 
 

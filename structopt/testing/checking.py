@@ -55,6 +55,10 @@ def check(component: Component, **fixtures: Any) -> None:
     --------
     >>> check(Focal())
     """
+    if not __debug__:
+        raise StructoptError(
+            "structopt.check needs assertions.", remedy="Run Python without the option -O."
+        )
     contract = next((one for one in SUITES if isinstance(component, one)), None)
     if contract is None:
         names = ", ".join(one.__name__ for one in SUITES)
