@@ -10,7 +10,6 @@ or another penalty R (`Penalty`). Empty instances have no loss and do not count 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core import checks
+from structopt.core.data.encoded import Encoded
 from structopt.core.inference import Inference
 from structopt.core.loss import MAX_LOSS, Loss
 from structopt.core.objective import Certificate
@@ -118,35 +118,31 @@ class Problem(corpus.Problem):
         if sample_weight is not None:
             every = checks.floats("sample_weight", sample_weight, (len(batch),), least=0.0)
             encoded = replace(encoded, instance_weights=every[batch.kept])
-        self._encoded = encoded
-        self._loss, self._inference = (
-            loss or CRF(),
-            inference or Exact(),
-        )
-        self._refuse_misfits(None)
-        self._build(corpus.Settings(float(number), penalty=penalty), positional=False)
+        self.loss, self.inference = loss or CRF(), inference or Exact()
+        self._refuse_misfits(None, encoded)
+        self._build(encoded, corpus.Settings(float(number), penalty=penalty), positional=False)
 
-    def _refuse_misfits(self, optimizer: Optimizer | None) -> None:
+    def _refuse_misfits(self, optimizer: Optimizer | None, encoded: Encoded) -> None:
         """Refuse components that do not work together."""
-        components = self.batch.graph, self._inference, self._loss, optimizer
-        points, equal = not self.gold.targets.sets.any(), self._encoded.instance_weights is None
+        components = self.batch.graph, self.inference, self.loss, optimizer
+        points, equal = not self.gold.targets.sets.any(), encoded.instance_weights is None
         if found := first_misfit(*components, points, equal):
             refuse(found, *components)
 
-    def _build(self, settings: corpus.Settings, positional: bool) -> None:
+    def _build(self, encoded: Encoded, settings: corpus.Settings, positional: bool) -> None:
         """Lay out parts and weights; of positional structures every factor has its own parts."""
-        graph, encoded, loss = self.batch.graph, self._encoded, self._loss
+        graph = self.batch.graph
         structure = graph.build(encoded, True) if positional else self.batch.structure
-        structure = self._inference.prepare(structure)
-        targets, cost = gold_and_costs(encoded, graph, loss, structure, positional)
+        structure = self.inference.prepare(structure)
+        targets, cost = gold_and_costs(encoded, graph, self.loss, structure, positional)
         scorer, described = self.array_features.laid_out(encoded, structure)
         record = scoring.record_of(scorer, encoded, described)
         super().__init__(
             Examples(encoded, described, record, scorer),
             targets,
             cost,
-            loss,
-            self._inference,
+            self.loss,
+            self.inference,
             settings,
             partial(GraphKernels.of, graph, positional),
         )
@@ -160,13 +156,19 @@ class Problem(corpus.Problem):
         ArgumentError
             If the optimizer does not work with the other components.
         """
-        self._refuse_misfits(optimizer)
+        encoded = self.examples.encoded
+        self._refuse_misfits(optimizer, encoded)
         own = copy(self)
         for cached in ("space", "fingerprint"):
             vars(own).pop(cached, None)
-        own._spaces, own._shards = deque(), None
         settings = replace(self.settings, seed=seed, variant=optimizer.plan.variant)
-        own._build(settings, optimizer.needs(self._loss, self.batch.graph).positional)
+        if optimizer.needs(self.loss, self.batch.graph).positional:
+            own._build(encoded, settings, positional=True)
+            return own
+        laid_out = self.examples, self.targets, self.cost
+        super(Problem, own).__init__(
+            *laid_out, self.loss, self.inference, settings, self.graph_kernels
+        )
         return own
 
     def value_and_gradient(self, weights: Array) -> tuple[float, Array]:
@@ -181,7 +183,7 @@ class Problem(corpus.Problem):
         D is None if P is not convex or has an l1 norm, and if the inference bounds no losses.
         """
         kind = self.structure.kind
-        if not certifies(self._inference.converged(self.structure).provides(kind)):
+        if not certifies(self.inference.converged(self.structure).provides(kind)):
             return Certificate(self.objective(weights), None)
         return super().certificate(weights)
 
@@ -243,10 +245,10 @@ class Problem(corpus.Problem):
 
     def _evaluated(self, s: Parts) -> tuple[Array, Array]:
         """Return the losses of the instances that are not empty, weighted, and the residuals."""
-        inference = self._inference.converged(self.structure)
+        inference = self.inference.converged(self.structure)
         values, gradient = evaluated(self.loss, s, self.gold, partial(infer, inference=inference))
         kept, flat = values[self.batch.kept], gradient.flat
-        given = self._encoded.instance_weights
+        given = self.examples.encoded.instance_weights
         if given is None:
             return kept, np.array(flat)
         return given * kept, np.repeat(given, np.diff(self.structure.parts)) * flat
