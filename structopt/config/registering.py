@@ -88,7 +88,8 @@ def register(kind: str, word: str) -> Callable[[Class], Class]:
                 parameter="cls",
             )
         known = registry.installed(kind).get(word)
-        if known is not None and _class_name(known.registered) != _class_name(cls):
+        again = known is not None and known.registered is not None and known.is_of(cls)
+        if known is not None and not again:  # a notebook may define its class again
             raise ArgumentError(
                 f"is a {kind} of {known.distribution}.",
                 parameter="word",
@@ -100,8 +101,3 @@ def register(kind: str, word: str) -> Callable[[Class], Class]:
         return cls
 
     return decorate
-
-
-def _class_name(cls: type | None) -> str:
-    """Return the full name of a class, which stays if a notebook defines it again."""
-    return "" if cls is None else f"{cls.__module__}.{cls.__qualname__}"
