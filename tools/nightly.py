@@ -49,7 +49,7 @@ INTERPRETER = (
     "tests/config/test_registry.py",
     "tests/test_imports.py",
     "tests/optimizer/test_dca.py",
-    "tests/run/test_trainer.py",
+    "tests/run/test_resumable.py",
 )
 """Tests that depend most on the interpreter and on the versions of packages."""
 

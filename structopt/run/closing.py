@@ -16,6 +16,7 @@ from typing import Any
 
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
+from structopt.learning.training import Training
 from structopt.process import interruption
 from structopt.process.time_limit import TimeIsUp, at_most
 from structopt.progress import console, phases
@@ -24,8 +25,7 @@ from structopt.run.components import Components
 from structopt.run.evaluation import Metrics, evaluate, known
 from structopt.run.plots import objective_remark
 from structopt.run.reading import TrainingData
-from structopt.run.report import closing_text, draw
-from structopt.run.trainer import Trainer
+from structopt.run.report import closing_text, draw, unfinished
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Closing:
         The name of the run.
     components : Components
     data : TrainingData
-    trainer : Trainer
+    trainer : Training
         After the last pass.
     shards : int
         Into how many shards the passes were divided; 0 for none.
@@ -61,7 +61,7 @@ class Closing:
     label: str
     components: Components
     data: TrainingData
-    trainer: Trainer
+    trainer: Training
     shards: int
     is_job: bool
     pictures: bool = True
@@ -101,8 +101,8 @@ class Closing:
         text = closing_text(self.label, member, metrics, progress, beginning, pruner, main)
         if (self.folder / "model").is_dir():  # a pruned trial has none
             text += f"\nmodel: {self.folder / 'model'}"
-        if (unfinished := self.trainer.unfinished) and interrupt is None:
-            text += f"\n{unfinished}"
+        if (advice := unfinished(self.trainer)) and interrupt is None:
+            text += f"\n{advice}"
         if columns := self.components.task.needed_columns:
             text += f"\nprediction needs the columns: {', '.join(columns)}"
         if self.is_job:
@@ -114,7 +114,7 @@ class Closing:
     def _of_last_pass(self) -> Metrics:
         """The metrics of the pass whose weights are returned, as the history has them."""
         progress = self.trainer.progress
-        epoch = progress.best_epoch if self.trainer.best_weights is not None else progress.epoch
+        epoch = progress.best_epoch if self.trainer.kept is not None else progress.epoch
         rows = (row for row in history.read(self.folder / "history.csv") if row["epoch"] == epoch)
         return known(self.components, self.data, self.trainer, next(rows, {}), self.shards)
 

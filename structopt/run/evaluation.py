@@ -12,12 +12,12 @@ import numpy as np
 
 from structopt.errors import NumericalError, first_few
 from structopt.kernels.waist.record import Array
+from structopt.learning.training import NEAR, Training
 from structopt.objective.decoding import best_outputs, decoded
 from structopt.objective.examples import Examples
 from structopt.progress import phases
 from structopt.run.components import Components
 from structopt.run.reading import TrainingData
-from structopt.run.trainer import NEAR, Trainer
 
 log = logging.getLogger(__name__)
 Metrics = dict[str, dict[str, Any]]
@@ -28,7 +28,7 @@ def evaluate(
     config: Mapping[str, Any],
     components: Components,
     data: TrainingData,
-    trainer: Trainer,
+    trainer: Training,
     weights: Array,
     shards: int,
 ) -> Metrics:
@@ -69,7 +69,7 @@ def evaluate(
 def known(
     components: Components,
     data: TrainingData,
-    trainer: Trainer,
+    trainer: Training,
     row: Mapping[str, Any],
     shards: int,
 ) -> Metrics:
@@ -98,7 +98,7 @@ def _scores(data: TrainingData, split: str, weights: Array) -> dict[str, Any]:
 def _training_metrics(
     components: Components,
     data: TrainingData,
-    trainer: Trainer,
+    trainer: Training,
     objective: float | None,
     shards: int,
 ) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _training_metrics(
         "dual": progress.dual,
         "gap": trainer.gap(objective),
         "epochs": progress.epoch,
-        **({"kept_epoch": progress.best_epoch} if trainer.best_weights is not None else {}),
+        **({"kept_epoch": progress.best_epoch} if trainer.kept is not None else {}),
         "seconds": progress.seconds,
         "seconds_per_epoch": float(np.median(progress.passes)) if progress.passes else None,
         "seconds_per_evaluation": float(np.median(progress.evaluations))
@@ -134,7 +134,7 @@ def _training_metrics(
 
 
 def _warn_of_zeros(
-    components: Components, trainer: Trainer, weights: Array, objective: float
+    components: Components, trainer: Training, weights: Array, objective: float
 ) -> None:
     """Warn where training changed nothing, and say why."""
     if not trainer.progress.epoch or weights.any():
@@ -142,7 +142,7 @@ def _warn_of_zeros(
     log.warning("Every weight is zero: %s", _cause_of_zeros(components, trainer, objective))
 
 
-def _cause_of_zeros(components: Components, trainer: Trainer, objective: float) -> str:
+def _cause_of_zeros(components: Components, trainer: Training, objective: float) -> str:
     """Say why training changed no weight, and what would change that."""
     loss, labels = components.loss, components.task.vocabulary()["labels"]
     if not trainer.problem.scorer.count:

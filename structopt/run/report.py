@@ -11,7 +11,7 @@ from structopt.core.loss import Beginning
 from structopt.errors import StructoptError
 from structopt.formats import tables
 from structopt.formats.durable_files import naming
-from structopt.run.observer import Progress
+from structopt.learning.training import Progress, Training
 
 SHOWN = (
     "f1",
@@ -105,6 +105,15 @@ def cause_of(error: Exception | None) -> str:
     if isinstance(error, StructoptError):
         return str(error)
     return "".join(traceback.format_exception(error))[-_LONGEST_TRACEBACK:]
+
+
+def unfinished(training: Training) -> str:
+    """Say that training did not converge, why, and how to fix it; empty if it did."""
+    reason = training.unfinished
+    return reason and (
+        f"Training did not converge: {reason}. Set a larger optimizer.epochs, or scale numeric "
+        "features to about 1."
+    )
 
 
 def closing_text(

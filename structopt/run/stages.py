@@ -19,6 +19,7 @@ from structopt.core.tracker import Run
 from structopt.errors import ConfigError, SystemRefusal
 from structopt.kernels.waist.record import Array
 from structopt.learning import added_duals, convex_start, guarded, mixing
+from structopt.learning.training import Evaluation
 from structopt.model.model import Model, model_config
 from structopt.model.trained import Trained
 from structopt.objective.compatibility import certifies
@@ -29,15 +30,24 @@ from structopt.process import folder_lock, interruption
 from structopt.progress import console, display, phases
 from structopt.progress.quiet import quietly
 from structopt.run import history, memory, plots
+from structopt.run.callbacks import (
+    Checks,
+    Development,
+    Interrupts,
+    Judge,
+    Judging,
+    PassLog,
+    PassProgress,
+    TrackedPasses,
+    kept,
+)
 from structopt.run.closing import Closing
 from structopt.run.components import Components, make_components
 from structopt.run.evaluation import Metrics
-from structopt.run.observer import Observer
-from structopt.run.observers import Checks, Interrupts, PassLog, PassProgress, TrackedPasses
 from structopt.run.reading import TrainingData, read
 from structopt.run.records import FAILED, FINISHED, KILLED, PRUNED
-from structopt.run.report import cause_of, ending_note
-from structopt.run.trainer import Judge, Schedule, Trainer, kept
+from structopt.run.report import cause_of, ending_note, unfinished
+from structopt.run.resumable import Resumable
 
 log = logging.getLogger(__name__)
 
@@ -158,8 +168,9 @@ def _train(run: _TrainingRun, resuming: bool, earlier: Model | None) -> Model:
         ending = late if run.job is None else interrupt
         if ending:
             raise ending
-        for observer in trainer.observers:
-            observer.end(trainer, weights)
+        for callback in trainer.callbacks:
+            if isinstance(callback, Checks):
+                callback.end(trainer, weights)
         return model
 
 
@@ -223,7 +234,7 @@ def _tracked(run: _TrainingRun, resuming: bool) -> Iterator[_Outcome]:
 
 
 def _fit(
-    trainer: Trainer, data: TrainingData, resuming: bool
+    trainer: Resumable, data: TrainingData, resuming: bool
 ) -> tuple[Array, KeyboardInterrupt | None]:
     """Make the passes; the weights, and the interrupt that ended them early, if one did."""
     try:
@@ -283,8 +294,8 @@ class _TrainingRun:
         careful = guarded.guarded(divided, self.config["objective_every"])
         return convex_start.from_convex(careful, data.problem, data.beginning)
 
-    def trainer(self, data: TrainingData) -> Trainer:
-        """The loop over passes, with its observers.
+    def trainer(self, data: TrainingData) -> Resumable:
+        """The loop over epochs, with its callbacks.
 
         Raises
         ------
@@ -308,50 +319,41 @@ class _TrainingRun:
             )
         test = bool(self.config.get("test_curve")) and "test" in data.held_out.splits
         names, arrays = task.state()
-        optimizer = self.optimizer(data)
-        schedule = self.schedule()
-        memory.check(self.config, data.problem, optimizer, dev and schedule.keep == "best")
-        return Trainer(
-            data.problem,
-            optimizer,
-            self.folder,
+        optimizer, metric = self.optimizer(data), task.main_metric
+        keep = kept(self.config, self.components.optimizer.plan)
+        memory.check(self.config, data.problem, optimizer, dev and keep == "best")
+        development = Development(
             partial(data.held_out.scores, "dev") if dev else None,
-            schedule,
-            self.observers(data),
-            _advice(self.config),
-            digest_of([arrays[name] for name in sorted(arrays)], names),
+            metric,
+            keep,
+            self.config.get("patience"),
             partial(data.held_out.scores, "test") if test else None,
         )
-
-    def schedule(self) -> Schedule:
-        """What is measured after passes, and what ends training early."""
-        task, inference, kind = (
-            self.components.task,
-            self.components.inference,
-            self.components.graph.kind,
+        provided = self.components.inference.provides(self.components.graph.kind)
+        plan = optimizer.plan
+        return Resumable(
+            data.problem,
+            optimizer,
+            optimizer.epochs,
+            plan.tolerance,
+            folder=self.folder,
+            vocabulary=digest_of([arrays[name] for name in sorted(arrays)], names),
+            checkpoint_seconds=self.config.get("storage", {}).get("checkpoint", 60.0),
+            before=(development, *([Judging(self.judge)] if self.judge else [])),
+            after=(
+                Interrupts(),
+                PassProgress(metric),
+                PassLog(self.components.loss.member, data.beginning),
+                TrackedPasses(self.components.tracker, metric),
+                *([Checks(self.config["seed"])] if self.config.get("check") else []),
+            ),
+            evaluation=Evaluation(
+                self.config["objective_every"],
+                plan.certificate,
+                not task.open_gold and certifies(provided),
+            ),
+            advice=_advice(self.config),
         )
-        bounded = not task.open_gold and certifies(inference.provides(kind))
-        every, patience = self.config["objective_every"], self.config.get("patience")
-        keep = kept(self.config, self.components.optimizer.plan)
-        between = (
-            {"checkpoint_seconds": self.config["storage"]["checkpoint"]}
-            if "storage" in self.config
-            else {}
-        )
-        return Schedule(task.main_metric, every, patience, keep, bounded, self.judge, **between)
-
-    def observers(self, data: TrainingData) -> list[Observer]:
-        """The observers of the passes, in the order in which they are called."""
-        metric = self.components.task.main_metric
-        pass_log = PassLog(self.components.loss.member, data.beginning)
-        checks = [Checks(self.config["seed"])] if self.config.get("check") else []
-        return [
-            Interrupts(),
-            PassProgress(metric),
-            pass_log,
-            TrackedPasses(self.components.tracker, metric),
-            *checks,
-        ]
 
     def model(self, data: TrainingData, weights: Array) -> Model:
         """The model of some weights."""
@@ -368,7 +370,7 @@ class _TrainingRun:
             data.held_out.annotator,
         )
 
-    def trained(self, trainer: Trainer) -> Trained:
+    def trained(self, trainer: Resumable) -> Trained:
         """What the run leaves for another one to go on with; no state where that is bound to its
         data.
         """
@@ -382,7 +384,7 @@ class _TrainingRun:
             parts,
             m + int(problem.before),
             problem.messages,
-            trainer.unfinished,
+            unfinished(trainer),
         )
 
     def compact(self, model: Model) -> Model:
@@ -398,7 +400,7 @@ class _TrainingRun:
         self.components.tracker.tag(PRUNED.lower(), "true")
         self.components.tracker.describe(verdict)
 
-    def closing(self, data: TrainingData, trainer: Trainer) -> Closing:
+    def closing(self, data: TrainingData, trainer: Resumable) -> Closing:
         """The end of the run."""
         return Closing(
             self.config,

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from structopt.core import checks, convergence
-from structopt.core.objective import Certificate, certified_gap
-from structopt.core.optimizer import Optimizer, Report, State, taken
+from structopt.core.objective import Certificate
+from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import SparseFeatures
-from structopt.errors import ArgumentError, NumericalError
+from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
-from structopt.learning import optimizer_results
+from structopt.learning.training import Callback, Evaluation, Row, Training
 from structopt.verbs.problem import Problem
 
 if TYPE_CHECKING:
@@ -54,8 +52,8 @@ class Fit:
     weights : float64, shape (dimension,)
     history : dict of str to list
         A row per epoch: ``epoch``; ``seconds`` of all epochs so far; ``loss``, the sum of the L_i
-        met in the epoch; ``primal``, P; ``dual``, a lower bound D on the minimum of P; ``gap``,
-        P - D. None where a number is not known.
+        met in the epoch, or at its weights if the optimizer reports none; ``primal``, P; ``dual``,
+        a lower bound D on the minimum of P; ``gap``, P - D. None where a number is not known.
     certificate : Certificate
         P at the weights, and the largest D.
     stopped : str
@@ -85,10 +83,6 @@ class Fit:
         )
 
 
-Callback = Callable[[Epoch], Any]
-"""Called after each epoch; returns None, or the reason to stop."""
-
-
 def fit(
     problem: Problem,
     optimizer: Optimizer,
@@ -96,7 +90,7 @@ def fit(
     tolerance: float = 0.0,
     seed: int = 0,
     start: Any = None,
-    callbacks: Sequence[Callback] = (),
+    callbacks: Sequence[Callback | Callable[[Epoch], Any]] = (),
 ) -> Fit:
     """Minimise P.
 
@@ -113,7 +107,7 @@ def fit(
         Seed of the order of the instances and of random numbers.
     start : array-like, shape (dimension,), or None
         Weights to start from; None: zeros.
-    callbacks : sequence of callables
+    callbacks : sequence of callables, or of `structopt.learning.training.Callback`
         Called with an `Epoch` after each epoch; a string that one returns stops training.
 
     Raises
@@ -140,75 +134,48 @@ def fit(
     objective = problem.under(own, int(checks.integers("seed", seed, 0, shape=())))
     dimension = problem.dimension
     weights = np.zeros(dimension) if start is None else checks.floats("start", start, (dimension,))
-    state = own.init(objective, weights)
-    optimizer_results.check_start(own, state, dimension)
-    loop = _Loop(objective, own, least, callbacks, {name: [] for name in COLUMNS})
-    stopped, failed = loop.run(state, count)
-    if failed or (not stopped and (least > 0 or own.plan.finishes)):
-        reason = stopped or f"{count} epochs did not suffice"
+    columns = _Columns()
+    followers = [one if isinstance(one, Callback) else _Called(one) for one in callbacks]
+    training = Training(
+        objective,
+        own,
+        count,
+        least,
+        [columns, *followers],
+        Evaluation(certificate=least > 0 or own.plan.certificate),
+    )
+    training.start(weights)
+    trained = np.array(training.run())
+    if reason := training.unfinished:
         convergence.warn(
             f"Training did not converge: {reason}. Set more epochs, or scale numeric features to "
             "about 1."
         )
-    bounds = [dual for dual in loop.history["dual"] if dual is not None]
-    last = objective.certificate(loop.weights)
-    bounds += [] if last.dual is None else [last.dual]
+    last = objective.certificate(trained)
+    bounds = [one for one in (*columns.history["dual"], last.dual) if one is not None]
     certificate = Certificate(last.primal, max(bounds, default=None))
-    return Fit(problem, loop.weights, loop.history, certificate, stopped or "the last epoch")
+    stopped = training.progress.stopped or "the last epoch"
+    return Fit(problem, trained, columns.history, certificate, stopped)
 
 
-@dataclass
-class _Loop:
-    """Epochs, with their history."""
+class _Columns(Callback):
+    """Collects the rows of the history."""
 
-    problem: Problem
-    optimizer: Optimizer
-    tolerance: float
-    callbacks: Sequence[Callback]
-    history: dict[str, list[Any]]
-    seconds: float = 0.0
+    def __init__(self) -> None:
+        self.history: dict[str, list[Any]] = {name: [] for name in COLUMNS}
 
-    def run(self, state: State, epochs: int) -> tuple[str, bool]:
-        """Make epochs; return why training stopped, or an empty string, and whether it failed."""
-        for epoch in range(1, epochs + 1):
-            state, report = self._step(state, epoch)
-            self.weights = np.array(self.optimizer.weights(state))
-            row = self._row(epoch, state, report)
-            for name in COLUMNS:
-                self.history[name].append(row[name])
-            gap, primal = row["gap"], row["primal"]
-            if self.tolerance > 0 and gap is not None and gap <= self.tolerance * abs(primal):
-                return f"the gap is at most {self.tolerance:g} of the objective", False
-            if report is not None and report.finished:
-                return report.finished, report.failed
-            reasons = [call(Epoch(self.problem, self.weights, row)) for call in self.callbacks]
-            for reason in reasons:
-                if reason:
-                    return str(reason), False
-        return "", False
+    def evaluated(self, training: Training, row: Row) -> None:
+        for name in COLUMNS:
+            self.history[name].append(row[name])
 
-    def _step(self, state: State, epoch: int) -> tuple[State, Report | None]:
-        began = time.perf_counter()
-        with np.errstate(over="ignore", invalid="ignore"):
-            result = self.optimizer.step(self.problem, state)
-        self.seconds += time.perf_counter() - began
-        if epoch == 1:
-            optimizer_results.check_step(self.optimizer, result, self.problem.dimension)
-        return taken(result)
 
-    def _row(self, epoch: int, state: State, report: Report | None) -> dict[str, Any]:
-        problem, loss = self.problem, None if report is None else report.loss
-        primal, dual = (None, None) if report is None else (report.primal, report.dual)
-        if dual is None and (self.tolerance > 0 or self.optimizer.plan.certificate):
-            primal, dual = problem.certificate(self.weights)
-        elif primal is None:
-            primal = self.optimizer.objective(problem, state)
-        finite = all(isfinite(one) for one in (loss, primal, dual) if one is not None)
-        if not finite or not np.isfinite(self.weights).all():
-            raise NumericalError(
-                f"Numbers of epoch {epoch} are not finite.",
-                remedy="Set a smaller C, which regularises more, or scale the features down.",
-            )
-        gap = None if dual is None else certified_gap(primal, dual)
-        values = (epoch, self.seconds, loss, primal, dual, gap)
-        return dict(zip(COLUMNS, values, strict=True))
+class _Called(Callback):
+    """Calls a function after each epoch, and stops for the reason that it returns."""
+
+    def __init__(self, function: Callable[[Epoch], Any]) -> None:
+        self.function = function
+
+    def evaluated(self, training: Training, row: Row) -> None:
+        reason = self.function(Epoch(training.problem, np.array(training.weights()), row))
+        if reason:
+            training.stop(str(reason))

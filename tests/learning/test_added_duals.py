@@ -20,7 +20,7 @@ from structopt.learning.momentum import Momentum
 from structopt.loss.family import LossFamily
 from structopt.objective.dual_shards import DualAscents
 from structopt.optimizer.sdca import SDCA
-from structopt.run.trainer import Schedule, Trainer
+from structopt.run.resumable import Resumable
 from structopt.testing.problems import make_problem, random_encoded, random_trees
 from tests.optimizer.listings import minimum_of
 
@@ -207,9 +207,7 @@ def test_a_run_is_resumed_with_another_number_of_shards(tmp_path):
     problem, duals = problem_of("closed"), []
     for shards, epochs in ((2, 2), (0, 3), (3, 5)):
         method.epochs = epochs
-        trainer = Trainer(
-            problem, added(method, shards, DualAscents), tmp_path, schedule=Schedule()
-        )
+        trainer = Resumable(problem, added(method, shards, DualAscents), epochs, folder=tmp_path)
         if not trainer.resume():
             trainer.start(np.zeros(problem.dimension))
         trainer.run()

@@ -14,9 +14,10 @@ from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.exact import Exact
 from structopt.inference.mplp import MPLP
 from structopt.learning.mixing import DONE, MEAN, Mixed, mixed, shards_of
+from structopt.learning.training import Evaluation
 from structopt.loss.family import LossFamily
 from structopt.objective.pass_shards import Passes
-from structopt.run.trainer import Schedule, Trainer
+from structopt.run.resumable import Resumable
 from structopt.testing.problems import make_problem, random_encoded, random_graphs
 from tests.messages import raises
 from tests.parts import gate_cases
@@ -245,8 +246,8 @@ def test_resumed_to_the_same_bits(name, first, tmp_path):
         for epochs in stops:
             problem = relaxed_problem() if name == "dlpw" else problem_of(name)
             mixed_optimizer = Mixed(optimizer_of(name, epochs=epochs), 3, Passes)
-            trainer = Trainer(
-                problem, mixed_optimizer, folder, schedule=Schedule(objective_every=0)
+            trainer = Resumable(
+                problem, mixed_optimizer, epochs, folder=folder, evaluation=Evaluation(0)
             )
             assert trainer.resume() == (epochs != stops[0])
             if not trainer.state:

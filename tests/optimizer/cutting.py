@@ -10,7 +10,7 @@ import numpy as np
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
-from structopt.run.trainer import Trainer
+from structopt.run.resumable import Resumable
 from structopt.testing.problems import make_problem, outputs, random_encoded
 from tests.optimizer.listings import minimum_of
 
@@ -88,7 +88,7 @@ def trained_in_two_runs(make, problem, folder):
     for name, stops in (("whole", (8,)), ("halves", (4, 8))):
         (folder / name).mkdir()
         for epochs in stops:
-            trainer = Trainer(problem, make(epochs), folder / name)
+            trainer = Resumable(problem, make(epochs), epochs, folder=folder / name)
             if not trainer.resume():
                 trainer.start(np.zeros(problem.dimension))
             weights = trainer.run()

@@ -11,11 +11,11 @@ from structopt.errors import CompatibilityError
 from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
+from structopt.learning.training import Callback
 from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.lbfgs import LBFGS, Ray
-from structopt.run.observer import Observer
-from structopt.run.trainer import Trainer
+from structopt.run.resumable import Resumable
 from structopt.testing.optimizer import stored
 from structopt.testing.problems import make_problem, random_encoded, random_weights
 from tests.optimizer.classes import BatchSuite
@@ -159,17 +159,16 @@ class Interrupted(Exception):
 
 @pytest.mark.parametrize("support", ["seen", "all"])
 def test_resumes_from_a_checkpoint_with_the_same_bits(tmp_path, support):
-    def trainer(folder, *observers):
+    def trainer(folder, *callbacks):
         problem = problem_of(support=support)
         (tmp_path / folder).mkdir(exist_ok=True)
-        return Trainer(
-            problem, LBFGS(2.0, epochs=8, memory=3), tmp_path / folder, observers=observers
-        )
+        method = LBFGS(2.0, epochs=8, memory=3)
+        return Resumable(problem, method, 8, folder=tmp_path / folder, after=callbacks)
 
     whole = trainer("whole")
     whole.start(np.zeros(whole.problem.dimension))
 
-    class Stop(Observer):
+    class Stop(Callback):
         def passed(self, training, row):
             if row["epoch"] == 5:
                 raise Interrupted
@@ -186,9 +185,8 @@ def test_resumes_from_a_checkpoint_with_the_same_bits(tmp_path, support):
 
 def test_stops_by_its_certified_gap(tmp_path):
     problem = problem_of()
-    trainer = Trainer(
-        problem, LBFGS(2.0, epochs=200, tolerance=1e-3, gradient_tolerance=0.0), tmp_path
-    )
+    method = LBFGS(2.0, epochs=200, tolerance=1e-3, gradient_tolerance=0.0)
+    trainer = Resumable(problem, method, 200, 1e-3, folder=tmp_path)
     trainer.start(np.zeros(problem.dimension))
     weights = trainer.run()
     assert trainer.progress.stopped.startswith("the certified gap is")

@@ -182,7 +182,7 @@ WATCHED = """
 import sys
 from structopt.command.main import main
 from structopt.kernels.waist import compiling
-from structopt.run.observers import PassProgress
+from structopt.run.callbacks import PassProgress
 
 begin, close, seconds = PassProgress.begin, PassProgress.close, []
 

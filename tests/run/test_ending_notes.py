@@ -11,9 +11,9 @@ import pytest
 
 import structopt
 from structopt.errors import DataError
-from structopt.run.observer import Progress
+from structopt.learning.training import Progress
 from structopt.run.report import cause_of, closing_text, ending_note
-from structopt.run.trainer import Trainer
+from structopt.run.resumable import Resumable
 from structopt.tracker.none import NoTracker
 
 Ends = list[tuple[str, str]]
@@ -48,10 +48,10 @@ def test_of_bad_data(tmp_path: Path, ends: Ends) -> None:
 
 
 def test_of_an_interrupted_run(tmp_path: Path, ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(self: Trainer) -> Any:
+    def interrupted(self: Resumable) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Trainer, "run", interrupted)
+    monkeypatch.setattr(Resumable, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path / "run")
     ((status, text),) = ends

@@ -252,7 +252,8 @@ def test_focal_loss_and_descent(chain, X, gold):
     problem = problem_of(chain, X, gold, Focal(), C=1.0)
     fit = so.fit(problem, Descent(), epochs=30)
     assert np.all(np.diff(fit.history["primal"]) < 0)
-    assert fit.history["loss"] == [None] * 30
+    losses = [problem.losses(fit.weights), fit.history["loss"][-1]]
+    assert losses[0] == losses[1]  # of the weights, since the optimizer reports none
     assert fit.certificate.dual is None
     assert fit.stopped == "the last epoch"
     with refused("Focal has no kernel", parameter="loss"):
@@ -321,7 +322,7 @@ def test_refusals(chain, X, gold):
             so.fit(problem, **{"optimizer": Descent()} | options)
     with refused("must return an array of shape (4,)", parameter="loss"):
         problem_of(chain, X, gold, Wrong()).value_and_gradient(np.zeros(21))
-    with pytest.raises(so.StructoptError, match="not finite"):
+    with pytest.raises(so.StructoptError, match="came out as nan"):
         so.fit(problem, Unlucky())
     with pytest.raises(so.StructoptError, match="must return"):
         so.fit(problem, type("Silent", (Descent,), {"step": lambda *_: None})())

@@ -28,7 +28,7 @@ from structopt.model.warm_start import WarmStart
 from structopt.objective.part_matches import OTHER_PARTS, part_matches
 from structopt.objective.problem import Problem
 from structopt.run.checkpoint import SEEN, Checkpoint
-from structopt.run.trainer import BEST
+from structopt.run.resumable import BEST
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The loop over passes, with an optimizer that counts."""
+"""The loop over epochs, its callbacks and checkpoints, with an optimizer that counts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from structopt.errors import ConfigError, ModelError, NumericalError
 from structopt.formats import durable_files
 from structopt.kernels.waist import halting
 from structopt.learning import optimizer_results
+from structopt.learning.training import Callback, Evaluation, Progress
 from structopt.objective.fingerprint import Fingerprint
 from structopt.process import interruption
 from structopt.progress import display
+from structopt.run.callbacks import Development, Interrupts, PassProgress, kept
 from structopt.run.checkpoint import Checkpoint
 from structopt.run.history import read
-from structopt.run.observer import Observer, Progress
-from structopt.run.observers import Interrupts, PassProgress
 from structopt.run.report import closing_text
-from structopt.run.trainer import Schedule, Trainer, kept
+from structopt.run.resumable import Resumable
 from tests.interrupts import heard_interrupts
 
 
@@ -60,8 +60,10 @@ def trainer(
     digest: str = "d",
     vocabulary: str = "",
     account: Account | None = None,
+    objective_every: int = 1,
+    after: tuple[Callback, ...] = (),
     **options: Any,
-) -> Trainer:
+) -> Resumable:
     rows = SimpleNamespace(
         dimension=dimension,
         expand=lambda array: array,
@@ -82,10 +84,18 @@ def trainer(
         certificate=lambda weights: (float(weights[0]), float(weights[0]) - 0.5),
     )
     develop = (lambda weights: {"f1": scores[int(weights[0]) - 1]}) if scores else None
-    schedule = Schedule(**options)
-    return Trainer(
-        problem, method or Counting(epochs), folder, develop, schedule, vocabulary=vocabulary
-    )  # type: ignore[arg-type]
+    chosen = method or Counting(epochs)
+    return Resumable(
+        problem,
+        chosen,
+        epochs,
+        chosen.plan.tolerance,
+        folder=folder,
+        vocabulary=vocabulary,
+        before=(Development(develop, "f1", **options),),
+        after=after,
+        evaluation=Evaluation(objective_every, chosen.plan.certificate),
+    )
 
 
 class Spending(Counting):
@@ -256,7 +266,7 @@ def test_start_forgets(tmp_path: Path) -> None:
     one.start(np.zeros(1))
     one.run()
     one.start(np.zeros(1))
-    assert (one.progress.epoch, one.best_weights, read(tmp_path / "history.csv")) == (0, None, [])
+    assert (one.progress.epoch, one.kept, read(tmp_path / "history.csv")) == (0, None, [])
     assert not trainer(tmp_path, 2).resume()
 
 
@@ -271,12 +281,12 @@ def saved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     written = Checkpoint.write
     monkeypatch.setattr(Checkpoint, "write", write)
-    monkeypatch.setattr("structopt.run.trainer.SMALL", 0)
-    monkeypatch.setattr("structopt.run.trainer.SPARED", 1e9)
+    monkeypatch.setattr("structopt.run.resumable.SMALL", 0)
+    monkeypatch.setattr("structopt.run.resumable.SPARED", 1e9)
     return passes
 
 
-class Raising(Observer):
+class Raising(Callback):
     """Ends the run after a pass."""
 
     def passed(self, training: Any, row: Any) -> None:
@@ -311,7 +321,7 @@ def test_the_progress_never_decreases_and_rests_during_evaluations(tmp_path: Pat
 
     progress, optimizer = PassProgress("f1"), Visiting(look)
     one = trainer(tmp_path, 3, (0.5, 0.6, 0.7), method=optimizer)
-    one.observers.append(progress)
+    one.callbacks.append(progress)
     one.problem.objective = lambda weights: optimizer.visit(6) or float(weights[0])
     one.start(np.zeros(1))
     one.run()
@@ -395,7 +405,7 @@ def test_results_are_checked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_small_or_quick_ones_and_those_of_long_passes_are_written_after_every_pass(
     tmp_path: Path, saved: list[int], monkeypatch: pytest.MonkeyPatch, name: str, value: float
 ) -> None:
-    monkeypatch.setattr(f"structopt.run.trainer.{name}", value)
+    monkeypatch.setattr(f"structopt.run.resumable.{name}", value)
     one = trainer(tmp_path, 3)
     one.start(np.zeros(1))
     one.run()
@@ -413,7 +423,7 @@ class Signalled(Counting):
 
 def test_a_signal_waits_for_the_end_of_a_short_pass(tmp_path: Path, saved: list[int]) -> None:
     one = trainer(tmp_path, 6, method=Signalled(6))
-    one.observers.append(Interrupts())
+    one.callbacks.append(Interrupts())
     one.start(np.zeros(1))
     with heard_interrupts(), interruption.noted(), pytest.raises(KeyboardInterrupt):
         one.run()
@@ -423,7 +433,7 @@ def test_a_signal_waits_for_the_end_of_a_short_pass(tmp_path: Path, saved: list[
 
 def test_what_ends_a_run_between_two_passes_loses_none(tmp_path: Path, saved: list[int]) -> None:
     one = trainer(tmp_path, 5)
-    one.observers.append(Raising())
+    one.callbacks.append(Raising())
     one.start(np.zeros(1))
     with pytest.raises(KeyboardInterrupt):
         one.run()
@@ -556,7 +566,7 @@ def test_a_dual_above_the_objective_certifies_nothing(
         "pass 2: the dual 1.93 came out above the objective 1, which rounding alone does not "
         "explain"
     )
-    assert "Set a smaller optimizer.C" in told[0][1]
+    assert "Set a smaller C" in told[0][1]
 
 
 @pytest.mark.parametrize(
@@ -564,8 +574,7 @@ def test_a_dual_above_the_objective_certifies_nothing(
     [
         (
             (float("nan"), None),
-            "pass 2: the objective came out as nan, so that training cannot go on. Set a smaller "
-            "optimizer.C",
+            "pass 2: the objective came out as nan, so that training cannot go on. Set a smaller C",
         ),
         ((float("inf"), 1.0), "pass 2: the objective came out as inf"),
         ((1.0, float("-inf")), "pass 2: the dual objective came out as -inf"),

@@ -1,31 +1,62 @@
-"""The observers of a training run: interrupts, the progress line, the log, the history file, the
-tracker, checks.
+"""The callbacks of a run: scores of the dev part, the judge of a search, interrupts, the progress
+line, the log, the tracker, checks.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from pathlib import Path
+from typing import Any, Literal, Protocol
 
 from structopt.core.executor import COSTS
 from structopt.core.loss import Beginning
+from structopt.core.optimizer import Plan
 from structopt.core.tracker import Tracker
 from structopt.kernels.waist import halting
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
+from structopt.learning.training import Callback, Row, Training
 from structopt.process import interruption
 from structopt.progress import phases
 from structopt.progress.phases import Phase
-from structopt.run.history import History
-from structopt.run.observer import Observer, Row, Training
 from structopt.run.report import SHOWN
 
 log = logging.getLogger(__name__)
 
 
-class Interrupts(Observer):
+Scores = Callable[[Array], Mapping[str, float]]
+"""Weights to metrics."""
+
+
+class Judge(Protocol):
+    """Decides after each epoch of a trial if it continues.
+
+    Attributes
+    ----------
+    verdict : str
+        Why the trial was stopped; empty if it was not.
+    """
+
+    verdict: str
+
+    def __call__(self, row: Row, /) -> str:
+        """Return the reason to stop after an epoch, given its row; or the empty string."""
+
+
+def kept(config: Mapping[str, Any], plan: Plan) -> Literal["best", "last"]:
+    """Return which weights a run keeps, by its config and the plan of its optimizer.
+
+    The last ones if the setting ``keep`` is not set, the optimizer converges and nothing stops the
+    run early, and in configs of versions without this setting.
+    """
+    stops_early = config.get("patience") is not None
+    if keep := config.get("keep"):
+        return "best" if keep == "best" else "last"
+    return "best" if stops_early or ("keep" in config and not plan.converges) else "last"
+
+
+class Interrupts(Callback):
     """Ends the run after a pass during which an interrupt was swallowed."""
 
     def passed(self, training: Training, row: Row) -> None:
@@ -34,28 +65,80 @@ class Interrupts(Observer):
         interruption.obey()
 
 
-class HistoryFile(Observer):
-    """Writes ``history.csv``, one row a pass.
+class Development(Callback):
+    """Scores the dev part after each epoch, keeps the best weights, and stops when it gets no
+    better.
 
     Parameters
     ----------
-    folder : Path
-        The run folder.
+    scores : callable or None
+        Weights to dev metrics; None without a dev part.
+    metric : str
+        The dev metric by which epochs are compared.
+    keep : str
+        Which weights to return: ``best``, of the epoch with the best dev score, or ``last``.
+    patience : int or None
+        Stop after so many epochs without a better dev score.
+    test : callable or None
+        Weights to test metrics, if the test part is scored after every epoch; nothing is chosen by
+        them.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.history = History(folder / "history.csv")
+    def __init__(
+        self,
+        scores: Scores | None,
+        metric: str,
+        keep: Literal["best", "last"] = "last",
+        patience: int | None = None,
+        test: Scores | None = None,
+    ) -> None:
+        self.parts = {"dev": scores, "test": test}
+        self.metric, self.keep, self.patience = metric, keep, patience
 
-    def rewind(self, epoch: int) -> None:
-        """Drop the rows after a pass: the run goes on from there."""
-        self.history.rewind(epoch)
+    def begin(self, training: Training) -> None:
+        """Drop the best weights of a resumed run that kept them, unless this one does."""
+        if self.keep != "best":
+            training.kept = None
 
-    def measured(self, training: Training, row: Row) -> None:
-        """Append the row of a pass."""
-        self.history.append(row)
+    def evaluated(self, training: Training, row: Row) -> None:
+        """Append scores to the row. Epochs of a convex start are not compared."""
+        weights = training.optimizer.weights(training.state)
+        for part, scores in self.parts.items():
+            if scores is not None:
+                row |= {f"{part}.{name}": value for name, value in scores(weights).items()}
+        if "convex_pass" not in row:
+            self._choose(training, row.get(f"dev.{self.metric}"), weights)
+
+    def _choose(self, training: Training, score: float | None, weights: Array) -> None:
+        progress = training.progress
+        progress.latest = None if score is None else float(score)
+        if score is not None and score > progress.best:
+            progress.best, progress.best_epoch = float(score), progress.epoch
+            if self.keep == "best":
+                training.kept = weights.copy()
+        if self.patience is not None and progress.epoch - progress.best_epoch >= self.patience:
+            training.stop(f"no better dev {self.metric} in {self.patience} passes")
 
 
-class PassProgress(Observer):
+class Judging(Callback):
+    """Stops a trial if the judge, who knows the other trials of a search, says so.
+
+    Parameters
+    ----------
+    judge : Judge
+    """
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+
+    def evaluated(self, training: Training, row: Row) -> None:
+        """Ask while epochs are left."""
+        progress = training.progress
+        if progress.epoch < training.epochs and not progress.stopped:
+            training.stop(self.judge(row))
+
+
+class PassProgress(Callback):
     """Shows the epoch, its share, and loss, gap and dev score of the epoch before.
 
     The position only increases. The steps of an epoch move it from one integer to the next, and it
@@ -81,14 +164,14 @@ class PassProgress(Observer):
     def begin(self, training: Training) -> None:
         """Enter the phase."""
         self._row, self._clock = {}, Stopwatch()
-        self._total, self._done_before = training.optimizer.epochs, training.progress.epoch
+        self._total, self._done_before = training.epochs, training.progress.epoch
         self._usual = max(1, training.problem.m)
         self._place = (self._done_before, halting.visits())
         self._phase = self._entered.enter_context(
             phases.phase("training", line=self.line, remark=self.remark, lasting=False)
         )
 
-    def stepped(self, training: Training) -> None:
+    def trained(self, training: Training) -> None:
         """Count the epoch, and its visits with all trials of its steps."""
         began = self._place[1]
         if began is not None:
@@ -163,7 +246,7 @@ class PassProgress(Observer):
         return known + ([f"dev {self.metric} {score:.4f}"] if score is not None else [])
 
 
-class PassLog(Observer):
+class PassLog(Callback):
     """Logs what a pass did, learning rates that the optimizer chose, and passes that were repeated.
 
     Parameters
@@ -215,7 +298,7 @@ class PassLog(Observer):
             log.warning("optimizer.%s=auto: took %g", name, training.state[name])
 
 
-class TrackedPasses(Observer):
+class TrackedPasses(Callback):
     """Records every pass with the tracker.
 
     Parameters
@@ -234,7 +317,7 @@ class TrackedPasses(Observer):
         self.tracker.log_epoch(training.progress.epoch, epoch_metrics(known, f"dev.{self.metric}"))
 
 
-class Checks(Observer):
+class Checks(Callback):
     """Compares inference, loss and steps with slow references, for ``check=true``.
 
     Parameters
