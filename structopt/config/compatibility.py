@@ -68,6 +68,14 @@ def check(
     )
     if found is None:
         return
+    if found.reason is Reason.FOLLOWS_EPOCH:
+        raise CompatibilityError(
+            f"converges to the minimum of one P, but loss={name_of('loss', loss)} changes every "
+            "epoch.",
+            parameter="optimizer",
+            value=name_of("optimizer", optimizer),
+            remedy="Take an optimizer that follows gradients: sgd, adagrad, adadelta.",
+        )
     if found.reason is Reason.ROLE:
         _refuse_role(loss, factor_graph)
     if found.reason in (Reason.REFUSED, Reason.UNSOLVED):

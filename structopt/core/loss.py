@@ -128,6 +128,20 @@ class Loss(Component):
         """
         return None
 
+    def at_epoch(self, epoch: int) -> Loss:
+        """Return the loss of an epoch, from 1: another one if the loss changes during training,
+        such as a temperature that falls.
+
+        It must have the same costs and needs as this one. P and its bounds in an epoch belong to
+        the loss of the epoch. Optimizers that converge to the minimum of one P refuse such a loss.
+        """
+        return self
+
+    @property
+    def follows_epoch(self) -> bool:
+        """Whether the loss changes during training."""
+        return type(self).at_epoch is not Loss.at_epoch
+
     def parameters(self) -> Array:
         """Return the vector of numbers that the kernel reads (temperature, gamma, ...)."""
         return np.zeros(2)

@@ -182,14 +182,3 @@ def weights_in(state: State) -> list[str]:
     return [
         name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1
     ]
-
-
-def added(optimizer: Optimizer, shards: int, make_ascents: MakeAscents) -> Optimizer:
-    """Return the optimizer, with the dual steps of shards added up where there are shards and it
-    has dual steps.
-    """
-    return (
-        AddedDuals(optimizer, shards, make_ascents)
-        if shards and optimizer.plan.additive
-        else optimizer
-    )

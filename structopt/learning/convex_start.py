@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from structopt.core.loss import Beginning, Loss
+from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Report, State
@@ -61,10 +61,3 @@ class ConvexStart(Wrapped):
             inner = self._init(problem, self.optimizer.weights(inner))
         inner, report = self._step(problem, inner)
         return {**inner, DONE: self.passes + 1}, report
-
-
-def from_convex(optimizer: Optimizer, problem: Objective, first: Beginning | None) -> Optimizer:
-    """Return the optimizer, with a start from a convex loss where the loss has one."""
-    return (
-        ConvexStart(optimizer, problem.with_loss(first.loss), first.passes) if first else optimizer
-    )

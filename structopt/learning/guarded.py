@@ -9,7 +9,7 @@ from math import isfinite
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Earlier, Optimizer, Report, State, copied
+from structopt.core.optimizer import Earlier, Report, State, copied
 from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
 
@@ -90,10 +90,3 @@ class Guarded(Wrapped):
         if self.plan.certificate:
             return problem.certificate(weights)
         return problem.objective(weights), None
-
-
-def guarded(optimizer: Optimizer, objective_every: int) -> Optimizer:
-    """Return the optimizer, guarded where P is evaluated after every pass and its steps have a
-    length.
-    """
-    return Guarded(optimizer) if objective_every == 1 and optimizer.plan.shortens else optimizer

@@ -206,8 +206,3 @@ def _summed(reports: Sequence[Report]) -> Report:
 def shards_of(executor: Executor, optimizer: Optimizer) -> int:
     """Return into how many shards the passes of an optimizer are divided; 0 where they are not."""
     return executor.mixing if optimizer.plan.mixable or optimizer.plan.additive else 0
-
-
-def mixed(optimizer: Optimizer, shards: int, make_passes: MakePasses) -> Optimizer:
-    """Return the optimizer, with mixed passes where there are shards."""
-    return Mixed(optimizer, shards, make_passes) if shards and optimizer.plan.mixable else optimizer

@@ -194,6 +194,7 @@ class Training:
         self.callbacks, self.evaluation, self.advice = list(callbacks), evaluation, advice
         self.progress, self.state = Progress(), State()
         self.kept: Array | None = None
+        self._loss = problem.loss
         self._checked = False  # whether the result of a step was compared with the contract
         self._account = problem.executor.account
         self._accounted = self._account.copied() if self._account else Account()
@@ -279,6 +280,9 @@ class Training:
 
     def _epoch(self) -> Row:
         """Make an epoch, and evaluate it."""
+        loss = self._loss.at_epoch(self.progress.epoch + 1)
+        if loss is not self.problem.loss:
+            self.problem = self.problem.with_loss(loss)
         for callback in self.callbacks:
             callback.epoch_begins(self)
         with np.errstate(over="ignore", invalid="ignore"):  # `_refuse_overflow` says it in words

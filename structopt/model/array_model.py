@@ -22,7 +22,7 @@ from structopt.kernels.waist.record import Array
 from structopt.model.folder import ARRAY_MODEL, SavedModel, read_folder, write_folder
 from structopt.model.restoring import restored_scorer, restoring
 from structopt.objective import scoring
-from structopt.verbs.features import ArrayFeatures
+from structopt.verbs.features import ArrayFeatures, with_tables
 from structopt.verbs.outputs import Best, argmax
 
 KINDS = ("factor_graph", "inference")
@@ -107,7 +107,8 @@ class ArrayModel:
                     f"has {count} features, and training had {expected[name]}.",
                     parameter=f"x[{name!r}]",
                 )
-        scorer, structure = given.laid_out(batch.encoded, batch.structure)
+        structure = with_tables(batch.structure, given.tables)
+        scorer = given.laid_out(batch.encoded, structure)
         if scorer.dimension != len(self.weights):
             raise ArgumentError(
                 f"has {scorer.dimension} weights, and the model has {len(self.weights)}.",

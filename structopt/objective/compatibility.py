@@ -27,6 +27,7 @@ class Reason(Enum):
     KEPT_MESSAGES = "the inference keeps the messages of the last answer"
     SETS_HAVE_NO_GAP = "losses of sets of outputs have no certified gap"
     NO_GAP = "the inference certifies no gap"
+    FOLLOWS_EPOCH = "it converges to the minimum of one P, and the loss changes every epoch"
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ def first_misfit(
         needs, facts = optimizer.needs(loss, graph), (loss, graph, inference, points, equal)
         missed = [demand for demand in needs.demands if not met(demand.asks, *facts)]
         asked, gap = needs.abilities, optimizer.plan.tolerance > 0
+    if loss.follows_epoch and optimizer is not None and optimizer.plan.converges:
+        return Misfit(Reason.FOLLOWS_EPOCH, "optimizer")
     if of_graph := [demand for demand in missed if demand.asks in OF_GRAPH]:
         return Misfit(Reason.DEMAND, "optimizer", demand=of_graph[0])
     if loss.role not in graph.roles:

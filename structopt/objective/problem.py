@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -208,26 +209,39 @@ class Problem:
             )
         return self.loss.kernel(variant)
 
-    def with_loss(self, loss: Loss) -> Problem:
+    def with_loss(self, loss: Loss) -> Self:
         """The same corpus with another loss, whose costs are the same; both share the messages of
         the inference.
         """
-        other = Problem(
-            self.examples,
-            self.targets,
-            self.cost,
-            loss,
-            self.inference,
-            self.settings,
-            self.graph_kernels,
-            self.executor,
-            self._judge,
-        )
+        other = self._changed(loss=loss)
         shared = other.data._replace(messages=self.data.messages)
         other._objective_data = (
             shared if other._objective_data is other.data else other._objective_data
         )
         other.data = shared
+        return other
+
+    def _changed(self, loss: Loss | None = None, settings: Settings | None = None) -> Self:
+        """Return the problem of the same corpus with other components."""
+        other = self._copied()
+        Problem.__init__(
+            other,
+            self.examples,
+            self.targets,
+            self.cost,
+            loss or self.loss,
+            self.inference,
+            settings or self.settings,
+            self.graph_kernels,
+            self.executor,
+            self._judge,
+        )
+        return other
+
+    def _copied(self) -> Self:
+        other = copy(self)
+        for cached in ("space", "fingerprint"):
+            vars(other).pop(cached, None)
         return other
 
     @classmethod

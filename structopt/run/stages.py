@@ -18,14 +18,13 @@ from structopt.core.optimizer import Optimizer
 from structopt.core.tracker import Run
 from structopt.errors import ConfigError, SystemRefusal
 from structopt.kernels.waist.record import Array
-from structopt.learning import added_duals, convex_start, guarded, mixing
+from structopt.learning import mixing
 from structopt.learning.training import Evaluation
 from structopt.model.model import Model, model_config
 from structopt.model.trained import Trained
 from structopt.objective.compatibility import certifies
-from structopt.objective.dual_shards import DualAscents
 from structopt.objective.fingerprint import digest_of
-from structopt.objective.pass_shards import Passes
+from structopt.objective.options import optioned
 from structopt.process import folder_lock, interruption
 from structopt.progress import console, display, phases
 from structopt.progress.quiet import quietly
@@ -286,13 +285,10 @@ class _TrainingRun:
         )
 
     def optimizer(self, data: TrainingData) -> Optimizer:
-        """The optimizer of the run: over shards, with passes that do not raise P, from a convex
-        loss on.
-        """
-        mixed = mixing.mixed(self.components.optimizer, self.shards(data), Passes)
-        divided = added_duals.added(mixed, self.shards(data), DualAscents)
-        careful = guarded.guarded(divided, self.config["objective_every"])
-        return convex_start.from_convex(careful, data.problem, data.beginning)
+        """The optimizer of the run, with its options."""
+        guard = self.config["objective_every"] == 1
+        optimizer, problem = self.components.optimizer, data.problem
+        return optioned(optimizer, problem, self.shards(data), guard, data.beginning)
 
     def trainer(self, data: TrainingData) -> Resumable:
         """The loop over epochs, with its callbacks.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
+from structopt.core.factor_graph import FactorGraph
 from structopt.core.parts.batch import Batch
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError
@@ -59,8 +60,8 @@ class ArrayFeatures:
             )
         return cls({}, features)
 
-    def laid_out(self, encoded: Encoded, structure: Structure) -> tuple[SparseFeatures, Structure]:
-        """Return the layout of the weights, and the structure with the features."""
+    def laid_out(self, encoded: Encoded, structure: Structure) -> SparseFeatures:
+        """Return the layout of the weights."""
         if self.map is not None:
             if int(structure.parts[-1]) != self.map.parts:
                 raise ArgumentError(
@@ -69,7 +70,7 @@ class ArrayFeatures:
                     parameter="features",
                     remedy="Make the batch with tied=False, or take x.",
                 )
-            return self.map, structure
+            return self.map
         scored = [group.name for group in structure.groups if group.scored]
         for name in self.tables:
             if name not in scored:
@@ -80,11 +81,23 @@ class ArrayFeatures:
                     remedy="If the optimizer needs parts of its own for every factor, take another "
                     "one, such as LBFGS().",
                 )
-        described = replace(structure, attributes={**structure.attributes, **self.tables})
         nothing = SparseVectors(
             np.zeros(len(encoded) + 1, np.int64), np.zeros(0, np.int32), np.zeros(0)
         )
-        return AttributeRows("all").fit(encoded, described, nothing), described
+        return AttributeRows("all").fit(encoded, structure, nothing)
+
+
+def described(
+    graph: FactorGraph, positional: bool, groups: Sequence[str], encoded: Encoded
+) -> Structure:
+    """Return the factor graphs of instances, with the features of the positions of `groups`."""
+    tables = {name: encoded.tables[name] for name in groups}
+    return with_tables(graph.build(encoded, positional), tables)
+
+
+def with_tables(structure: Structure, tables: Mapping[str, AttributeTable]) -> Structure:
+    """Return factor graphs with features of the positions of groups, and no others."""
+    return replace(structure, attributes={**structure.attributes, **tables})
 
 
 def _table(batch: Batch, group: str, value: Any) -> AttributeTable:

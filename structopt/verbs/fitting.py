@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from structopt.core import checks, convergence
+from structopt.core.executor import Executor
+from structopt.core.loss import Beginning
 from structopt.core.objective import Certificate
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError
+from structopt.executor.threads import Threads
 from structopt.kernels.waist.record import Array
 from structopt.learning.training import Callback, Evaluation, Row, Training
+from structopt.objective.options import optioned
 from structopt.verbs.problem import Problem
 
 if TYPE_CHECKING:
@@ -91,6 +95,9 @@ def fit(
     seed: int = 0,
     start: Any = None,
     callbacks: Sequence[Callback | Callable[[Epoch], Any]] = (),
+    guard: bool = True,
+    convex_epochs: int | None = None,
+    shards: int = 0,
 ) -> Fit:
     """Minimise P.
 
@@ -109,6 +116,15 @@ def fit(
         Weights to start from; None: zeros.
     callbacks : sequence of callables, or of `structopt.learning.training.Callback`
         Called with an `Epoch` after each epoch; a string that one returns stops training.
+    guard : bool
+        Undo epochs that raise P by more than 20 %, and make them again with shorter steps, if
+        the optimizer has steps of a length that is set.
+    convex_epochs : int or None
+        Minimise the convex bound of a loss such as `LossDifference` for so many epochs first, in
+        addition to `epochs`; None: as many as the loss says.
+    shards : int
+        Divide each epoch among so many parts of the batch, in threads: states of online methods are
+        mixed after it, dual steps of SDCA are added up. 0: do not.
 
     Raises
     ------
@@ -131,15 +147,21 @@ def fit(
     count = int(checks.integers("epochs", epochs, 1, shape=()))
     least = float(checks.floats("tolerance", tolerance, (), least=0.0))
     own = optimizer.bound(problem.C, problem.penalty, count, least)
-    objective = problem.under(own, int(checks.integers("seed", seed, 0, shape=())))
+    executor = _executor(problem, own, int(checks.integers("shards", shards, 0, shape=())))
+    objective = problem.under(own, int(checks.integers("seed", seed, 0, shape=())), executor)
+    beginning = problem.loss.begins_with(start is not None)
+    if beginning and convex_epochs is not None:
+        passes = int(checks.integers("convex_epochs", convex_epochs, 0, shape=()))
+        beginning = Beginning(beginning.loss, passes) if passes else None
+    chosen = optioned(own, objective, min(shards, objective.m), guard, beginning)
     dimension = problem.dimension
     weights = np.zeros(dimension) if start is None else checks.floats("start", start, (dimension,))
     columns = _Columns()
     followers = [one if isinstance(one, Callback) else _Called(one) for one in callbacks]
     training = Training(
         objective,
-        own,
-        count,
+        chosen,
+        count + (beginning.passes if beginning else 0),
         least,
         [columns, *followers],
         Evaluation(certificate=least > 0 or own.plan.certificate),
@@ -151,11 +173,39 @@ def fit(
             f"Training did not converge: {reason}. Set more epochs, or scale numeric features to "
             "about 1."
         )
-    last = objective.certificate(trained)
-    bounds = [one for one in (*columns.history["dual"], last.dual) if one is not None]
+    last = training.problem.certificate(trained)
+    earlier = [] if problem.loss.follows_epoch else columns.history["dual"]
+    bounds = [one for one in (*earlier, last.dual) if one is not None]
     certificate = Certificate(last.primal, max(bounds, default=None))
     stopped = training.progress.stopped or "the last epoch"
     return Fit(problem, trained, columns.history, certificate, stopped)
+
+
+def _executor(problem: Problem, optimizer: Optimizer, shards: int) -> Executor | None:
+    """Return the threads of a fit whose epochs are divided.
+
+    Raises
+    ------
+    ArgumentError
+        If the epochs cannot be divided.
+    """
+    if not shards:
+        return None
+    if not (optimizer.plan.mixable or optimizer.plan.additive):
+        raise ArgumentError(
+            f"divides epochs, but {type(optimizer).__name__} needs the whole batch.",
+            parameter="shards",
+            value=shards,
+            remedy="Leave it 0, or take an online method, such as DCA(), or SDCA().",
+        )
+    if problem.array_features.map is not None:
+        raise ArgumentError(
+            "divides the batch, and SparseMap maps to the parts of all of it.",
+            parameter="shards",
+            value=shards,
+            remedy="Leave it 0, or give x instead of features.",
+        )
+    return Threads(mixing=shards)
 
 
 class _Columns(Callback):

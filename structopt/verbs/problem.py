@@ -11,7 +11,6 @@ or another penalty R (`Penalty`). Empty instances have no loss and do not count 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.data.encoded import Encoded
+from structopt.core.executor import Executor
 from structopt.core.inference import Inference
 from structopt.core.loss import MAX_LOSS, Loss
 from structopt.core.objective import Certificate
@@ -39,7 +39,7 @@ from structopt.objective.compatibility import certifies, first_misfit, refuse
 from structopt.objective.drivers import GraphKernels
 from structopt.objective.examples import Examples
 from structopt.objective.gold_and_costs import gold_and_costs
-from structopt.verbs.features import ArrayFeatures
+from structopt.verbs.features import ArrayFeatures, described, with_tables
 from structopt.verbs.inferring import infer
 from structopt.verbs.losses import evaluated
 
@@ -129,27 +129,50 @@ class Problem(corpus.Problem):
         if found := first_misfit(*components, points, equal):
             refuse(found, *components)
 
-    def _build(self, encoded: Encoded, settings: corpus.Settings, positional: bool) -> None:
+    def _build(
+        self,
+        encoded: Encoded,
+        settings: corpus.Settings,
+        positional: bool,
+        executor: Executor | None = None,
+    ) -> None:
         """Lay out parts and weights; of positional structures every factor has its own parts."""
-        graph = self.batch.graph
-        structure = graph.build(encoded, True) if positional else self.batch.structure
-        structure = self.inference.prepare(structure)
+        graph, given = self.batch.graph, self.array_features
+        encoded = replace(encoded, tables={**encoded.tables, **given.tables})
+        apart = positional or self.batch.positional
+        built = graph.build(encoded, True) if positional else self.batch.structure
+        structure = self.inference.prepare(with_tables(built, given.tables))
         targets, cost = gold_and_costs(encoded, graph, self.loss, structure, positional)
-        scorer, described = self.array_features.laid_out(encoded, structure)
-        record = scoring.record_of(scorer, encoded, described)
+        scorer = given.laid_out(encoded, structure)
+        record = scoring.record_of(scorer, encoded, structure)
+        graphs = (
+            partial(described, graph, apart, tuple(given.tables))
+            if executor and not given.map
+            else None
+        )
         super().__init__(
-            Examples(encoded, described, record, scorer),
+            Examples(encoded, structure, record, scorer, graphs),
             targets,
             cost,
             self.loss,
             self.inference,
             settings,
             partial(GraphKernels.of, graph, positional),
+            executor,
         )
 
-    def under(self, optimizer: Optimizer, seed: int = 0) -> Problem:
+    def under(
+        self, optimizer: Optimizer, seed: int = 0, executor: Executor | None = None
+    ) -> Problem:
         """Return the problem as an optimizer steps on it: with its variant of the residual, and
         with parts of its own for every factor if it needs that.
+
+        Parameters
+        ----------
+        optimizer : Optimizer
+        seed : int
+        executor : Executor or None
+            Does the work that can be divided.
 
         Raises
         ------
@@ -158,17 +181,12 @@ class Problem(corpus.Problem):
         """
         encoded = self.examples.encoded
         self._refuse_misfits(optimizer, encoded)
-        own = copy(self)
-        for cached in ("space", "fingerprint"):
-            vars(own).pop(cached, None)
         settings = replace(self.settings, seed=seed, variant=optimizer.plan.variant)
-        if optimizer.needs(self.loss, self.batch.graph).positional:
-            own._build(encoded, settings, positional=True)
-            return own
-        laid_out = self.examples, self.targets, self.cost
-        super(Problem, own).__init__(
-            *laid_out, self.loss, self.inference, settings, self.graph_kernels
-        )
+        positional = optimizer.needs(self.loss, self.batch.graph).positional
+        if not positional and executor is None:
+            return self._changed(settings=settings)
+        own = self._copied()
+        own._build(encoded, settings, positional, executor)
         return own
 
     def value_and_gradient(self, weights: Array) -> tuple[float, Array]:

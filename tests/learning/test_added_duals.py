@@ -14,11 +14,12 @@ from structopt.executor.threads import Threads
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
-from structopt.learning.added_duals import AddedDuals, added
+from structopt.learning.added_duals import AddedDuals
 from structopt.learning.mixing import shards_of
 from structopt.learning.momentum import Momentum
 from structopt.loss.family import LossFamily
 from structopt.objective.dual_shards import DualAscents
+from structopt.objective.options import optioned
 from structopt.optimizer.sdca import SDCA
 from structopt.run.resumable import Resumable
 from structopt.testing.problems import make_problem, random_encoded, random_trees
@@ -207,7 +208,7 @@ def test_a_run_is_resumed_with_another_number_of_shards(tmp_path):
     problem, duals = problem_of("closed"), []
     for shards, epochs in ((2, 2), (0, 3), (3, 5)):
         method.epochs = epochs
-        trainer = Resumable(problem, added(method, shards, DualAscents), epochs, folder=tmp_path)
+        trainer = Resumable(problem, optioned(method, problem, shards), epochs, folder=tmp_path)
         if not trainer.resume():
             trainer.start(np.zeros(problem.dimension))
         trainer.run()
@@ -219,7 +220,7 @@ def test_a_run_is_resumed_with_another_number_of_shards(tmp_path):
 def test_whose_passes_are_divided():
     threads, sdca = Threads(2, mixing=4), method_of("closed")
     assert shards_of(threads, sdca) == 4
-    assert added(sdca, 0, DualAscents) is sdca
+    assert optioned(sdca, problem_of("closed"), 0) is sdca
     compatibility.check_executor(threads, sdca)
     with pytest.raises(
         CompatibilityError,

@@ -12,11 +12,10 @@ from structopt.config import registry
 from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
-from structopt.learning.convex_start import from_convex
-from structopt.learning.guarded import guarded
 from structopt.loss.cost.weighted import Weighted
 from structopt.loss.difference import CONVEX_PASSES, LossDifference
 from structopt.loss.family import LossFamily
+from structopt.objective.options import optioned
 from structopt.testing.problems import make_problem, random_encoded
 from tests.messages import raises
 
@@ -57,9 +56,10 @@ def test_the_convex_passes_and_then_those_of_the_loss(name: str, beta: float) ->
     convex = problem_of(LossFamily(beta, 1.0))
 
     def optimizer() -> Any:
-        return guarded(registry.create("optimizer", {"name": name, "C": 5.0, "epochs": 2}), 1)
+        return registry.create("optimizer", {"name": name, "C": 5.0, "epochs": 2})
 
-    one = from_convex(optimizer(), problem, problem.loss.begins_with(warm=False))
+    beginning = problem.loss.begins_with(warm=False)
+    one = optioned(optimizer(), problem, guard=True, beginning=beginning)
     assert one.epochs == 5
     state, reports = one.init(problem, np.zeros(problem.dimension)), []
     for _ in range(5):

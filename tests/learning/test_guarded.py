@@ -14,10 +14,11 @@ from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
-from structopt.learning.guarded import MOST, Guarded, guarded
+from structopt.learning.guarded import MOST, Guarded
 from structopt.learning.rate import SHORTER
 from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
+from structopt.objective.options import optioned
 from structopt.testing.problems import make_problem, random_encoded, random_weights
 
 
@@ -110,10 +111,11 @@ def test_certificates_come_with_the_objective() -> None:
 
 
 def test_guards_what_has_a_step_length_where_the_objective_is_known() -> None:
+    problem = problem_of(LossFamily())
     guards = {
         name
         for name in registry.installed("optimizer")
-        if isinstance(guarded(optimizer_of(name), 1), Guarded)
+        if isinstance(optioned(optimizer_of(name), problem, guard=True), Guarded)
     }
     assert {"sgd", "adagrad", "adadelta"} <= guards
     assert not guards & {
@@ -128,8 +130,7 @@ def test_guards_what_has_a_step_length_where_the_objective_is_known() -> None:
         "smo",
         "cutting_plane",
     }
-    assert not isinstance(guarded(optimizer_of("sgd"), 0), Guarded)
-    assert not isinstance(guarded(optimizer_of("sgd"), 2), Guarded)
+    assert not isinstance(optioned(optimizer_of("sgd"), problem), Guarded)
 
 
 def optimizer_of(name: str, **options: Any) -> Any:

@@ -13,9 +13,10 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.exact import Exact
 from structopt.inference.mplp import MPLP
-from structopt.learning.mixing import DONE, MEAN, Mixed, mixed, shards_of
+from structopt.learning.mixing import DONE, MEAN, Mixed, shards_of
 from structopt.learning.training import Evaluation
 from structopt.loss.family import LossFamily
+from structopt.objective.options import optioned
 from structopt.objective.pass_shards import Passes
 from structopt.run.resumable import Resumable
 from structopt.testing.problems import make_problem, random_encoded, random_graphs
@@ -269,7 +270,7 @@ def test_fewer_instances_than_shards(name):
     assert_same(state, expected)
     problem = problem_of(name, lengths=(4,))
     state, expected = (
-        trained(mixed(optimizer_of(name), shards, Passes), problem)[0][-1] for shards in (8, 0)
+        trained(optioned(optimizer_of(name), problem, shards), problem)[0][-1] for shards in (8, 0)
     )
     assert state.pop(DONE) == 3
     assert_same(state, expected)
@@ -303,7 +304,9 @@ def test_messages_of_instances_are_kept():
             encoded, Pairwise("complete"), LossFamily(inf, 1.0), inference, C=1.0
         )
         problem.executor = Serial()
-        trained(mixed(registry.create("optimizer", {"name": "dlpw"}), shards, Passes), problem, 2)
+        trained(
+            optioned(registry.create("optimizer", {"name": "dlpw"}), problem, shards), problem, 2
+        )
         messages.append(problem.messages.copy())
         memory = problem.structure.memory
         assert all(
@@ -318,8 +321,7 @@ def test_who_is_mixed():
     serial, threads = Serial(), Threads(2, mixing=4)
     lbfgs, dca = registry.create("optimizer", {"name": "lbfgs"}), optimizer_of("dca")
     assert [shards_of(serial, dca), shards_of(threads, dca), shards_of(threads, lbfgs)] == [0, 4, 0]
-    assert mixed(dca, 0, Passes) is dca
-    assert mixed(dca, 4, Passes).epochs == dca.epochs
+    assert optioned(dca, problem_of("dca"), 0) is dca
     compatibility.check_executor(threads, dca)
     compatibility.check_executor(serial, lbfgs)
     text = (

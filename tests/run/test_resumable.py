@@ -20,6 +20,7 @@ from structopt.formats import durable_files
 from structopt.kernels.waist import halting
 from structopt.learning import optimizer_results
 from structopt.learning.training import Callback, Evaluation, Progress
+from structopt.loss.family import LossFamily
 from structopt.objective.fingerprint import Fingerprint
 from structopt.process import interruption
 from structopt.progress import display
@@ -76,6 +77,7 @@ def trainer(
         dimension=dimension,
         examples=SimpleNamespace(scorer=rows),
         messages=np.zeros(0),
+        loss=LossFamily(),
         steps=1,
         storage=IN_MEMORY,
         executor=SimpleNamespace(account=account),

@@ -274,6 +274,80 @@ def test_callbacks(chain, X, gold):
         so.fit(problem_of(chain, X, gold), LBFGS(), epochs=2)
 
 
+class Annealed(so.LossFamily):
+    """A family loss whose inverse temperature is the number of the epoch."""
+
+    def at_epoch(self, epoch):
+        return so.LossFamily(beta=float(epoch), gamma=1.0)
+
+
+class CoolingLogLoss(LogLoss):
+    """A plain loss with less weight in later epochs."""
+
+    def __init__(self, weight=1.0):
+        self.weight = weight
+
+    def at_epoch(self, epoch):
+        return CoolingLogLoss(1.0 / epoch)
+
+    def value_and_gradient(self, s, gold, infer):
+        value, gradient = super().value_and_gradient(s, gold, infer)
+        return self.weight * value, self.weight * gradient
+
+
+@pytest.mark.parametrize(
+    ("loss", "of_epoch", "optimizer"),
+    [
+        (Annealed(), lambda epoch: so.LossFamily(float(epoch), 1.0), AdaGrad()),
+        (Annealed(), lambda epoch: so.LossFamily(float(epoch), 1.0), DCA()),
+        (CoolingLogLoss(), lambda epoch: CoolingLogLoss(1.0 / epoch), Descent()),
+    ],
+)
+def test_a_loss_that_follows_the_epoch(chain, X, gold, loss, of_epoch, optimizer):
+    """P and gap of an epoch are those of its loss."""
+    weights = []
+    problem = problem_of(chain, X, gold, loss)
+    fit = so.fit(problem, optimizer, epochs=3, callbacks=[lambda e: weights.append(e.weights)])
+    for epoch, w in enumerate(weights, 1):
+        expected = problem_of(chain, X, gold, of_epoch(epoch)).value_and_gradient(w)[0]
+        assert fit.history["primal"][epoch - 1] == pytest.approx(expected)
+    assert fit.certificate.primal == pytest.approx(expected)
+
+
+def test_dual_variables_belong_to_one_loss(chain, X, gold):
+    with refused("the loss changes every epoch", parameter="optimizer"):
+        so.fit(problem_of(chain, X, gold, Annealed()), SDCA())
+
+
+def test_options_of_a_fit(chain, X, gold):
+    """Shards of online and dual methods, a convex start, and a guard against long steps."""
+    problem = problem_of(chain, X, gold, so.CRF(), C=10.0)
+    alone = so.fit(problem, SDCA(), epochs=60)
+    divided = so.fit(problem, SDCA(), epochs=60, shards=2)
+    assert divided.certificate.gap == pytest.approx(0.0, abs=1e-3)
+    assert divided.certificate.primal == pytest.approx(alone.certificate.primal, rel=1e-3)
+    one = so.fit(problem, DCA(), epochs=4, shards=1).weights
+    assert one == pytest.approx(so.fit(problem, DCA(), epochs=4).weights)
+    two = [so.fit(problem, DCA(), epochs=4, shards=2).weights for _ in range(2)]
+    assert two[0].tobytes() == two[1].tobytes() != one.tobytes()
+    ramp = problem_of(chain, X, gold, so.LossDifference(inf, convex_passes=2))
+    assert [len(so.fit(ramp, AdaGrad(), epochs=3).history["epoch"])] == [5]
+    assert len(so.fit(ramp, AdaGrad(), epochs=3, convex_epochs=0).history["epoch"]) == 3
+    steep = problem_of(chain, 100 * X, gold, so.CRF(), C=1e3)
+    careful, careless = (
+        so.fit(steep, AdaGrad(eta=100.0), epochs=3, guard=guard).history["primal"]
+        for guard in (True, False)
+    )
+    assert careful[0] < careless[0]
+    mapped = so.Problem(chain, gold=gold, features=so.SparseMap(scipy.sparse.eye_array(57)))
+    for words, options in [
+        ("LBFGS needs the whole batch", {"optimizer": LBFGS()}),
+        ("SparseMap maps", {"problem": mapped}),
+    ]:
+        with refused(words, parameter="shards"):
+            so.fit(**{"problem": problem, "optimizer": DCA()} | options, shards=2)
+
+
 class Wrong(so.Loss):
     """A loss that returns arrays instead of parts."""
 
