@@ -18,7 +18,7 @@ from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.needs import refusal, typed
+from structopt.core.needs import MINIMUM, Goal, of_fit, refusal, typed
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.core.structure_kind import StructureKind
@@ -44,6 +44,7 @@ def check(
     optimizer: Optimizer,
     open_gold: str = "",
     weighted: bool = False,
+    goal: Goal = MINIMUM,
 ) -> None:
     """Raise where the chosen components cannot work together.
 
@@ -57,6 +58,8 @@ def check(
         where they are known in full.
     weighted : bool
         Whether instances have weights.
+    goal : Goal
+        Of the fit.
 
     Raises
     ------
@@ -64,7 +67,7 @@ def check(
         Naming who needs what, what the inference does instead, and the inferences that would do.
     """
     found = first_misfit(
-        factor_graph, inference, loss, optimizer, points=not open_gold, equal=not weighted
+        factor_graph, inference, loss, optimizer, not open_gold, not weighted, goal
     )
     if found is None:
         return
@@ -86,9 +89,18 @@ def check(
         _refuse_ability(found, component, provided, inference, factor_graph.kind)
     if found.demand is not None:
         who, name = name_of("optimizer", optimizer), name_of("inference", inference)
-        asked = [demand.asks for demand in optimizer.needs(loss, factor_graph).demands]
+        asked = [
+            demand.asks for demand in of_fit(optimizer.needs(loss, factor_graph), goal).demands
+        ]
         raise CompatibilityError(
             refusal(found.demand, who, loss, inference, name, asked, open_gold)
+        )
+    if found.reason is Reason.PENALTY:
+        penalties = {"l2": "l2 only", "l1 or l2": "l1 or l2"}[optimizer.plan.penalties]
+        raise CompatibilityError(
+            f"optimizer={name_of('optimizer', optimizer)} minimises P with optimizer.penalty="
+            f"{penalties}.",
+            remedy="Set optimizer.penalty=l2, or take optimizer=lbfgs.",
         )
     if found.reason is Reason.NO_GAP:
         others = alternatives.inferences(Ability.CONVEX, factor_graph.kind)
@@ -226,7 +238,11 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
 
 
 def check_features(
-    scorer: Scorer, optimizer: Optimizer, loss: Loss, factor_graph: FactorGraph
+    scorer: Scorer,
+    optimizer: Optimizer,
+    loss: Loss,
+    factor_graph: FactorGraph,
+    goal: Goal = MINIMUM,
 ) -> None:
     """Raise where an optimizer needs sparse features, and the scorer is of another kind.
 
@@ -235,7 +251,7 @@ def check_features(
     CompatibilityError
         Naming the optimizers that would do.
     """
-    needs = optimizer.needs(loss, factor_graph)
+    needs = of_fit(optimizer.needs(loss, factor_graph), goal)
     if needs.features == "any" or isinstance(scorer, SparseFeatures):
         return
     who, name = (

@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
 
-from structopt.config import feature_keys, registry, saved_yaml, schema, unknown_keys
+from structopt.config import feature_keys, fit_settings, registry, saved_yaml, schema, unknown_keys
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import RUN_FOLDER, key_of, spelled_out
 from structopt.config.search_path import conf_dir, register
@@ -219,8 +219,7 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     )
     nodes = {kind: registry.checked(kind, config.get(kind, {}), common) for kind in rest}
     keys = [key_of(word) for word in spelled_out(typed)]
-    for kind, node in nodes.items():
-        _check_replaced(kind, node, keys)
+    _check_replaced(nodes["optimizer"], keys)
     checked = (
         settings
         | nodes
@@ -345,13 +344,13 @@ def _warm_start(value: Any) -> dict[str, Any]:
     return {"model": None, "vocabulary": "union", "state": "none", **node}
 
 
-def _check_replaced(kind: str, node: Mapping[str, Any], typed: Sequence[str]) -> None:
-    """Raise if a parameter is set that another one replaces."""
-    for key, other in registry.load(kind, node["name"]).replaced(node).items():
-        if f"{kind}.{key}" in typed:
+def _check_replaced(node: Mapping[str, Any], typed: Sequence[str]) -> None:
+    """Raise if a setting of a fit is set that another one replaces."""
+    for key, other in fit_settings.replaced(node).items():
+        if f"optimizer.{key}" in typed:
             raise ConfigError(
-                f"has no effect with {kind}.{other}={node[other]:g}, which replaces it.",
-                parameter=f"{kind}.{key}",
+                f"has no effect with optimizer.{other}={node[other]:g}, which replaces it.",
+                parameter=f"optimizer.{key}",
                 value=node[key],
                 remedy="Leave one of them out.",
             )

@@ -9,10 +9,12 @@ from typing import Any
 
 from structopt.config import compatibility, registry
 from structopt.config.composition import compose, validate
+from structopt.config.fit_settings import FitSettings
 from structopt.config.search_path import conf_folders
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
+from structopt.core.needs import Goal
 from structopt.core.optimizer import Optimizer
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.formats import tables
@@ -55,7 +57,7 @@ def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
         name: inference for name, inference in inferences.items() if _solves(inference, graph)
     }
     return {
-        (o, name, i): _verdict(graph, inference, loss, optimizer)
+        (o, name, i): _verdict(graph, inference, loss, optimizer, fit_of(o, optimizer).goal)
         for o, optimizer in optimizers.items()
         for name, loss in losses.items()
         for i, inference in inferences.items()
@@ -98,9 +100,16 @@ def _solves(inference: Inference, graph: FactorGraph) -> bool:
     return True
 
 
-def _verdict(graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer) -> str:
+def fit_of(name: str, optimizer: Optimizer) -> FitSettings:
+    """Return the settings of a fit that the config file of an optimizer sets."""
+    return FitSettings.of(_config("optimizer", name)["optimizer"], optimizer)
+
+
+def _verdict(
+    graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer, goal: Goal
+) -> str:
     try:
-        compatibility.check(graph, inference, loss, optimizer)
+        compatibility.check(graph, inference, loss, optimizer, goal=goal)
         loss.kernel(optimizer.plan.variant)
     except (CompatibilityError, ConfigError) as error:
         return str(error)

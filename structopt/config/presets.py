@@ -42,6 +42,12 @@ def values_of(kind: str, name: str) -> dict[str, Any]:
     return plain
 
 
+def keys_of(kind: str, name: str) -> list[str]:
+    """Return the keys that a component's config file sets, in their order."""
+    file = _file(kind, name)
+    return [key for key in _values(file, kind) if key != "name"] if file else []
+
+
 def _file(kind: str, name: str) -> Path | None:
     paths = (folder / kind / f"{name}.yaml" for folder in conf_folders())
     return next((path for path in paths if path.is_file()), None)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from hydra.core.config_store import ConfigStore
 
-from structopt.config import registry
+from structopt.config import fit_settings, registry
 from structopt.config.presets import values_of
 from structopt.core import entry_points
 from structopt.core.component import Component, lacking
@@ -31,14 +31,17 @@ def component(kind: str, word: str, **parameters: Any) -> Any:
     Raises
     ------
     ConfigError
-        For unknown kinds, words and parameters, and for values of another type.
+        For unknown kinds, words and parameters, for values of another type, and for C and other
+        settings of a fit.
 
     Examples
     --------
     >>> component("loss", "svm").temperature
     0.0
     """
-    registry.load(kind, word)
+    cls = registry.load(kind, word)
+    if kind == "optimizer":
+        fit_settings.refuse_arguments(word, parameters, registry.schema(cls))
     return registry.create(kind, {"name": word, **values_of(kind, word), **parameters})
 
 
@@ -97,7 +100,8 @@ def register(kind: str, word: str) -> Callable[[Class], Class]:
                 remedy="Take another word.",
             )
         entry_points.register(kind, word, cls)
-        ConfigStore.instance().store(name=word, group=kind, node={"name": word})
+        settings = fit_settings.stored(registry.schema(cls)) if kind == "optimizer" else {}
+        ConfigStore.instance().store(name=word, group=kind, node={"name": word, **settings})
         return cls
 
     return decorate

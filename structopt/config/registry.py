@@ -10,10 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from inspect import getdoc
 from typing import Any
 
-from structopt.config.presets import preset
-from structopt.config.schema import REQUIRED, Parameter, coerce, of_class, of_source
+from structopt.config import fit_settings
+from structopt.config.presets import keys_of, preset
+from structopt.config.schema import (
+    REQUIRED,
+    Parameter,
+    coerce,
+    docstring_of,
+    of_class,
+    of_source,
+)
 from structopt.config.synonyms import KEYS, synonym_of
 from structopt.core.component import Component, unset
 from structopt.core.entry_points import Installed, path_entries, warn_of_ignored
@@ -131,6 +140,20 @@ def schema(cls: Any) -> dict[str, Parameter]:
     return of_class(cls)
 
 
+def parameters_of(kind: str, name: str) -> dict[str, Parameter]:
+    """Return the keys of a component's node: the arguments of its constructor, and of an optimizer
+    the settings of a fit.
+    """
+    cls = load(kind, name)
+    return _with_settings(kind, name, getdoc(cls) or "", schema(cls))
+
+
+def _with_settings(
+    kind: str, name: str, docstring: str, own: dict[str, Parameter]
+) -> dict[str, Parameter]:
+    return own | (fit_settings.parameters(name, docstring) | own if kind == "optimizer" else {})
+
+
 def described(component: Installed) -> list[Parameter]:
     """Return a component's parameters for display: from its source where that tells, else by
     importing it.
@@ -147,8 +170,16 @@ def _described(
     module, _, name = component.entry_point.value.partition(":")
     parameters = None if component.registered else of_source(module, name)
     if parameters is None:
-        parameters = list(schema(load(component.kind, component.name)).values())
-    return tuple(preset(component.kind, component.name, parameters))
+        every = parameters_of(component.kind, component.name)
+    else:
+        own = {one.name: one for one in parameters}
+        docstring = docstring_of(f"{module}.{name}")
+        every = _with_settings(component.kind, component.name, docstring, own)
+    shown = preset(component.kind, component.name, list(every.values()))
+    if component.kind == "optimizer":
+        order = keys_of(component.kind, component.name)
+        shown.sort(key=lambda one: order.index(one.name) if one.name in order else len(order))
+    return tuple(shown)
 
 
 def unknown_parameter(kind: str, name: str, key: str, elsewhere: Sequence[str] = ()) -> str:
@@ -213,7 +244,8 @@ def create(kind: str, node: Mapping[str, Any], **common: Any) -> Any:
     ----------
     kind : str
     node : mapping
-        ``name`` and parameters.
+        ``name`` and parameters. Settings of a fit in the node of an optimizer are checked, and
+        passed to a constructor that has parameters for them.
     **common
         Settings of the run (features, seed, threads); a constructor gets those that it has
         parameters for.
@@ -227,6 +259,7 @@ def create(kind: str, node: Mapping[str, Any], **common: Any) -> Any:
     values = checked(kind, node, common)
     cls = load(kind, values.pop("name"))
     parameters = schema(cls)
+    values = {key: value for key, value in values.items() if key in parameters}
     settings = {
         key: value for key, value in common.items() if key in parameters and key not in values
     }
@@ -284,7 +317,8 @@ def checked(kind: str, node: Mapping[str, Any], common: Mapping[str, Any]) -> di
             f"{kind} needs the name of a component",
             remedy=f"set {kind}=NAME. Installed: {', '.join(installed(kind))}.",
         )
-    name, parameters = node["name"], schema(load(kind, node["name"]))
+    name = node["name"]
+    parameters = parameters_of(kind, name)
     values = {key: value for key, value in node.items() if key != "name"}
     if unknown := [key for key in values if key not in parameters]:
         raise ConfigError(unknown_parameter(kind, name, unknown[0]))

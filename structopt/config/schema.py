@@ -169,21 +169,23 @@ def _text(node: ast.expr | None, otherwise: Any) -> Any:
 
 
 def parameter_docs(docstring: str) -> dict[str, str]:
-    """Read the entries of a numpydoc section ``Parameters`` or ``Attributes``.
+    """Read the entries of sections ``Parameters``, ``Attributes`` and ``Settings``.
 
     An entry that begins with "See `NAME`", the full name of a module or class, has the text of the
     entry of the same name there.
     """
     docs: dict[str, str] = {}
     for section in re.findall(
-        r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=\n\n\S|\n\S+\n-{3,}|\Z)", docstring, re.M | re.S
+        r"^(?:Parameters|Attributes|Settings)\n-+\n(.*?)(?=\n\n\S|\n\S+\n-{3,}|\Z)",
+        docstring,
+        re.M | re.S,
     ):
         for names, text in re.findall(
             r"^((?:\w+,\s+)*\w+) *(?::[^\n]*)?\n((?:[ \t]+[^\n]*\n?|\n)*)", section + "\n", re.M
         ):
             entry = " ".join(text.split())
             reference = re.match(r"See `([\w.]+)`[.;] ?", entry)
-            shared = parameter_docs(_docstring_of(reference[1])) if reference else {}
+            shared = parameter_docs(docstring_of(reference[1])) if reference else {}
             rest = entry[reference.end() :] if reference else ""
             for name in re.split(r",\s+", names):
                 docs[name] = f"{shared[name]} {rest}".strip() if name in shared else entry
@@ -191,7 +193,7 @@ def parameter_docs(docstring: str) -> dict[str, str]:
 
 
 @cache
-def _docstring_of(name: str) -> str:
+def docstring_of(name: str) -> str:
     """Read the docstring of a module, or of a class of a module, from its file, importing nothing;
     the empty string if there is none.
     """

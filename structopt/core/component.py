@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping
 from inspect import signature
 from typing import Any, ClassVar, Self
 
@@ -25,15 +24,6 @@ class Component(ABC):  # noqa: B024 - the kinds have the abstract methods
     """
 
     kind_of_component: ClassVar[str] = ""
-
-    @classmethod
-    def replaced(cls, values: Mapping[str, Any]) -> Mapping[str, str]:
-        """Return the parameters that others replace, each with the name of the other one.
-
-        A user who sets both gets an error. `values` are the parameters by name; by default none
-        replaces another.
-        """
-        return {}
 
     def replace(self, **changes: Any) -> Self:
         """Return a component of the same class with other arguments of the constructor.

@@ -39,6 +39,8 @@ class ProblemSizes(NamedTuple):
         Of all instances.
     gold_parts : int
         Parts of the gold outputs, counted with repeats.
+    epochs : int
+        Epochs of the fit.
     """
 
     instances: int
@@ -46,6 +48,7 @@ class ProblemSizes(NamedTuple):
     moving: int
     parts: int
     gold_parts: int
+    epochs: int = 1
 
     @property
     def weight_vector(self) -> int:

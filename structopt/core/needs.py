@@ -5,7 +5,7 @@ met.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from inspect import signature
 from typing import Literal, NamedTuple
@@ -14,6 +14,7 @@ from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
+from structopt.core.weights.penalty import RIDGE, Penalty
 
 GRADIENTS = "take an optimizer that follows gradients alone: sgd, adagrad, adadelta"
 
@@ -119,41 +120,65 @@ class Needs:
     by: str = ""
 
 
-def certified(
-    certificate: bool,
-    demands: tuple[Demand, ...] | None = None,
-    features: Literal["sparse", "any"] = "sparse",
-) -> Needs:
-    """What an optimizer needs whose lower bounds come from tangents, where
-    ``optimizer.certificate=true`` asks for bounds.
+CERTIFIED: tuple[Demand, ...] = (
+    Demand(
+        Property.CONVEX,
+        "optimizer.certificate=true",
+        ": its tangents are no bounds",
+        "Set it to false.",
+    ),
+    Demand(Property.POINTS, "optimizer.certificate=true", remedy="Set it to false."),
+)
+"""Of a fit that bounds the minimum of P by tangents."""
+STOPPED: tuple[Demand, ...] = (
+    Demand(
+        Property.CONVEX,
+        "optimizer.tolerance",
+        ": others have no certified gap",
+        "Set it to 0; optimizer.gradient_tolerance stops at a stationary point.",
+    ),
+)
+"""Of a fit that stops at a gap."""
 
-    Parameters
+
+class Goal(NamedTuple):
+    """Which P a fit minimises, and how it bounds the minimum.
+
+    Attributes
     ----------
+    penalty : Penalty
+        The penalty of P.
+    tolerance : float
+        Gap, relative to P, at which the fit stops; 0: none.
     certificate : bool
-    demands : tuple of Demand or None
-        What it asks for with certificates or without; None: a convex loss with them, and nothing
-        else.
-    features : str
-        Which scorers it works with; with certificates sparse features alone, since of others
-        tangents are no bounds.
+        Whether each epoch bounds the minimum by tangents. They are no bounds for scores that are
+        not linear in the weights.
     """
-    if demands is None:
-        because = ": its tangents are no bounds"
-        demands = (
-            (Demand(Property.CONVEX, "optimizer.certificate=true", because, "Set it to false."),)
-            if certificate
-            else ()
-        )
-    if certificate:
-        demands += (
-            Demand(Property.POINTS, "optimizer.certificate=true", remedy="Set it to false."),
-        )
-        return Needs(
-            Ability.UPPER | Ability.CONVEX,
-            demands,
-            by="optimizer.certificate=true" if features == "any" else "",
-        )
-    return Needs(Ability(0), demands, features=features)
+
+    penalty: Penalty = RIDGE
+    tolerance: float = 0.0
+    certificate: bool = False
+
+
+MINIMUM = Goal()
+"""Of a fit with the penalty L2() and without bounds."""
+
+
+def of_fit(needs: Needs, goal: Goal) -> Needs:
+    """Return the needs of an optimizer, with those of a fit that bounds the minimum of P."""
+    for asked, by, abilities, demands in (
+        (goal.certificate, "optimizer.certificate=true", Ability.UPPER | Ability.CONVEX, CERTIFIED),
+        (goal.tolerance > 0, "optimizer.tolerance", Ability(0), STOPPED),
+    ):
+        if asked:
+            needs = replace(
+                needs,
+                abilities=needs.abilities | abilities,
+                demands=(*needs.demands, *demands),
+                features="sparse",
+                by=by if needs.features == "any" else needs.by,
+            )
+    return needs
 
 
 def met(

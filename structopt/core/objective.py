@@ -61,7 +61,7 @@ def certified_gap(primal: float, dual: float) -> float | None:
 class Objective(Protocol):
     """P(theta) = R(theta) + (1/m) sum_i L_i(theta) over the m instances that it holds.
 
-    R is the `penalty` of the optimizer, lambda/2 ||theta||^2 for most; lambda = 1/(C m), or 1/(C
+    R is the `penalty` of the problem, lambda/2 ||theta||^2 for most; lambda = 1/(C m), or 1/(C
     (before + m)) where training goes on after other instances.
 
     It is a protocol and no base class: there is one implementation for the whole corpus, for a

@@ -8,7 +8,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from inspect import signature
+from typing import Any, ClassVar, Literal
 
 from structopt.core.component import Component
 from structopt.core.factor_graph import FactorGraph
@@ -16,8 +17,7 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
-from structopt.core.weights.penalty import RIDGE, Penalty
-from structopt.errors import ArgumentError
+from structopt.core.weights.penalty import LASSO, RIDGE, Penalty
 from structopt.kernels.waist.record import Array
 
 State = dict[str, Any]
@@ -51,12 +51,8 @@ class Plan:
     variant : str
         Which residual it steps by: ``max_loss``, or ``prediction`` (the output that is best under
         the scores alone).
-    penalty : Penalty
-        The regulariser of its P.
-    tolerance : float
-        Relative gap at which the trainer stops; 0 never does.
-    certificate : bool
-        Whether the trainer shall bound the optimum after every pass, since its steps do not.
+    penalties : str
+        The penalties with which it minimises P: ``l2``; ``l1 or l2``, one of both; or ``any``.
     shortens : bool
         Whether the length of its steps is a setting: a pass that raises P is then repeated with
         shorter steps.
@@ -69,9 +65,12 @@ class Plan:
     kernel_modules : tuple of str
         Modules of kernels that its steps import: loaded, and compiled if necessary, before time is
         measured.
+    sparse_kernel_modules : tuple of str
+        Those that its steps import in addition if the penalty has an l1 norm.
     converges : bool
         Whether its weights come near the minimum of P, within a known bound or tolerance. Of other
-        optimizers a run keeps the epoch that is best on the development part (`keep`).
+        optimizers a run keeps the epoch that is best on the development part (`keep`), and refuses
+        a tolerance without certificates.
     finishes : bool
         Whether its step reports that it has finished (`Report.finished`): a run that makes all its
         epochs before is unfinished.
@@ -96,9 +95,7 @@ class Plan:
     mixable: bool = False
     additive: bool = False
     variant: str = "max_loss"
-    penalty: Penalty = RIDGE
-    tolerance: float = 0.0
-    certificate: bool = False
+    penalties: Literal["l2", "l1 or l2", "any"] = "l2"
     shortens: bool = False
     divisible: bool = False
     converges: bool = False
@@ -106,10 +103,20 @@ class Plan:
     minimizes: bool = True
     tried: tuple[str, ...] = ()
     kernel_modules: tuple[str, ...] = ()
+    sparse_kernel_modules: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     bound: str = UNDECLARED
+
+    def minimizes_with(self, penalty: Penalty) -> bool:
+        """Return whether it minimises P with a penalty."""
+        own = {"l2": (RIDGE,), "l1 or l2": (RIDGE, LASSO)}
+        return penalty in own.get(self.penalties, (penalty,))
+
+    def modules(self, penalty: Penalty) -> tuple[str, ...]:
+        """Return the modules of kernels that its steps import with a penalty."""
+        return self.kernel_modules + (self.sparse_kernel_modules if penalty.sparse else ())
 
 
 @dataclass(frozen=True)
@@ -185,6 +192,14 @@ def taken(result: Any) -> tuple[Any, Report | None]:
     return (result, None) if isinstance(result, dict) else result
 
 
+def informed(optimizer: Optimizer, **settings: Any) -> Optimizer:
+    """Return a copy with C, epochs and tolerance of a fit, if its constructor has them."""
+    own, parameters = copy(optimizer), signature(type(optimizer)).parameters
+    for name in parameters.keys() & settings:
+        setattr(own, name, settings[name])
+    return own
+
+
 def reported(optimizer: Optimizer, problem: Objective, result: Any) -> tuple[State, Report]:
     """Return the state that a step returned, and its report; without one, of the losses at the
     weights of the state.
@@ -196,21 +211,11 @@ def reported(optimizer: Optimizer, problem: Objective, result: Any) -> tuple[Sta
 class Optimizer(Component):
     """A learning algorithm as init, step and weights over a state of arrays and scalars.
 
-    `plan` says which entries of the state are over the weights. An optimizer never prints, logs, or
-    decides to stop.
-
-    Attributes
-    ----------
-    epochs : int
-        Passes over the data.
-    C : float
-        1/(lambda m), at which the objective is reported.
+    `plan` says which entries of the state are over the weights. C and the penalty are attributes of
+    the problem. An optimizer never prints, logs, or decides to stop.
     """
 
     kind_of_component: ClassVar[str] = "optimizer"
-
-    epochs: int
-    C: float
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """What it needs of the other components, given loss and graph; nothing beyond a
@@ -226,36 +231,6 @@ class Optimizer(Component):
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Bytes that it takes, before they are taken: the weights alone by default."""
         return Footprint({"weights": sizes.weight_vector})
-
-    def bound(self, C: float, penalty: Penalty, epochs: int, tolerance: float) -> Self:
-        """Return a copy with the numbers of a problem and of a fit.
-
-        Raises
-        ------
-        ArgumentError
-            If it does not minimise P with this penalty.
-        """
-        own = copy(self)
-        own.C, own.epochs = C, epochs
-        if hasattr(own, "tolerance"):
-            own.tolerance = tolerance
-        if self.plan.penalty not in (RIDGE, penalty):
-            raise ArgumentError(
-                f"is {self.plan.penalty} of {type(self).__name__}, and {penalty} of the problem.",
-                parameter="penalty",
-                remedy="Give it to the problem only.",
-            )
-        return own._penalized(penalty)
-
-    def _penalized(self, penalty: Penalty) -> Self:
-        """Return this copy with the penalty of a problem."""
-        if penalty != self.plan.penalty:
-            raise ArgumentError(
-                f"is {penalty}, and {type(self).__name__} minimises P with the penalty L2() only.",
-                parameter="penalty",
-                remedy="Take LBFGS(), or L2().",
-            )
-        return self
 
     @abstractmethod
     def init(self, problem: Objective, weights: Array) -> State:

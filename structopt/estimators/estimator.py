@@ -79,7 +79,7 @@ class Estimator(BaseEstimator):
     ----------
     optimizer, loss, inference : str, component or None
         Components by their names (``structopt components`` lists them), or objects such as
-        ``SDCA()``. C and epochs of an optimizer have no effect; they are parameters here.
+        ``SDCA()``.
     C : float or None
         1/(lambda m): P(theta) = lambda/2 ||theta||^2 + (1/m) sum_i w_i L_i(theta), w_i the weight
         of an instance.

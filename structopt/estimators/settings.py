@@ -79,16 +79,12 @@ class Settings(NamedTuple):
 def of_component(kind: str, component: Component) -> dict[str, Any]:
     """Return the settings of a component by their keys: its word, and its arguments.
 
-    C and epochs of optimizers are left out: they are parameters of estimators.
-
     Raises
     ------
     ConfigError
         For a class without a word.
     """
     parameters = parameters_of(component)
-    if kind == "optimizer":
-        parameters = {key: one for key, one in parameters.items() if key not in ("C", "epochs")}
     words = [word for word, one in registry.installed(kind).items() if one.is_of(type(component))]
     if not words:
         raise ConfigError(

@@ -89,7 +89,7 @@ class Pairwise(FactorGraph):
 
     >>> graph, inference, loss = Pairwise(), AD3(), LossFamily(beta=float("inf"), gamma=1.0)
     >>> problem = Problem.of(encoded, graph, loss, inference, AttributeRows("all").fit, Settings(C=10.0))
-    >>> optimizer = DCA(C=10.0)
+    >>> optimizer = DCA()
     >>> state = optimizer.init(problem, np.zeros(problem.dimension))
     >>> for _ in range(20):
     ...     state, _ = optimizer.step(problem, state)

@@ -32,13 +32,12 @@ class ConvexStart(Wrapped):
     convex : Objective
         With the convex loss.
     passes : int
-        Passes with the convex loss, before the `epochs` of the optimizer.
+        Passes with the convex loss, before those with the loss of the problem.
     """
 
     def __init__(self, optimizer: Optimizer, convex: Objective, passes: int) -> None:
         super().__init__(optimizer)
         self.convex, self.passes = convex, passes
-        self.epochs = passes + optimizer.epochs
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Bytes that the other one takes, whose second state is made beside the first."""

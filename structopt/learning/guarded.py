@@ -9,7 +9,7 @@ from math import isfinite
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Earlier, Report, State, copied
+from structopt.core.optimizer import Earlier, Optimizer, Report, State, copied
 from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
 
@@ -36,12 +36,18 @@ class Guarded(Wrapped):
     ----------
     optimizer : Optimizer
         One whose steps have a length (`Plan.shortens`).
+    certificate : bool
+        Whether each pass bounds the minimum of P.
 
     Notes
     -----
     It keeps a second copy of the state during a pass, and evaluates P after each, which the trainer
     would do anyway.
     """
+
+    def __init__(self, optimizer: Optimizer, certificate: bool = False) -> None:
+        super().__init__(optimizer)
+        self.certificate = certificate
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Bytes that the other one takes, and a second copy of its state."""
@@ -85,8 +91,8 @@ class Guarded(Wrapped):
         return {**start, PRIMAL: before}, report
 
     def _bounds(self, problem: Objective, state: State) -> tuple[float, float | None]:
-        """Return P, and the lower bound where the optimizer is to have certificates."""
+        """Return P, and with certificates a lower bound on its minimum."""
         weights = self.optimizer.weights(state)
-        if self.plan.certificate:
+        if self.certificate:
             return problem.certificate(weights)
         return problem.objective(weights), None

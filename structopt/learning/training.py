@@ -220,7 +220,8 @@ class Training:
         """
         with phases.phase("loading kernels", lasting=False):
             plan = self.optimizer.plan
-            for name in ("structopt.kernels.waist.passes", *plan.kernel_modules, *plan.imports):
+            modules = plan.modules(self.problem.penalty)
+            for name in ("structopt.kernels.waist.passes", *modules, *plan.imports):
                 import_module(name)  # compiles kernels that the cache lacks
         try:
             for callback in self.callbacks:

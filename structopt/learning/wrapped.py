@@ -25,7 +25,7 @@ class Wrapped(Optimizer):
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
-        self.optimizer, self.epochs, self.C = optimizer, optimizer.epochs, optimizer.C
+        self.optimizer = optimizer
         self._checked = False  # whether a result of the other one was compared with the contract
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:

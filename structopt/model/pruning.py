@@ -87,9 +87,7 @@ class Pruner:
         )
         graph.fit(encoded)
         loss = registry.create("loss", {"name": "crf", "beta": 1.0, "gamma": 0.0})
-        optimizer = registry.create(
-            "optimizer", {"name": "dca", "C": pruning.C, "epochs": pruning.epochs}
-        )
+        optimizer = registry.create("optimizer", {"name": "dca"})
         problem = Problem.of(encoded, graph, loss, inference, scorer.fit, Settings(pruning.C, seed))
         initial = np.zeros(problem.dimension)
         if pruning.from_counts:

@@ -10,7 +10,7 @@ from structopt.core.ability import NEEDS, Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
-from structopt.core.needs import OF_GRAPH, Demand, met, unmet
+from structopt.core.needs import MINIMUM, OF_GRAPH, Demand, Goal, met, of_fit, unmet
 from structopt.core.optimizer import Optimizer
 from structopt.errors import ArgumentError
 
@@ -28,6 +28,7 @@ class Reason(Enum):
     SETS_HAVE_NO_GAP = "losses of sets of outputs have no certified gap"
     NO_GAP = "the inference certifies no gap"
     FOLLOWS_EPOCH = "it converges to the minimum of one P, and the loss changes every epoch"
+    PENALTY = "the optimizer minimises P with other penalties"
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def first_misfit(
     optimizer: Optimizer | None = None,
     points: bool = True,
     equal: bool = True,
+    goal: Goal = MINIMUM,
 ) -> Misfit | None:
     """Return the first reason why components do not work together, or None.
 
@@ -89,12 +91,15 @@ def first_misfit(
         Whether gold outputs are known in full.
     equal : bool
         Whether instances have equal weights.
+    goal : Goal
+        Of the fit.
     """
-    missed, asked, gap = list[Demand](), Ability(0), False
+    missed, asked, gap = list[Demand](), Ability(0), goal.tolerance > 0
     if optimizer is not None:
-        needs, facts = optimizer.needs(loss, graph), (loss, graph, inference, points, equal)
+        needs = of_fit(optimizer.needs(loss, graph), goal)
+        facts = loss, graph, inference, points, equal
         missed = [demand for demand in needs.demands if not met(demand.asks, *facts)]
-        asked, gap = needs.abilities, optimizer.plan.tolerance > 0
+        asked = needs.abilities
     if loss.follows_epoch and optimizer is not None and optimizer.plan.converges:
         return Misfit(Reason.FOLLOWS_EPOCH, "optimizer")
     if of_graph := [demand for demand in missed if demand.asks in OF_GRAPH]:
@@ -108,6 +113,8 @@ def first_misfit(
         found = _open_gold(inference, loss, gap)
     if found is None and gap and not certifies(inference.provides(graph.kind)):
         return Misfit(Reason.NO_GAP, "optimizer")
+    if found is None and optimizer and not optimizer.plan.minimizes_with(goal.penalty):
+        return Misfit(Reason.PENALTY, "optimizer")
     return found
 
 
@@ -135,6 +142,7 @@ def refuse(
     inference: Inference,
     loss: Loss,
     optimizer: Optimizer | None = None,
+    goal: Goal = MINIMUM,
 ) -> NoReturn:
     """Refuse components by the names of their classes.
 
@@ -145,6 +153,13 @@ def refuse(
     """
     names = {"loss": loss.member, "inference": type(inference).__name__}
     names["optimizer"] = type(optimizer).__name__
+    if found.reason is Reason.PENALTY and optimizer is not None:
+        accepted = {"l1 or l2": "L1() or L2()"}.get(optimizer.plan.penalties, "L2() only")
+        raise ArgumentError(
+            f"is {goal.penalty}, and {names['optimizer']} minimises P with the penalty {accepted}.",
+            parameter="penalty",
+            remedy="Take LBFGS(), or L2().",
+        )
     on = f"on {type(graph).__name__}"
     if found.demand is not None:
         needs, because, _ = unmet(found.demand, loss, inference, names["inference"])

@@ -5,7 +5,6 @@ instances.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -76,9 +75,8 @@ class DualAscents:
         # the objective of a whole corpus, which alone can be divided
         assert isinstance(problem, Problem)
         self.problem, self.optimizer = problem, optimizer
-        cautious = copy(optimizer)
-        cautious.C = optimizer.C * count  # sigma' C
-        self.bounds, self.placement = placed(DualRecipe, problem, cautious, count)
+        larger = problem.C * count  # sigma' C
+        self.bounds, self.placement = placed(DualRecipe, problem, optimizer, count, larger)
         self._held: list[Any] = []
 
     def run(self, state: State, starts: Sequence[Array]) -> Iterator[Ascent]:

@@ -18,11 +18,16 @@ written to, and so take memory.
 """
 
 
-def sizes_of(problem: Problem) -> ProblemSizes:
-    """The numbers that the memory of an optimizer grows with."""
+def sizes_of(problem: Problem, epochs: int) -> ProblemSizes:
+    """Return the numbers that the memory of an optimizer grows with."""
     gold = int(TARGET.open(problem.data.target).gold_values.sum())
     return ProblemSizes(
-        problem.m, problem.dimension, problem.scorer.count, int(problem.structure.parts[-1]), gold
+        problem.m,
+        problem.dimension,
+        problem.scorer.count,
+        int(problem.structure.parts[-1]),
+        gold,
+        epochs,
     )
 
 

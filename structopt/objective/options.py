@@ -19,6 +19,7 @@ def optioned(
     shards: int = 0,
     guard: bool = False,
     beginning: Beginning | None = None,
+    certificate: bool = False,
 ) -> Optimizer:
     """Return an optimizer that makes the epochs of another one with options.
 
@@ -34,6 +35,8 @@ def optioned(
         optimizers whose steps have a length, and of losses that are the same in all epochs.
     beginning : Beginning or None
         The convex loss that is minimised first (`ConvexStart`).
+    certificate : bool
+        Bound the minimum of P after each epoch that is guarded.
     """
     plan = optimizer.plan
     if shards and plan.mixable:
@@ -41,7 +44,7 @@ def optioned(
     elif shards and plan.additive:
         optimizer = AddedDuals(optimizer, shards, DualAscents)
     if guard and plan.shortens and not problem.loss.follows_epoch:
-        optimizer = Guarded(optimizer)
+        optimizer = Guarded(optimizer, certificate)
     if beginning:
         convex = problem.with_loss(beginning.loss)
         optimizer = ConvexStart(optimizer, convex, beginning.passes)

@@ -138,10 +138,23 @@ class Passes:
 
 
 def placed(
-    recipe: type[PassRecipe], problem: Problem, optimizer: Optimizer, count: int
+    recipe: type[PassRecipe],
+    problem: Problem,
+    optimizer: Optimizer,
+    count: int,
+    C: float | None = None,
 ) -> tuple[list[tuple[int, int]], Placement]:
     """Divide a problem into shards for passes of an optimizer; return the instances of each, and
     where the shards are.
+
+    Parameters
+    ----------
+    recipe : type of PassRecipe
+    problem : Problem
+    optimizer : Optimizer
+    count : int
+    C : float or None
+        Of the shards, whose lambda is that of the whole; None: C of the whole.
 
     Raises
     ------
@@ -156,7 +169,12 @@ def placed(
     bounds, common = problem.examples.shards(count), problem.recipe(problem.inference)
     # rates go by the instances of the whole
     others = problem.before + problem.m - problem.m / len(bounds)
-    settings = replace(problem.settings, regularization=problem.regularization, before=others)
+    settings = replace(
+        problem.settings,
+        C=problem.C if C is None else C,
+        regularization=problem.regularization,
+        before=others,
+    )
     make = recipe(
         common.build,
         common.scorer,

@@ -84,18 +84,20 @@ class Settings:
     def of(
         cls,
         optimizer: Optimizer,
+        C: float,
+        penalty: Penalty,
         seed: int,
         before: float = 0.0,
         visits: VisitOrder = SHUFFLED,
         divided: bool = False,
     ) -> Settings:
-        """The settings that an optimizer's plan asks for."""
+        """The settings of a problem on which an optimizer steps, as its plan asks for."""
         plan = optimizer.plan
         return cls(
-            optimizer.C,
+            C,
             seed,
             plan.variant,
-            plan.penalty,
+            penalty,
             before=before,
             visits=visits,
             divided=divided and plan.divisible,

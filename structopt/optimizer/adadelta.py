@@ -10,7 +10,7 @@ from structopt.core import checks
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
-from structopt.core.needs import Needs, certified
+from structopt.core.needs import Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
@@ -44,7 +44,7 @@ class AdaDelta(Optimizer):
 
     Parameters
     ----------
-    C, epochs, batch_size, average, certificate, tolerance
+    batch_size, average
         See `structopt.learning.options`.
     rho : float
         Decay of the running means, in [0, 1): their memory is 1/(1 - rho) steps. A gradient lowers
@@ -63,30 +63,23 @@ class AdaDelta(Optimizer):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epochs: int = 10,
         rho: float = 0.999,
         epsilon: float = 1e-5,
         batch_size: int = 1,
         average: bool = False,
-        certificate: bool = False,
-        tolerance: float = 0.0,
     ) -> None:
-        options.check(C=C, epochs=epochs)
         options.positive("epsilon", epsilon)
         options.at_least("batch_size", batch_size, 1)
-        options.check_tolerance(tolerance, certificate)
         if not 0 <= rho < 1:
             raise ConfigError(
                 "must be at least 0 and below 1.", parameter="optimizer.rho", value=rho
             )
-        self.C, self.epochs, self.rho, self.epsilon = float(C), epochs, float(rho), float(epsilon)
+        self.rho, self.epsilon = float(rho), float(epsilon)
         self.batch_size, self.average = batch_size, average
-        self.certificate, self.tolerance = certificate, tolerance
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A (sub)gradient of any scorer; with certificates, tangents that are bounds."""
-        return certified(self.certificate, features="any")
+        """A (sub)gradient of any scorer."""
+        return Needs(features="any")
 
     @property
     def plan(self) -> Plan:
@@ -95,8 +88,6 @@ class AdaDelta(Optimizer):
             "minibatch",
             mixable=True,
             shortens=True,
-            tolerance=self.tolerance,
-            certificate=self.certificate,
             kernel_modules=(
                 "structopt.kernels.learn.adadelta",
                 "structopt.kernels.learn.lazy_regularization",
@@ -113,11 +104,7 @@ class AdaDelta(Optimizer):
             "squares of gradients": sizes.weight_vector,
             "squares of steps": sizes.weight_vector,
         }
-        return Footprint(
-            weights_and_mean(sizes, self.average) | state,
-            step=lazy_bytes(sizes),
-            gradients=self.certificate,
-        )
+        return Footprint(weights_and_mean(sizes, self.average) | state, step=lazy_bytes(sizes))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""

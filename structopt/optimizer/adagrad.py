@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import sqrt
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 
@@ -12,11 +12,9 @@ from structopt.core import checks
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
-from structopt.core.needs import Needs, certified
+from structopt.core.needs import Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
-from structopt.core.weights.penalty import LASSO, PENALTIES, Penalty
-from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.averaging import empty_mean, mean_by_total, weights_and_mean
@@ -46,7 +44,7 @@ class AdaGrad(Optimizer):
 
     Parameters
     ----------
-    C, epochs, batch_size, average, tolerance
+    batch_size, average
         See `structopt.learning.options`.
     eta : float from 1e-12 to 1e12, or "auto"
         Learning rate; ``auto`` tries 0.001, 0.01, ..., 100 for a pass each and keeps the one with
@@ -56,10 +54,13 @@ class AdaGrad(Optimizer):
         like 1/sqrt(t) until then, and afterwards like 1/t, as is best for a strongly convex
         objective. None: eta_n is always eta, as published, and the last weights keep their distance
         from the optimum for hundreds of passes.
-    penalty : str
+
+    Settings
+    --------
+    penalty : Literal["l2", "l1"]
         The regulariser: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1, which sets
         weights to 0).
-    certificate : bool
+    certificate
         Bound the optimum after every pass, at the cost of one evaluation of loss and gradient; of
         l2 only.
 
@@ -71,44 +72,22 @@ class AdaGrad(Optimizer):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epochs: int = 10,
         eta: float | Literal["auto"] = 0.1,
-        penalty: Literal["l2", "l1"] = "l2",
         batch_size: int = 1,
         average: bool = False,
-        certificate: bool = False,
-        tolerance: float = 0.0,
         constant: int | None = 10,
     ) -> None:
-        options.check(C=C, epochs=epochs)
         options.at_least("batch_size", batch_size, 1)
-        options.check_tolerance(tolerance, certificate)
         if eta != "auto":
             options.positive("eta", eta)
         if constant is not None:
             options.at_least("constant", constant, 1)
-        options.one_of("penalty", penalty, ("l2", "l1"))
-        if certificate and penalty == "l1":
-            raise ConfigError(
-                "bounds the optimum for optimizer.penalty=l2 only.",
-                parameter="optimizer.certificate",
-                value=certificate,
-                remedy="Set optimizer.certificate=false or optimizer.penalty=l2.",
-            )
-        self.C, self.epochs, self.eta, self.penalty = float(C), epochs, eta, penalty
-        self.batch_size, self.average, self.constant = batch_size, average, constant
-        self.certificate, self.tolerance = certificate, tolerance
+        self.eta, self.constant = eta, constant
+        self.batch_size, self.average = batch_size, average
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A (sub)gradient of any scorer; with certificates, tangents that are bounds."""
-        return certified(self.certificate, features="any")
-
-    def _penalized(self, penalty: Penalty) -> Self:
-        """See `Optimizer`: L2() and, without certificates, L1()."""
-        if penalty == LASSO and not self.certificate:
-            self.penalty = "l1"
-        return super()._penalized(penalty)
+        """A (sub)gradient of any scorer."""
+        return Needs(features="any")
 
     @property
     def plan(self) -> Plan:
@@ -117,9 +96,7 @@ class AdaGrad(Optimizer):
             "minibatch",
             mixable=True,
             shortens=True,
-            penalty=PENALTIES[self.penalty],
-            tolerance=self.tolerance,
-            certificate=self.certificate,
+            penalties="l1 or l2",
             tried=("eta",) if self.eta == "auto" else (),
             kernel_modules=(
                 "structopt.kernels.learn.adagrad",
@@ -136,7 +113,7 @@ class AdaGrad(Optimizer):
         state = weights_and_mean(sizes, self.average) | {
             "squares of gradients": sizes.weight_vector
         }
-        return Footprint(state, step=lazy_bytes(sizes), gradients=self.certificate)
+        return Footprint(state, step=lazy_bytes(sizes))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights, after the trial passes of eta=auto."""
@@ -155,20 +132,21 @@ class AdaGrad(Optimizer):
         squares, passes = state["squares"], state["epoch"] + 1
         eta = state["eta"] * sqrt(min(1.0, (self.constant or passes) / passes))
         if not problem.sparse:
-            move = partial(self._move, problem.regularization, state["theta"], squares, eta)
+            move = partial(self._move, problem, state["theta"], squares, eta)
             return state, Report(loss=dense_pass(problem, state, self.batch_size, move))
-        sparse = self.penalty == "l1"
+        sparse = problem.penalty.sparse
         losses = lazy_pass(problem, adagrad_pass, state, self.batch_size, sparse, squares, eta)
         return state, Report(loss=float(losses))
 
     def _move(
-        self, decay: float, theta: Array, squares: Array, eta: float, gradient: Array
+        self, problem: Objective, theta: Array, squares: Array, eta: float, gradient: Array
     ) -> None:
         """One step at all coordinates, by the mean gradient of a batch."""
         from structopt.kernels.learn.adagrad import DELTA
 
         squares += gradient * gradient
-        dense_step(theta, gradient, eta / np.sqrt(DELTA + squares), decay, self.penalty == "l1")
+        rates = eta / np.sqrt(DELTA + squares)
+        dense_step(theta, gradient, rates, problem.regularization, problem.penalty.sparse)
 
     def weights(self, state: State) -> Array:
         """Return theta, or the mean of the iterates."""

@@ -56,12 +56,6 @@ class CuttingPlane(Optimizer):
 
     Parameters
     ----------
-    C
-        See `structopt.learning.options`.
-    epochs : int
-        Rounds.
-    tolerance : float, from 0 to 1e12
-        Relative gap at which training stops; 0 goes on until there is nothing left to gain.
     variant : str
         ``n_slack`` (few rounds, a cache of planes an instance) or ``one_slack`` (more rounds, each
         of them cheaper).
@@ -69,6 +63,13 @@ class CuttingPlane(Optimizer):
         Megabytes for the planes. A cache that is full drops inactive planes, then merges active
         ones: D does not change, and the weights still approach the optimum, though with few planes
         at the slow rate of Frank-Wolfe steps.
+
+    Settings
+    --------
+    epochs
+        Rounds.
+    tolerance
+        Relative gap at which training stops; 0 goes on until there is nothing left to gain.
 
     Notes
     -----
@@ -80,16 +81,10 @@ class CuttingPlane(Optimizer):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epochs: int = 50,
-        tolerance: float = 0.0,
         variant: Literal["n_slack", "one_slack"] = "n_slack",
         cache_mb: int = 1000,
     ) -> None:
-        options.check(C=C, epochs=epochs)
-        options.check_tolerance(tolerance)
         options.positive("cache_mb", cache_mb)
-        self.C, self.epochs, self.tolerance = float(C), epochs, float(tolerance)
         self.variant, self.cache_mb = variant, cache_mb
         self.limit = int(cache_mb * 1_000_000)
 
@@ -106,7 +101,6 @@ class CuttingPlane(Optimizer):
         return Plan(
             form,
             converges=True,
-            tolerance=self.tolerance,
             kernel_modules=KERNEL_MODULES,
             weights=("theta", "best"),
             bound="its planes are bounds of the losses of the data that they were made with",
@@ -114,7 +108,7 @@ class CuttingPlane(Optimizer):
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights, the best ones, and planes, at most as many as `cache_mb` allows."""
-        weights, planes = sizes.weight_vector, self.epochs + 1
+        weights, planes = sizes.weight_vector, sizes.epochs + 1
         most = (
             planes * sizes.moving_vector
             if self.variant == "one_slack"

@@ -35,13 +35,8 @@ class DCA(Optimizer):
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m): the largest step, and the inverse of the regularisation.
-    epochs, average
+    average
         See `structopt.learning.options`.
-    tolerance : float, from 0 to 1e12
-        Must be 0: after the first pass the method has no dual point, hence no certificate to stop
-        by.
     variant : str
         ``max_loss`` (cost-augmented), or at beta = inf ``prediction`` (the mode under the scores
         alone, footnote 7).
@@ -54,6 +49,14 @@ class DCA(Optimizer):
         Of inner=exact: the gap, divided by C and relative to losses above 1, at which the problem
         of a visit counts as solved.
 
+    Settings
+    --------
+    C
+        1/(lambda * m): the largest step, and the inverse of the regularisation.
+    tolerance
+        Must be 0: after the first pass the method has no dual point, hence no certificate to stop
+        by.
+
     Notes
     -----
     Martins et al. (2010), Algorithms 1 and 2, equations (11) to (17).
@@ -61,17 +64,12 @@ class DCA(Optimizer):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epochs: int = 10,
-        tolerance: float = 0.0,
         average: bool = True,
         variant: Literal["max_loss", "prediction"] = "max_loss",
         inner: Literal["taylor", "exact"] = "taylor",
         planes: int = 20,
         inner_tolerance: float = 1e-4,
     ) -> None:
-        options.check(C=C, epochs=epochs)
-        options.refuse_tolerance("dca", tolerance)
         options.at_least("planes", planes, 1)
         options.positive("inner_tolerance", inner_tolerance)
         if inner == "exact" and variant != "max_loss":
@@ -81,13 +79,8 @@ class DCA(Optimizer):
                 value=inner,
                 remedy="Set optimizer.variant=max_loss or optimizer.inner=taylor.",
             )
-        self.C, self.epochs, self.tolerance, self.average = float(C), epochs, tolerance, average
-        self.variant, self.inner, self.planes, self.inner_tolerance = (
-            variant,
-            inner,
-            planes,
-            inner_tolerance,
-        )
+        self.average, self.variant = average, variant
+        self.inner, self.planes, self.inner_tolerance = inner, planes, inner_tolerance
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Tangents that are bounds."""
@@ -160,7 +153,7 @@ class DCA(Optimizer):
             problem.data.messages[:] = messages
             largest = max(
                 largest,
-                step_difference(problem, i, state["theta"], after, residuals, heights, self.C),
+                step_difference(problem, i, state["theta"], after, residuals, heights, problem.C),
             )
         return largest
 
@@ -174,7 +167,7 @@ class DCA(Optimizer):
         if self.inner == "taylor":
             from structopt.kernels.learn.dca import dca_pass
 
-            problem.run(dca_pass, order, theta, lag, visits, self.C, totals)
+            problem.run(dca_pass, order, theta, lag, visits, problem.C, totals)
         else:
             from structopt.kernels.learn.proximal_step import proximal_pass
 
@@ -185,7 +178,7 @@ class DCA(Optimizer):
                 theta,
                 lag,
                 visits,
-                self.C,
+                problem.C,
                 self.inner_tolerance,
                 bundle,
                 totals,
@@ -202,7 +195,7 @@ class DCA(Optimizer):
         bundle = self._bundle(problem, 1 if taylor else self.planes)
         tolerance = 0.0 if taylor else self.inner_tolerance
         rows, _ = collect(
-            problem.kernels, problem.data, problem.space, i, theta, self.C, tolerance, bundle
+            problem.kernels, problem.data, problem.space, i, theta, problem.C, tolerance, bundle
         )
         return bundle.residuals[
             1:rows, : problem.structure.parts[i + 1] - problem.structure.parts[i]

@@ -25,7 +25,7 @@ class DLPW(Pegasos):
 
     Parameters
     ----------
-    C, epochs, batch_size
+    batch_size
         See `structopt.learning.options`.
     average : bool
         Return the mean of the iterates (before each update), weighted by the number of the step,
@@ -43,13 +43,11 @@ class DLPW(Pegasos):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epochs: int = 30,
         batch_size: int = 1,
         average: bool = True,
         delay: float | Literal["auto"] = "auto",
     ) -> None:
-        super().__init__(C, epochs, batch_size, average, delay)
+        super().__init__(batch_size, average, delay)
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Margins, and messages along the edges of loopy graphs that are kept from visit to

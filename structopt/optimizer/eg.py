@@ -55,8 +55,6 @@ class EG(Optimizer):
 
     Parameters
     ----------
-    C, epochs, tolerance
-        See `structopt.learning.options`.
     form : str
         ``dual`` keeps the potentials of all parts of all instances; ``primal`` (batch only) keeps a
         second weight vector instead, since potentials that begin at 0 are linear in scores and
@@ -90,9 +88,6 @@ class EG(Optimizer):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epochs: int = 30,
-        tolerance: float = 0.0,
         form: Literal["dual", "primal"] = "dual",
         online: bool = True,
         eta: float | Literal["auto"] = "auto",
@@ -100,13 +95,10 @@ class EG(Optimizer):
         smo_passes: int = 5,
         mixing: float = 0.0001,
     ) -> None:
-        options.check(C=C, epochs=epochs)
-        options.check_tolerance(tolerance)
         if eta != "auto":
             options.positive("eta", eta)
         options.at_least("smo_passes", smo_passes, 1)
         _check_start(form, online, initial, mixing)
-        self.C, self.epochs, self.tolerance = float(C), epochs, tolerance
         self.form, self.online, self.initial = form, online, initial
         self.eta: float | Literal["auto"] = eta if eta == "auto" else float(eta)
         self.smo_passes, self.mixing = smo_passes, mixing
@@ -134,7 +126,6 @@ class EG(Optimizer):
         """Passes that keep potentials of every instance."""
         return Plan(
             converges=True,
-            tolerance=self.tolerance,
             kernel_modules=(
                 "structopt.kernels.learn.eg",
                 "structopt.kernels.learn.smo",
@@ -169,7 +160,7 @@ class EG(Optimizer):
         """
         checks.check_vector("weights", weights, problem.dimension, writable=False)
         refuse_weights("eg", weights)
-        state: State = {"eta": min(self._first_eta(), self._full(problem)), "epoch": 0}
+        state: State = {"eta": min(self._first_eta(problem), self._full(problem)), "epoch": 0}
         if self.initial == "smo":
             return state | {
                 "theta": np.zeros(problem.dimension),
@@ -207,13 +198,13 @@ class EG(Optimizer):
         theta: Array = state["theta"]
         return theta
 
-    def _first_eta(self) -> float:
+    def _first_eta(self, problem: Objective) -> float:
         """Return the step length to begin with."""
-        return 1 / self.C if self.eta == "auto" else self.eta
+        return 1 / problem.C if self.eta == "auto" else self.eta
 
     def _full(self, problem: Objective) -> float:
         """Return beta/C, the step length at which the factor of the old potentials is 0."""
-        rate = self.C * problem.loss.temperature
+        rate = problem.C * problem.loss.temperature
         return 1 / rate if rate > 0 else inf
 
     def _visit_all(self, problem: Objective, state: State) -> None:
@@ -223,8 +214,8 @@ class EG(Optimizer):
         loss, order = problem.loss, problem.order(state["epoch"])
         rows = [state[name][0] for name in ("etas", "potentials", "residuals", "entropies")]
         safe = self.eta == "auto"
-        largest = min(LONGEST / self.C, self._full(problem)) if safe else state["eta"]
-        steps = self.C, loss.temperature, loss.gamma, largest, GROWTH[safe], safe
+        largest = min(LONGEST / problem.C, self._full(problem)) if safe else state["eta"]
+        steps = problem.C, loss.temperature, loss.gamma, largest, GROWTH[safe], safe
         total = problem.run(online_pass, order, state["theta"], *steps, *rows)
         state["theta"] = weights_at(problem, state["residuals"][0])
         state["dual"] = dual_at(problem, state["theta"], total)
@@ -234,7 +225,7 @@ class EG(Optimizer):
         fall.
         """
         least = state["dual"] - ROUNDING * max(1.0, abs(state["dual"]))
-        while state["eta"] > LEAST_ETA * self._first_eta():
+        while state["eta"] > LEAST_ETA * self._first_eta(problem):
             moved = self._moved(problem, state, state["eta"])
             if moved["dual"] >= least:
                 return state | moved, ""
@@ -245,7 +236,7 @@ class EG(Optimizer):
         """Return the state after a batch step of length eta."""
         if self.form == "dual":
             return self._in_dual_form(problem, state["theta"], eta, state["potentials"])
-        rate = eta * self.C
+        rate = eta * problem.C
         keep = 1.0 - rate * problem.loss.temperature
         return self._in_primal_form(
             problem, keep * state["exponents"] + rate * state["theta"], keep * state["kappa"] + rate
@@ -260,7 +251,7 @@ class EG(Optimizer):
         loss, moved, residuals = problem.loss, _no_potentials(problem), _no_potentials(problem)
         entropies = np.zeros((1, problem.m))
         rows = potentials[0], moved[0], residuals[0], entropies[0]
-        total = problem.run(batch_pass, theta, eta * self.C, loss.temperature, loss.gamma, *rows)
+        total = problem.run(batch_pass, theta, eta * problem.C, loss.temperature, loss.gamma, *rows)
         theta = weights_at(problem, residuals[0])
         point = {"potentials": moved, "theta": theta, "dual": dual_at(problem, theta, total)}
         return point | {"residuals": residuals, "entropies": entropies} if self.online else point
@@ -271,7 +262,7 @@ class EG(Optimizer):
 
         loss, theta = problem.loss, np.zeros(problem.dimension)
         total = problem.run(
-            primal_pass, exponents, kappa, self.C, loss.temperature, loss.gamma, theta
+            primal_pass, exponents, kappa, problem.C, loss.temperature, loss.gamma, theta
         )
         return {
             "exponents": exponents,

@@ -32,18 +32,21 @@ class MIRA(DCA):
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m): the largest step, and the inverse of the regularisation.
-    epochs, average
+    average
         See `structopt.learning.options`.
-    tolerance : float, from 0 to 1e12
-        Must be 0: after the first pass the method has no dual point, hence no certificate to stop
-        by.
     variant : str
         The outputs z'_j of a step are the best ones under the scores with the cost added
         (``max_loss``), or under the scores alone (``prediction``).
     k_best : int
         How many outputs a step takes into account, k.
+
+    Settings
+    --------
+    C
+        1/(lambda * m): the largest step, and the inverse of the regularisation.
+    tolerance
+        Must be 0: after the first pass the method has no dual point, hence no certificate to stop
+        by.
 
     Notes
     -----
@@ -53,16 +56,12 @@ class MIRA(DCA):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epochs: int = 10,
-        tolerance: float = 0.0,
         average: bool = True,
         variant: Literal["max_loss", "prediction"] = "max_loss",
         k_best: int = 1,
     ) -> None:
-        options.refuse_tolerance("mira", tolerance)
         options.at_least("k_best", k_best, 1)
-        super().__init__(C, epochs, tolerance, average, variant)
+        super().__init__(average, variant)
         self.k_best = k_best
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
@@ -100,7 +99,7 @@ class MIRA(DCA):
 
         totals, prediction = np.zeros(2), self.variant == "prediction"
         scratch = self._lists(problem), self._bundle(problem, self.k_best)
-        problem.run(k_best_pass, order, theta, lag, visits, self.C, prediction, *scratch, totals)
+        problem.run(k_best_pass, order, theta, lag, visits, problem.C, prediction, *scratch, totals)
         return totals
 
     def _planes_of_visit(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
@@ -119,7 +118,7 @@ class MIRA(DCA):
             problem.space,
             i,
             theta,
-            self.C,
+            problem.C,
             prediction,
             lists,
             bundle,

@@ -34,8 +34,6 @@ class OnlineCuttingPlane(Optimizer):
 
     Parameters
     ----------
-    C, epochs, tolerance
-        See `structopt.learning.options`.
     average : bool
         Return the mean of all iterates (before each update) instead of the last one. The bound D is
         that of the last one.
@@ -54,24 +52,13 @@ class OnlineCuttingPlane(Optimizer):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epochs: int = 30,
-        tolerance: float = 0.0,
         average: bool = False,
         steps: int = 5,
         cache_mb: int = 1000,
     ) -> None:
-        options.check(C=C, epochs=epochs)
-        options.check_tolerance(tolerance)
         options.at_least("steps", steps, 1)
         options.positive("cache_mb", cache_mb)
-        self.C, self.epochs, self.tolerance, self.average = (
-            float(C),
-            epochs,
-            float(tolerance),
-            average,
-        )
-        self.steps, self.cache_mb = steps, cache_mb
+        self.average, self.steps, self.cache_mb = average, steps, cache_mb
         self.limit = int(cache_mb * 1_000_000)
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
@@ -85,7 +72,6 @@ class OnlineCuttingPlane(Optimizer):
         bound = "its planes are bounds of the losses of the data that they were made with"
         return Plan(
             converges=True,
-            tolerance=self.tolerance,
             kernel_modules=modules,
             weights=("theta", "guide", "lag"),
             bound=bound,
@@ -93,7 +79,7 @@ class OnlineCuttingPlane(Optimizer):
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights, their mean, and planes, at most as many as `cache_mb` allows."""
-        planes = min(self.limit, plane_bytes(sizes, self.epochs + 1))
+        planes = min(self.limit, plane_bytes(sizes, sizes.epochs + 1))
         state = weights_and_mean(sizes, self.average) | {"planes": planes}
         # planes are copied when there are more
         return Footprint(state, step=sizes.weight_vector + planes)

@@ -10,7 +10,7 @@ from structopt.core import checks
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
-from structopt.core.needs import CONVEX, Demand, Needs, Property, certified
+from structopt.core.needs import CONVEX, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
@@ -37,7 +37,7 @@ class Pegasos(Optimizer):
 
     Parameters
     ----------
-    C, epochs, batch_size, certificate, tolerance
+    batch_size
         See `structopt.learning.options`.
     average : bool
         Return the mean of the iterates (before each update), weighted by the number t of the step,
@@ -57,25 +57,18 @@ class Pegasos(Optimizer):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epochs: int = 10,
         batch_size: int = 1,
         average: bool = False,
         delay: float | Literal["auto"] = 0.0,
-        certificate: bool = False,
-        tolerance: float = 0.0,
     ) -> None:
-        options.check(C=C, epochs=epochs)
         options.at_least("batch_size", batch_size, 1)
-        options.check_tolerance(tolerance, certificate)
         if delay != "auto":
             options.at_least("delay", delay, 0.0)
-        self.C, self.epochs, self.batch_size, self.average = float(C), epochs, batch_size, average
-        self.delay, self.certificate, self.tolerance = delay, certificate, tolerance
+        self.batch_size, self.average, self.delay = batch_size, average, delay
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """A convex loss that zero weights have."""
-        return certified(self.certificate, (*CONVEX, Demand(Property.LOSS_AT_ZERO)))
+        return Needs(demands=(*CONVEX, Demand(Property.LOSS_AT_ZERO)))
 
     @property
     def plan(self) -> Plan:
@@ -84,8 +77,6 @@ class Pegasos(Optimizer):
         return Plan(
             mixable=True,
             divisible=True,
-            tolerance=self.tolerance,
-            certificate=self.certificate,
             kernel_modules=modules,
             weights=("theta", "total"),
             numbers=("steps", "epoch", "delay"),

@@ -13,7 +13,6 @@ from structopt.core.needs import FAMILY, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.averaging import empty_mean, mean_by_lag, weights_and_mean
 
 
@@ -25,11 +24,14 @@ class Perceptron(Optimizer):
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m) of the objective that is reported; the steps do not depend on it.
-    epochs, average
+    average
         See `structopt.learning.options`.
-    tolerance : float, from 0 to 1e12
+
+    Settings
+    --------
+    C
+        1/(lambda * m) of the objective that is reported; the steps do not depend on it.
+    tolerance
         Must be 0: the method has no dual point, hence no certificate to stop by.
 
     Notes
@@ -37,12 +39,8 @@ class Perceptron(Optimizer):
     Collins (2002), "Discriminative training methods for hidden Markov models".
     """
 
-    def __init__(
-        self, C: float = 1.0, epochs: int = 10, tolerance: float = 0.0, average: bool = True
-    ) -> None:
-        options.check(C=C, epochs=epochs)
-        options.refuse_tolerance("perceptron", tolerance)
-        self.C, self.epochs, self.tolerance, self.average = float(C), epochs, tolerance, average
+    def __init__(self, average: bool = True) -> None:
+        self.average = average
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """The best output, without a cost."""

@@ -53,10 +53,6 @@ class SDCA(Optimizer):
 
     Parameters
     ----------
-    C, tolerance
-        See `structopt.learning.options`.
-    epochs : int
-        Passes over the data, of as many visits as there are instances.
     average : bool
         Return the mean of the iterates (after each update), weighted by the number of the visit,
         instead of the last one. The bound is then the larger of the two. With planes=0 the
@@ -71,6 +67,11 @@ class SDCA(Optimizer):
     planes : int
         At beta = inf: answers kept for each instance, between which mass moves after the exact step
         without further inference; 0 is plain block-coordinate Frank-Wolfe.
+
+    Settings
+    --------
+    epochs
+        Passes over the data, of as many visits as there are instances.
 
     Training goes on from an earlier state with all its instances and more: their dual variables are
     kept, and the new instances begin at their gold outputs, which is a dual point of the larger
@@ -87,26 +88,15 @@ class SDCA(Optimizer):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epochs: int = 30,
-        tolerance: float = 0.0,
         average: bool = False,
         sampling: Literal["uniform", "gap"] = "uniform",
         entropy: Literal["closed", "hypograph"] = "closed",
         planes: int = 10,
     ) -> None:
-        options.check(C=C, epochs=epochs)
-        options.check_tolerance(tolerance)
         options.at_least("planes", planes, 0)
         options.one_of("sampling", sampling, ("uniform", "gap"))
         options.one_of("entropy", entropy, ("closed", "hypograph"))
-        self.C, self.epochs, self.tolerance, self.average = (
-            float(C),
-            epochs,
-            float(tolerance),
-            average,
-        )
-        self.sampling, self.entropy, self.planes = sampling, entropy, planes
+        self.average, self.sampling, self.entropy, self.planes = average, sampling, entropy, planes
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """A dual of the loss; for line searches on an entropy in closed form, parts of their own
@@ -127,7 +117,6 @@ class SDCA(Optimizer):
             converges=True,
             additive=True,
             divisible=True,
-            tolerance=self.tolerance,
             kernel_modules=modules,
             weights=("theta", "lag"),
             numbers=("lag_value", "visits", "epoch"),
@@ -180,8 +169,7 @@ class SDCA(Optimizer):
         ------
         ConfigError
             If the first instances are not those whose dual variables these are, since theta does
-            not follow from them; or if a tolerance asks for a certificate that new instances alone
-            cannot have.
+            not follow from them.
         """
         state = {
             **self.init(problem, np.zeros(problem.dimension)),
@@ -197,14 +185,6 @@ class SDCA(Optimizer):
         """The state over new instances, beside which theta has a share of others."""
         if not problem.before:
             raise ConfigError(OTHER_INSTANCES)
-        if self.tolerance > 0:
-            raise ConfigError(
-                "needs a certified gap, which new instances alone do not have: theta has "
-                "a share of earlier ones.",
-                parameter="optimizer.tolerance",
-                remedy="Set it to 0; or give the earlier instances and the new ones, with "
-                "warm_start.state=all.",
-            )
         return {**state, OTHERS: True}
 
     def _grown(self, problem: Objective, state: State, image: Array) -> State:
@@ -266,10 +246,10 @@ class SDCA(Optimizer):
             and problem.calculus is not None
             and self.entropy == "closed"
         ):
-            problem.run(sdca_pass, *draws, *point, self.C, visits, totals)
+            problem.run(sdca_pass, *draws, *point, problem.C, visits, totals)
         else:
             kept = _kept(state)
-            problem.run(block_frank_wolfe_pass, *draws, *point, *kept, self.C, visits, totals)
+            problem.run(block_frank_wolfe_pass, *draws, *point, *kept, problem.C, visits, totals)
         state["visits"] += float(len(draws[0]))
         state["lag_value"] += float(totals[1])
         state["epoch"] += 1

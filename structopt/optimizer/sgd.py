@@ -9,7 +9,7 @@ from structopt.core import checks
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
-from structopt.core.needs import Needs, certified
+from structopt.core.needs import Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
@@ -34,7 +34,7 @@ class SGD(Optimizer):
 
     Parameters
     ----------
-    C, epochs, average, certificate, tolerance
+    average
         See `structopt.learning.options`.
     eta : float from 1e-12 to 1e12, or "auto"
         The first learning rate, below 1/lambda; ``auto`` tries 0.001, 0.01, ..., 100 for a pass
@@ -50,23 +50,16 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        C: float = 1.0,
-        epochs: int = 10,
         eta: float | Literal["auto"] = "auto",
         average: bool = False,
-        certificate: bool = False,
-        tolerance: float = 0.0,
     ) -> None:
-        options.check(C=C, epochs=epochs)
-        options.check_tolerance(tolerance, certificate)
         if eta != "auto":
             options.positive("eta", eta)
-        self.C, self.epochs, self.eta, self.average = float(C), epochs, eta, average
-        self.certificate, self.tolerance = certificate, tolerance
+        self.eta, self.average = eta, average
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A (sub)gradient of any scorer; with certificates, tangents that are bounds."""
-        return certified(self.certificate, features="any")
+        """A (sub)gradient of any scorer."""
+        return Needs(features="any")
 
     @property
     def plan(self) -> Plan:
@@ -75,8 +68,6 @@ class SGD(Optimizer):
             "minibatch",
             mixable=True,
             shortens=True,
-            tolerance=self.tolerance,
-            certificate=self.certificate,
             tried=("eta",) if self.eta == "auto" else (),
             kernel_modules=("structopt.kernels.learn.sgd", "structopt.kernels.waist.passes"),
             weights=("theta", "total"),
@@ -86,7 +77,7 @@ class SGD(Optimizer):
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights and what their mean needs."""
-        return Footprint(weights_and_mean(sizes, self.average), gradients=self.certificate)
+        return Footprint(weights_and_mean(sizes, self.average))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights, after the trial passes of eta=auto."""

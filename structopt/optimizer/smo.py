@@ -32,8 +32,6 @@ class SMO(Optimizer):
 
     Parameters
     ----------
-    C, epochs, tolerance
-        See `structopt.learning.options`.
     steps : int
         Pair steps at each visit of an instance.
 
@@ -44,13 +42,9 @@ class SMO(Optimizer):
     is so on chains.
     """
 
-    def __init__(
-        self, C: float = 1.0, epochs: int = 30, tolerance: float = 0.0, steps: int = 1
-    ) -> None:
-        options.check(C=C, epochs=epochs)
-        options.check_tolerance(tolerance)
+    def __init__(self, steps: int = 1) -> None:
         options.at_least("steps", steps, 1)
-        self.C, self.epochs, self.tolerance, self.steps = float(C), epochs, tolerance, steps
+        self.steps = steps
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Margins, and marginals of every position in closed form."""
@@ -64,7 +58,6 @@ class SMO(Optimizer):
         bound = "its marginals are of the outputs of the data that they were made with"
         return Plan(
             converges=True,
-            tolerance=self.tolerance,
             kernel_modules=modules,
             weights=("theta",),
             bound=bound,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from structopt.config import compatibility, feature_keys, registry
+from structopt.config.fit_settings import FitSettings
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import DataPath, check_exists
 from structopt.core.data.in_memory import NAME, InMemory
@@ -38,6 +39,7 @@ class Components:
     inference: Inference
     loss: Loss
     optimizer: Optimizer
+    fit: FitSettings
     tracker: Tracker
     executor: Executor
     memory: Mapping[str, InMemory] = field(default_factory=dict)
@@ -50,7 +52,9 @@ class Components:
     @property
     def composed(self) -> Composed:
         """Those that have kernels."""
-        return Composed(self.graph, self.inference, self.loss, self.optimizer, self.scorer)
+        return Composed(
+            self.graph, self.inference, self.loss, self.optimizer, self.scorer, self.fit.regulariser
+        )
 
     @property
     def files(self) -> Mapping[str, DataPath]:
@@ -122,13 +126,14 @@ def make_components(
         registry.create(kind, config[kind], **common)
         for kind in ("factor_graph", "inference", "loss", "optimizer")
     )
+    fit = FitSettings.of(config["optimizer"], optimizer)
     task, scorer = feature_keys.task_of(config), feature_keys.scorer_of(config)
     compatibility.check_task(task, graph, config["task"]["name"])
     splits = dict(memory or {})
     weighted = any(split.weights is not None for split in splits.values())
-    compatibility.check(graph, inference, loss, optimizer, task.open_gold, weighted)
+    compatibility.check(graph, inference, loss, optimizer, task.open_gold, weighted, fit.goal)
     compatibility.check_rounding(task, inference.decoder(), graph)
-    compatibility.check_features(scorer, optimizer, loss, graph)
+    compatibility.check_features(scorer, optimizer, loss, graph, fit.goal)
     if optimizer.plan.variant != MAX_LOSS:  # which every loss has
         loss.kernel(optimizer.plan.variant)
     executor = _executor(config)
@@ -143,7 +148,7 @@ def make_components(
         )
     tracker = registry.create("tracker", config["tracker"])
     components = Components(
-        task, scorer, graph, inference, loss, optimizer, tracker, executor, splits, tail
+        task, scorer, graph, inference, loss, optimizer, fit, tracker, executor, splits, tail
     )
     if "test" in components.files and tail is not None and {"dev", "test"} <= set(task.files):
         log.warning(

@@ -22,11 +22,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from structopt.config import feature_keys, registry
+from structopt.config.fit_settings import FitSettings
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer
+from structopt.core.weights.penalty import Penalty
 from structopt.kernels.waist import disk_cache
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels
@@ -43,13 +45,14 @@ ANSWER = b"\n"
 
 
 class Composed(NamedTuple):
-    """The components that have kernels."""
+    """The components that have kernels, and the penalty, on which those of the optimizer depend."""
 
     graph: FactorGraph
     inference: Inference
     loss: Loss
     optimizer: Optimizer
     scorer: Scorer
+    penalty: Penalty
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Composed:
@@ -58,17 +61,23 @@ class Composed(NamedTuple):
         graph, inference, loss, optimizer = (
             registry.create(kind, config[kind], **common) for kind in KINDS
         )
-        return cls(graph, inference, loss, optimizer, feature_keys.scorer_of(config))
+        penalty = FitSettings.of(config["optimizer"], optimizer).regulariser
+        return cls(graph, inference, loss, optimizer, feature_keys.scorer_of(config), penalty)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules of kernels of the optimizer."""
+        return self.optimizer.plan.modules(self.penalty)
 
     def loaders(self) -> list[Callable[[], object]]:
         """Return what loads the kernels of a run, those first that take longest to compile."""
-        plan = self.optimizer.plan
+        variant = self.optimizer.plan.variant
         positional = self.optimizer.needs(self.loss, self.graph).positional
         return [
             partial(self.inference.kernels, self.graph.kind),
-            *(partial(import_module, name) for name in (*plan.kernel_modules, *DRIVERS)),
+            *(partial(import_module, name) for name in (*self.modules, *DRIVERS)),
             partial(scoring.kernels_of, self.scorer),
-            partial(self.loss.kernel, plan.variant),
+            partial(self.loss.kernel, variant),
             partial(GraphKernels.of, self.graph, positional),
         ]
 
@@ -91,11 +100,7 @@ def compiling(config: Mapping[str, Any], of: Composed, alone: bool) -> Iterator[
         Whether no other jobs run beside it.
     """
     processes = min(_cores(), MOST_PROCESSES)
-    if (
-        not alone
-        or processes < 2
-        or all(map(_on_disk, (*DRIVERS, *of.optimizer.plan.kernel_modules)))
-    ):
+    if not alone or processes < 2 or all(map(_on_disk, (*DRIVERS, *of.modules))):
         yield
         return
     helpers = Helpers(config, len(of.loaders()), processes)

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from structopt.config.fit_settings import FitSettings
 from structopt.core.memory import (
     Footprint,
     ProblemSizes,
@@ -46,7 +48,13 @@ LEAST = {
 """Values of these settings from which nothing can be saved."""
 
 
-def check(config: Mapping[str, Any], problem: Problem, optimizer: Optimizer, best: bool) -> None:
+def check(
+    config: Mapping[str, Any],
+    problem: Problem,
+    optimizer: Optimizer,
+    fit: FitSettings,
+    best: bool,
+) -> None:
     """Log the memory that training is going to take, and refuse it where it exceeds what is free.
 
     Parameters
@@ -54,6 +62,7 @@ def check(config: Mapping[str, Any], problem: Problem, optimizer: Optimizer, bes
     config : mapping
     problem : Problem
     optimizer : Optimizer
+    fit : FitSettings
     best : bool
         Whether a copy of the best weights is kept.
 
@@ -62,8 +71,9 @@ def check(config: Mapping[str, Any], problem: Problem, optimizer: Optimizer, bes
     ConfigError
         With the largest amounts, and the settings of this run by which it takes less.
     """
-    sizes, name = sizes_of(problem), config["optimizer"]["name"]
+    sizes, name = sizes_of(problem, fit.epochs), config["optimizer"]["name"]
     footprint = optimizer.footprint(sizes, problem.loss)
+    footprint = replace(footprint, gradients=footprint.gradients or fit.certificate)
     check_disk(problem, footprint)
     items = amounts(problem, footprint, sizes, best)
     largest = sorted((one for one in items.items() if one[1] > 0), key=lambda one: -one[1])

@@ -122,7 +122,7 @@ def read(
     watch, node, name = Stopwatch(), config.get("warm_start"), components.files["train"].name
     run = earlier_run(node, model)
     if run is not None:
-        run.check(config, components.optimizer)
+        run.check(config, components.optimizer, components.fit)
     warm_start = WarmStart.of(node, None if run is None else run.model)
     with kernels_beside.compiling(config, components.composed, alone):
         in_files = featurised.in_files(config)
@@ -151,7 +151,7 @@ def read(
         problem.m,
         problem.scorer.count,
         components.loss.member,
-        components.optimizer.C,
+        components.fit.C,
         seconds,
     )
     beginning = components.loss.begins_with(warm_start is not None)
@@ -244,7 +244,13 @@ def _settings(config: Mapping[str, Any], components: Components, before: int) ->
     of = components
     wrapped = mixing.shards_of(of.executor, of.optimizer) or of.loss.begins_with(False)
     return Settings.of(
-        of.optimizer, config["seed"], before, visit_order(config), divided=not wrapped
+        of.optimizer,
+        of.fit.C,
+        of.fit.regulariser,
+        config["seed"],
+        before,
+        visit_order(config),
+        divided=not wrapped,
     )
 
 

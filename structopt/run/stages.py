@@ -288,7 +288,8 @@ class _TrainingRun:
         """The optimizer of the run, with its options."""
         guard = self.config["objective_every"] == 1
         optimizer, problem = self.components.optimizer, data.problem
-        return optioned(optimizer, problem, self.shards(data), guard, data.beginning)
+        certificate = self.components.fit.certificate
+        return optioned(optimizer, problem, self.shards(data), guard, data.beginning, certificate)
 
     def trainer(self, data: TrainingData) -> Resumable:
         """The loop over epochs, with its callbacks.
@@ -315,9 +316,9 @@ class _TrainingRun:
             )
         test = bool(self.config.get("test_curve")) and "test" in data.held_out.splits
         names, arrays = task.state()
-        optimizer, metric = self.optimizer(data), task.main_metric
+        optimizer, metric, fit = self.optimizer(data), task.main_metric, self.components.fit
         keep = kept(self.config, self.components.optimizer.plan)
-        memory.check(self.config, data.problem, optimizer, dev and keep == "best")
+        memory.check(self.config, data.problem, optimizer, fit, dev and keep == "best")
         development = Development(
             partial(data.held_out.scores, "dev") if dev else None,
             metric,
@@ -326,12 +327,11 @@ class _TrainingRun:
             partial(data.held_out.scores, "test") if test else None,
         )
         provided = self.components.inference.provides(self.components.graph.kind)
-        plan = optimizer.plan
         return Resumable(
             data.problem,
             optimizer,
-            optimizer.epochs,
-            plan.tolerance,
+            fit.epochs + (data.beginning.passes if data.beginning else 0),
+            fit.tolerance,
             folder=self.folder,
             vocabulary=digest_of([arrays[name] for name in sorted(arrays)], names),
             checkpoint_seconds=self.config.get("storage", {}).get("checkpoint", 60.0),
@@ -345,7 +345,7 @@ class _TrainingRun:
             ),
             evaluation=Evaluation(
                 self.config["objective_every"],
-                plan.certificate,
+                fit.certificate,
                 not task.open_gold and certifies(provided),
             ),
             advice=_advice(self.config),
@@ -387,7 +387,7 @@ class _TrainingRun:
         """The model as it is saved: without weights that the optimizer has set to 0, where its
         penalty does.
         """
-        return model.pruned() if self.components.optimizer.plan.penalty.sparse else model
+        return model.pruned() if self.components.fit.regulariser.sparse else model
 
     def drop_model(self, verdict: str) -> None:
         """Delete model and checkpoint of earlier attempts of a pruned trial, and tag its run."""

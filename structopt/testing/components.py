@@ -15,6 +15,7 @@ from structopt.config import compatibility, registry
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
+from structopt.core.needs import MINIMUM, Goal
 from structopt.core.optimizer import Optimizer
 
 
@@ -26,7 +27,11 @@ def component(kind: str, name: str, **options: Any) -> Any:
 
 
 def check(
-    factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer
+    factor_graph: FactorGraph,
+    inference: Inference,
+    loss: Loss,
+    optimizer: Optimizer,
+    goal: Goal = MINIMUM,
 ) -> None:
     """Raise as a run does before it reads data, where components cannot work together.
 
@@ -35,7 +40,7 @@ def check(
     CompatibilityError
         Naming who needs what, and what to type.
     """
-    compatibility.check(factor_graph, inference, loss, optimizer)
+    compatibility.check(factor_graph, inference, loss, optimizer, goal=goal)
 
 
 def command(words: Sequence[str]) -> int:

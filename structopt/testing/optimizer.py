@@ -185,7 +185,7 @@ class OptimizerSuite:
         given the sizes of the problem.
         """
         method, small = optimizer(), problem(seed=0)
-        sizes = sizes_of(small)
+        sizes = sizes_of(small, epochs=10)
         declared = sum(method.footprint(sizes, small.loss).state.values())
         state = passes(method, small, method.init(small, np.zeros(small.dimension)), 1)
         taken = sum(value.nbytes for value in state.values() if isinstance(value, np.ndarray))

@@ -12,7 +12,7 @@ from structopt.core import checks, convergence
 from structopt.core.executor import Executor
 from structopt.core.loss import Beginning
 from structopt.core.objective import Certificate
-from structopt.core.optimizer import Optimizer
+from structopt.core.optimizer import Optimizer, informed
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError
 from structopt.executor.threads import Threads
@@ -105,7 +105,7 @@ def fit(
     ----------
     problem : Problem
     optimizer : Optimizer
-        Steps on a copy, with C and the penalty of the problem instead of its own.
+        It is not changed.
     epochs : int
         At most so many.
     tolerance : float
@@ -146,14 +146,15 @@ def fit(
         )
     count = int(checks.integers("epochs", epochs, 1, shape=()))
     least = float(checks.floats("tolerance", tolerance, (), least=0.0))
-    own = optimizer.bound(problem.C, problem.penalty, count, least)
+    own = informed(optimizer, C=problem.C, epochs=count, tolerance=least)
     executor = _executor(problem, own, int(checks.integers("shards", shards, 0, shape=())))
-    objective = problem.under(own, int(checks.integers("seed", seed, 0, shape=())), executor)
+    number = int(checks.integers("seed", seed, 0, shape=()))
+    objective = problem.under(own, number, executor, least)
     beginning = problem.loss.begins_with(start is not None)
     if beginning and convex_epochs is not None:
         passes = int(checks.integers("convex_epochs", convex_epochs, 0, shape=()))
         beginning = Beginning(beginning.loss, passes) if passes else None
-    chosen = optioned(own, objective, min(shards, objective.m), guard, beginning)
+    chosen = optioned(own, objective, min(shards, objective.m), guard, beginning, least > 0)
     dimension = problem.dimension
     weights = np.zeros(dimension) if start is None else checks.floats("start", start, (dimension,))
     columns = _Columns()
@@ -164,7 +165,7 @@ def fit(
         count + (beginning.passes if beginning else 0),
         least,
         [columns, *followers],
-        Evaluation(certificate=least > 0 or own.plan.certificate),
+        Evaluation(certificate=least > 0),
     )
     training.start(weights)
     trained = np.array(training.run())

@@ -22,6 +22,7 @@ from structopt.core.data.encoded import Encoded
 from structopt.core.executor import Executor
 from structopt.core.inference import Inference
 from structopt.core.loss import MAX_LOSS, Loss
+from structopt.core.needs import MINIMUM, Goal
 from structopt.core.objective import Certificate
 from structopt.core.optimizer import Optimizer
 from structopt.core.parts.batch import Batch, Gold
@@ -122,12 +123,14 @@ class Problem(corpus.Problem):
         self._refuse_misfits(None, encoded)
         self._build(encoded, corpus.Settings(float(number), penalty=penalty), positional=False)
 
-    def _refuse_misfits(self, optimizer: Optimizer | None, encoded: Encoded) -> None:
+    def _refuse_misfits(
+        self, optimizer: Optimizer | None, encoded: Encoded, goal: Goal = MINIMUM
+    ) -> None:
         """Refuse components that do not work together."""
         components = self.batch.graph, self.inference, self.loss, optimizer
         points, equal = not self.gold.targets.sets.any(), encoded.instance_weights is None
-        if found := first_misfit(*components, points, equal):
-            refuse(found, *components)
+        if found := first_misfit(*components, points, equal, goal):
+            refuse(found, *components, goal)
 
     def _build(
         self,
@@ -162,7 +165,11 @@ class Problem(corpus.Problem):
         )
 
     def under(
-        self, optimizer: Optimizer, seed: int = 0, executor: Executor | None = None
+        self,
+        optimizer: Optimizer,
+        seed: int = 0,
+        executor: Executor | None = None,
+        tolerance: float = 0.0,
     ) -> Problem:
         """Return the problem as an optimizer steps on it: with its variant of the residual, and
         with parts of its own for every factor if it needs that.
@@ -173,6 +180,8 @@ class Problem(corpus.Problem):
         seed : int
         executor : Executor or None
             Does the work that can be divided.
+        tolerance : float
+            Gap at which training is to stop; 0: none.
 
         Raises
         ------
@@ -180,7 +189,7 @@ class Problem(corpus.Problem):
             If the optimizer does not work with the other components.
         """
         encoded = self.examples.encoded
-        self._refuse_misfits(optimizer, encoded)
+        self._refuse_misfits(optimizer, encoded, Goal(self.penalty, tolerance))
         settings = replace(self.settings, seed=seed, variant=optimizer.plan.variant)
         positional = optimizer.needs(self.loss, self.batch.graph).positional
         if not positional and executor is None:

@@ -113,9 +113,9 @@ def test_learning() -> None:
     judge = make_problem(encoded, graph, loss, MPLP().converged(), C)
     curves = {}
     for name, method, inference, budget in (
-        ("dlpw", DLPW(C), MPLP(10, 0.0, warm_start=True), 5.0),
-        ("pegasos + lp", Pegasos(C), exact, 40.0),
-        ("cutting_plane + lp", CuttingPlane(C), exact, 40.0),
+        ("dlpw", DLPW(), MPLP(10, 0.0, warm_start=True), 5.0),
+        ("pegasos + lp", Pegasos(), exact, 40.0),
+        ("cutting_plane + lp", CuttingPlane(), exact, 40.0),
     ):
         curves[name] = learning_curve(
             method, make_problem(encoded, graph, loss, inference, C), judge, budget

@@ -8,6 +8,7 @@ import pytest
 
 from structopt.config import registry
 from structopt.config.compatibility import check, check_task
+from structopt.core.needs import Goal
 from structopt.errors import CompatibilityError
 from structopt.loss.family import LossFamily
 
@@ -125,19 +126,12 @@ def test_optimizers_that_complete_gold_outputs():
         "lbfgs",
         *cutting,
     ):
-        options = (
-            {"certificate": False}
-            if name == "pegasos"
-            else {"tolerance": 0.0}
-            if name in cutting
-            else {}
-        )
         members = {"perceptron": {"beta": inf, "gamma": 0.0}, "lbfgs": {"beta": 1.0, "gamma": 0.0}}
         check(
             graph,
             inference,
             made("loss", "family", **members.get(name, SVM)),
-            made("optimizer", name, **options),
+            made("optimizer", name),
             PARTIAL,
         )
 
@@ -151,8 +145,9 @@ def test_partial_labels_have_no_certified_gap_and_no_kept_messages():
             chain,
             made("inference", "exact"),
             made("loss", "crf"),
-            made("optimizer", "lbfgs", tolerance=0.01),
+            made("optimizer", "lbfgs"),
             PARTIAL,
+            goal=Goal(tolerance=0.01),
         )
     kept = made("inference", "mplp", warm_start=True, passes=5)
     with pytest.raises(

@@ -307,7 +307,7 @@ def test_validate_puts_numbers_into_their_types(acme: Path) -> None:
         ),
         (
             ["optimizer.lamda=1"],
-            "optimizer=steps has no parameter 'lamda'. What is called C here is a parameter of ",
+            "optimizer=steps has no parameter 'lamda'. Did you mean 'C'? ",
         ),
         (
             ["optimizer.epoch=1"],
@@ -355,7 +355,7 @@ def test_compose_refuses(acme: Path, typed: list[str], text: str) -> None:
         (["optimizer.epochs=abc"], "optimizer.epochs=abc is not an int."),
         (
             ["+optimizer.lamda=1"],
-            "optimizer=steps has no parameter 'lamda'. What is called C here is a parameter of ",
+            "optimizer=steps has no parameter 'lamda'. Did you mean 'C'? ",
         ),
         (["+bogus=1"], "There is no key 'bogus'. Keys: check, data, "),
         (["loss.beta=x"], "loss.beta=x is not a float."),

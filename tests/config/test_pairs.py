@@ -138,7 +138,7 @@ def accepts(optimizer, graph, inference, loss):
     method, member = preset("optimizer", optimizer), preset("loss", loss)
     made, solver = preset("factor_graph", graph), preset("inference", inference)
     try:
-        check(made, solver, member, method)
+        check(made, solver, member, method, goal=pairs.fit_of(optimizer, method).goal)
         member.kernel(method.plan.variant)
     except (CompatibilityError, ConfigError):
         return False
@@ -194,7 +194,8 @@ def fault_of(optimizer, graph, inference, loss):
     upper bound and the loss is convex or smooth; no P may fall below the minimum.
     """
     method, suite = preset("optimizer", optimizer), SUITES[optimizer]
-    problem = problem_of(method, graph, inference, loss)
+    C = pairs.fit_of(optimizer, method).C
+    problem = problem_of(method, C, graph, inference, loss)
     provided = problem.inference.provides(KINDS[graph])
     best = minimum_of(problem).value if problem.convex and Ability.UPPER in provided else -inf
     # subgradient methods approach the minimum of a loss with kinks slowly
@@ -228,18 +229,17 @@ def fault_of(optimizer, graph, inference, loss):
     return f"P stays at {start}" if falls and least >= start else ""
 
 
-def problem_of(method, graph, inference, loss):
+def problem_of(method, C, graph, inference, loss):
     made, member = preset("factor_graph", graph), preset("loss", loss)
     return make_problem(
         encoded_for(graph),
         made,
         member,
         preset("inference", inference),
-        method.C,
+        C,
         variant=method.plan.variant,
         positional=method.needs(member, made).positional,
         options=TEMPLATES if graph in ("arc_factored", "second_order") else None,
-        penalty=method.plan.penalty,
     )
 
 

@@ -28,7 +28,7 @@ def test_components_have_the_values_of_their_config_files():
     svm = so.component("loss", "svm")
     assert (svm.temperature, svm.gamma) == (0.0, 1.0)
     assert so.component("loss", "svm", gamma=0.5).gamma == 0.5
-    assert so.component("optimizer", "lbfgs", epochs=7).epochs == 7
+    assert so.component("optimizer", "lbfgs", memory=7).memory == 7
     assert isinstance(so.component("inference", "ad3"), so.AD3)
     assert so.component("factor_graph", "linear_chain", order=2).order == 2
 

@@ -31,7 +31,7 @@ def weights(**parameters):
             },
         ),
         (
-            {"optimizer": so.AdaGrad(eta=0.2, C=9.0, epochs=7)},
+            {"optimizer": so.AdaGrad(eta=0.2)},
             {"optimizer": "adagrad", "overrides": {"optimizer.eta": 0.2}},
         ),
         (

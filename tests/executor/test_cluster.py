@@ -93,7 +93,7 @@ def problem_of(kind, executor):
 
 
 def optimizer_of(kind):
-    alone = registry.create("optimizer", {"name": kind, "C": 1.0})
+    alone = registry.create("optimizer", {"name": kind})
     if alone.plan.additive:
         return AddedDuals(alone, SHARDS, DualAscents)
     return Mixed(alone, SHARDS, Passes) if alone.plan.mixable else alone

@@ -288,7 +288,7 @@ def test_weights_of_ones_own_variables():
             np.arange(0, 13, 3), {"label": table}, ("off", "on"), gold, edges=edges, wide=name
         )
         problem = make_problem(encoded, Pairwise("none"), LossFamily(inf, 1.0), AD3(), 10.0)
-        optimizer = DCA(10.0)
+        optimizer = DCA()
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(10):
             state, _ = optimizer.step(problem, state)

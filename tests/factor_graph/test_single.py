@@ -125,7 +125,7 @@ def test_every_step_of_dca_solves_the_linearised_problem(beta, gamma):
             theta = theta - min(C, loss / (gradient @ gradient)) * gradient
         np.testing.assert_allclose(theta, solved, atol=1e-6)
     for made in (problem, listed):
-        method = DCA(C, average=False)
+        method = DCA(average=False)
         state, _ = method.step(made, method.init(made, start))
         np.testing.assert_allclose(method.weights(state), theta, atol=1e-10)
 

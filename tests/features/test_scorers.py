@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from structopt.config import compatibility, registry
+from structopt.core.needs import Goal
 from structopt.core.scorer import Scorer
+from structopt.core.weights.penalty import LASSO, RIDGE
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
@@ -86,7 +88,7 @@ class TestPlain(ScorerContract):
         return Plain()
 
 
-def pair(loss=None, graph=None, **options):
+def pair(loss=None, graph=None, penalty=RIDGE, **options):
     """The same problem with sparse features, and with a scorer of which nothing is known."""
     encoded = random_encoded(3, (2, 1, 4, 3, 2, 5, 1), **options)
     return [
@@ -98,27 +100,28 @@ def pair(loss=None, graph=None, **options):
             C=0.5,
             seed=2,
             scorer=one,
+            penalty=penalty,
         )
         for one in (AttributeRows("all"), Plain())
     ]
 
 
 OPTIMIZERS = [
-    lambda average: SGD(0.5, 3, 0.5, average=average),
-    lambda average: AdaGrad(0.5, 3, 0.3, average=average),
-    lambda average: AdaGrad(0.5, 3, 0.3, batch_size=3, average=average, constant=1),
-    lambda average: AdaGrad(0.5, 3, 0.3, "l1", 2, average=average),
-    lambda average: AdaDelta(0.5, 3, epsilon=1e-2, average=average),
-    lambda average: AdaDelta(0.5, 3, epsilon=1e-2, batch_size=3, average=average),
+    (lambda average: SGD(eta=0.5, average=average), RIDGE),
+    (lambda average: AdaGrad(eta=0.3, average=average), RIDGE),
+    (lambda average: AdaGrad(eta=0.3, batch_size=3, average=average, constant=1), RIDGE),
+    (lambda average: AdaGrad(eta=0.3, batch_size=2, average=average), LASSO),
+    (lambda average: AdaDelta(epsilon=1e-2, average=average), RIDGE),
+    (lambda average: AdaDelta(epsilon=1e-2, batch_size=3, average=average), RIDGE),
 ]
 
 
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("make", gate_cases(OPTIMIZERS, "pairs", 2))
+@pytest.mark.parametrize(("make", "penalty"), gate_cases(OPTIMIZERS, "pairs", 2))
 @pytest.mark.parametrize("warm", [False, True])
-def test_minibatch_learners_take_the_same_steps_with_any_scorer(make, average, warm):
+def test_minibatch_learners_take_the_same_steps_with_any_scorer(make, penalty, average, warm):
     results = []
-    for problem in pair(values=True):
+    for problem in pair(penalty=penalty, values=True):
         method = make(average)
         state = method.init(
             problem, random_weights(problem, 4, 0.3) if warm else np.zeros(problem.dimension)
@@ -133,7 +136,7 @@ def test_minibatch_learners_take_the_same_steps_with_any_scorer(make, average, w
 def test_lbfgs_takes_any_scorer_and_proves_nothing_there():
     results = []
     for problem in pair():
-        method = LBFGS(0.5)
+        method = LBFGS()
         state = method.init(problem, np.zeros(problem.dimension))
         for _ in range(15):
             state, report = method.step(problem, state)
@@ -175,7 +178,7 @@ def test_any_scorer_over_shards():
 
     results = []
     for problem in pair():
-        method = Mixed(AdaGrad(0.5, 3, 0.3), 2, all_count)
+        method = Mixed(AdaGrad(eta=0.3), 2, all_count)
         state = method.init(problem, np.zeros(problem.dimension))
         for _ in range(3):
             state, _ = method.step(problem, state)
@@ -190,17 +193,19 @@ def test_a_checkpoint_knows_the_data_of_any_scorer():
 
 
 @pytest.mark.parametrize(
-    ("optimizer", "text"),
+    ("optimizer", "goal", "text"),
     [
         (
             DCA(),
+            Goal(),
             "optimizer=dca needs scores that are linear in the weights, with sparse columns, and "
             "those of features=Plain are any "
             "function of them. Take one that needs their gradients alone: adadelta, adagrad, "
             "lbfgs, sgd.",
         ),
         (
-            AdaGrad(certificate=True),
+            AdaGrad(),
+            Goal(certificate=True),
             "optimizer.certificate=true needs scores that are linear in the weights, with sparse "
             "columns, and those of "
             "features=Plain are any function of them, so that nothing bounds the least "
@@ -208,7 +213,8 @@ def test_a_checkpoint_knows_the_data_of_any_scorer():
             "out.",
         ),
         (
-            LBFGS(tolerance=1e-3),
+            LBFGS(),
+            Goal(tolerance=1e-3),
             "optimizer.tolerance needs scores that are linear in the weights, with sparse "
             "columns, and those of features=Plain "
             "are any function of them, so that nothing bounds the least objective. Leave "
@@ -216,10 +222,11 @@ def test_a_checkpoint_knows_the_data_of_any_scorer():
         ),
     ],
 )
-def test_optimizers_that_need_sparse_features(optimizer, text):
-    compatibility.check_features(AttributeRows(), optimizer, LossFamily(), LinearChain())
+def test_optimizers_that_need_sparse_features(optimizer, goal, text):
+    components = optimizer, LossFamily(), LinearChain()
+    compatibility.check_features(AttributeRows(), *components, goal)
     with pytest.raises(CompatibilityError) as refused:
-        compatibility.check_features(Plain(), optimizer, LossFamily(), LinearChain())
+        compatibility.check_features(Plain(), *components, goal)
     assert str(refused.value) == text
 
 

@@ -211,7 +211,7 @@ def test_learning_with_kept_bases_and_threads():
             problem = make_problem(encoded, Pairwise(), loss, LP(warm_start), 1.0)
             assert (len(problem.data.messages) > 0) == warm_start
             problem.executor = executor or problem.executor
-            method = CuttingPlane(1.0, tolerance=1e-6)
+            method = CuttingPlane()
             state = method.init(problem, np.zeros(problem.dimension))
             for _ in range(30):
                 state, report = method.step(problem, state)

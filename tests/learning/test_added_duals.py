@@ -47,7 +47,7 @@ def problem_of(variant, executor=None, lengths=LENGTHS):
 
 
 def method_of(variant, **options):
-    return SDCA(1.0, entropy="hypograph" if variant == "hypograph" else "closed", **options)
+    return SDCA(entropy="hypograph" if variant == "hypograph" else "closed", **options)
 
 
 def trained(optimizer, problem, passes=3):
@@ -204,10 +204,9 @@ def test_shards_take_up_another_state_than_their_own():
 
 def test_a_run_is_resumed_with_another_number_of_shards(tmp_path):
     """The checkpoint is that of the method itself; the dual goes on rising."""
-    method = method_of("closed", epochs=2)
+    method = method_of("closed")
     problem, duals = problem_of("closed"), []
     for shards, epochs in ((2, 2), (0, 3), (3, 5)):
-        method.epochs = epochs
         trainer = Resumable(problem, optioned(method, problem, shards), epochs, folder=tmp_path)
         if not trainer.resume():
             trainer.start(np.zeros(problem.dimension))

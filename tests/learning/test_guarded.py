@@ -25,7 +25,7 @@ from structopt.testing.problems import make_problem, random_encoded, random_weig
 class Descent(Optimizer):
     """Steps of length eta down the slope of theta^2 / 2, in place; a message counts them."""
 
-    epochs, C, plan = 1, 1.0, Plan(shortens=True)
+    plan = Plan(shortens=True)
 
     def __init__(self, eta: float) -> None:
         self.eta = eta
@@ -103,9 +103,7 @@ def test_small_rises_are_let_pass() -> None:
 
 
 def test_certificates_come_with_the_objective() -> None:
-    problem, method = square(), Descent(0.5)
-    method.plan = Plan(shortens=True, certificate=True)
-    one = Guarded(method)
+    problem, one = square(), Guarded(Descent(0.5), certificate=True)
     report = one.step(problem, one.init(problem, np.ones(1)))[1]
     assert (report.primal, report.dual) == (0.125, 0.0)
 

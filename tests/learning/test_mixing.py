@@ -246,7 +246,7 @@ def test_resumed_to_the_same_bits(name, first, tmp_path):
         folder.mkdir()
         for epochs in stops:
             problem = relaxed_problem() if name == "dlpw" else problem_of(name)
-            mixed_optimizer = Mixed(optimizer_of(name, epochs=epochs), 3, Passes)
+            mixed_optimizer = Mixed(optimizer_of(name), 3, Passes)
             trainer = Resumable(
                 problem, mixed_optimizer, epochs, folder=folder, evaluation=Evaluation(0)
             )

@@ -19,16 +19,14 @@ def test_every_parameter_has_a_text(name):
     from_source = {
         one.name: one.doc for one in registry.described(registry.installed("optimizer")[name])
     }
-    from_class = {
-        key: one.doc for key, one in registry.schema(registry.load("optimizer", name)).items()
-    }
+    from_class = {key: one.doc for key, one in registry.parameters_of("optimizer", name).items()}
     assert from_source == from_class
     assert all(from_source.values())
     assert not any("structopt.learning.options" in text for text in from_source.values())
 
 
 def test_shared_texts_are_those_of_the_module():
-    assert set(SHARED) == {"C", "epochs", "tolerance", "certificate", "average", "batch_size"}
+    assert set(SHARED) == {"average", "batch_size"}
     for name in ("sgd", "adadelta"):
         parameters = registry.schema(registry.load("optimizer", name))
         assert all(parameters[key].doc == text for key, text in SHARED.items() if key in parameters)

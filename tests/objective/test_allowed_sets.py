@@ -291,7 +291,7 @@ def test_learners_lower_the_objective(name, beta, gamma):
     """From zero weights, losses fall; no learner claims to know a bound."""
     encoded = with_open_gold(random_encoded(5, lengths=(4, 5, 3, 6, 4)))
     problem = make_problem(encoded, LinearChain(), LossFamily(beta, gamma), Exact())
-    optimizer = registry.create("optimizer", {"name": name, "C": 1.0, "epochs": 10})
+    optimizer = registry.create("optimizer", {"name": name})
     state = optimizer.init(problem, np.zeros(problem.dimension))
     reached = [problem.losses(np.zeros(problem.dimension))]
     for _ in range(10):

@@ -333,7 +333,7 @@ def test_ties_of_a_maximum_are_skipped():
 def test_steps_are_checked_and_left_alone():
     from structopt.optimizer.mira import MIRA
 
-    problem, method = problem_of(inf, 1.0), MIRA(C=0.5, k_best=3)
+    problem, method = problem_of(inf, 1.0), MIRA(k_best=3)
     state, _ = method.step(problem, method.init(problem, np.zeros(problem.dimension)))
     before = {name: np.copy(value) for name, value in state.items()}
     message = check_steps(problem, method, state, seed=0, sample=5)

@@ -88,7 +88,7 @@ def trained_in_two_runs(make, problem, folder):
     for name, stops in (("whole", (8,)), ("halves", (4, 8))):
         (folder / name).mkdir()
         for epochs in stops:
-            trainer = Resumable(problem, make(epochs), epochs, folder=folder / name)
+            trainer = Resumable(problem, make(), epochs, folder=folder / name)
             if not trainer.resume():
                 trainer.start(np.zeros(problem.dimension))
             weights = trainer.run()

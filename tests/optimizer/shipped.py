@@ -38,7 +38,7 @@ def certified(problem, gap=5e-3):
     """Return P and D of sdca, between which the least P is, when they differ by less than `gap`,
     relative to D.
     """
-    method = SDCA(problem.C, sampling="gap")
+    method = SDCA(sampling="gap")
     state = method.init(problem, np.zeros(problem.dimension))
     for epoch in range(1, 1001):
         state, report = method.step(problem, state)

@@ -48,7 +48,7 @@ class TestAdaDelta(OnlineSuite):
 
     @pytest.fixture
     def optimizer(self, options):
-        return lambda: AdaDelta(1.0, epsilon=1e-4, **options)
+        return lambda: AdaDelta(epsilon=1e-4, **options)
 
     @pytest.fixture
     def problem(self, member):
@@ -65,7 +65,7 @@ def test_lazy_equals_eager(member, options, batch):
         problem = problem_of(member, C, **options)
         initial = random_weights(problem, 1)
         before, last, losses = by_hand(problem, rho, epsilon, batch, 3, initial)
-        method = AdaDelta(C, rho=rho, epsilon=epsilon, batch_size=batch, average=True)
+        method = AdaDelta(rho=rho, epsilon=epsilon, batch_size=batch, average=True)
         state, reported = run(method, problem, 3, initial)
         np.testing.assert_allclose(state["theta"], last, atol=1e-10)
         np.testing.assert_allclose(method.weights(state), np.mean(before, axis=0), atol=1e-10)

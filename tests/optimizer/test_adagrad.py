@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.core.weights.penalty import LASSO
+from structopt.core.weights.penalty import LASSO, PENALTIES, RIDGE
 from structopt.kernels.learn import lazy_regularization
 from structopt.kernels.learn.adagrad import DELTA
 from structopt.learning.rate import CANDIDATES
@@ -48,12 +48,12 @@ def by_hand(problem, eta, constant, penalty, batch, passes, weights):
 
 
 @pytest.mark.parametrize(
-    ("member", "options"),
+    ("member", "options", "penalty"),
     [
-        (CRF, {"eta": "auto"}),
-        (SVM, {}),
-        (MARGIN, {"average": True, "batch_size": 4}),
-        (CRF, {"penalty": "l1", "average": True, "constant": None}),
+        (CRF, {"eta": "auto"}, RIDGE),
+        (SVM, {}, RIDGE),
+        (MARGIN, {"average": True, "batch_size": 4}, RIDGE),
+        (CRF, {"average": True, "constant": None}, LASSO),
     ],
 )
 class TestAdaGrad(OnlineSuite):
@@ -61,11 +61,11 @@ class TestAdaGrad(OnlineSuite):
 
     @pytest.fixture
     def optimizer(self, options):
-        return lambda: AdaGrad(1.0, **options)
+        return lambda: AdaGrad(**options)
 
     @pytest.fixture
-    def problem(self, member, optimizer):
-        return partial(problem_of, member, 1.0, penalty=optimizer().plan.penalty)
+    def problem(self, member, penalty):
+        return partial(problem_of, member, 1.0, penalty=penalty)
 
 
 @members
@@ -79,28 +79,26 @@ def test_lazy_equals_eager(member, penalty, options, batch):
     not read by most batches.
     """
     for C, eta, constant in ((1.0, 0.3, 1), (0.1, 1.0, None)):
-        problem = problem_of(member, C, **options)
+        problem = problem_of(member, C, penalty=PENALTIES[penalty], **options)
         initial = random_weights(problem, 1)
         before, last, losses = by_hand(problem, eta, constant, penalty, batch, 3, initial)
-        method = AdaGrad(
-            C, eta=eta, constant=constant, penalty=penalty, batch_size=batch, average=True
-        )
+        method = AdaGrad(eta=eta, constant=constant, batch_size=batch, average=True)
         state, reported = run(method, problem, 3, initial)
         np.testing.assert_allclose(state["theta"], last, atol=1e-10)
         np.testing.assert_allclose(method.weights(state), np.mean(before, axis=0), atol=1e-10)
         np.testing.assert_allclose(reported, losses, atol=1e-10)
-        unaveraged = AdaGrad(C, eta=eta, constant=constant, penalty=penalty, batch_size=batch)
+        unaveraged = AdaGrad(eta=eta, constant=constant, batch_size=batch)
         np.testing.assert_allclose(trained(unaveraged, problem, 3, initial), last, atol=1e-10)
 
 
 @members
 @penalties
 def test_lazy_equals_the_compiled_eager_pass(member, penalty):
-    problem = problem_of(member, 0.5, lengths=(3, 1, 4, 2, 2) * 8, attributes=50)
-    theta = random_weights(problem, 1)
-    lazy = trained(
-        AdaGrad(0.5, eta=0.2, constant=None, penalty=penalty, batch_size=3), problem, 4, theta
+    problem = problem_of(
+        member, 0.5, penalty=PENALTIES[penalty], lengths=(3, 1, 4, 2, 2) * 8, attributes=50
     )
+    theta = random_weights(problem, 1)
+    lazy = trained(AdaGrad(eta=0.2, constant=None, batch_size=3), problem, 4, theta)
     squares, dense = np.full(problem.dimension, problem.m / 3), np.zeros(problem.dimension)
     for epoch in range(4):
         options = (0.2, problem.regularization, penalty == "l1")
@@ -115,9 +113,9 @@ def test_lazy_equals_eager_where_weights_are_read_one_by_one(penalty, stale, mon
     is full now and then.
     """
     monkeypatch.setattr(lazy_regularization, "STALE", stale)
-    templates = ["features.hash_bits=12", "features.label_bits=6"]
-    problem = shipped("dependency", "svm", 1.0, tmp_path, "adagrad", limit=15, more=templates)
-    method = AdaGrad(1.0, eta=0.2, constant=None, penalty=penalty, batch_size=2, average=True)
+    more = ["features.hash_bits=12", "features.label_bits=6", f"optimizer.penalty={penalty}"]
+    problem = shipped("dependency", "svm", 1.0, tmp_path, "adagrad", limit=15, more=more)
+    method = AdaGrad(eta=0.2, constant=None, batch_size=2, average=True)
     state, _ = run(method, problem, 3, np.zeros(problem.dimension))
     theta, squares, dense = np.zeros((3, problem.dimension))
     for epoch in range(3):
@@ -126,9 +124,7 @@ def test_lazy_equals_eager_where_weights_are_read_one_by_one(penalty, stale, mon
         problem.run(adagrad_eager_pass, order[14:], 1, theta, squares, dense, *options)
     assert np.count_nonzero(theta) > 1000
     np.testing.assert_allclose(state["theta"], theta, atol=1e-10)
-    unaveraged = trained(
-        AdaGrad(1.0, eta=0.2, constant=None, penalty=penalty, batch_size=2), problem, 3
-    )
+    unaveraged = trained(AdaGrad(eta=0.2, constant=None, batch_size=2), problem, 3)
     np.testing.assert_allclose(unaveraged, theta, atol=1e-10)
 
 
@@ -141,7 +137,7 @@ def test_defaults_reach_the_optimum(member, C, tmp_path):
     problem = shipped("ner", member, C, tmp_path, "adagrad")
     below = certified(shipped("ner", member, C, tmp_path, "sdca"))[1]
     weights = {
-        constant: trained(AdaGrad(C, constant=constant), problem, 300) for constant in (10, None)
+        constant: trained(AdaGrad(constant=constant), problem, 300) for constant in (10, None)
     }
     excesses = {
         constant: problem.objective(theta) / below - 1 for constant, theta in weights.items()
@@ -151,16 +147,14 @@ def test_defaults_reach_the_optimum(member, C, tmp_path):
 
 @members
 def test_l1_falls_to_its_optimum_and_sets_weights_to_zero(member):
-    problem, method = problem_of(member, 1.0), AdaGrad(1.0, penalty="l1", constant=None)
-    problem.settings = replace(problem.settings, penalty=LASSO)
+    problem, method = problem_of(member, 1.0, penalty=LASSO), AdaGrad(constant=None)
     best = minimum_of(problem).value
     objectives = [problem.objective(trained(method, problem, passes)) for passes in (1, 10, 100)]
     assert all(later < earlier for earlier, later in zip(objectives, objectives[1:], strict=False))
     assert best * (1 - 1e-6) < objectives[-1] < 1.05 * best
     weights = trained(method, problem, 100)
-    assert (
-        0 < np.count_nonzero(weights) < 0.8 * np.count_nonzero(trained(AdaGrad(1.0), problem, 100))
-    )
+    ridge = trained(AdaGrad(), problem_of(member, 1.0), 100)
+    assert 0 < np.count_nonzero(weights) < 0.8 * np.count_nonzero(ridge)
 
 
 @members

@@ -38,7 +38,7 @@ class TestCuttingPlane(CuttingSuite):
 
     @pytest.fixture
     def optimizer(self, variant):
-        return lambda: CuttingPlane(0.5, variant=variant)
+        return lambda: CuttingPlane(variant=variant)
 
     @pytest.fixture
     def problem(self):
@@ -52,7 +52,7 @@ class TestCuttingPlane(CuttingSuite):
 def test_reaches_the_optimum_with_proof(variant, C, shape):
     problem, best = problem_of(C, **SHAPES[shape]), optimum(C, shape)
     primal, dual = certified(
-        CuttingPlane(C, variant=variant), problem, 60 if variant == "n_slack" else 120, best
+        CuttingPlane(variant=variant), problem, 60 if variant == "n_slack" else 120, best
     )
     assert primal == pytest.approx(best.value, rel=1e-6)
     assert primal - dual <= 1e-6 * primal
@@ -81,14 +81,14 @@ def test_two_forms_of_the_optimum_agree(C):
     problem = problem_of(C)
     full = n_slack.minimum(listed(problem), C, 1.0)
     assert full.value == pytest.approx(optimum(C).value, rel=1e-7)
-    state, _ = run(CuttingPlane(C), problem, 60)
+    state, _ = run(CuttingPlane(), problem, 60)
     np.testing.assert_allclose(state["best"], full.weights, atol=1e-3 * np.abs(full.weights).max())
 
 
 @variants
 def test_finishes_by_itself_at_a_closed_gap(variant):
     problem = problem_of(0.5)
-    state, reports = run(CuttingPlane(0.5, variant=variant), problem, 100)
+    state, reports = run(CuttingPlane(variant=variant), problem, 100)
     assert len(reports) < 60
     assert reports[-1].finished.startswith("no output violates its constraint")
     assert not any(report.finished for report in reports[:-1])
@@ -97,7 +97,7 @@ def test_finishes_by_itself_at_a_closed_gap(variant):
 
 @variants
 def test_reports_the_objective_of_the_best_weights(variant):
-    problem, method = problem_of(10.0), CuttingPlane(10.0, variant=variant)
+    problem, method = problem_of(10.0), CuttingPlane(variant=variant)
     state, least = (
         method.init(problem, np.zeros(problem.dimension)),
         problem.objective(np.zeros(problem.dimension)),
@@ -120,7 +120,7 @@ def test_reports_the_objective_of_the_best_weights(variant):
 @pytest.mark.parametrize("shape", range(len(SHAPES)))
 def test_dual_is_that_of_the_cached_planes(shape):
     problem = problem_of(0.5, **SHAPES[shape])
-    state, reports = run(CuttingPlane(0.5), problem, 4)
+    state, reports = run(CuttingPlane(), problem, 4)
     theta, dual = dual_by_hand(problem, NSlack(problem, state, 10**8).cache)
     np.testing.assert_allclose(state["theta"], theta, atol=1e-9)
     assert reports[-1].dual == pytest.approx(dual, rel=1e-9)
@@ -128,7 +128,7 @@ def test_dual_is_that_of_the_cached_planes(shape):
 
 def test_planes_are_outputs_with_their_costs():
     problem = problem_of(0.5, gamma=2.5)
-    state, _ = run(CuttingPlane(0.5), problem, 4)
+    state, _ = run(CuttingPlane(), problem, 4)
     cache = NSlack(problem, state, 10**8).cache
     met = 0
     for i in range(problem.m):
@@ -143,7 +143,7 @@ def test_planes_are_outputs_with_their_costs():
 
 def test_each_loss_lies_above_its_planes():
     problem = problem_of(0.5)
-    method = CuttingPlane(0.5, variant="one_slack")
+    method = CuttingPlane(variant="one_slack")
     state, _ = run(method, problem, 5)
     before = state["best"].copy()
     state, _ = method.step(problem, state)
@@ -160,7 +160,7 @@ def test_each_loss_lies_above_its_planes():
 @variants
 @pytest.mark.parametrize("passes", [1, 3, 30])
 def test_agrees_with_a_general_solver(variant, passes):
-    problem, method = problem_of(2.0), CuttingPlane(2.0, variant=variant)
+    problem, method = problem_of(2.0), CuttingPlane(variant=variant)
     state, _ = run(method, problem, passes)
     before = {name: np.copy(value) for name, value in state.items()}
     assert method.verify(problem, state, range(problem.m)) < 1e-6
@@ -168,11 +168,11 @@ def test_agrees_with_a_general_solver(variant, passes):
 
 
 def test_the_check_sees_wrong_planes_and_duals():
-    problem, method = problem_of(2.0), CuttingPlane(2.0)
+    problem, method = problem_of(2.0), CuttingPlane()
     state, _ = run(method, problem, 5)
     state["plane_gram"] *= 1.01
     assert method.verify(problem, state, range(problem.m)) > 1e-3
-    one = CuttingPlane(2.0, variant="one_slack")
+    one = CuttingPlane(variant="one_slack")
     state, _ = run(one, problem, 5)
     state["slack_gram"] *= 1.5
     assert one.verify(problem, state, []) > 1e-3
@@ -181,7 +181,7 @@ def test_the_check_sees_wrong_planes_and_duals():
 @variants
 def test_given_weights_are_where_the_oracle_is_asked_first(variant):
     problem, best = problem_of(0.5), optimum(0.5)
-    method = CuttingPlane(0.5, variant=variant)
+    method = CuttingPlane(variant=variant)
     primal, dual = certified(method, problem, 60, best, random_weights(problem, 1, 3.0))
     assert primal - dual <= 1e-6 * primal
     state, reports = run(method, problem, 1, best.weights)
@@ -198,7 +198,7 @@ def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
     of Frank-Wolfe.
     """
     problem, best = problem_of(C), optimum(C)
-    method = CuttingPlane(C, cache_mb=cache_mb)
+    method = CuttingPlane(cache_mb=cache_mb)
     state = method.init(problem, np.zeros(problem.dimension))
     dual, fractional = -inf, False
     for _ in range(200):
@@ -220,7 +220,7 @@ def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
 
 def test_full_matrix_merges_and_still_reaches_the_optimum():
     problem, best = problem_of(0.5), optimum(0.5)
-    method = CuttingPlane(0.5, variant="one_slack", cache_mb=6 * 8 * problem.scorer.count / 1e6)
+    method = CuttingPlane(variant="one_slack", cache_mb=6 * 8 * problem.scorer.count / 1e6)
     state = method.init(problem, np.zeros(problem.dimension))
     dual = -inf
     for _ in range(600):
@@ -239,7 +239,7 @@ def test_full_matrix_merges_and_still_reaches_the_optimum():
 )
 def test_resumes_from_a_checkpoint_with_a_full_cache(variant, cache_mb, tmp_path):
     whole, halves = trained_in_two_runs(
-        lambda epochs: CuttingPlane(10.0, epochs, variant=variant, cache_mb=cache_mb),
+        lambda: CuttingPlane(variant=variant, cache_mb=cache_mb),
         problem_of(10.0),
         tmp_path,
     )
@@ -248,7 +248,7 @@ def test_resumes_from_a_checkpoint_with_a_full_cache(variant, cache_mb, tmp_path
 
 def test_merged_planes_change_neither_theta_nor_the_dual():
     problem = problem_of(10.0)
-    state, _ = run(CuttingPlane(10.0), problem, 8)
+    state, _ = run(CuttingPlane(), problem, 8)
     cache = NSlack(problem, state, 10**8).cache
     theta, dual = dual_by_hand(problem, cache)
     rows = cache.planes.counts.copy()
@@ -266,7 +266,7 @@ def test_merged_planes_change_neither_theta_nor_the_dual():
 
 def test_rows_that_stay_inactive_are_dropped():
     problem = problem_of(10.0)
-    state, _ = run(CuttingPlane(10.0), problem, 8)
+    state, _ = run(CuttingPlane(), problem, 8)
     cache = NSlack(problem, state, 10**8).cache
     inactive = sum(plane.alpha == 0 for i in range(problem.m) for plane in cache.rows(i)[1:])
     assert inactive
@@ -293,7 +293,7 @@ def test_refuses_a_cache_without_room(variant, message):
 
 def test_refuses_a_cache_that_is_full_when_all_is_merged():
     problem = problem_of(10.0)
-    method = CuttingPlane(10.0, cache_mb=1300e-6)
+    method = CuttingPlane(cache_mb=1300e-6)
     with pytest.raises(
         ConfigError,
         match=r"too small: the planes of all instances need .* MB even when they are merged",

@@ -74,7 +74,7 @@ def iterates(problem, C, passes, weights=None):
 
 
 def trained(problem, passes, weights=None, **options):
-    method = DCA(problem.C, **options)
+    method = DCA(**options)
     state = method.init(problem, np.zeros(problem.dimension) if weights is None else weights)
     reports = []
     for _ in range(passes):
@@ -97,7 +97,7 @@ class TestDualCoordinateAscent(ListedSuite):
 
     @pytest.fixture
     def optimizer(self, average):
-        return lambda: DCA(0.1, average=average)
+        return lambda: DCA(average=average)
 
     @pytest.fixture
     def problem(self, beta, gamma):
@@ -267,7 +267,7 @@ class TestExactSteps(ListedSuite):
 
     @pytest.fixture
     def optimizer(self):
-        return lambda: DCA(0.1, inner="exact")
+        return lambda: DCA(inner="exact")
 
     @pytest.fixture
     def problem(self, beta):
@@ -356,9 +356,9 @@ def test_exact_steps_leave_less_of_their_objective(beta, gamma):
     problem, gained = problem_of(beta, gamma, 2.0), 0.0
     start = random_weights(problem, 1, 0.5)
     for i in range(problem.m):
-        method = DCA(2.0, average=False, inner="exact", planes=200, inner_tolerance=1e-3)
+        method = DCA(average=False, inner="exact", planes=200, inner_tolerance=1e-3)
         ends = []
-        for chosen in (DCA(2.0, average=False), method):
+        for chosen in (DCA(average=False), method):
             problem.order = lambda epoch, i=i: np.array([i])
             ends.append(chosen.step(problem, chosen.init(problem, start))[0]["theta"])
         ends.append(proximal_step(start, listed_instance(problem, i), 2.0, beta, gamma))
@@ -394,7 +394,7 @@ def test_exact_steps_skip_and_count_negative_losses():
 )
 def test_verify_finds_no_difference(beta, gamma, inner):
     problem = problem_of(beta, gamma, anchored=True, values=True)
-    method = DCA(0.5, inner=inner)
+    method = DCA(inner=inner)
     state = method.step(problem, method.init(problem, random_weights(problem, 1, 0.3)))[0]
     kept = {name: np.copy(value) for name, value in state.items()}
     assert method.verify(problem, state, range(problem.m)) <= 1e-7
@@ -404,7 +404,7 @@ def test_verify_finds_no_difference(beta, gamma, inner):
 
 @pytest.mark.parametrize("inner", ["taylor", "exact"])
 def test_verify_finds_a_step_that_is_too_short(inner, monkeypatch):
-    problem, method = problem_of(), DCA(0.5, inner=inner)
+    problem, method = problem_of(), DCA(inner=inner)
     run = problem.run
 
     def shortened(driver, order, theta, *rest):
@@ -421,7 +421,7 @@ def test_verify_finds_planes_that_are_no_tangents(monkeypatch):
     """The reference builds its rows from the features, not from the products that the step was
     computed with.
     """
-    problem, method = problem_of(inf, 1.0), DCA(0.5, inner="exact")
+    problem, method = problem_of(inf, 1.0), DCA(inner="exact")
     state = method.init(problem, random_weights(problem, 1, 0.3))
     planes_of_visit = method._planes_of_visit
 

@@ -68,7 +68,7 @@ def optimum(C, labels):
     """The least P, but for a share of 1e-4, by cutting planes through solutions of linear
     programs.
     """
-    problem, method = problem_of(LP(), C, labels=labels), CuttingPlane(C)
+    problem, method = problem_of(LP(), C, labels=labels), CuttingPlane()
     state = method.init(problem, np.zeros(problem.dimension))
     for _ in range(100):
         state, report = method.step(problem, state)
@@ -84,7 +84,7 @@ class TestDLPW(OptimizerSuite):
 
     @pytest.fixture
     def optimizer(self, options):
-        return lambda: DLPW(0.3, **options)
+        return lambda: DLPW(**options)
 
     @pytest.fixture
     def problem(self, labels):
@@ -97,7 +97,7 @@ class TestDLPW(OptimizerSuite):
 def test_reaches_the_least_objective_of_the_relaxation(labels, options):
     """The P that is reported is that of linear programs."""
     for C in (0.1, 0.3):
-        problem, method = problem_of(C=C, labels=labels), DLPW(C, **options)
+        problem, method = problem_of(C=C, labels=labels), DLPW(**options)
         exact, excesses = problem_of(LP(), C, labels=labels), []
         for passes in (10, 1000):
             weights = method.weights(run(method, problem, passes)[0])
@@ -108,7 +108,7 @@ def test_reaches_the_least_objective_of_the_relaxation(labels, options):
 
 
 def test_steps_are_those_of_pegasos_on_the_bound_at_kept_messages():
-    problem, method = problem_of(C=10.0), DLPW(10.0, average=False, delay=0.0)
+    problem, method = problem_of(C=10.0), DLPW(average=False, delay=0.0)
     state, losses = run(method, problem, 4)
     kept, messages, memory = (
         problem.messages.copy(),
@@ -136,7 +136,7 @@ def test_steps_are_those_of_pegasos_on_the_bound_at_kept_messages():
 def test_the_losses_met_are_never_below_those_of_the_relaxation():
     """At the messages after the last visits, although the weights have changed since."""
     problem, exact = problem_of(), problem_of(LP())
-    run(DLPW(1.0), problem, 3)
+    run(DLPW(), problem, 3)
     kept = problem.messages.copy()
     for seed in range(3):
         weights = random_weights(problem, seed)
@@ -150,7 +150,7 @@ def test_the_losses_met_are_never_below_those_of_the_relaxation():
 def test_kept_messages_do_better_than_new_ones():
     """With one pass over the variables a visit."""
     objectives = {}
-    for method, kept in ((DLPW(3.0, average=True), True), (Pegasos(3.0, average=True), False)):
+    for method, kept in ((DLPW(average=True), True), (Pegasos(average=True), False)):
         problem = problem_of(MPLP(passes=1, tolerance=0.0, warm_start=kept), C=3.0, labels=3)
         objectives[kept] = problem.objective(method.weights(run(method, problem, 1000)[0]))
     assert objectives[True] < 0.9 * objectives[False]
@@ -181,13 +181,13 @@ def test_other_inferences_that_keep_messages_will_do():
     for inference in (TRWBP(passes=3, warm_start=True), AD3(passes=10, warm_start=True)):
         check(Pairwise(), inference, LossFamily(inf, 1.0), DLPW())
         problem = problem_of(inference, C=0.3)
-        state, _ = run(DLPW(0.3), problem, 100)
+        state, _ = run(DLPW(), problem, 100)
         assert problem.messages.any()
         assert problem_of(LP(), C=0.3).objective(state["theta"]) < 1.05 * optimum(0.3, 2)
 
 
 def test_pegasos_learns_by_linear_programs():
-    problem, method = problem_of(LP(), C=0.3), Pegasos(0.3)
+    problem, method = problem_of(LP(), C=0.3), Pegasos()
     state, _ = run(method, problem, 60)
     assert -1e-4 < problem.objective(state["theta"]) / optimum(0.3, 2) - 1 < 0.05
 

@@ -69,7 +69,7 @@ def problem_of(
 
 def trained(problem, passes, **options):
     """State, weights after every pass, and reports."""
-    method = EG(problem.C, **options)
+    method = EG(**options)
     state, weights, reports = method.init(problem, np.zeros(problem.dimension)), [], []
     for _ in range(passes):
         state, report = method.step(problem, state)
@@ -170,7 +170,7 @@ class TestExponentiatedGradient(DualSuite):
 
     @pytest.fixture
     def optimizer(self, way):
-        return lambda: EG(0.3, **WAYS[way])
+        return lambda: EG(**WAYS[way])
 
     @pytest.fixture
     def problem(self, way, beta, gamma, options):
@@ -198,7 +198,7 @@ class TestAfterSMO(DualSuite):
 
     @pytest.fixture
     def optimizer(self):
-        return lambda: EG(0.1, eta=10.0, initial="smo", smo_passes=2)
+        return lambda: EG(eta=10.0, initial="smo", smo_passes=2)
 
     @pytest.fixture
     def problem(self):
@@ -289,12 +289,12 @@ def test_smo_hands_over_its_marginals(options, online):
     mixing = 0.05
     options = {"initial": "smo", "smo_passes": 3, "mixing": mixing, "online": online, "eta": 1e-9}
     state, weights, _ = trained(problem, 3, **options)
-    smo = SMO(1.0)
+    smo = SMO()
     alone = smo.init(problem, np.zeros(problem.dimension))
     for theta in weights:
         alone, report = smo.step(problem, alone)
         np.testing.assert_array_equal(theta, smo.weights(alone))
-    method = EG(1.0, **options)
+    method = EG(**options)
     after, barely = method.step(problem, state)
     expected, total = np.zeros(problem.dimension), 0.0
     for i in range(problem.m):
@@ -315,7 +315,7 @@ def test_steps_of_auto_are_safe(member, C):
     beta, gamma = member
     problem = problem_of(beta, gamma, C, support="seen", lengths=(1, 2, 3, 2))
     problem.order = lambda epoch: np.array([epoch % problem.m])  # a pass of one visit
-    listing, method = Listing(problem), EG(C)
+    listing, method = Listing(problem), EG()
     state = method.init(problem, np.zeros(problem.dimension))
     for epoch in range(12):
         i, ranges = epoch % problem.m, problem.structure.parts
@@ -400,7 +400,7 @@ def test_batch_stops_when_no_step_helps():
     state = trained(problem, 1, online=False)[0]
     before = state["theta"].copy()
     state["dual"] += 1.0
-    state, report = EG(problem.C, online=False).step(problem, state)
+    state, report = EG(online=False).step(problem, state)
     assert report.finished == "no step of the potentials raises the dual objective"
     np.testing.assert_array_equal(state["theta"], before)
 

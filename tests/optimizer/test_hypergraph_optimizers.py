@@ -130,18 +130,18 @@ def trained(problem, method, passes):
 
 
 METHODS = {
-    "smo": (lambda C: SMO(C, steps=3), HINGE, 300),
-    "eg": (lambda C: EG(C), LOGISTIC, 60),
-    "eg soft": (lambda C: EG(C), SOFT, 60),
-    "eg hinge": (lambda C: EG(C), HINGE, 400),
-    "eg after smo": (lambda C: EG(C, initial="smo", smo_passes=3), HINGE, 400),
+    "smo": (lambda C: SMO(steps=3), HINGE, 300),
+    "eg": (lambda C: EG(), LOGISTIC, 60),
+    "eg soft": (lambda C: EG(), SOFT, 60),
+    "eg hinge": (lambda C: EG(), HINGE, 400),
+    "eg after smo": (lambda C: EG(initial="smo", smo_passes=3), HINGE, 400),
     "eg batch": (
-        lambda C: EG(C, online=False, eta=10.0, initial=0.0),
+        lambda C: EG(online=False, eta=10.0, initial=0.0),
         LOGISTIC,
         400,
     ),
-    "sdca": (lambda C: SDCA(C), LOGISTIC, 100),
-    "sdca soft": (lambda C: SDCA(C), SOFT, 100),
+    "sdca": (lambda C: SDCA(), LOGISTIC, 100),
+    "sdca soft": (lambda C: SDCA(), SOFT, 100),
 }
 
 
@@ -164,7 +164,7 @@ def test_dual_methods_reach_the_optimum(name, C):
 
 @pytest.mark.parametrize("loss", [HINGE, LOGISTIC, SOFT], ids=["hinge", "logistic", "soft"])
 def test_steps_of_dca_are_those_of_the_solver(loss):
-    problem, method = problem_of(loss, 0.3), DCA(0.3, average=False)
+    problem, method = problem_of(loss, 0.3), DCA(average=False)
     start = random_weights(problem, 2, 0.5)
     for i in range(problem.m):
         problem.order = lambda epoch, i=i: np.array([i])
@@ -176,7 +176,7 @@ def test_steps_of_dca_are_those_of_the_solver(loss):
 
 @pytest.mark.parametrize(
     ("loss", "method", "passes"),
-    [(HINGE, SMO(0.5), 1), (SOFT, EG(0.5), 2)],
+    [(HINGE, SMO(), 1), (SOFT, EG(), 2)],
     ids=["smo", "eg"],
 )
 def test_listings_give_the_same_weights(loss, method, passes):
@@ -192,7 +192,7 @@ def test_listings_give_the_same_weights(loss, method, passes):
 
 def test_dual_points_are_marginals():
     problem = problem_of(HINGE, 1.0)
-    state = trained(problem, SMO(1.0), 5)[0]
+    state = trained(problem, SMO(), 5)[0]
     for i in range(problem.m):
         inside = slice(*problem.structure.parts[i : i + 2])
         vertices = HYPERGRAPH.vertices(

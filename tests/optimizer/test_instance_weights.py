@@ -25,15 +25,15 @@ from tests.messages import raises
 TIMES = [2, 1, 3, 0, 1, 2]
 CRF, SVM = (1.0, 0.0), (inf, 1.0)
 OPTIMA = {
-    "lbfgs": (CRF, {"epochs": 300, "gradient_tolerance": 1e-9}, 1e-9),
-    "sgd": (CRF, {"epochs": 400, "eta": 0.5}, 0.02),
-    "adagrad": (CRF, {"epochs": 400, "eta": 0.1}, 0.02),
-    "adadelta": (CRF, {"epochs": 400}, 0.1),
-    "pegasos": (SVM, {"epochs": 400}, 0.02),
-    "cutting_plane": (SVM, {"epochs": 100}, 1e-6),
-    "online_cutting_plane": (SVM, {"epochs": 100}, 1e-5),
+    "lbfgs": (CRF, 300, {"gradient_tolerance": 1e-9}, 1e-9),
+    "sgd": (CRF, 400, {"eta": 0.5}, 0.02),
+    "adagrad": (CRF, 400, {"eta": 0.1}, 0.02),
+    "adadelta": (CRF, 400, {}, 0.1),
+    "pegasos": (SVM, 400, {}, 0.02),
+    "cutting_plane": (SVM, 100, {}, 1e-6),
+    "online_cutting_plane": (SVM, 100, {}, 1e-5),
 }
-"""Of optimizers by name: a loss, options, and how near to the optimum they come, relative to it."""
+"""Of optimizers by name: a loss, epochs, options, and how near to the optimum they come, relative to it."""
 REFUSING = {"sdca": CRF, "eg": CRF, "smo": SVM}
 
 
@@ -86,21 +86,18 @@ def test_weights_are_copies_in_the_objective_and_its_gradient(member):
 
 @pytest.mark.parametrize("name", OPTIMA)
 def test_optimizers_honour_weights(name):
-    member, options, within = OPTIMA[name]
+    member, epochs, options, within = OPTIMA[name]
     weighted, copies = problems(member)
-    optimizer = registry.create("optimizer", {"name": name, "C": 0.5, **options})
+    optimizer = registry.create("optimizer", {"name": name, **options})
     compatibility.check(LinearChain(), Exact(), LossFamily(*member), optimizer, weighted=True)
-    best = registry.create(
-        "optimizer",
-        {"name": "cutting_plane" if member == SVM else "lbfgs", "C": 0.5, "epochs": 300},
-    )
-    optimum = total(copies, trained(best, copies))
-    assert total(copies, trained(optimizer, weighted)) <= (1 + within) * optimum
+    best = registry.create("optimizer", {"name": "cutting_plane" if member == SVM else "lbfgs"})
+    optimum = total(copies, trained(best, copies, 300))
+    assert total(copies, trained(optimizer, weighted, epochs)) <= (1 + within) * optimum
 
 
-def trained(optimizer, problem):
+def trained(optimizer, problem, epochs):
     state = optimizer.init(problem, np.zeros(problem.dimension))
-    for _ in range(optimizer.epochs):
+    for _ in range(epochs):
         state, report = optimizer.step(problem, state)
         if report.finished:
             break
@@ -116,14 +113,14 @@ def test_steps_are_those_of_the_weighed_loss(name, member, largest):
     perceptron's is w g.
     """
     weighted, _ = problems(member)
-    theta, C = np.zeros(weighted.dimension), {} if name == "perceptron" else {"C": largest}
-    optimizer = registry.create("optimizer", {"name": name, "epochs": 1, "average": False, **C})
+    theta = np.zeros(weighted.dimension)
+    optimizer = registry.create("optimizer", {"name": name, "average": False})
     for i in weighted.order(0):
         loss, gradient = loss_and_gradient(weighted, theta, i)
         loss, gradient = TIMES[i] * loss, TIMES[i] * gradient
         if square := float(gradient @ gradient):
             theta -= (1.0 if name == "perceptron" else min(largest, loss / square)) * gradient
-    assert np.allclose(trained(optimizer, weighted), theta)
+    assert np.allclose(trained(optimizer, weighted, 1), theta)
 
 
 @pytest.mark.parametrize("name", REFUSING)

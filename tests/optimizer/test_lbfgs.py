@@ -35,7 +35,7 @@ def problem_of(loss=MEMBERS[0], C=2.0, seed=0, order=1, inference=None, support=
 
 def trained(problem, count, weights=None, **options):
     """State after some iterations, or where the method ends, and all reports."""
-    method, reports = LBFGS(problem.C, **options), []
+    method, reports = LBFGS(**options), []
     state = method.init(problem, np.zeros(problem.dimension) if weights is None else weights)
     while len(reports) < count and not (reports and reports[-1].finished):
         state, report = method.step(problem, state)
@@ -52,7 +52,7 @@ def gradient_of(problem, weights):
 class TestLBFGS(BatchSuite):
     @pytest.fixture
     def optimizer(self):
-        return lambda: LBFGS(2.0, memory=3)
+        return lambda: LBFGS(memory=3)
 
     @pytest.fixture
     def problem(self, loss):
@@ -62,7 +62,7 @@ class TestLBFGS(BatchSuite):
 @smooth
 def test_reports_what_the_problem_says(loss):
     problem = problem_of(loss)
-    method = LBFGS(problem.C)
+    method = LBFGS()
     state = method.init(problem, random_weights(problem, 1))
     for _ in range(5):
         state, report = method.step(problem, state)
@@ -97,7 +97,7 @@ def test_agrees_with_the_lbfgs_of_scipy(loss):
 @smooth
 def test_every_iteration_goes_down_and_keeps_the_wolfe_conditions(loss):
     problem = problem_of(loss, 10.0)
-    method = LBFGS(problem.C)
+    method = LBFGS()
     state = method.init(problem, random_weights(problem, 3))
     before, value = random_weights(problem, 3), problem.objective(random_weights(problem, 3))
     for k in range(8):
@@ -134,7 +134,7 @@ def bfgs_matrix(steps, changes):
 @pytest.mark.parametrize("memory", [1, 3, 20])
 def test_directions_are_those_of_the_bfgs_formula(memory):
     problem = problem_of(C=10.0)
-    method, rows = LBFGS(problem.C, memory=memory), problem.scorer
+    method, rows = LBFGS(memory=memory), problem.scorer
     state = method.init(problem, np.zeros(problem.dimension))
     theta, gradients = (
         [np.zeros(rows.count)],
@@ -162,7 +162,7 @@ def test_resumes_from_a_checkpoint_with_the_same_bits(tmp_path, support):
     def trainer(folder, *callbacks):
         problem = problem_of(support=support)
         (tmp_path / folder).mkdir(exist_ok=True)
-        method = LBFGS(2.0, epochs=8, memory=3)
+        method = LBFGS(memory=3)
         return Resumable(problem, method, 8, folder=tmp_path / folder, after=callbacks)
 
     whole = trainer("whole")
@@ -185,7 +185,7 @@ def test_resumes_from_a_checkpoint_with_the_same_bits(tmp_path, support):
 
 def test_stops_by_its_certified_gap(tmp_path):
     problem = problem_of()
-    method = LBFGS(2.0, epochs=200, tolerance=1e-3, gradient_tolerance=0.0)
+    method = LBFGS(gradient_tolerance=0.0)
     trainer = Resumable(problem, method, 200, 1e-3, folder=tmp_path)
     trainer.start(np.zeros(problem.dimension))
     weights = trainer.run()
@@ -227,7 +227,7 @@ def test_wrong_pairs_are_forgotten():
     state["curvature"][:, 0] *= -1
     before = state["theta"].copy()
     down, value = -gradient_of(problem, before), problem.objective(before)
-    state, report = LBFGS(2.0).step(problem, state)
+    state, report = LBFGS().step(problem, state)
     move = state["theta"] - before
     np.testing.assert_allclose(move / np.linalg.norm(move), down / np.linalg.norm(down), atol=1e-9)
     assert state["pairs"] == 1
@@ -248,7 +248,7 @@ def test_no_lower_objective_ends_it_where_it_was():
     before = state["theta"].copy()
     kept = stored(state)
     problem.gradient = upside_down
-    state, report = LBFGS(2.0).step(problem, state)
+    state, report = LBFGS().step(problem, state)
     assert report.finished == "the line search found no lower objective"
     assert report.primal == kept["objective"]
     for name in ("theta", "gradient", "loss", "objective"):
@@ -256,7 +256,7 @@ def test_no_lower_objective_ends_it_where_it_was():
 
 
 def test_one_optimizer_serves_two_problems():
-    method = LBFGS(2.0)
+    method = LBFGS()
     problems = [problem_of(), problem_of(lengths=(2, 3, 1), attributes=4)]
     states = [method.init(problem, np.zeros(problem.dimension)) for problem in problems]
     for _ in range(4):
@@ -284,10 +284,10 @@ def test_requires_a_bound_on_the_marginals():
 
 def test_refuses_a_gap_where_there_is_none():
     check(LBFGS(), RISK)
-    check(LBFGS(tolerance=0.1), LossFamily())
+    check(LBFGS(), LossFamily(), tolerance=0.1)
     message = (
         r"optimizer\.tolerance needs a convex loss, which risk \(beta=1, gamma=1\) is not: "
         r"others have no certified gap"
     )
     with pytest.raises(CompatibilityError, match=message):
-        check(LBFGS(tolerance=0.1), RISK)
+        check(LBFGS(), RISK, tolerance=0.1)

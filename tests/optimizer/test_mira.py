@@ -101,7 +101,7 @@ class TestMira(ListedSuite):
 
     @pytest.fixture
     def optimizer(self, variant, k_best):
-        return lambda: MIRA(0.1, variant=variant, k_best=k_best)
+        return lambda: MIRA(variant=variant, k_best=k_best)
 
     @pytest.fixture
     def problem(self, variant):
@@ -120,11 +120,11 @@ def test_every_step_solves_its_program(variant, k, options):
     problem = problem_of(0.3, variant=variant, gamma=1.5, **options)
     start = random_weights(problem, 1, 0.3)
     visited, last, losses = visits(problem, k, variant, 2, start)
-    averaged, met = trained(problem, MIRA(0.3, variant=variant, k_best=k), 2, start)
+    averaged, met = trained(problem, MIRA(variant=variant, k_best=k), 2, start)
     np.testing.assert_allclose(averaged, np.mean(visited, axis=0), atol=1e-9)
     assert met == pytest.approx(losses)
     np.testing.assert_array_equal(
-        trained(problem, MIRA(0.3, variant=variant, k_best=k, average=False), 2, start)[0], last
+        trained(problem, MIRA(variant=variant, k_best=k, average=False), 2, start)[0], last
     )
 
 
@@ -135,7 +135,7 @@ def test_a_list_of_all_outputs_gives_the_proximal_step_of_the_loss(C):
     for i in problem.order(0):
         theta = proximal_step(theta, listed_instance(problem, i), C, inf, 1.0)
     np.testing.assert_allclose(
-        trained(problem, MIRA(C, k_best=27, average=False), 1, start)[0], theta, atol=1e-6
+        trained(problem, MIRA(k_best=27, average=False), 1, start)[0], theta, atol=1e-6
     )
 
 
@@ -144,7 +144,7 @@ def test_a_list_of_all_outputs_gives_the_proximal_step_of_the_loss(C):
 def test_one_best_is_dual_coordinate_ascent_to_the_last_bit(variant, average):
     problem = problem_of(variant=variant)
     start = random_weights(problem, 1, 0.3)
-    methods = [cls(0.5, average=average, variant=variant) for cls in (MIRA, DCA)]
+    methods = [cls(average=average, variant=variant) for cls in (MIRA, DCA)]
     np.testing.assert_array_equal(*(trained(problem, method, 3, start)[0] for method in methods))
 
 
@@ -152,18 +152,16 @@ def test_one_best_is_dual_coordinate_ascent_to_the_last_bit(variant, average):
 def test_the_second_best_matters(variant):
     problem = problem_of(variant=variant)
     start = random_weights(problem, 1, 0.3)
-    one, two = (trained(problem, MIRA(0.5, variant=variant, k_best=k), 2, start)[0] for k in (1, 2))
+    one, two = (trained(problem, MIRA(variant=variant, k_best=k), 2, start)[0] for k in (1, 2))
     assert np.abs(one - two).max() > 0.01
 
 
 def test_without_losses_nothing_moves():
     """After enough passes over separable data every margin is as large as its cost."""
     problem = problem_of(10.0, lengths=(2, 3), attributes=40)
-    weights = trained(
-        problem, MIRA(10.0, k_best=3, average=False), 50, np.zeros(problem.dimension)
-    )[0]
+    weights = trained(problem, MIRA(k_best=3, average=False), 50, np.zeros(problem.dimension))[0]
     assert problem.losses(weights) <= 1e-9
-    again, loss = trained(problem, MIRA(10.0, k_best=3, average=False), 1, weights)
+    again, loss = trained(problem, MIRA(k_best=3, average=False), 1, weights)
     np.testing.assert_allclose(again, weights, atol=1e-9)
     assert loss <= 1e-9
 
@@ -184,13 +182,13 @@ def verified(problem, method, passes):
 @variants
 def test_verify_finds_no_difference(variant, k, options):
     problem = problem_of(variant=variant, **options)
-    assert verified(problem, MIRA(0.5, variant=variant, k_best=k), 1) <= 1e-8
+    assert verified(problem, MIRA(variant=variant, k_best=k), 1) <= 1e-8
 
 
 @pytest.mark.parametrize("k", [1, 4])
 def test_verify_finds_a_step_that_is_too_short(k, monkeypatch):
     problem = problem_of()
-    method, run = MIRA(0.5, k_best=k), problem.run
+    method, run = MIRA(k_best=k), problem.run
 
     def shortened(driver, order, theta, *rest):
         before = theta.copy()

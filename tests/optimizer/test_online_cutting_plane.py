@@ -33,7 +33,7 @@ class TestOnlineCuttingPlane(CuttingSuite):
 
     @pytest.fixture
     def optimizer(self, average):
-        return lambda: OnlineCuttingPlane(0.5, average=average)
+        return lambda: OnlineCuttingPlane(average=average)
 
     @pytest.fixture
     def problem(self):
@@ -45,7 +45,7 @@ class TestOnlineCuttingPlane(CuttingSuite):
 @pytest.mark.parametrize("shape", range(len(SHAPES)))
 def test_reaches_the_optimum_with_proof(C, shape):
     problem, best = problem_of(C, **SHAPES[shape]), optimum(C, shape)
-    primal, dual = certified(OnlineCuttingPlane(C), problem, 300, best, enough=1e-4)
+    primal, dual = certified(OnlineCuttingPlane(), problem, 300, best, enough=1e-4)
     assert primal == pytest.approx(best.value, rel=1e-4)
     assert primal - dual <= 1e-4 * primal
 
@@ -87,10 +87,10 @@ def test_every_visit_solves_its_program(C, shape):
     """
     problem = problem_of(C, **SHAPES[shape])
     visited, last, total = visits_by_hand(problem, 3)
-    state, reports = run(OnlineCuttingPlane(C, steps=10_000), problem, 3)
+    state, reports = run(OnlineCuttingPlane(steps=10_000), problem, 3)
     np.testing.assert_allclose(state["theta"], last, atol=1e-5 * np.abs(last).max())
     assert sum(report.loss for report in reports) == pytest.approx(total, rel=1e-5)
-    averaging = OnlineCuttingPlane(C, steps=10_000, average=True)
+    averaging = OnlineCuttingPlane(steps=10_000, average=True)
     averaged = averaging.weights(run(averaging, problem, 3)[0])
     np.testing.assert_allclose(averaged, np.mean(visited, axis=0), atol=1e-5 * np.abs(last).max())
 
@@ -99,16 +99,16 @@ def test_first_pass_from_given_weights_asks_there():
     problem = problem_of(0.5)
     guide = random_weights(problem, 2)
     _, last, total = visits_by_hand(problem, 2, guide)
-    state, reports = run(OnlineCuttingPlane(0.5, steps=10_000), problem, 2, guide)
+    state, reports = run(OnlineCuttingPlane(steps=10_000), problem, 2, guide)
     np.testing.assert_allclose(state["theta"], last, atol=1e-5)
     assert sum(report.loss for report in reports) == pytest.approx(total, rel=1e-5)
 
 
 def test_a_good_start_raises_the_dual_sooner():
     best = optimum(0.5)
-    certified(OnlineCuttingPlane(0.5), problem_of(0.5), 10, best, best.weights)
+    certified(OnlineCuttingPlane(), problem_of(0.5), 10, best, best.weights)
     duals = [
-        run(OnlineCuttingPlane(0.5), problem_of(0.5), 1, start)[1][0].dual
+        run(OnlineCuttingPlane(), problem_of(0.5), 1, start)[1][0].dual
         for start in (None, best.weights)
     ]
     assert duals[1] > duals[0]
@@ -118,7 +118,7 @@ def test_a_good_start_raises_the_dual_sooner():
 @pytest.mark.parametrize("shape", range(len(SHAPES)))
 def test_dual_is_that_of_the_cached_planes(steps, shape):
     problem = problem_of(2.0, **SHAPES[shape])
-    method = OnlineCuttingPlane(2.0, steps=steps)
+    method = OnlineCuttingPlane(steps=steps)
     state = method.init(problem, np.zeros(problem.dimension))
     for _ in range(6):
         state, report = method.step(problem, state)
@@ -129,7 +129,7 @@ def test_dual_is_that_of_the_cached_planes(steps, shape):
 
 def test_keeps_active_planes_only():
     problem = problem_of(10.0)
-    state, _ = run(OnlineCuttingPlane(10.0), problem, 20)
+    state, _ = run(OnlineCuttingPlane(), problem, 20)
     cache = PlaneCache(state, problem.structure.parts, 10**8)
     planes = [plane for i in range(problem.m) for plane in cache.rows(i)[1:]]
     assert len(planes) > problem.m
@@ -141,7 +141,7 @@ def test_mass_moves_between_planes_when_the_cap_is_full():
     stuck there.
     """
     problem = problem_of(0.02, lengths=(4,), seed=1)
-    method = OnlineCuttingPlane(0.02, steps=1)
+    method = OnlineCuttingPlane(steps=1)
     state, _ = run(method, problem, 1)
     cache = PlaneCache(state, problem.structure.parts, 10**8)
     null, only = cache.rows(0)
@@ -156,7 +156,7 @@ def test_mass_moves_between_planes_when_the_cap_is_full():
 
 @pytest.mark.parametrize("passes", [1, 5])
 def test_agrees_with_a_general_solver(passes):
-    problem, method = problem_of(2.0), OnlineCuttingPlane(2.0)
+    problem, method = problem_of(2.0), OnlineCuttingPlane()
     state, _ = run(method, problem, passes)
     before = {name: np.copy(value) for name, value in state.items()}
     assert method.verify(problem, state, range(problem.m)) < 1e-6
@@ -174,7 +174,7 @@ def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
     of Frank-Wolfe.
     """
     problem, best = problem_of(C), optimum(C)
-    method = OnlineCuttingPlane(C, cache_mb=cache_mb)
+    method = OnlineCuttingPlane(cache_mb=cache_mb)
     state = method.init(problem, np.zeros(problem.dimension))
     dual, fractional = -inf, False
     for _ in range(300):
@@ -198,7 +198,7 @@ def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
 @pytest.mark.parametrize("cache_mb", [0.0025, 1])
 def test_resumes_from_a_checkpoint_with_a_full_cache(cache_mb, tmp_path):
     whole, halves = trained_in_two_runs(
-        lambda epochs: OnlineCuttingPlane(10.0, epochs, average=True, cache_mb=cache_mb),
+        lambda: OnlineCuttingPlane(average=True, cache_mb=cache_mb),
         problem_of(10.0),
         tmp_path,
     )

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from structopt.config.fit_settings import FitSettings
 from structopt.core.weights.penalty import LASSO, Penalty
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
@@ -24,11 +25,11 @@ options = pytest.mark.parametrize(
 )
 
 
-def problem_of(method, loss=CRF, inference=None, support="seen", seed=0, **corpus):
-    encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | corpus))
-    chain, penalty = LinearChain(), method.plan.penalty
+def problem_of(C, chosen, loss=CRF, inference=None, support="seen", seed=0):
+    encoded = random_encoded(4, lengths=(1, 2, 3, 4, 3, 2))
+    penalty = FitSettings(C, **chosen).regulariser
     return make_problem(
-        encoded, chain, loss, inference or Exact(), method.C, seed, support, penalty=penalty
+        encoded, LinearChain(), loss, inference or Exact(), C, seed, support, penalty=penalty
     )
 
 
@@ -58,17 +59,17 @@ def smooth_gradient(problem, weights):
 class TestOWLQN(BatchSuite):
     @pytest.fixture
     def optimizer(self, chosen):
-        return lambda: LBFGS(2.0, memory=3, **chosen)
+        return lambda: LBFGS(memory=3)
 
     @pytest.fixture
-    def problem(self, loss, optimizer):
-        return partial(problem_of, optimizer(), loss)
+    def problem(self, loss, chosen):
+        return partial(problem_of, 2.0, chosen, loss)
 
 
 @options
 def test_zeros_are_where_no_weight_would_pay(chosen):
-    method = LBFGS(1.0, gradient_tolerance=1e-7, **chosen)
-    problem = problem_of(method, support="all")
+    method = LBFGS(gradient_tolerance=1e-7)
+    problem = problem_of(1.0, chosen, support="all")
     theta = trained(method, problem, 500)[0]["theta"]
     level = problem.regularization * problem.penalty.l1
     gradient, zero = smooth_gradient(problem, theta), theta == 0
@@ -79,8 +80,7 @@ def test_zeros_are_where_no_weight_would_pay(chosen):
 
 @options
 def test_every_iteration_goes_down_within_an_orthant(chosen):
-    method = LBFGS(3.0, **chosen)
-    problem = problem_of(method)
+    method, problem = LBFGS(), problem_of(3.0, chosen)
     before = random_weights(problem, 3)
     state, value = method.init(problem, before), problem.objective(before)
     level = problem.regularization * problem.penalty.l1
@@ -99,8 +99,7 @@ def test_every_iteration_goes_down_within_an_orthant(chosen):
 
 
 def test_pairs_are_of_the_smooth_gradient_and_the_projected_step():
-    method = LBFGS(3.0, penalty="elastic", memory=20)
-    problem = problem_of(method)
+    method, problem = LBFGS(memory=20), problem_of(3.0, {"penalty": "elastic"})
     state, rows = method.init(problem, np.zeros(problem.dimension)), problem.scorer
     theta, gradients = (
         [np.zeros(rows.count)],
@@ -118,39 +117,37 @@ def test_pairs_are_of_the_smooth_gradient_and_the_projected_step():
 def test_numbers_of_crfsuite_are_those_of_the_problem():
     """m P = c1 ||theta||_1 + c2 ||theta||^2 + sum of L, whatever C is."""
     for C in (0.5, 7.0):
-        problem = problem_of(LBFGS(C, penalty="elastic", c1=0.3, c2=0.2))
+        problem = problem_of(C, {"penalty": "elastic", "c1": 0.3, "c2": 0.2})
         theta = random_weights(problem, 1)
         expected = 0.3 * np.abs(theta).sum() + 0.2 * theta @ theta + problem.losses(theta)
         assert problem.m * problem.objective(theta) == pytest.approx(expected, rel=1e-12)
-    assert LBFGS(4.0, penalty="l1").plan.penalty == LASSO
-    assert LBFGS(4.0, penalty="elastic").plan.penalty == Penalty(1.0, 1.0)
+    assert FitSettings(4.0, penalty="l1").regulariser == LASSO
+    assert FitSettings(4.0, penalty="elastic").regulariser == Penalty(1.0, 1.0)
 
 
 def test_without_an_l1_norm_it_is_lbfgs():
-    one, other = LBFGS(2.0, penalty="elastic", c1=0.0), LBFGS(2.0)
-    (a, left), (b, right) = (trained(method, problem_of(method), 9) for method in (one, other))
+    choices = {"penalty": "elastic", "c1": 0.0}, {}
+    (a, left), (b, right) = (trained(LBFGS(), problem_of(2.0, one), 9) for one in choices)
     np.testing.assert_array_equal(a["theta"], b["theta"])
     assert [(r.primal, r.dual) for r in left] == [(r.primal, r.dual) for r in right]
-    halved = LBFGS(2.0, penalty="elastic", c1=0.0, c2=0.125, gradient_tolerance=1e-7)
-    problem = problem_of(halved)
+    halved = LBFGS(gradient_tolerance=1e-7)
+    problem = problem_of(2.0, choices[0] | {"c2": 0.125})
     assert trained(halved, problem, 200)[1][-1].dual == pytest.approx(
         minimum_of(problem).value, rel=1e-5
     )
 
 
 def test_a_penalty_above_all_gradients_is_finished_at_zero():
-    method = LBFGS(penalty="l1", c1=1e6)
-    state, reports = trained(method, problem_of(method), 3)
+    state, reports = trained(LBFGS(), problem_of(1.0, {"penalty": "l1", "c1": 1e6}), 3)
     assert [report.finished for report in reports] == ["the gradient is within 1e-05 of zero"]
     assert not state["theta"].any()
     assert reports[0].dual == pytest.approx(reports[0].primal)
 
 
 def test_risk_goes_down_to_a_stationary_point():
-    method = LBFGS(5.0, penalty="l1", c1=0.02)
-    problem = problem_of(method, RISK)
+    problem = problem_of(5.0, {"penalty": "l1", "c1": 0.02}, RISK)
     start = random_weights(problem, 2)
-    state, reports = trained(method, problem, 300, start)
+    state, reports = trained(LBFGS(), problem, 300, start)
     values = [report.primal for report in reports]
     assert all(b < a for a, b in zip(values, values[1:], strict=False))
     assert reports[-1].finished == "the gradient is within 1e-05 of zero"

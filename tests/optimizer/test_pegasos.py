@@ -60,7 +60,7 @@ class TestPegasos(OnlineSuite):
 
     @pytest.fixture
     def optimizer(self, options):
-        return lambda: Pegasos(1.0, **options)
+        return lambda: Pegasos(**options)
 
     @pytest.fixture
     def problem(self, member):
@@ -74,7 +74,7 @@ def test_steps(member, options, batch):
         initial = random_weights(problem, 1)
         before, last, losses, projections = by_hand(problem, batch, 3, initial, delay)
         assert projections > 0 or C < 1 or delay > 0
-        method = Pegasos(C, batch_size=batch, average=True, delay=delay)
+        method = Pegasos(batch_size=batch, average=True, delay=delay)
         state, reported = run(method, problem, 3, initial)
         np.testing.assert_allclose(state["theta"], last, atol=1e-9)
         averaged = np.average(before, axis=0, weights=np.arange(1, len(before) + 1))
@@ -89,17 +89,17 @@ def test_delay_makes_the_first_step_a_third_of_that_of_polyak(member):
     square = np.mean(
         [np.sum(loss_and_gradient(problem, zero, i)[1] ** 2) for i in range(problem.m)]
     )
-    state = Pegasos(3.0, delay="auto").init(problem, random_weights(problem))
+    state = Pegasos(delay="auto").init(problem, random_weights(problem))
     assert 1 / (problem.regularization * state["delay"]) == pytest.approx(
         problem.objective(zero) / (3 * square), rel=1e-12
     )
-    assert Pegasos(3.0).init(problem, zero)["delay"] == 0.0
+    assert Pegasos().init(problem, zero)["delay"] == 0.0
 
 
 @members
 def test_delay_spares_the_long_first_steps_of_a_large_C(member):
     excesses = {
-        delay: excess(Pegasos(30.0, average=True, delay=delay), member, 30.0, (1,))
+        delay: excess(Pegasos(average=True, delay=delay), member, 30.0, (1,))
         for delay in (0.0, "auto")
     }
     assert excesses["auto"][0] < 0.5 * excesses[0.0][0]
@@ -108,7 +108,7 @@ def test_delay_spares_the_long_first_steps_of_a_large_C(member):
 @members
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
 def test_iterates_stay_in_a_ball_that_holds_the_optimum(member, C):
-    problem, method = problem_of(member, C), Pegasos(C)
+    problem, method = problem_of(member, C), Pegasos()
     radius = np.sqrt(problem.objective(np.zeros(problem.dimension)) / problem.regularization)
     assert np.linalg.norm(optimum(member, C).weights) < radius
     state = method.init(problem, np.zeros(problem.dimension))

@@ -41,7 +41,7 @@ def iterates(problem, count, theta):
 
 
 def trained(problem, count, weights=None, **options):
-    method = Perceptron(problem.C, **options)
+    method = Perceptron(**options)
     state, reports = (
         method.init(problem, np.zeros(problem.dimension) if weights is None else weights),
         [],
@@ -68,7 +68,7 @@ class TestAveragedPerceptron(ListedSuite):
 
     @pytest.fixture
     def optimizer(self, average):
-        return lambda: Perceptron(0.1, average=average)
+        return lambda: Perceptron(average=average)
 
     @pytest.fixture
     def problem(self):

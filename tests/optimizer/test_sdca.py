@@ -60,12 +60,12 @@ def problem_of(
     )
 
 
-def method_of(variant, C=0.5, **options):
+def method_of(variant, **options):
     entropy, planes = (
         ("hypograph" if variant == HYPOGRAPH else "closed"),
         (10 if variant == PLANES else 0),
     )
-    return SDCA(C, **({"entropy": entropy, "planes": planes} | options))
+    return SDCA(**{"entropy": entropy, "planes": planes} | options)
 
 
 def start(method, problem):
@@ -100,7 +100,7 @@ class TestStochasticDualCoordinateAscent(DualSuite):
 
     @pytest.fixture
     def optimizer(self, variant, way):
-        return lambda: method_of(variant, 1.0, **WAYS[way])
+        return lambda: method_of(variant, **WAYS[way])
 
     @pytest.fixture
     def problem(self, variant, beta, gamma):
@@ -137,7 +137,7 @@ def test_other_problems(variant, beta, gamma, options):
         variant = HYPOGRAPH
     problem = problem_of(variant, beta, gamma, 0.2, **options)
     best = minimum_of(problem).value
-    method = method_of(variant, 0.2)
+    method = method_of(variant)
     state, reports = trained(method, problem, 400)
     assert reports[-1].dual <= best * (1 + 1e-7)
     assert (
@@ -155,7 +155,7 @@ def test_dual_is_that_of_its_point(case, sampling, average):
     """
     variant, beta, gamma = case
     problem, C = problem_of(variant, beta, gamma, 0.5), 0.5
-    method = method_of(variant, C, sampling=sampling, average=average)
+    method = method_of(variant, sampling=sampling, average=average)
     state, reports = trained(method, problem, 6)
     theta, total = np.zeros(problem.dimension), 0.0
     for i, z, gold, cost, features in blocks(problem, state):
@@ -189,12 +189,12 @@ def in_polytope(vertices, z):
 @pytest.mark.parametrize("C", [0.02, 10.0])
 def test_first_pass_of_the_hypograph_is_that_of_dca(beta, gamma, C):
     problem = problem_of(HYPOGRAPH, beta, gamma, C)
-    state, _ = trained(method_of(HYPOGRAPH, C), problem, 1)
-    other, dca = problem_of(HYPOGRAPH, beta, gamma, C), DCA(C, average=False)
+    state, _ = trained(method_of(HYPOGRAPH), problem, 1)
+    other, dca = problem_of(HYPOGRAPH, beta, gamma, C), DCA(average=False)
     expected, report = dca.step(other, dca.init(other, np.zeros(other.dimension)))
     np.testing.assert_allclose(state["theta"], expected["theta"], atol=1e-9)
     assert report.loss == pytest.approx(
-        trained(method_of(HYPOGRAPH, C), problem, 1)[1][0].loss, abs=1e-9
+        trained(method_of(HYPOGRAPH), problem, 1)[1][0].loss, abs=1e-9
     )
 
 
@@ -232,7 +232,7 @@ def textbook(problem, gamma, C, passes):
 
 @pytest.mark.parametrize("C", [0.05, 2.0])
 def test_without_planes_it_is_block_coordinate_frank_wolfe(C):
-    problem, method = problem_of(MARGIN, inf, 1.3, C), method_of(MARGIN, C, average=True)
+    problem, method = problem_of(MARGIN, inf, 1.3, C), method_of(MARGIN, average=True)
     state = start(method, problem)
     for w, mean, level, mean_level in textbook(problem, 1.3, C, 5):
         state, report = method.step(problem, state)
@@ -245,8 +245,8 @@ def test_without_planes_it_is_block_coordinate_frank_wolfe(C):
 @cases
 def test_average_weighs_every_iterate_by_its_number(variant, beta, gamma):
     """Visits one at a time, each a pass of one instance."""
-    problem, C = problem_of(variant, beta, gamma), 0.5
-    method = method_of(variant, C, average=True)
+    problem = problem_of(variant, beta, gamma)
+    method = method_of(variant, average=True)
     state, iterates, levels = start(method, problem), [], []
     whole, reports = trained(method, problem, 2)
     for epoch in range(2):
@@ -270,7 +270,7 @@ def one_visit(method, problem, state, i):
     order, none, totals = np.array([i]), np.zeros(0), np.zeros(5)
     point = (state["theta"], state["lag"], state["duals"][0], *state["instances"])
     if problem.calculus is not None:
-        problem.run(sdca.sdca_pass, order, none, none, *point, method.C, state["visits"], totals)
+        problem.run(sdca.sdca_pass, order, none, none, *point, problem.C, state["visits"], totals)
     else:
         kept = (
             state[f"kept_{name}"][0] for name in ("parts", "values", "counts", "masses", "rooms")
@@ -282,7 +282,7 @@ def one_visit(method, problem, state, i):
             none,
             *point,
             *kept,
-            method.C,
+            problem.C,
             state["visits"],
             totals,
         )
@@ -292,8 +292,8 @@ def one_visit(method, problem, state, i):
 
 @cases
 def test_every_visit_raises_the_dual_and_knows_its_gap(variant, beta, gamma):
-    problem, C = problem_of(variant, beta, gamma, 3.0), 3.0
-    method, parts = method_of(variant, C), problem.structure.parts
+    problem = problem_of(variant, beta, gamma, 3.0)
+    method, parts = method_of(variant), problem.structure.parts
     state, last = start(method, problem), 0.0
     for epoch in range(8):
         for i in problem.order(epoch):
@@ -317,7 +317,7 @@ def test_kept_vertices_make_up_the_dual_point(C):
     their masses.
     """
     problem = problem_of(PLANES, inf, 1.0, C)
-    method = method_of(PLANES, C, planes=90)
+    method = method_of(PLANES, planes=90)
     state, _ = trained(method, problem, 20)
     counts, rooms = state["kept_counts"].reshape(problem.m, 90), state["kept_rooms"][0]
     masses = state["kept_masses"].reshape(problem.m, 90)
@@ -345,7 +345,7 @@ def test_kept_vertices_make_up_the_dual_point(C):
 @pytest.mark.parametrize("planes", [1, 2, 3])
 def test_few_planes_are_enough_for_a_dual_point(planes):
     problem = problem_of(PLANES, inf, 1.0, 2.0)
-    state, _ = trained(method_of(PLANES, 2.0, planes=planes), problem, 30)
+    state, _ = trained(method_of(PLANES, planes=planes), problem, 30)
     masses = state["kept_masses"].reshape(problem.m, planes)
     assert (masses >= 0).all()
     assert (masses.sum(axis=1) <= 1 + 1e-12).all()
@@ -355,11 +355,9 @@ def test_few_planes_are_enough_for_a_dual_point(planes):
 
 
 def test_planes_climb_faster():
-    problem, C = problem_of(MARGIN, inf, 1.0, 0.5), 0.5
+    problem = problem_of(MARGIN, inf, 1.0, 0.5)
     best = minimum_of(problem).value
-    plain, kept = (
-        trained(method_of(MARGIN, C, planes=K), problem, 60)[1][-1].dual for K in (0, 10)
-    )
+    plain, kept = (trained(method_of(MARGIN, planes=K), problem, 60)[1][-1].dual for K in (0, 10))
     assert best - kept < 0.1 * (best - plain)
 
 
@@ -370,11 +368,11 @@ def test_temperature_can_be_traded_for_scale(variant):
     """
     a, C = 2.5, 0.2
     one, two = problem_of(variant, 2.0, 0.6, C), problem_of(variant, 2.0 / a, 0.6 * a, C * a)
-    theta, scaled = (trained(method_of(variant, p.C), p, 300)[0]["theta"] for p in (one, two))
+    theta, scaled = (trained(method_of(variant), p, 300)[0]["theta"] for p in (one, two))
     np.testing.assert_allclose(scaled, a * theta, atol=1e-4)
     np.testing.assert_allclose(
         *(
-            trained(method_of(variant, p.C), p, 1)[0]["theta"] * (a if p is one else 1)
+            trained(method_of(variant), p, 1)[0]["theta"] * (a if p is one else 1)
             for p in (one, two)
         ),
         atol=1e-9,
@@ -389,7 +387,7 @@ def test_long_sentences(variant, beta, gamma):
     problem = problem_of(
         variant, beta, gamma, 100.0, lengths=(150, 300, 1, 40), partial=True, attributes=40
     )
-    method, last = method_of(variant, 100.0), 0.0
+    method, last = method_of(variant), 0.0
     state = start(method, problem)
     for _ in range(30):
         state, report = method.step(problem, state)
@@ -404,7 +402,7 @@ def test_gaps_are_drawn_from():
     and pass determine.
     """
     problem = problem_of(CLOSED, 1.0, 0.0, lengths=(1,) * 50 + (8,) * 4)
-    method = method_of(CLOSED, 5.0, sampling="gap")
+    method = method_of(CLOSED, sampling="gap")
     state, _ = trained(method, problem, 1)
     order, uniforms, tree = method._draws(problem, state)
     again = method._draws(problem, state)

@@ -40,7 +40,7 @@ def by_hand(problem, eta, passes, weights):
 class TestSGD(OnlineSuite):
     @pytest.fixture
     def optimizer(self, options):
-        return lambda: SGD(1.0, **options)
+        return lambda: SGD(**options)
 
     @pytest.fixture
     def problem(self, member):
@@ -59,11 +59,11 @@ def test_steps(member, options, rate):
     problem = problem_of(member, C, **options)
     initial = random_weights(problem, 1)
     before, last, losses = by_hand(problem, eta, 3, initial)
-    plain, reported = run(SGD(C, eta=eta), problem, 3, initial)
+    plain, reported = run(SGD(eta=eta), problem, 3, initial)
     np.testing.assert_allclose(plain["theta"], last, atol=1e-10)
     np.testing.assert_allclose(reported, losses, atol=1e-9)
     np.testing.assert_allclose(
-        trained(SGD(C, eta=eta, average=True), problem, 3, initial),
+        trained(SGD(eta=eta, average=True), problem, 3, initial),
         np.mean(before, axis=0),
         atol=1e-10,
     )
@@ -75,15 +75,15 @@ def test_auto_takes_the_rate_with_the_best_pass(member, average):
     problem = problem_of(member, C=3.0)  # 1/lambda = 18: 100 is refused
     initial = random_weights(problem, 3)
     objectives = {
-        eta: problem.objective(trained(SGD(3.0, eta=eta, average=average), problem, 1, initial))
+        eta: problem.objective(trained(SGD(eta=eta, average=average), problem, 1, initial))
         for eta in CANDIDATES[:-1]
     }
     best = min(objectives, key=objectives.get)
-    state = SGD(3.0, average=average).init(problem, initial)
+    state = SGD(average=average).init(problem, initial)
     assert state["eta"] == best
     np.testing.assert_array_equal(state["theta"], initial)
     fixed, chosen = (
-        trained(SGD(3.0, eta=eta, average=average), problem, 3, initial) for eta in (best, "auto")
+        trained(SGD(eta=eta, average=average), problem, 3, initial) for eta in (best, "auto")
     )
     np.testing.assert_array_equal(fixed, chosen)
 
@@ -118,18 +118,18 @@ def test_refuses_rates_that_overshoot():
     problem = problem_of(C=0.5)  # 1/lambda = 3
     start = np.zeros(problem.dimension)
     with pytest.raises(ConfigError) as caught:
-        SGD(0.5, eta=3.0).init(problem, start)
+        SGD(eta=3.0).init(problem, start)
     assert str(caught.value) == (
         "optimizer.eta=3 is too large: eta * lambda must be below 1. Here lambda = 1/(C m) with "
         "C=0.5 and m=6, so that "
         "optimizer.eta must be below 3. Set it so, or raise optimizer.C."
     )
-    SGD(0.5, eta=2.999).init(problem, start)
+    SGD(eta=2.999).init(problem, start)
     with pytest.raises(
         ConfigError,
         match=r"optimizer\.eta=auto, which begins with 0\.001, is too large.* below 0\.0006\.",
     ):
-        SGD(1e-4).init(problem_of(C=1e-4), start)
+        SGD().init(problem_of(C=1e-4), start)
 
 
 def test_the_certificate_is_below_the_optimum_and_closes():

@@ -38,7 +38,7 @@ def problem_of(C=0.5, seed=0, gamma=1.0, inference=None, support="all", cost=HAM
 
 def trained(problem, passes, method=None):
     """State, weights after every pass, and reports."""
-    method = method or SMO(problem.C)
+    method = method or SMO()
     state, weights, reports = method.init(problem, np.zeros(problem.dimension)), [], []
     for _ in range(passes):
         state, report = method.step(problem, state)
@@ -97,7 +97,7 @@ class TestFactoredSMO(DualSuite):
 
     @pytest.fixture
     def optimizer(self):
-        return lambda: SMO(0.3)
+        return lambda: SMO()
 
     @pytest.fixture
     def problem(self, options):
@@ -123,7 +123,7 @@ def test_steps_are_those_of_listed_outputs(options, C, before):
     after some passes).
     """
     problem = problem_of(C, **options)
-    method = SMO(C)
+    method = SMO()
     state = trained(problem, before, method)[0]
     state["theta"] += random_weights(problem, 6, 0.3)
     point = state["theta"].copy(), state["residuals"][0].copy()
@@ -138,7 +138,7 @@ def test_steps_are_those_of_listed_outputs(options, C, before):
 
 def test_more_steps_a_visit_climb_higher():
     problem = problem_of(3.0, lengths=(4,))
-    duals = [trained(problem, 1, SMO(3.0, steps=steps))[2][0].dual for steps in (1, 2, 4, 8)]
+    duals = [trained(problem, 1, SMO(steps=steps))[2][0].dual for steps in (1, 2, 4, 8)]
     assert (np.diff(duals) > 1e-6).all()
 
 
@@ -168,7 +168,7 @@ def test_dual_point_is_feasible_and_has_the_reported_value(cost):
 
 def test_finishes_when_every_instance_is_in_balance():
     problem = problem_of(0.05)
-    state, _, reports = trained(problem, 400, SMO(0.05, steps=10))
+    state, _, reports = trained(problem, 400, SMO(steps=10))
     settled = [epoch for epoch, report in enumerate(reports) if report.finished]
     assert settled
     assert settled[0] > 1

@@ -183,7 +183,7 @@ def test_ranges(
 def test_ranges_reach_their_ends() -> None:
     for beta in (1e-12, 1e12, np.inf):
         LossFamily(beta=beta, gamma=1e12)
-    SGD(C=1e12, eta=1e-12)
+    SGD(eta=1e-12)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from structopt.core.entry_points import core_version
 from structopt.core.executor import Account
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.storage.arrays import IN_MEMORY
+from structopt.core.weights.penalty import RIDGE
 from structopt.errors import ConfigError, ModelError, NumericalError
 from structopt.formats import durable_files
 from structopt.kernels.waist import halting
@@ -35,10 +36,7 @@ from tests.interrupts import heard_interrupts
 class Counting(Optimizer):
     """Adds one to its only weight a pass, in place."""
 
-    C, plan = 1.0, Plan()
-
-    def __init__(self, epochs: int) -> None:
-        self.epochs = epochs
+    plan = Plan()
 
     def init(self, problem: Any, weights: Any) -> dict[str, Any]:
         return {"theta": weights.copy(), "count": 0}
@@ -63,6 +61,8 @@ def trainer(
     account: Account | None = None,
     objective_every: int = 1,
     after: tuple[Callback, ...] = (),
+    tolerance: float = 0.0,
+    certificate: bool = False,
     **options: Any,
 ) -> Resumable:
     rows = SimpleNamespace(
@@ -78,6 +78,7 @@ def trainer(
         examples=SimpleNamespace(scorer=rows),
         messages=np.zeros(0),
         loss=LossFamily(),
+        penalty=RIDGE,
         steps=1,
         storage=IN_MEMORY,
         executor=SimpleNamespace(account=account),
@@ -86,25 +87,23 @@ def trainer(
         certificate=lambda weights: (float(weights[0]), float(weights[0]) - 0.5),
     )
     develop = (lambda weights: {"f1": scores[int(weights[0]) - 1]}) if scores else None
-    chosen = method or Counting(epochs)
     return Resumable(
         problem,
-        chosen,
+        method or Counting(),
         epochs,
-        chosen.plan.tolerance,
+        tolerance,
         folder=folder,
         vocabulary=vocabulary,
         before=(Development(develop, "f1", **options),),
         after=after,
-        evaluation=Evaluation(objective_every, chosen.plan.certificate),
+        evaluation=Evaluation(objective_every, certificate),
     )
 
 
 class Spending(Counting):
     """Also sends something to shards, more in every pass."""
 
-    def __init__(self, epochs: int, account: Account) -> None:
-        super().__init__(epochs)
+    def __init__(self, account: Account) -> None:
         self.account = account
 
     def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
@@ -119,11 +118,11 @@ def test_what_passes_cost_is_in_the_history(tmp_path: Path) -> None:
     nobody keeps count.
     """
     account = Account(rounds=7)  # of work before the first pass
-    one = trainer(tmp_path, 2, method=Spending(2, account), account=account)
+    one = trainer(tmp_path, 2, method=Spending(account), account=account)
     one.start(np.zeros(1))
     one.run()
     again = Account()
-    resumed = trainer(tmp_path, 3, method=Spending(3, again), account=again)
+    resumed = trainer(tmp_path, 3, method=Spending(again), account=again)
     assert resumed.resume()
     resumed.run()
     rows = read(tmp_path / "history.csv")
@@ -213,10 +212,6 @@ def test_the_closing_text_has_the_scores_of_the_kept_and_of_the_last_epoch() -> 
 class Certified(Counting):
     """After pass n its objective is n and its dual n - 1/n, so that the relative gap is 1/n^2."""
 
-    def __init__(self, epochs: int, tolerance: float) -> None:
-        super().__init__(epochs)
-        self.plan = Plan(tolerance=tolerance)
-
     def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
         state, report = super().step(problem, state)
         n = state["count"]
@@ -224,7 +219,7 @@ class Certified(Counting):
 
 
 def test_stops_by_the_certified_gap_and_goes_on_to_a_smaller_one(tmp_path: Path) -> None:
-    one = trainer(tmp_path, 9, method=Certified(9, 0.1), objective_every=0)
+    one = trainer(tmp_path, 9, method=Certified(), tolerance=0.1, objective_every=0)
     one.start(np.zeros(1))
     assert one.run().tolist() == [4.0]
     assert one.progress.stopped == "the certified gap is 0.062 of the objective"
@@ -233,16 +228,14 @@ def test_stops_by_the_certified_gap_and_goes_on_to_a_smaller_one(tmp_path: Path)
     )
     assert one.progress.evaluations == [0.5, 1.5] * 4
     assert one.progress.dual == 3.75
-    same = trainer(tmp_path, 9, method=Certified(9, 0.1))
+    same = trainer(tmp_path, 9, method=Certified(), tolerance=0.1)
     assert same.resume() and same.run().tolist() == [4.0]
-    smaller = trainer(tmp_path, 9, method=Certified(9, 0.03))
+    smaller = trainer(tmp_path, 9, method=Certified(), tolerance=0.03)
     assert smaller.resume() and smaller.run().tolist() == [6.0]
 
 
 def test_certificates_are_asked_of_the_problem(tmp_path: Path) -> None:
-    method = Counting(9)
-    method.plan = Plan(certificate=True, tolerance=0.2)
-    one = trainer(tmp_path, 9, method=method)
+    one = trainer(tmp_path, 9, tolerance=0.2, certificate=True)
     one.start(np.zeros(1))
     assert one.run().tolist() == [3.0]
     assert [(row["primal"], row["dual"], row["gap"]) for row in read(tmp_path / "history.csv")][
@@ -251,7 +244,7 @@ def test_certificates_are_asked_of_the_problem(tmp_path: Path) -> None:
 
 
 def test_stops_where_the_optimizer_is_finished(tmp_path: Path) -> None:
-    method = Counting(9)
+    method = Counting()
     method.step = lambda problem, state: (
         state,
         Report(1.0, primal=7.0, finished="nothing changes"),
@@ -300,7 +293,6 @@ class Visiting(Counting):
     """Visits 4, 9 and 2 times in its epochs, and calls a function after each visit."""
 
     def __init__(self, look: Callable[[], None]) -> None:
-        super().__init__(3)
         self.look = look
 
     def visit(self, count: int) -> None:
@@ -379,7 +371,7 @@ def test_large_checkpoints_are_written_seldom_and_after_the_last_pass(
 def test_results_of_an_optimizer_are_checked(
     tmp_path: Path, method: str, result: Any, actual: str, expected: str
 ) -> None:
-    counting = Counting(1)
+    counting = Counting()
     vars(counting)["plan"] = Plan(weights=("theta",), bound="")
     vars(counting)[method] = lambda *_: result
     one = trainer(tmp_path, 1, method=counting)
@@ -424,7 +416,7 @@ class Signalled(Counting):
 
 
 def test_a_signal_waits_for_the_end_of_a_short_pass(tmp_path: Path, saved: list[int]) -> None:
-    one = trainer(tmp_path, 6, method=Signalled(6))
+    one = trainer(tmp_path, 6, method=Signalled())
     one.callbacks.append(Interrupts())
     one.start(np.zeros(1))
     with heard_interrupts(), interruption.noted(), pytest.raises(KeyboardInterrupt):
@@ -447,7 +439,7 @@ def test_what_ends_a_run_between_two_passes_loses_none(tmp_path: Path, saved: li
 def test_what_ends_a_run_within_a_pass_goes_back_to_the_checkpoint(
     tmp_path: Path, saved: list[int]
 ) -> None:
-    one = trainer(tmp_path, 5, method=Stopping(5))
+    one = trainer(tmp_path, 5, method=Stopping())
     one.start(np.zeros(1))
     with pytest.raises(KeyboardInterrupt):
         one.run()
@@ -529,9 +521,8 @@ class Reporting(Counting):
     as those are numbers.
     """
 
-    def __init__(self, *numbers: tuple[float, float], tolerance: float = 0.0) -> None:
-        super().__init__(len(numbers))
-        self.numbers, self.plan = numbers, Plan(tolerance=tolerance)
+    def __init__(self, *numbers: tuple[float, float]) -> None:
+        self.numbers = numbers
 
     def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
         state, report = super().step(problem, state)
@@ -547,7 +538,8 @@ def test_a_dual_above_the_objective_certifies_nothing(
     one = trainer(
         tmp_path,
         4,
-        method=Reporting((1.0, 0.5), (1.0, 1.93), (1.0, 1.1), (1.0, 1 + 5e-9), tolerance=1e-3),
+        method=Reporting((1.0, 0.5), (1.0, 1.93), (1.0, 1.1), (1.0, 1 + 5e-9)),
+        tolerance=1e-3,
     )
     one.start(np.zeros(1))
     one.run()
@@ -605,7 +597,7 @@ def test_weights_and_losses_that_are_not_finite(
     tmp_path: Path, weight: float, loss: float, name: str
 ) -> None:
     """They are met before anything is computed with them: predictions of the dev part, say."""
-    method = Counting(2)
+    method = Counting()
     method.step = lambda problem, state: ({"theta": np.array([weight])}, Report(loss))  # type: ignore[method-assign]
     one = trainer(tmp_path, 2, (0.5,), method=method)
     one.start(np.zeros(1))

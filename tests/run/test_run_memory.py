@@ -50,7 +50,7 @@ def test_optimizers_declare_their_state(name):
     """
     optimizer = component("optimizer", name)
     problem = small_problem(optimizer)
-    declared = sum(optimizer.footprint(sizes_of(problem), problem.loss).state.values())
+    declared = sum(optimizer.footprint(sizes_of(problem, epochs=2), problem.loss).state.values())
     state = optimizer.init(problem, np.zeros(problem.dimension))
     for _ in range(2):
         taken = sum(value.nbytes for value in state.values() if isinstance(value, np.ndarray))
@@ -66,7 +66,7 @@ def test_wrapped_optimizers_take_copies():
 
     sgd = component("optimizer", "sgd", average=True)
     problem = small_problem(sgd)
-    sizes = sizes_of(problem)
+    sizes = sizes_of(problem, epochs=2)
     state = sum(sgd.footprint(sizes, problem.loss).state.values())
     assert state == 2 * sizes.weight_vector
     steps = [

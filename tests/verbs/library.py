@@ -132,7 +132,7 @@ def training() -> None:
     so.check(Focal())
     so.fit(so.Problem(chain, x={"label": X}, gold=gold, loss=Focal(), C=1.0), Descent(), epochs=50)
     so.compile(chain, None, so.CRF())
-    assert so.component("optimizer", "dca", epochs=3).epochs == 3
+    assert so.component("optimizer", "sdca", planes=3).planes == 3
     sentences = [[{"word": word} for word in ("Ann", "slept")]] * 4
     tagger = so.SequenceTagger(loss=so.SVM(), optimizer=so.DCA(), C=0.1, epochs=10)
     assert tagger.fit(sentences, [["PER", "O"]] * 4).predict(sentences[:1])

@@ -170,10 +170,9 @@ def test_certified_optimum(chain, X, gold, loss, optimizer):
     assert fit.history["gap"][-1] <= 1e-5 * fit.history["primal"][-1]
 
 
-def test_optimizers_keep_their_own_numbers(chain, X, gold):
-    optimizer = DCA(C=7.0, epochs=3)
+def test_the_same_seed_gives_the_same_weights(chain, X, gold):
+    optimizer = DCA()
     fit = so.fit(problem_of(chain, X, gold, so.SVM()), optimizer, epochs=5, seed=1)
-    assert (optimizer.C, optimizer.epochs) == (7.0, 3)
     assert fit.history["epoch"] == [1, 2, 3, 4, 5]
     again = so.fit(problem_of(chain, X, gold, so.SVM()), DCA(), epochs=5, seed=1)
     assert fit.weights.tobytes() == again.weights.tobytes()

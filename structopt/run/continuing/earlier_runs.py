@@ -14,6 +14,7 @@ import numpy as np
 
 from structopt.config import registry
 from structopt.config.composition import saved_config
+from structopt.config.fit_settings import FitSettings
 from structopt.config.wording import as_typed
 from structopt.core.data.config_keys import Purpose, dotted, relevant
 from structopt.core.optimizer import Earlier, Optimizer
@@ -62,7 +63,7 @@ class EarlierRun:
         """How many instances that are not among the training data it has seen."""
         return self.trained.seen if self.which == "new" else 0
 
-    def check(self, config: Mapping[str, Any], optimizer: Optimizer) -> None:
+    def check(self, config: Mapping[str, Any], optimizer: Optimizer, fit: FitSettings) -> None:
         """Refuse a config that cannot go on from the state.
 
         Raises
@@ -70,7 +71,7 @@ class EarlierRun:
         ConfigError
             If a component is another one than the state is of, or has another parameter that
             matters; if the optimizer cannot go on with other data; if the vocabulary is not to be
-            kept.
+            kept; if a tolerance asks for a certificate that new instances alone cannot have.
         ModelError
             If the state is not one that this optimizer makes.
         """
@@ -88,6 +89,15 @@ class EarlierRun:
             )
         self._compare(config)
         self._check_entries(optimizer)
+        alone = self.which == "new" and optimizer.plan.additive
+        if alone and fit.tolerance > 0 and not fit.certificate:
+            raise ConfigError(
+                "needs a certified gap, which new instances alone do not have: theta has "
+                "a share of earlier ones.",
+                parameter="optimizer.tolerance",
+                remedy="Set it to 0; or give the earlier instances and the new ones, with "
+                "warm_start.state=all.",
+            )
 
     def check_size(self, m: int) -> None:
         """Refuse training data that are fewer than all instances seen, where they are to be all of
@@ -245,7 +255,7 @@ def _loaded(folder: Path, which: str) -> Model:
             "by its weights: warm_start.state=none.",
         )
     model, config = Model.load(folder / "model"), saved_config(folder, f"warm_start={folder}")
-    if _optimizer(config).plan.penalty.sparse:
+    if FitSettings.of(config["optimizer"], _optimizer(config)).regulariser.sparse:
         raise ConfigError(
             f"warm_start.state={which}: the model of {folder} was saved without the weights that "
             "its penalty has set to 0, and "
