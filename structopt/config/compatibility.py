@@ -59,7 +59,7 @@ def check(
     weighted : bool
         Whether instances have weights.
     goal : Goal
-        Of the fit.
+        Goal of the fit.
 
     Raises
     ------

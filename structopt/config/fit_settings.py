@@ -29,10 +29,7 @@ CHOICES = re.compile(r"^penalty : Literal(\[.*\])$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class FitSettings:
-    """The settings of a fit.
-
-    The section Settings of the docstring of an optimizer describes those that have a special
-    meaning for it.
+    """The settings of a fit; the section Settings of an optimizer's docstring has special texts.
 
     Parameters
     ----------
@@ -207,7 +204,7 @@ def parameters(name: str, docstring: str) -> dict[str, schema.Parameter]:
     ----------
     name : str
     docstring : str
-        Of its class.
+        Docstring of its class.
     """
     keys, docs = (*ALWAYS, *keys_of("optimizer", name)), schema.parameter_docs(docstring)
     every = schema.of_class(FitSettings)

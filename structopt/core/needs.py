@@ -129,7 +129,7 @@ CERTIFIED: tuple[Demand, ...] = (
     ),
     Demand(Property.POINTS, "optimizer.certificate=true", remedy="Set it to false."),
 )
-"""Of a fit that bounds the minimum of P by tangents."""
+"""Demands of a fit that bounds the minimum of P by tangents."""
 STOPPED: tuple[Demand, ...] = (
     Demand(
         Property.CONVEX,
@@ -138,7 +138,7 @@ STOPPED: tuple[Demand, ...] = (
         "Set it to 0; optimizer.gradient_tolerance stops at a stationary point.",
     ),
 )
-"""Of a fit that stops at a gap."""
+"""Demands of a fit that stops at a gap."""
 
 
 class Goal(NamedTuple):
@@ -151,8 +151,8 @@ class Goal(NamedTuple):
     tolerance : float
         Gap, relative to P, at which the fit stops; 0: none.
     certificate : bool
-        Whether each epoch bounds the minimum by tangents. They are no bounds for scores that are
-        not linear in the weights.
+        Whether each epoch bounds the minimum by tangents, which needs scores that are linear in
+        the weights.
     """
 
     penalty: Penalty = RIDGE
@@ -161,11 +161,11 @@ class Goal(NamedTuple):
 
 
 MINIMUM = Goal()
-"""Of a fit with the penalty L2() and without bounds."""
+"""Goal of a fit with the penalty L2() and without bounds."""
 
 
 def of_fit(needs: Needs, goal: Goal) -> Needs:
-    """Return the needs of an optimizer, with those of a fit that bounds the minimum of P."""
+    """Return the needs of an optimizer, with the needs of a fit that bounds the minimum of P."""
     for asked, by, abilities, demands in (
         (goal.certificate, "optimizer.certificate=true", Ability.UPPER | Ability.CONVEX, CERTIFIED),
         (goal.tolerance > 0, "optimizer.tolerance", Ability(0), STOPPED),

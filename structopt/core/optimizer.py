@@ -66,7 +66,7 @@ class Plan:
         Modules of kernels that its steps import: loaded, and compiled if necessary, before time is
         measured.
     sparse_kernel_modules : tuple of str
-        Those that its steps import in addition if the penalty has an l1 norm.
+        Further modules of kernels that its steps import if the penalty has an l1 norm.
     converges : bool
         Whether its weights come near the minimum of P, within a known bound or tolerance. Of other
         optimizers a run keeps the epoch that is best on the development part (`keep`), and refuses

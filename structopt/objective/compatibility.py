@@ -92,7 +92,7 @@ def first_misfit(
     equal : bool
         Whether instances have equal weights.
     goal : Goal
-        Of the fit.
+        Goal of the fit.
     """
     missed, asked, gap = list[Demand](), Ability(0), goal.tolerance > 0
     if optimizer is not None:

@@ -154,7 +154,7 @@ def placed(
     optimizer : Optimizer
     count : int
     C : float or None
-        Of the shards, whose lambda is that of the whole; None: C of the whole.
+        C of the shards, which have the lambda of the whole; None: C of the whole.
 
     Raises
     ------

@@ -45,7 +45,7 @@ ANSWER = b"\n"
 
 
 class Composed(NamedTuple):
-    """The components that have kernels, and the penalty, on which those of the optimizer depend."""
+    """The components that have kernels; those of the optimizer depend on the penalty."""
 
     graph: FactorGraph
     inference: Inference
