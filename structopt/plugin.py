@@ -41,7 +41,8 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, DUAL, FAMILY, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Certificate, Objective
-from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report
+from structopt.core.optimizer_state import State
 from structopt.core.scorer import (
     BatchMap,
     FeatureKernels,

@@ -10,7 +10,7 @@ import re
 from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from structopt.config import schema
 from structopt.config.presets import keys_of
@@ -209,7 +209,7 @@ def parameters(name: str, docstring: str) -> dict[str, schema.Parameter]:
     keys, docs = (*ALWAYS, *keys_of("optimizer", name)), schema.parameter_docs(docstring)
     every = schema.of_class(FitSettings)
     if choices := CHOICES.search(docstring):
-        penalties = Literal[tuple(literal_eval(choices[1]))]  # type: ignore[misc]
+        penalties = cast(Any, Literal)[tuple(literal_eval(choices[1]))]
         every["penalty"] = replace(every["penalty"], type=penalties)
     return {
         key: replace(one, doc=docs.get(key, one.doc)) for key, one in every.items() if key in keys

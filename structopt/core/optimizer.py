@@ -5,7 +5,7 @@ how a run treats them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from inspect import signature
@@ -17,16 +17,9 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
+from structopt.core.optimizer_state import OptimizerState, Role, State
 from structopt.core.weights.penalty import LASSO, RIDGE, Penalty
 from structopt.kernels.waist.record import Array
-
-State = dict[str, Any]
-
-
-def copied(state: State) -> State:
-    """A copy of a state, whose arrays and scalars a pass may change."""
-    return {name: copy(value) for name, value in state.items()}
-
 
 UNDECLARED = "it does not declare which entries of its state are over the weights"
 
@@ -80,12 +73,12 @@ class Plan:
     imports : tuple of str
         Modules without kernels that its steps import, and that take time to load.
     weights : tuple of str
-        Entries of its state that are arrays over the weights, shape (dimension,) or empty, zero
-        wherever a weight may not move: checkpoints keep of them the weights that may move, and to
-        go on with more labels and attributes appends zeros.
+        Names of arrays over the weights in a state that is a dict: of shape (dimension,) or empty,
+        zero wherever a weight may not move. Checkpoints keep the weights that may move, and
+        training with more labels and attributes appends zeros.
     numbers : tuple of str
-        Entries that stay as they are when training goes on with other data: how many visits and
-        passes there were, a rate.
+        Names of numbers in a state that is a dict, which stay when training continues with other
+        data: counts of visits and epochs, a rate.
     bound : str
         Why its state is bound to the data that it was made with, so that training cannot go on from
         it with others (`Earlier`); empty where it can.
@@ -126,9 +119,9 @@ class Earlier:
 
     Attributes
     ----------
-    state : State
-        Its state after its last pass, whose `Plan.weights` are over the weights of the new problem:
-        zeros where it had none.
+    state : dict
+        The values of its state after its last pass, by name (`values_of`). Its `Plan.weights` are
+        over the weights of the new problem: zeros where it had none.
     kept : int
         How many of the first instances of the new problem are those of the earlier one, all of them
         and in its order; 0 where the new problem has none of them.
@@ -138,7 +131,7 @@ class Earlier:
         problem lacks some.
     """
 
-    state: State
+    state: dict[str, Any]
     kept: int
     parts: Callable[[], Array]
 
@@ -189,7 +182,7 @@ class Report:
 
 def taken(result: Any) -> tuple[Any, Report | None]:
     """Return the state that a step returned, and its report; None if it returned a state only."""
-    return (result, None) if isinstance(result, dict) else result
+    return result if isinstance(result, tuple) else (result, None)
 
 
 def informed(optimizer: Optimizer, **settings: Any) -> Optimizer:
@@ -216,6 +209,8 @@ class Optimizer(Component):
     """
 
     kind_of_component: ClassVar[str] = "optimizer"
+    state_type: ClassVar[type] = dict
+    """The class of its states: dict, an `OptimizerState`, or another dataclass."""
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """What it needs of the other components, given loss and graph; nothing beyond a
@@ -251,7 +246,26 @@ class Optimizer(Component):
         ConfigError
             If the new problem is none that it can go on with.
         """
-        return {name: earlier.state[name] for name in (*self.plan.weights, *self.plan.numbers)}
+        names = *self.names("weights"), *self.names("numbers")
+        return self.restored({name: earlier.state[name] for name in names})
+
+    def names(self, role: Role) -> tuple[str, ...]:
+        """Return the names of the values of its states that have a role."""
+        if issubclass(self.state_type, OptimizerState):
+            return self.state_type.names(role)
+        return {"weights": self.plan.weights, "numbers": self.plan.numbers}.get(role, ())
+
+    def restored(self, values: Mapping[str, Any]) -> State:
+        """Return the state with these arrays and numbers, as a checkpoint has them.
+
+        Raises
+        ------
+        TypeError
+            If values of a state are missing.
+        """
+        if issubclass(self.state_type, OptimizerState):
+            return self.state_type.of(values)
+        return self.state_type(**values)
 
     @abstractmethod
     def step(self, problem: Objective, state: State) -> Any:
@@ -286,15 +300,15 @@ class Optimizer(Component):
         """P at the weights that would be returned now."""
         return problem.objective(self.weights(state))
 
-    def share(self, problem: Objective, state: State, bounds: tuple[int, int]) -> State:
-        """The entries of a state that belong to instances, of some of these: arrays of two
-        dimensions (`Plan.additive`).
+    def share(self, problem: Objective, state: State, bounds: tuple[int, int]) -> dict[str, Any]:
+        """The values of a state that belong to instances, of some of these, by name
+        (`Plan.additive`).
         """
         raise NotImplementedError
 
-    def united(self, state: State, shares: Sequence[State]) -> State:
-        """The state, but for its weights, after passes over shards: all entries but the weights of
-        each (`Plan.additive`).
+    def united(self, state: State, shares: Sequence[Mapping[str, Any]]) -> State:
+        """The state after passes over shards, given the values of each without its weights, by name
+        (`Plan.additive`).
         """
         raise NotImplementedError
 

@@ -6,17 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
-
-import numpy as np
+from typing import Any, NamedTuple, Protocol
 
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Report, State
+from structopt.core.optimizer import Optimizer, Report
+from structopt.core.optimizer_state import State, values_of
 from structopt.kernels.waist.record import Array
 from structopt.learning.mixture import PackedState
-from structopt.learning.momentum import Momentum
+from structopt.learning.momentum import AddedState, Momentum
 from structopt.learning.wrapped import Wrapped
 
 
@@ -105,6 +104,8 @@ class AddedDuals(Wrapped):
     primal-dual optimization": aggregation gamma = 1, sigma' = S. Theirs has no momentum.
     """
 
+    state_type = AddedState
+
     def __init__(self, optimizer: Optimizer, shards: int, make_ascents: MakeAscents) -> None:
         super().__init__(optimizer)
         self.shards, self.make_ascents = shards, make_ascents
@@ -124,42 +125,40 @@ class AddedDuals(Wrapped):
             alone, state=both, kept=alone.kept + state, step=alone.step + 2 * state + 2 * moves
         )
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> AddedState:
         """Return the first state of the method, for the whole problem."""
-        return self._init(problem, weights)
+        return AddedState(inner=self._init(problem, weights))
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: AddedState) -> tuple[AddedState, Report]:
         """Make one pass on every shard, and add up the steps."""
-        scorer, losses = problem.scorer, 0.0
-        momentum, state = Momentum.taken(state, self.shards)
-        theta = scorer.compress(state["theta"])
+        scorer, losses, before = problem.scorer, 0.0, values_of(state.inner)
+        momentum = Momentum.of(state, self.shards)
+        theta = scorer.compress(before["theta"])
         starts = momentum.starts(theta, self.shards)
-        sums: State = {}
-        shares: list[State] = []
-        moves: list[Array] = []
+        statistics = [name for name in self.optimizer.names("weights") if name != "theta"]
+        sums = {name: before[name] for name in statistics}
+        shares, moves = list[dict[str, Any]](), list[Array]()
         for start, ascent in zip(
-            starts, self._over_shards(problem).run(state, starts), strict=True
+            starts, self._over_shards(problem).run(state.inner, starts), strict=True
         ):
             opened = ascent.state.opened(scorer)
             end = scorer.compress(opened.pop("theta"))
             moves.append((end - start) / self.shards)
             # a single shard's end, to the last bit
             theta = end if self.shards == 1 else theta + moves[-1]
-            for name in weights_in(opened):
-                sums[name] = self._added(
-                    sums[name] if name in sums else state[name], state[name], opened.pop(name)
-                )
+            for name in statistics:
+                sums[name] = self._added(sums[name], before[name], opened.pop(name))
             shares.append(opened)
             losses += ascent.report.loss
-        after = self.optimizer.united(state, shares) | sums
-        after["theta"] = scorer.expand(theta)
+        united = values_of(self.optimizer.united(state.inner, shares))
+        after = self.optimizer.restored(united | sums | {"theta": scorer.expand(theta)})
         self._over_shards(problem).finished(after)
         dual = self.optimizer.dual(problem, after)
-        return after | momentum.after(moves, dual).state(), Report(loss=losses, dual=dual)
+        return momentum.after(moves, dual).added(after), Report(loss=losses, dual=dual)
 
-    def objective(self, problem: Objective, state: State) -> float:
+    def objective(self, problem: Objective, state: AddedState) -> float:
         """P of the whole, whose losses every shard computes for its own instances."""
-        weights = self.optimizer.weights(state)
+        weights = self.optimizer.weights(state.inner)
         packed = PackedState.of({"theta": weights}, problem.scorer)
         return problem.ridge(weights) + self._over_shards(problem).losses(packed) / problem.m
 
@@ -173,12 +172,3 @@ class AddedDuals(Wrapped):
         if self._ascents is None or self._ascents.problem is not problem:
             self._ascents = self.make_ascents(problem, self.optimizer, self.shards)
         return self._ascents
-
-
-def weights_in(state: State) -> list[str]:
-    """Names of the arrays of one dimension: weights, and statistics of them. What belongs to
-    instances has two dimensions.
-    """
-    return [
-        name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1
-    ]

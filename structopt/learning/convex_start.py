@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Report, State
+from structopt.core.optimizer import Optimizer, Report
+from structopt.core.optimizer_state import WrapperState
 from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
 
 DONE = "convex_done"
-"""Name in a state of the number of passes so far with the convex loss, plus one after the first
-pass with the loss itself.
-"""
+"""Name of this value of a `ConvexState`."""
+
+
+@dataclass(kw_only=True)
+class ConvexState(WrapperState):
+    """The state of the optimizer, and how far it has come.
+
+    Attributes
+    ----------
+    convex_done : int
+        Epochs so far with the convex loss, plus one after the first epoch with the loss itself.
+    """
+
+    convex_done: int = 0
 
 
 class ConvexStart(Wrapped):
@@ -35,6 +47,8 @@ class ConvexStart(Wrapped):
         Passes with the convex loss, before those with the loss of the problem.
     """
 
+    state_type = ConvexState
+
     def __init__(self, optimizer: Optimizer, convex: Objective, passes: int) -> None:
         super().__init__(optimizer)
         self.convex, self.passes = convex, passes
@@ -44,19 +58,18 @@ class ConvexStart(Wrapped):
         alone = self.optimizer.footprint(sizes, loss)
         return replace(alone, step=max(alone.step, sum(alone.state.values())))
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> ConvexState:
         """Return the first state of the optimizer, for the convex loss."""
-        return {**self._init(self.convex, weights), DONE: 0}
+        return ConvexState(inner=self._init(self.convex, weights))
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: ConvexState) -> tuple[ConvexState, Report]:
         """Make one pass, with the convex loss or the loss of the problem."""
-        done = state[DONE]
-        inner = {name: value for name, value in state.items() if name != DONE}
+        done, inner = state.convex_done, state.inner
         if done < self.passes:
             inner, report = self._step(self.convex, inner)
             report = replace(report, primal=None, dual=None, finished="", convex_pass=done + 1)
-            return {**inner, DONE: done + 1}, report
+            return ConvexState(inner=inner, convex_done=done + 1), report
         if done == self.passes:
             inner = self._init(problem, self.optimizer.weights(inner))
         inner, report = self._step(problem, inner)
-        return {**inner, DONE: self.passes + 1}, report
+        return ConvexState(inner=inner, convex_done=self.passes + 1), report

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Earlier, Optimizer, Report, State, copied
+from structopt.core.optimizer import Earlier, Optimizer, Report
+from structopt.core.optimizer_state import State, WrapperState, copied
 from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
 
@@ -19,8 +20,19 @@ up and down by up to .13.
 """
 MOST = 6
 """How often a pass is made again, before it is given up."""
-PRIMAL = "guard_primal"
-"""Name in a state of P after the last pass."""
+
+
+@dataclass(kw_only=True)
+class GuardedState(WrapperState):
+    """The state of the optimizer, and P.
+
+    Attributes
+    ----------
+    guard_primal : float
+        P after the last pass.
+    """
+
+    guard_primal: float
 
 
 class Guarded(Wrapped):
@@ -45,6 +57,8 @@ class Guarded(Wrapped):
     would do anyway.
     """
 
+    state_type = GuardedState
+
     def __init__(self, optimizer: Optimizer, certificate: bool = False) -> None:
         super().__init__(optimizer)
         self.certificate = certificate
@@ -56,18 +70,20 @@ class Guarded(Wrapped):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the optimizer, and P there."""
-        state = self._init(problem, weights)
-        return {**state, PRIMAL: problem.objective(self.optimizer.weights(state))}
+        return self._judged(problem, self._init(problem, weights))
 
     def continued(self, problem: Objective, earlier: Earlier) -> State:
         """Return the state in which the other one goes on, and P there."""
-        state = self.optimizer.continued(problem, earlier)
-        return {**state, PRIMAL: problem.objective(self.optimizer.weights(state))}
+        return self._judged(problem, self.optimizer.continued(problem, earlier))
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def _judged(self, problem: Objective, inner: State) -> GuardedState:
+        primal = problem.objective(self.optimizer.weights(inner))
+        return GuardedState(inner=inner, guard_primal=primal)
+
+    def step(self, problem: Objective, state: GuardedState) -> tuple[GuardedState, Report]:
         """Make a pass that does not raise P, or none."""
-        start = {name: value for name, value in state.items() if name != PRIMAL}
-        before, messages, judging, report = state[PRIMAL], problem.messages.copy(), 0.0, Report(0.0)
+        start, before, messages = state.inner, state.guard_primal, problem.messages.copy()
+        judging, report = 0.0, Report(0.0)
         after, primal = start, before
         for repeated in range(MOST + 1):
             after, report = self._step(problem, copied(start))
@@ -75,20 +91,20 @@ class Guarded(Wrapped):
             primal, dual = self._bounds(problem, after)
             judging += time.perf_counter() - started
             if primal <= before + MARGIN * abs(before):
-                return {**after, PRIMAL: primal}, replace(
+                report = replace(
                     report, primal=primal, dual=dual, repeated=repeated, judging_seconds=judging
                 )
+                return GuardedState(inner=after, guard_primal=primal), report
             problem.messages[:] = messages
             start = self.optimizer.shortened(start)
         # no length of the steps keeps the numbers finite: the trainer ends the run at such a report
         if not isfinite(primal):
-            return {**after, PRIMAL: primal}, replace(
-                report, primal=primal, repeated=MOST + 1, judging_seconds=judging
-            )
+            report = replace(report, primal=primal, repeated=MOST + 1, judging_seconds=judging)
+            return GuardedState(inner=after, guard_primal=primal), report
         report = replace(
             report, primal=before, dual=None, repeated=MOST + 1, judging_seconds=judging
         )
-        return {**start, PRIMAL: before}, report
+        return GuardedState(inner=start, guard_primal=before), report
 
     def _bounds(self, problem: Objective, state: State) -> tuple[float, float | None]:
         """Return P, and with certificates a lower bound on its minimum."""

@@ -8,16 +8,17 @@ are zero there.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Earlier, State
+from structopt.core.optimizer import Earlier
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 
 
-def restore_duals(problem: Objective, state: State, earlier: Earlier) -> None:
+def restore_duals(problem: Objective, state: Any, earlier: Earlier) -> None:
     """Put an earlier state's arrays over instances, over parts and over kept outputs into a new
     one.
 
@@ -27,7 +28,7 @@ def restore_duals(problem: Objective, state: State, earlier: Earlier) -> None:
     Parameters
     ----------
     problem : Objective
-    state : State
+    state : DualState
         As `init` makes it: with ``duals``, ``instances`` and the arrays of kept outputs; changed.
     earlier : Earlier
 
@@ -38,23 +39,23 @@ def restore_duals(problem: Objective, state: State, earlier: Earlier) -> None:
     """
     old, kept, parts = earlier.state, earlier.kept, earlier.parts()
     end = int(problem.structure.parts[kept])
-    state["duals"][0, :end] = 0.0
-    state["duals"][0, parts] = old["duals"][0]
-    state["instances"][:, :kept] = old["instances"]
-    state["instances"][0, kept:] = old["instances"][0].max(initial=0.0)
-    rooms, slots = state["kept_rooms"][0], old["kept_counts"].shape[1]
-    if not np.array_equal(rooms[: kept + 1], old["kept_rooms"][0]):
+    state.duals[:end] = 0.0
+    state.duals[parts] = old["duals"]
+    state.instances[:, :kept] = old["instances"]
+    state.instances[0, kept:] = old["instances"][0].max(initial=0.0)
+    rooms, slots = state.kept_rooms, len(old["kept_counts"])
+    if not np.array_equal(rooms[: kept + 1], old["kept_rooms"]):
         raise ConfigError(
             "warm_start.state=all: the earlier state has room for other outputs than "
             "those of the first instances of these data.",
             remedy="Give all instances that it has seen, in the same order, and new ones "
             "after them.",
         )
-    for name in ("kept_counts", "kept_masses"):
-        state[name][0, :slots] = old[name][0]
-    state["kept_values"][0, : rooms[kept]] = old["kept_values"][0]
-    state["kept_parts"][0, : rooms[kept]] = _renumbered(
-        problem, old["kept_parts"][0], rooms[: kept + 1], parts
+    state.kept_counts[:slots] = old["kept_counts"]
+    state.kept_masses[:slots] = old["kept_masses"]
+    state.kept_values[: rooms[kept]] = old["kept_values"]
+    state.kept_parts[: rooms[kept]] = _renumbered(
+        problem, old["kept_parts"], rooms[: kept + 1], parts
     )
 
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from structopt.core.memory import ProblemSizes
 from structopt.core.objective import Objective
-from structopt.core.optimizer import State
 from structopt.kernels.waist.drivers import Driver, P
 from structopt.kernels.waist.record import Array
-from structopt.learning.averaging import add_to_total
+from structopt.learning.averaging import VisitState, add_to_total
 
 if TYPE_CHECKING:  # they compile
     from structopt.kernels.learn.lazy_regularization import Lazy, Rule
@@ -30,7 +29,7 @@ def lazy_bytes(sizes: ProblemSizes) -> int:
 def lazy_pass(
     problem: Objective,
     driver: Driver[Concatenate[Array, Lazy, Rule, P], float],
-    state: State,
+    state: VisitState,
     batch_size: int,
     sparse: bool,
     *arguments: P.args,
@@ -49,15 +48,14 @@ def lazy_pass(
     driver : compiled driver
         Its arguments are the order, `Lazy`, `Rule` and the `arguments`. It sets the rates of
         weights that are not 0 first.
-    state : State
-        With ``theta``, ``total``, ``visits`` and ``epoch``.
+    state : VisitState
     batch_size : int
     sparse : bool
         Whether the regulariser is that of l1.
     """
     from structopt.kernels.learn.lazy_regularization import STALE, Lazy, Rule
 
-    order, most = problem.order(state["epoch"]), len(problem.space.indices)
+    order, most = problem.order(state.epoch), len(problem.space.indices)
     batch = min(batch_size, len(order))
     rates, dense = np.zeros(problem.dimension), np.zeros(problem.dimension)
     touched = np.zeros(min(problem.dimension, batch * most), np.int64)
@@ -66,9 +64,7 @@ def lazy_pass(
     for visits, size in ((order[:full], batch), (order[full:], len(order) - full)):
         if len(visits):
             stamps = np.zeros(problem.dimension, np.int32)
-            lazy = Lazy(
-                state["theta"], state["total"], rates, stamps, dense, touched, stale, missed
-            )
+            lazy = Lazy(state.theta, state.total, rates, stamps, dense, touched, stale, missed)
             losses += problem.run(
                 driver,
                 visits,
@@ -77,13 +73,13 @@ def lazy_pass(
                 *arguments,
                 **named,
             )
-    state["visits"] += float(len(order))
-    state["epoch"] += 1
+    state.visits += float(len(order))
+    state.epoch += 1
     return losses
 
 
 def dense_pass(
-    problem: Objective, state: State, batch_size: int, update: Callable[[Array], None]
+    problem: Objective, state: VisitState, batch_size: int, update: Callable[[Array], None]
 ) -> float:
     """Make a step at all weights for every batch; return the sum of the losses.
 
@@ -93,23 +89,22 @@ def dense_pass(
     Parameters
     ----------
     problem : Objective
-    state : State
-        With ``theta``, ``total``, ``visits`` and ``epoch``.
+    state : VisitState
     batch_size : int
         Instances a step; the last batch of a pass may have fewer.
     update : callable
         Takes the mean gradient of a batch's losses, shape (dimension,), and changes ``theta`` in
         place.
     """
-    order, losses = problem.order(state["epoch"]), 0.0
+    order, losses = problem.order(state.epoch), 0.0
     for first in range(0, len(order), batch_size):
         batch = order[first : first + batch_size]
-        loss, gradient = problem.minibatch(state["theta"], batch, (state["epoch"], first))
+        loss, gradient = problem.minibatch(state.theta, batch, (state.epoch, first))
         losses += loss
         add_to_total(state, len(batch))
         update(gradient / len(batch))
-        state["visits"] += float(len(batch))
-    state["epoch"] += 1
+        state.visits += float(len(batch))
+    state.epoch += 1
     return losses
 
 

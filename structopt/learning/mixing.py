@@ -5,14 +5,15 @@ after every pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from structopt.core.executor import Executor
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Report
+from structopt.core.optimizer_state import State, WrapperState, over_weights
 from structopt.kernels.waist.record import Array
 from structopt.learning.mixture import Mixture, PackedState
 from structopt.learning.wrapped import Wrapped
@@ -21,16 +22,27 @@ ALONE = 1
 """Passes over the whole corpus before the first on shards: mixing from zero weights on is several
 times as slow.
 """
-DONE = "passes_done"
-"""Name in a state of the number of passes so far."""
-MEAN = "mixed_mean"
-"""Name in a state of the mean of the passes' means, which is returned where the mean of the
-iterates is asked for.
-"""
+DONE, MEAN = "passes_done", "mixed_mean"
+"""Names of these values of a `MixedState`."""
 LATER = 4
 """The mean of pass t counts about t to this power in `MEAN`: early passes are far from where later
 ones lead.
 """
+
+
+@dataclass(kw_only=True)
+class MixedState(WrapperState):
+    """The state of the optimizer, and the mean of its means.
+
+    Attributes
+    ----------
+    passes_done : int
+    mixed_mean : float64, shape (dimension,), or None
+        The mean of the passes' means, which is returned if the mean of the iterates is asked for.
+    """
+
+    passes_done: int = 0
+    mixed_mean: Array | None = over_weights(None)
 
 
 class ShardPass(NamedTuple):
@@ -118,16 +130,12 @@ class Mixed(Wrapped):
     (4), for the mean.
     """
 
+    state_type = MixedState
+
     def __init__(self, optimizer: Optimizer, shards: int, make_passes: MakePasses) -> None:
         super().__init__(optimizer)
         self.shards, self.make_passes = shards, make_passes
         self._passes: ShardPasses | None = None
-
-    @property
-    def plan(self) -> Plan:
-        """Return the plan of the other one, beside whose weights the mean of the passes is one."""
-        plan = self.optimizer.plan
-        return replace(plan, weights=(*plan.weights, MEAN))
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Bytes that the other one takes, and a state for every shard beside the mixture of
@@ -141,24 +149,23 @@ class Mixed(Wrapped):
             step=alone.step + (self.shards + 3) * sum(alone.state.values()),
         )
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> MixedState:
         """Return the first state of the optimizer, for the whole problem."""
-        return {**self._init(problem, weights), DONE: 0}
+        return MixedState(inner=self._init(problem, weights))
 
-    def continued(self, problem: Objective, earlier: Earlier) -> State:
+    def continued(self, problem: Objective, earlier: Earlier) -> MixedState:
         """Return the state in which the optimizer goes on, over shards at once where there were
         passes before.
         """
         done = earlier.state.get(DONE, earlier.state["epoch"])
-        mean = {MEAN: earlier.state[MEAN]} if MEAN in earlier.state else {}
-        return {**self.optimizer.continued(problem, earlier), DONE: done, **mean}
+        inner = self.optimizer.continued(problem, earlier)
+        return MixedState(inner=inner, passes_done=done, mixed_mean=earlier.state.get(MEAN))
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: MixedState) -> tuple[MixedState, Report]:
         """Make one pass: the first over the whole corpus, each later one on every shard, with the
         states mixed afterwards.
         """
-        done, mean = state[DONE], state.get(MEAN)
-        inner = {name: value for name, value in state.items() if name not in (DONE, MEAN)}
+        inner, done, mean = state.inner, state.passes_done, state.mixed_mean
         if done >= ALONE:
             inner, report, latest = self._mixed(problem, inner)
         else:
@@ -168,31 +175,28 @@ class Mixed(Wrapped):
                 if self.shards > 1 and self.optimizer.averaged(inner)
                 else None
             )
-        if latest is None:
-            return {**inner, DONE: done + 1}, report
-        share = (LATER + 1) / (done + 1 + LATER)
-        return {
-            **inner,
-            DONE: done + 1,
-            MEAN: latest if mean is None else mean + share * (latest - mean),
-        }, report
+        if latest is not None:
+            share = (LATER + 1) / (done + 1 + LATER)
+            mean = latest if mean is None else mean + share * (latest - mean)
+        return MixedState(inner=inner, passes_done=done + 1, mixed_mean=mean), report
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: MixedState) -> Array:
         """Return the mean of the passes, or the weights that the optimizer has at its state."""
-        mean: Array | None = state.get(MEAN)
-        return self.optimizer.weights(state) if mean is None else mean
+        mean: Array | None = state.mixed_mean
+        return self.optimizer.weights(state.inner) if mean is None else mean
 
     def _mixed(self, problem: Objective, state: State) -> tuple[State, Report, Array | None]:
         if self._passes is None or self._passes.problem is not problem:
             self._passes = self.make_passes(problem, self.optimizer, self.shards)
-        start = PackedState.of(state, problem.scorer)
+        start = PackedState.of(state, problem.scorer, self.optimizer.names("weights"))
         reports, mixture = [], Mixture(start, problem.scorer)
         for passed, coordinates in zip(
             self._passes.run(start), self._passes.coordinates, strict=True
         ):
             mixture.add(passed.state, passed.mean, coordinates)
             reports.append(passed.report)
-        return mixture.state(), _summed(reports), mixture.mean()
+        state = self.optimizer.restored(mixture.state())
+        return state, _summed(reports), mixture.mean()
 
 
 def _summed(reports: Sequence[Report]) -> Report:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.optimizer import State
+from structopt.core.optimizer_state import State, values_of
 from structopt.core.scorer import Scorer
 from structopt.kernels.waist.record import Array
 
@@ -23,23 +23,27 @@ class PackedState(NamedTuple):
 
     Attributes
     ----------
-    values : State
+    values : dict
     weights : tuple of str
         The arrays that were compressed.
     """
 
-    values: State
+    values: dict[str, Any]
     weights: tuple[str, ...]
 
     @classmethod
-    def of(cls, state: State, scorer: Scorer) -> PackedState:
-        """Pack a state."""
-        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        weights = tuple(name for name, array in arrays.items() if scorer.covers(array))
-        return cls(state | {name: scorer.compress(arrays[name]) for name in weights}, weights)
+    def of(cls, state: State, scorer: Scorer, over_weights: Sequence[str] = ()) -> PackedState:
+        """Pack a state, given the names of its arrays over the weights; without any, arrays that
+        look like weights are taken for them.
+        """
+        values = values_of(state)
+        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        known = over_weights or tuple(arrays)
+        weights = tuple(name for name in arrays if name in known and scorer.covers(arrays[name]))
+        return cls(values | {name: scorer.compress(arrays[name]) for name in weights}, weights)
 
-    def opened(self, scorer: Scorer) -> State:
-        """The state, in new arrays."""
+    def opened(self, scorer: Scorer) -> dict[str, Any]:
+        """Return the values of the state, in new arrays."""
         arrays = {
             name: np.array(value)
             for name, value in self.values.items()
@@ -124,8 +128,8 @@ class Mixture:
         mixture = self.start.values["theta"] + moves
         return self.scorer.expand(mixture) if self.start.weights else mixture
 
-    def state(self) -> State:
-        """Return the mixture."""
+    def state(self) -> dict[str, Any]:
+        """Return the values of the mixture."""
         floats = {
             name: _mean([shard[name] for shard in self._floats[1:]]) for name in self._floats[-1]
         }

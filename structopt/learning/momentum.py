@@ -5,16 +5,33 @@ of the next one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from structopt.core.optimizer import State
+from structopt.core.optimizer_state import State, WrapperState
 from structopt.kernels.waist.record import Array
 
-MOVES, RUN, REACHED = "shard_moves", "momentum", "dual_reached"
-"""Names in a state: the last moves of all shards, Nesterov's t, and D after the last pass."""
+
+@dataclass(kw_only=True)
+class AddedState(WrapperState):
+    """The state of a dual method, and its momentum if there is any.
+
+    Attributes
+    ----------
+    shard_moves : float64, shape (shards, weights that may move), or None
+        The last moves of all shards.
+    momentum : float or None
+        Nesterov's t.
+    dual_reached : float or None
+        D after the last pass.
+    """
+
+    shard_moves: Array | None = None
+    momentum: float | None = None
+    dual_reached: float | None = None
 
 
 class Momentum(NamedTuple):
@@ -57,19 +74,20 @@ class Momentum(NamedTuple):
     dual: float = -inf
 
     @classmethod
-    def taken(cls, state: State, shards: int) -> tuple[Momentum, State]:
-        """Take the momentum out of a state; none where the state has none, or that of another
-        number of shards.
-        """
-        method = {name: value for name, value in state.items() if name not in (MOVES, RUN, REACHED)}
-        moves = state.get(MOVES)
-        if moves is None or len(moves) != shards:
-            return cls(), method
-        return cls(moves, state[RUN], state[REACHED]), method
+    def of(cls, state: AddedState, shards: int) -> Momentum:
+        """Return the momentum in a state; none if it has that of another number of shards."""
+        moves, t, dual = state.shard_moves, state.momentum, state.dual_reached
+        if moves is None or t is None or dual is None or len(moves) != shards:
+            return cls()
+        return cls(moves, t, dual)
 
-    def state(self) -> State:
-        """The entries in a state, of which there are none where there is no momentum."""
-        return {} if self.moves is None else {MOVES: self.moves, RUN: self.t, REACHED: self.dual}
+    def added(self, inner: State) -> AddedState:
+        """Return the state of a method with this momentum."""
+        if self.moves is None:
+            return AddedState(inner=inner)
+        return AddedState(
+            inner=inner, shard_moves=self.moves, momentum=self.t, dual_reached=self.dual
+        )
 
     def starts(self, theta: Array, shards: int) -> list[Array]:
         """Where each shard starts, given the weights of the whole that may move."""

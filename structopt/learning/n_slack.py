@@ -5,11 +5,11 @@ solution by sweeps, and a check.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from structopt.core.objective import Objective
-from structopt.core.optimizer import State
 from structopt.kernels.waist.record import Array
 from structopt.learning.plane_cache import PlaneCache
 
@@ -27,24 +27,24 @@ class NSlack:
     Parameters
     ----------
     problem : Objective
-    state : State
+    state : PlaneArrays
         With the arrays of `create`, and ``theta``.
     limit : int
         Bytes for the planes.
     """
 
-    def __init__(self, problem: Objective, state: State, limit: int) -> None:
+    def __init__(self, problem: Objective, state: Any, limit: int) -> None:
         self.problem, self.state = problem, state
         self.cache = PlaneCache(state, problem.structure.parts, limit)
 
     @classmethod
-    def create(cls, problem: Objective, limit: int) -> State:
+    def create(cls, problem: Objective, limit: int) -> dict[str, Any]:
         """Return the arrays of a state without planes."""
         return PlaneCache.create(problem.m, problem.C, limit)
 
     def next_point(self, best: Array) -> Array:
         """Return the weights at which the next planes are to touch the losses: theta."""
-        theta: Array = self.state["theta"]
+        theta: Array = self.state.theta
         return theta
 
     def add_planes(self, weights: Array, margin: float) -> float:
@@ -85,7 +85,7 @@ class NSlack:
         for _ in range(SWEEPS):
             order = generator.permutation(pending)
             problem.run(
-                sweep, planes, order, self.state["theta"], problem.C, 0.5 * accuracy, scratch, gaps
+                sweep, planes, order, self.state.theta, problem.C, 0.5 * accuracy, scratch, gaps
             )
             if len(pending) == len(everyone) and gaps.sum() <= accuracy * problem.m:
                 break
@@ -96,7 +96,7 @@ class NSlack:
 
     def dual(self) -> float:
         """Return D at the present alpha."""
-        return dual(self.problem, self.cache, self.state["theta"])
+        return dual(self.problem, self.cache, self.state.theta)
 
 
 def dual(problem: Objective, cache: PlaneCache, theta: Array) -> float:

@@ -4,10 +4,13 @@ its solution by pair steps.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from structopt.core.objective import Objective
-from structopt.core.optimizer import State
+from structopt.core.optimizer_state import OptimizerState, absent, over_weights
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 
@@ -17,6 +20,25 @@ STEPS = 10_000  # at most, for each plane
 # share of the way from the best weights to the minimum over the planes: there the next plane
 # touches the mean loss
 REACH = 0.3
+
+
+@dataclass(kw_only=True)
+class SlackArrays(OptimizerState):
+    """Planes of the mean loss, and the weights of their dual variables; None where there are none.
+
+    Attributes
+    ----------
+    theta : float64, shape (dimension,)
+    slack_planes : float64, shape (planes, weights that may move)
+    slack_duals : float64, shape (3, planes)
+        alpha, b, and the rounds since the plane last had alpha > 0.
+    slack_gram : float64, shape (planes, planes)
+    """
+
+    theta: Array = over_weights()
+    slack_planes: Array = absent()
+    slack_duals: Array = absent()
+    slack_gram: Array = absent()
 
 
 class OneSlack:
@@ -31,19 +53,19 @@ class OneSlack:
     Parameters
     ----------
     problem : Objective
-    state : State
-        With the arrays of `create`, and ``theta``.
+    state : SlackArrays
+        With the arrays of `create`.
     limit : int
         Bytes for the planes, each 8 a weight that may move. While they are rearranged they may take
         twice that.
     """
 
-    def __init__(self, problem: Objective, state: State, limit: int) -> None:
+    def __init__(self, problem: Objective, state: SlackArrays, limit: int) -> None:
         self.problem, self.state = problem, state
         self.most = limit // (8 * problem.scorer.count)
 
     @classmethod
-    def create(cls, problem: Objective, limit: int) -> State:
+    def create(cls, problem: Objective, limit: int) -> dict[str, Any]:
         """Return the arrays of a state with the null plane alone."""
         needed = 3 * 8 * problem.scorer.count
         if needed > limit:
@@ -67,7 +89,7 @@ class OneSlack:
         The plane cuts off theta from there, too: where P is no less than at `best`, it rises
         towards theta, whose bound is lower.
         """
-        return np.asarray(best + REACH * (self.state["theta"] - best))
+        return np.asarray(best + REACH * (self.state.theta - best))
 
     def add_planes(self, weights: Array, margin: float) -> float:
         """Add the plane that touches the mean loss at the weights, whatever the margin. Return the
@@ -76,15 +98,15 @@ class OneSlack:
         problem, state = self.problem, self.state
         losses, gradient = problem.gradient(weights)
         offset = (losses - float(weights @ gradient)) / problem.m
-        while len(state["slack_planes"]) > self.most:
+        while len(state.slack_planes) > self.most:
             self._shrink()
         plane = problem.scorer.compress(gradient) / problem.m
-        products = state["slack_planes"] @ plane
-        state["slack_gram"] = np.block(
-            [[state["slack_gram"], products[:, None]], [products, np.array(plane @ plane)]]
+        products = state.slack_planes @ plane
+        state.slack_gram = np.block(
+            [[state.slack_gram, products[:, None]], [products, np.array(plane @ plane)]]
         )
-        state["slack_planes"] = np.vstack([state["slack_planes"], plane])
-        state["slack_duals"] = np.hstack([state["slack_duals"], np.array([[0.0], [offset], [0.0]])])
+        state.slack_planes = np.vstack([state.slack_planes, plane])
+        state.slack_duals = np.hstack([state.slack_duals, np.array([[0.0], [offset], [0.0]])])
         return float(losses)
 
     def solve(self, accuracy: float, epoch: int) -> None:
@@ -93,36 +115,35 @@ class OneSlack:
         """
         from structopt.kernels.learn.mira_program import pair_steps
 
-        alpha, offsets, idle = self.state["slack_duals"]
-        gram = self.state["slack_gram"]
+        alpha, offsets, idle = self.state.slack_duals
+        gram = self.state.slack_gram
         pair_steps(
             gram, offsets - gram @ alpha, alpha, len(alpha), FINER * accuracy, STEPS * len(alpha)
         )
         idle[:] = np.where(alpha > 0, 0.0, idle + 1.0)
         self._keep((alpha > 0) | (idle <= INACTIVE) | (np.arange(len(alpha)) == 0))
-        planes, alpha = self.state["slack_planes"], self.state["slack_duals"][0]
-        self.state["theta"] = self.problem.scorer.expand(-(alpha @ planes))
+        planes, alpha = self.state.slack_planes, self.state.slack_duals[0]
+        self.state.theta = self.problem.scorer.expand(-(alpha @ planes))
 
     def dual(self) -> float:
         """Return D at the present alpha."""
-        alpha, offsets, _ = self.state["slack_duals"]
+        alpha, offsets, _ = self.state.slack_duals
         return float(
-            self.problem.regularization * (alpha @ offsets)
-            - self.problem.ridge(self.state["theta"])
+            self.problem.regularization * (alpha @ offsets) - self.problem.ridge(self.state.theta)
         )
 
     def planes(self) -> tuple[Array, Array]:
         """Return the planes, shape (planes, weights that may move), and offsets, without the null
         plane.
         """
-        return self.state["slack_planes"][1:], self.state["slack_duals"][1, 1:]
+        return self.state.slack_planes[1:], self.state.slack_duals[1, 1:]
 
     def _shrink(self) -> None:
         """Drop the plane that was idle longest; if all are active, merge the two oldest, which
         changes neither theta nor D.
         """
-        alpha, offsets, idle = self.state["slack_duals"]
-        gram, planes = self.state["slack_gram"], self.state["slack_planes"]
+        alpha, offsets, idle = self.state.slack_duals
+        gram, planes = self.state.slack_gram, self.state.slack_planes
         kept = np.ones(len(alpha), bool)
         unused = np.flatnonzero(alpha[1:] == 0) + 1
         if len(unused):
@@ -140,6 +161,6 @@ class OneSlack:
         """Drop the planes that a mask does not keep."""
         if not kept.all():
             state = self.state
-            state["slack_planes"] = state["slack_planes"][kept]
-            state["slack_duals"] = np.ascontiguousarray(state["slack_duals"][:, kept])
-            state["slack_gram"] = state["slack_gram"][np.ix_(kept, kept)]
+            state.slack_planes = state.slack_planes[kept]
+            state.slack_duals = np.ascontiguousarray(state.slack_duals[:, kept])
+            state.slack_gram = state.slack_gram[np.ix_(kept, kept)]

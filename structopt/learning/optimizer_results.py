@@ -5,6 +5,7 @@ A run checks them once: the initial state, and the result of the first step of t
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass
 from numbers import Integral, Real
 from types import NoneType
 from typing import Any, NoReturn
@@ -13,7 +14,8 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.entry_points import installed, name_of
-from structopt.core.optimizer import Optimizer, Report, State
+from structopt.core.optimizer import Optimizer, Report
+from structopt.core.optimizer_state import State, values_of
 from structopt.errors import ArgumentError, ConfigError, shown
 
 CONTRACT = "structopt.plugin.Optimizer"
@@ -55,7 +57,7 @@ def check_step(optimizer: Optimizer, result: Any, dimension: int) -> None:
     ConfigError
         If the result breaks the contract.
     """
-    if isinstance(result, dict):
+    if isinstance(result, dict) or is_dataclass(result):
         result = (result, Report(0.0))
     pair = isinstance(result, tuple) and len(result) == 2
     if not pair or not isinstance(result[1], Report):
@@ -74,13 +76,14 @@ def check_step(optimizer: Optimizer, result: Any, dimension: int) -> None:
             _refuse(optimizer, "step", f"a Report with {name}={shown(value)}", f"{name}: {kinds}")
     plan = optimizer.plan
     complete = not plan.bound and _inner(optimizer) is optimizer
-    needed = (*plan.weights, *plan.numbers) if complete else ()
+    values, over_weights = values_of(state), optimizer.names("weights")
+    needed = (*over_weights, *optimizer.names("numbers")) if complete else ()
     for name in needed:
-        if name not in state:
+        if name not in values:
             expected = "all entries that Plan.weights and Plan.numbers name"
             _refuse(optimizer, "step", f"a state without '{name}'", expected)
-    for name in plan.weights:
-        shape = np.shape(state.get(name, ()))
+    for name in over_weights:
+        shape = np.shape(values.get(name, ()))
         if shape not in ((), (0,), (dimension,)):
             _refuse(
                 optimizer,
@@ -94,9 +97,11 @@ def check_step(optimizer: Optimizer, result: Any, dimension: int) -> None:
 def _check_state(optimizer: Optimizer, method: str, state: Any) -> None:
     """Refuse a state that a checkpoint cannot hold."""
     expected = "a dict of NumPy arrays of numbers, numbers, booleans and strings"
-    if not isinstance(state, dict):
+    if not isinstance(state, optimizer.state_type):
+        if is_dataclass(state):
+            expected = f"a state of its state_type, {optimizer.state_type.__name__}"
         _refuse(optimizer, method, _kind(state), expected)
-    for name, value in state.items():
+    for name, value in values_of(state).items():
         if not isinstance(name, str) or "." in name:
             _refuse(
                 optimizer, method, f"a state with the key {name!r}", "names without a dot as keys"

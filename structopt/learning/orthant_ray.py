@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.core.objective import Objective
-from structopt.core.optimizer import State
-from structopt.learning.ray import DECREASE, Ray, Sizes
+from structopt.learning.ray import DECREASE, QuasiNewtonState, Ray, Sizes
 
 HALVINGS = 40
 """Of a step that does not lower P enough: below 2^-40 of a direction rounding decides."""
@@ -34,22 +33,22 @@ class OrthantRay(Ray):
         self.pseudo = np.zeros(len(self.moving))
         self.promised = 0.0
 
-    def begin(self, state: State) -> None:
+    def begin(self, state: QuasiNewtonState) -> None:
         """See `Ray.begin`; the pseudo-gradient is that of the state's weights."""
         self.pseudo[:] = 0.0
         super().begin(state)
 
-    def sizes(self, state: State) -> Sizes:
+    def sizes(self, state: QuasiNewtonState) -> Sizes:
         """Return the squared norms of the state's weights and of the pseudo-gradient there, which
         is set.
         """
         return Sizes(
             *self.orthant.pseudo_gradient(
-                self.theta, self.moving, state["gradient"], self.level, self.pseudo
+                self.theta, self.moving, state.gradient, self.level, self.pseudo
             )
         )
 
-    def dual(self, state: State) -> float:
+    def dual(self, state: QuasiNewtonState) -> float:
         r"""Bound the minimum of P from below at the weights of a state.
 
         With g the mean gradient of the losses, of which none is below 0, and all are convex, for 0
@@ -62,15 +61,15 @@ class OrthantRay(Ray):
         without a ridge.
         """
         product, largest, total = self.orthant.excess(
-            self.theta, self.moving, state["gradient"], self.decay, self.level
+            self.theta, self.moving, state.gradient, self.decay, self.level
         )
-        slope = state["loss"] / self.problem.m - product
+        slope = state.loss / self.problem.m - product
         bounds = [0.0, slope * (min(1.0, self.level / largest) if largest > 0 else 1.0)]
         if self.decay > 0:
             bounds.append(slope - total / (2 * self.decay))
         return float(max(bounds))
 
-    def _aim(self, state: State) -> float:
+    def _aim(self, state: QuasiNewtonState) -> float:
         # after a search that found nothing
         self.kernels.move(self.theta, self.moving, self.start, self.direction, 0.0)
         self.sizes(state)
@@ -92,13 +91,13 @@ class OrthantRay(Ray):
         )
         return self.decay / 2 * float(square) + self.level * float(absolute)
 
-    def _remember(self, state: State, slope: float) -> None:
+    def _remember(self, state: QuasiNewtonState, slope: float) -> None:
         """Replace the oldest pair by that of the projected step, unless the gradient of f did not
         rise along it.
         """
         self.orthant.take_step(self.theta, self.moving, self.start, self.direction)
         risen = self.kernels.dot(self.direction, self.gradient) - self.kernels.dot(
-            self.direction, state["gradient"]
+            self.direction, state.gradient
         )
         if risen > 0.0:
             self._keep(state, 1.0)

@@ -15,12 +15,8 @@ from structopt.kernels.waist.record import Array
 
 
 def gold_residuals(problem: Objective) -> Array:
-    """Return the residuals mu - z at mu = z: one row over the parts of all instances.
-
-    It is a row of a matrix because a checkpoint takes vectors as long as theta for weights.
-    """
-    row: Array = problem.part_vector("marginals")[np.newaxis]
-    return row
+    """Return the residuals mu - z at mu = z, over the parts of all instances."""
+    return problem.part_vector("marginals")
 
 
 def weights_at(problem: Objective, residuals: Array) -> Array:

@@ -4,6 +4,7 @@ of bytes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Concatenate, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from structopt.core.ability import Ability
 from structopt.core.memory import ProblemSizes
 from structopt.core.needs import MARGINS, Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import State
+from structopt.core.optimizer_state import OptimizerState, over_instances
 from structopt.errors import ConfigError
 from structopt.kernels.waist.drivers import Driver, P
 from structopt.kernels.waist.record import Array
@@ -46,14 +47,35 @@ class Plane(NamedTuple):
     alpha: float
 
 
-class PlaneCache:
-    """The planes of all instances, as arrays of a state under the names of `create`.
+@dataclass(kw_only=True)
+class PlaneArrays(OptimizerState):
+    """The planes of all instances; None where there are none.
 
-    The arrays have two dimensions each, so that no checkpoint takes them for weights.
+    Attributes
+    ----------
+    plane_heads : int64, shape (4, instances)
+    plane_used : int64, shape (4,)
+    plane_rows : int64, shape (3, planes)
+    plane_duals : float64, shape (2, planes)
+    plane_gram : float64, shape (products,)
+    plane_parts, plane_values : int32 and float64, shape (entries of residuals,)
+    """
+
+    plane_heads: Array = over_instances(None, rows=4)
+    plane_used: Array = over_instances(None)
+    plane_rows: Array = over_instances(None, rows=3)
+    plane_duals: Array = over_instances(None, rows=2)
+    plane_gram: Array = over_instances(None)
+    plane_parts: Array = over_instances(None)
+    plane_values: Array = over_instances(None)
+
+
+class PlaneCache:
+    """The planes of all instances, as arrays of a state.
 
     Parameters
     ----------
-    state : State
+    state : PlaneArrays
         Holds the arrays; they are replaced when the cache grows.
     parts : int64, shape (m + 1,)
         Offsets of the instances in vectors over all parts.
@@ -61,24 +83,24 @@ class PlaneCache:
         Bytes that the arrays may take. While they are rearranged they may take twice that.
     """
 
-    def __init__(self, state: State, parts: Array, limit: int) -> None:
+    def __init__(self, state: PlaneArrays, parts: Array, limit: int) -> None:
         self.state, self.parts, self.limit = state, parts, limit
 
     @classmethod
-    def create(cls, m: int, cap: float, limit: int) -> State:
+    def create(cls, m: int, cap: float, limit: int) -> dict[str, Any]:
         """Return the arrays of m instances with null planes only, whose dual variables are the
         cap.
         """
         if _bytes(m, 2 * m, 4 * m, 0) > limit:
             raise _too_small(limit, _bytes(m, 3 * m, 9 * m, 8 * m))
-        instances, state = (
+        instances, arrays = (
             np.arange(m),
             _empty(m, 2 * m, 4 * m, min(8 * m, (limit - _bytes(m, 2 * m, 4 * m, 0)) // 12)),
         )
-        state["plane_heads"][:] = np.ones(m), np.full(m, 2), 2 * instances, 4 * instances
-        state["plane_used"][0, :2] = 2 * m, 4 * m
-        state["plane_duals"][0, ::2] = cap
-        return state
+        arrays["plane_heads"][:] = np.ones(m), np.full(m, 2), 2 * instances, 4 * instances
+        arrays["plane_used"][:2] = 2 * m, 4 * m
+        arrays["plane_duals"][0, ::2] = cap
+        return arrays
 
     @property
     def planes(self) -> Any:
@@ -194,33 +216,34 @@ class PlaneCache:
         fresh = _empty(
             len(old.counts), *(int(size * (1.0 + growth)) for size in self._sizes(wanted))
         )
-        rebuild(old, _open(fresh))
-        self.state.update(fresh)
+        rebuild(old, _open(PlaneArrays(**fresh)))
+        for name, array in fresh.items():
+            setattr(self.state, name, array)
 
 
-def _empty(m: int, rows: int, gram: int, entries: int) -> State:
+def _empty(m: int, rows: int, gram: int, entries: int) -> dict[str, Array]:
     """Return arrays of some sizes, which hold no instance yet."""
     return {
         "plane_heads": np.zeros((4, m), np.int64),
-        "plane_used": np.zeros((1, 4), np.int64),
+        "plane_used": np.zeros(4, np.int64),
         "plane_rows": np.zeros((3, rows), np.int64),
         "plane_duals": np.zeros((2, rows)),
-        "plane_gram": np.zeros((1, gram)),
-        "plane_parts": np.zeros((1, entries), np.int32),
-        "plane_values": np.zeros((1, entries)),
+        "plane_gram": np.zeros(gram),
+        "plane_parts": np.zeros(entries, np.int32),
+        "plane_values": np.zeros(entries),
     }
 
 
-def _open(state: State) -> Any:
+def _open(state: PlaneArrays) -> Any:
     from structopt.kernels.learn.plane_cache import Planes
 
     rows = (
-        state["plane_used"][0],
-        *state["plane_rows"],
-        *state["plane_duals"],
-        state["plane_gram"][0],
+        state.plane_used,
+        *state.plane_rows,
+        *state.plane_duals,
+        state.plane_gram,
     )
-    return Planes(*state["plane_heads"], *rows, state["plane_parts"][0], state["plane_values"][0])  # type: ignore[call-arg]
+    return Planes(*state.plane_heads, *rows, state.plane_parts, state.plane_values)  # type: ignore[call-arg]
 
 
 def _bytes(m: int, rows: int, gram: int, entries: int) -> int:

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import inf, isfinite
 
 import numpy as np
 
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, State
+from structopt.core.optimizer import Optimizer
+from structopt.core.optimizer_state import State, lasting
 from structopt.kernels.waist.record import Array
+from structopt.learning.averaging import VisitState
 
 CANDIDATES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 # factor by which steps are shortened before a pass is made again (`structopt.learning.guarded`)
 SHORTER = 0.25
+
+
+@dataclass(kw_only=True)
+class RateState(VisitState):
+    """A learning rate, next to the weights.
+
+    Attributes
+    ----------
+    eta : float
+    """
+
+    eta: float = lasting()
 
 
 def rate_by_trials(

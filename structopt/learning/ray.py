@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import dataclass
 from math import nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from structopt.core.objective import Objective
-from structopt.core.optimizer import State
+from structopt.core.optimizer_state import OptimizerState, over_weights
 from structopt.kernels.waist.record import Array
 
 # constants of the strong Wolfe conditions (Nocedal and Wright, section 3.1)
@@ -30,6 +31,38 @@ class Sizes(NamedTuple):
 
     weights: float
     gradient: float
+
+
+@dataclass(kw_only=True)
+class QuasiNewtonState(OptimizerState):
+    """Weights, and the steps and gradients that determine the next direction.
+
+    Attributes
+    ----------
+    theta : float64, shape (dimension,)
+    gradient : float64, shape (weights that may move,)
+        The gradient of P without its l1 norm.
+    steps, changes : float64, shape (memory, weights that may move)
+        Pairs: steps, and the changes of the gradient along them.
+    curvature : float64, shape (memory, 2)
+        Products of the pairs.
+    pairs : int
+        Pairs so far.
+    loss, objective : float
+        Sum of the L_i, and P.
+    evaluated : bool
+        Whether P was evaluated at theta.
+    """
+
+    theta: Array = over_weights()
+    gradient: Array
+    steps: Array
+    changes: Array
+    curvature: Array
+    pairs: int = 0
+    loss: float = 0.0
+    objective: float = 0.0
+    evaluated: bool = False
 
 
 class Ray:
@@ -64,32 +97,32 @@ class Ray:
         self.t = self.value = self.slope = self.loss = 0.0
         self.seconds: list[float] = []
 
-    def begin(self, state: State) -> None:
+    def begin(self, state: QuasiNewtonState) -> None:
         """Start from the weights of a state; evaluate P there if that was not done yet."""
-        self.theta, self.seconds = state["theta"], []
+        self.theta, self.seconds = state.theta, []
         self.kernels.take(self.theta, self.moving, self.start)
-        if not state["evaluated"]:
+        if not state.evaluated:
             self.direction[:] = 0.0
             self._evaluate(0.0)
             self._accept(state)
-            state["evaluated"] = True
+            state.evaluated = True
 
-    def sizes(self, state: State) -> Sizes:
+    def sizes(self, state: QuasiNewtonState) -> Sizes:
         """Return the squared norms of the state's weights and gradient."""
-        weights, _, gradient = self.kernels.sizes(self.theta, self.moving, state["gradient"])
+        weights, _, gradient = self.kernels.sizes(self.theta, self.moving, state.gradient)
         return Sizes(weights, gradient)
 
-    def dual(self, state: State) -> float:
+    def dual(self, state: QuasiNewtonState) -> float:
         """Bound the minimum from below as `Objective.certificate` does, at the weights of a
         state.
         """
         problem, decay = self.problem, self.decay
-        weights, product, gradient = self.kernels.sizes(self.theta, self.moving, state["gradient"])
-        slope = state["loss"] / problem.m - product + decay * weights
+        weights, product, gradient = self.kernels.sizes(self.theta, self.moving, state.gradient)
+        slope = state.loss / problem.m - product + decay * weights
         norm = gradient - 2 * decay * product + decay**2 * weights  # of the losses' mean gradient
         return float(problem.bound(slope, norm))
 
-    def descend(self, state: State) -> bool:
+    def descend(self, state: QuasiNewtonState) -> bool:
         """Move the state down the quasi-Newton direction, or else down its gradient; return whether
         one lowered P.
         """
@@ -97,12 +130,12 @@ class Ray:
         while True:
             slope = scale * self._aim(state)
             self.direction *= scale
-            if slope < 0 and self._search(state["objective"], slope):
+            if slope < 0 and self._search(state.objective, slope):
                 self._remember(state, slope)
                 self._accept(state)
                 return True
-            if state["pairs"]:
-                state["pairs"] = 0  # their estimate of the curvature is wrong here
+            if state.pairs:
+                state.pairs = 0  # their estimate of the curvature is wrong here
                 continue
             length = next(lengths, None)
             if length is None or slope >= 0:
@@ -110,14 +143,14 @@ class Ray:
                 return False
             scale = length / sqrt(-slope / scale)  # without pairs, the slope is -||gradient||^2
 
-    def _aim(self, state: State) -> float:
+    def _aim(self, state: QuasiNewtonState) -> float:
         """Set the direction; return P's derivative along it."""
-        self._two_loop(state, state["gradient"])
-        return float(self.kernels.dot(state["gradient"], self.direction))
+        self._two_loop(state, state.gradient)
+        return float(self.kernels.dot(state.gradient, self.direction))
 
-    def _two_loop(self, state: State, gradient: Array) -> None:
+    def _two_loop(self, state: QuasiNewtonState, gradient: Array) -> None:
         """Set the direction to -H times a vector, with the state's pairs."""
-        pairs = state["steps"], state["changes"], state["curvature"], state["pairs"]
+        pairs = state.steps, state.changes, state.curvature, state.pairs
         self.kernels.two_loop(*pairs, gradient, self.direction)
         self.t = nan
 
@@ -178,21 +211,21 @@ class Ray:
         )
         return self.loss
 
-    def _remember(self, state: State, slope: float) -> None:
+    def _remember(self, state: QuasiNewtonState, slope: float) -> None:
         """Replace the oldest pair by that of this step, unless the search ended where the slope of
         P had not yet risen enough.
         """
         if self.slope >= CURVATURE * slope:
             self._keep(state, self.t)
 
-    def _keep(self, state: State, t: float) -> None:
+    def _keep(self, state: QuasiNewtonState, t: float) -> None:
         """Replace the oldest pair by that of the step t * direction."""
-        slot = state["pairs"] % len(state["steps"])
-        arrays = state["steps"], state["changes"], state["curvature"]
-        self.kernels.remember(*arrays, slot, t, self.direction, state["gradient"], self.gradient)
-        state["pairs"] += 1
+        slot = state.pairs % len(state.steps)
+        arrays = state.steps, state.changes, state.curvature
+        self.kernels.remember(*arrays, slot, t, self.direction, state.gradient, self.gradient)
+        state.pairs += 1
 
-    def _accept(self, state: State) -> None:
+    def _accept(self, state: QuasiNewtonState) -> None:
         """Make the point that was evaluated last that of the state."""
-        state["objective"], state["loss"] = self.value, self.loss
-        state["gradient"][:] = self.gradient
+        state.objective, state.loss = self.value, self.loss
+        state.gradient[:] = self.gradient

@@ -14,7 +14,8 @@ import numpy as np
 from structopt.core.data import ranges
 from structopt.core.executor import Account
 from structopt.core.objective import certified_gap
-from structopt.core.optimizer import Earlier, Optimizer, Report, State, reported
+from structopt.core.optimizer import Earlier, Optimizer, Report, reported
+from structopt.core.optimizer_state import State
 from structopt.errors import NumericalError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
@@ -192,7 +193,8 @@ class Training:
             tolerance,
         )
         self.callbacks, self.evaluation, self.advice = list(callbacks), evaluation, advice
-        self.progress, self.state = Progress(), State()
+        self.progress = Progress()
+        self.state: State = {}
         self.kept: Array | None = None
         self._loss = problem.loss
         self._checked = False  # whether the result of a step was compared with the contract

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from structopt.core.optimizer import State
 from structopt.kernels.waist.record import Array
 
 
@@ -21,7 +20,7 @@ class Trained:
         The validated config of the run.
     folder : Path
         Of the run; it may be gone.
-    state : State
+    state : dict
         Of the optimizer, after the last pass: arrays over the weights are over those of the run's
         model. Empty where it is bound to the data (`structopt.core.optimizer.Plan.bound`).
     instances : int
@@ -40,7 +39,7 @@ class Trained:
 
     config: Mapping[str, Any]
     folder: Path
-    state: State
+    state: dict[str, Any]
     instances: int
     parts: int
     seen: int

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, State
+from structopt.core.optimizer import Optimizer
+from structopt.core.optimizer_state import State, values_of
 from structopt.kernels.waist.record import Array
 from structopt.learning.added_duals import Ascent
 from structopt.learning.mixture import PackedState
@@ -32,9 +33,9 @@ class DualShard(OptimizerShard):
     passes over them.
     """
 
-    share: State
+    share: dict[str, Any]
 
-    def restore(self, share: State) -> None:
+    def restore(self, share: dict[str, Any]) -> None:
         """Take up the dual variables of the instances, as they were after some pass."""
         self.share = {name: np.array(value, order="C") for name, value in share.items()}
 
@@ -43,9 +44,12 @@ class DualShard(OptimizerShard):
         are returned too.
         """
         opened = start.opened(self.problem.scorer)
-        after, report = self.optimizer.step(self.problem, opened | self.share)
+        optimizer = self.optimizer
+        result, report = optimizer.step(self.problem, optimizer.restored(opened | self.share))
+        after = values_of(result)
         self.share = {name: after[name] for name in self.share}
-        return Ascent(PackedState.of(after, self.problem.scorer), report)
+        packed = PackedState.of(after, self.problem.scorer, optimizer.names("weights"))
+        return Ascent(packed, report)
 
     def losses(self, packed: PackedState) -> float:
         """Sum of the losses of the instances."""
@@ -86,10 +90,11 @@ class DualAscents:
         shares = [self.optimizer.share(self.problem, state, bounds) for bounds in self.bounds]
         common = {
             name: value
-            for name, value in state.items()
+            for name, value in values_of(state).items()
             if name not in shares[0] and name != "theta"
         }
-        packed = PackedState.of(common, self.problem.scorer)
+        over_weights = self.optimizer.names("weights")
+        packed = PackedState.of(common, self.problem.scorer, over_weights)
         each = [
             PackedState(packed.values | {"theta": start}, (*packed.weights, "theta"))
             for start in starts
@@ -101,7 +106,7 @@ class DualAscents:
 
     def finished(self, state: State) -> None:
         """Note the state of the whole to which the dual variables of the shards belong now."""
-        self._held = _arrays(state)
+        self._held = self._arrays(state)
 
     def losses(self, packed: PackedState) -> float:
         """Sum of the losses of all instances at the entry ``theta``, each shard's computed where it
@@ -113,12 +118,12 @@ class DualAscents:
         """Whether it is the very state that the last pass led to: not one of a checkpoint, nor of
         another run.
         """
-        arrays = _arrays(state)
+        arrays = self._arrays(state)
         return len(arrays) == len(self._held) and all(
             one is other for one, other in zip(arrays, self._held, strict=True)
         )
 
-
-def _arrays(state: State) -> list[Any]:
-    """The arrays that belong to instances."""
-    return [value for value in state.values() if isinstance(value, np.ndarray) and value.ndim > 1]
+    def _arrays(self, state: State) -> list[Any]:
+        """Return the arrays that belong to instances."""
+        values = values_of(state)
+        return [values[name] for name in self.optimizer.names("instances") if name in values]

@@ -73,8 +73,10 @@ class OptimizerShard:
         """Make the optimizer's pass from a state, with the messages that the last one left."""
         self.problem.messages[:] = messages
         scorer = self.problem.scorer
-        after, report = self.optimizer.step(self.problem, state.opened(scorer))
-        end = PackedState.of(after, scorer)
+        optimizer = self.optimizer
+        start = optimizer.restored(state.opened(scorer))
+        after, report = optimizer.step(self.problem, start)
+        end = PackedState.of(after, scorer, optimizer.names("weights"))
         return ShardPass(end, report, self.problem.messages, self._mean(state, end))
 
     def _mean(self, start: PackedState, end: PackedState) -> Array | None:
@@ -82,11 +84,14 @@ class OptimizerShard:
         are; None without a mean.
         """
         scorer, optimizer = self.problem.scorer, self.optimizer
-        earlier, later = (optimizer.averaged(packed.values) for packed in (start, end))
+        earlier, later = (
+            optimizer.averaged(optimizer.restored(packed.values)) for packed in (start, end)
+        )
         if later <= earlier:
             return None
         before = start.values if start.weights == end.weights else start.opened(scorer)
-        sums = later * optimizer.weights(end.values) - earlier * optimizer.weights(before)
+        first, last = (optimizer.restored(values) for values in (before, end.values))
+        sums = later * optimizer.weights(last) - earlier * optimizer.weights(first)
         mean: Array = sums / (later - earlier)
         return mean
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -12,13 +13,31 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Optimizer, Plan, Report
+from structopt.core.optimizer_state import lasting, over_weights
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, mean_by_total, weights_and_mean
+from structopt.learning.averaging import VisitState, empty_mean, mean_by_total, weights_and_mean
 from structopt.learning.minibatches import dense_pass, dense_step, lazy_bytes, lazy_pass
 from structopt.learning.rate import SHORTER
+
+
+@dataclass(kw_only=True)
+class AdaDeltaState(VisitState):
+    """Decaying means of squares, next to the weights.
+
+    Attributes
+    ----------
+    squares, moves : float64, shape (dimension,)
+        Means of squared gradients and of squared steps.
+    epsilon : float
+        The least size of a step, squared.
+    """
+
+    squares: Array = over_weights()
+    moves: Array = over_weights()
+    epsilon: float = lasting()
 
 
 class AdaDelta(Optimizer):
@@ -61,6 +80,8 @@ class AdaDelta(Optimizer):
     networks.
     """
 
+    state_type = AdaDeltaState
+
     def __init__(
         self,
         rho: float = 0.999,
@@ -93,8 +114,6 @@ class AdaDelta(Optimizer):
                 "structopt.kernels.learn.lazy_regularization",
                 "structopt.kernels.waist.passes",
             ),
-            weights=("theta", "total", "squares", "moves"),
-            numbers=("visits", "epoch", "epsilon"),
             bound="",
         )
 
@@ -106,24 +125,23 @@ class AdaDelta(Optimizer):
         }
         return Footprint(weights_and_mean(sizes, self.average) | state, step=lazy_bytes(sizes))
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> AdaDeltaState:
         """Start from the given weights."""
         checks.check_vector("weights", weights, problem.dimension, writable=False)
         squares, moves = np.zeros(problem.dimension), np.zeros(problem.dimension)
-        point = {"theta": weights.copy(), "total": empty_mean(problem, self.average)}
-        return point | {
-            "squares": squares,
-            "moves": moves,
-            "visits": 0.0,
-            "epoch": 0,
-            "epsilon": self.epsilon,
-        }
+        return AdaDeltaState(
+            theta=weights.copy(),
+            total=empty_mean(problem, self.average),
+            squares=squares,
+            moves=moves,
+            epsilon=self.epsilon,
+        )
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: AdaDeltaState) -> tuple[AdaDeltaState, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.learn.adadelta import adadelta_pass
 
-        squares, moves, epsilon = state["squares"], state["moves"], state["epsilon"]
+        squares, moves, epsilon = state.squares, state.moves, state.epsilon
         if problem.sparse:
             losses = lazy_pass(
                 problem,
@@ -140,36 +158,36 @@ class AdaDelta(Optimizer):
             losses = dense_pass(
                 problem, state, self.batch_size, partial(self._move, problem, state)
             )
-        fall = (state["epoch"] / (state["epoch"] + 1)) ** 2
+        fall = (state.epoch / (state.epoch + 1)) ** 2
         moves *= fall
-        return state | {"epsilon": epsilon * fall}, Report(loss=float(losses))
+        return replace(state, epsilon=epsilon * fall), Report(loss=float(losses))
 
-    def _move(self, problem: Objective, state: State, gradient: Array) -> None:
+    def _move(self, problem: Objective, state: AdaDeltaState, gradient: Array) -> None:
         """One step at all coordinates, by the mean gradient of a batch."""
         squares, moves, epsilon, nonzero = (
-            state["squares"],
-            state["moves"],
-            state["epsilon"],
+            state.squares,
+            state.moves,
+            state.epsilon,
             gradient != 0.0,
         )
         squares[nonzero] = self.rho * squares[nonzero] + (1.0 - self.rho) * gradient[nonzero] ** 2
         rates = np.sqrt((moves + epsilon) / (squares + epsilon))
-        dense_step(state["theta"], gradient, rates, problem.regularization, False)
+        dense_step(state.theta, gradient, rates, problem.regularization, False)
         moves[nonzero] = (
             self.rho * moves[nonzero] + (1.0 - self.rho) * (rates[nonzero] * gradient[nonzero]) ** 2
         )
 
-    def shortened(self, state: State) -> State:
+    def shortened(self, state: AdaDeltaState) -> AdaDeltaState:
         """Return the state with smaller sizes of past steps, and a smaller least size: rates, and
         their growth, fall too.
         """
         square = SHORTER * SHORTER
-        return state | {"moves": state["moves"] * square, "epsilon": state["epsilon"] * square}
+        return replace(state, moves=state.moves * square, epsilon=state.epsilon * square)
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: AdaDeltaState) -> Array:
         """Return theta, or the mean of the iterates."""
-        return mean_by_total(state, state["visits"])
+        return mean_by_total(state, state.visits)
 
-    def averaged(self, state: State) -> float:
+    def averaged(self, state: AdaDeltaState) -> float:
         """Sum of the weights of the iterates whose mean is returned."""
-        return state["visits"] if len(state["total"]) else 0.0
+        return state.visits if len(state.total) else 0.0

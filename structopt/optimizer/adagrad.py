@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
 from math import sqrt
 from typing import Literal
@@ -14,12 +15,25 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Optimizer, Plan, Report
+from structopt.core.optimizer_state import over_weights
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.averaging import empty_mean, mean_by_total, weights_and_mean
 from structopt.learning.minibatches import dense_pass, dense_step, lazy_bytes, lazy_pass
-from structopt.learning.rate import CANDIDATES, SHORTER, rate_by_trials
+from structopt.learning.rate import CANDIDATES, SHORTER, RateState, rate_by_trials
+
+
+@dataclass(kw_only=True)
+class AdaGradState(RateState):
+    """Sums of squared gradients, next to the weights and the learning rate.
+
+    Attributes
+    ----------
+    squares : float64, shape (dimension,)
+    """
+
+    squares: Array = over_weights()
 
 
 class AdaGrad(Optimizer):
@@ -70,6 +84,8 @@ class AdaGrad(Optimizer):
     and its C are the mean and lambda here by C = lambda b.
     """
 
+    state_type = AdaGradState
+
     def __init__(
         self,
         eta: float | Literal["auto"] = 0.1,
@@ -103,8 +119,6 @@ class AdaGrad(Optimizer):
                 "structopt.kernels.learn.lazy_regularization",
                 "structopt.kernels.waist.passes",
             ),
-            weights=("theta", "total", "squares"),
-            numbers=("visits", "epoch", "eta"),
             bound="",
         )
 
@@ -115,7 +129,7 @@ class AdaGrad(Optimizer):
         }
         return Footprint(state, step=lazy_bytes(sizes))
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> AdaGradState:
         """Start from the given weights, after the trial passes of eta=auto."""
         checks.check_vector("weights", weights, problem.dimension, writable=False)
         start = partial(self._start, problem, weights)
@@ -125,14 +139,14 @@ class AdaGrad(Optimizer):
             else float(self.eta)
         )
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: AdaGradState) -> tuple[AdaGradState, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.learn.adagrad import adagrad_pass
 
-        squares, passes = state["squares"], state["epoch"] + 1
-        eta = state["eta"] * sqrt(min(1.0, (self.constant or passes) / passes))
+        squares, passes = state.squares, state.epoch + 1
+        eta = state.eta * sqrt(min(1.0, (self.constant or passes) / passes))
         if not problem.sparse:
-            move = partial(self._move, problem, state["theta"], squares, eta)
+            move = partial(self._move, problem, state.theta, squares, eta)
             return state, Report(loss=dense_pass(problem, state, self.batch_size, move))
         sparse = problem.penalty.sparse
         losses = lazy_pass(problem, adagrad_pass, state, self.batch_size, sparse, squares, eta)
@@ -148,19 +162,19 @@ class AdaGrad(Optimizer):
         rates = eta / np.sqrt(DELTA + squares)
         dense_step(theta, gradient, rates, problem.regularization, problem.penalty.sparse)
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: AdaGradState) -> Array:
         """Return theta, or the mean of the iterates."""
-        return mean_by_total(state, state["visits"])
+        return mean_by_total(state, state.visits)
 
-    def averaged(self, state: State) -> float:
+    def averaged(self, state: AdaGradState) -> float:
         """Sum of the weights of the iterates whose mean is returned."""
-        return state["visits"] if len(state["total"]) else 0.0
+        return state.visits if len(state.total) else 0.0
 
-    def shortened(self, state: State) -> State:
+    def shortened(self, state: AdaGradState) -> AdaGradState:
         """Return the state with a lower learning rate, at all coordinates alike."""
-        return state | {"eta": state["eta"] * SHORTER}
+        return replace(state, eta=state.eta * SHORTER)
 
-    def _start(self, problem: Objective, weights: Array, eta: float) -> State:
+    def _start(self, problem: Objective, weights: Array, eta: float) -> AdaGradState:
         """Return the state before the first pass, with a learning rate."""
         # without the 1e-6, so that they are 0 for weights that may not move
         squares = np.zeros(problem.dimension)
@@ -168,5 +182,5 @@ class AdaGrad(Optimizer):
             squares = problem.scorer.expand(
                 np.full(problem.scorer.count, problem.m / self.batch_size)
             )
-        point = {"theta": weights.copy(), "total": empty_mean(problem, self.average)}
-        return point | {"squares": squares, "visits": 0.0, "epoch": 0, "eta": eta}
+        total = empty_mean(problem, self.average)
+        return AdaGradState(theta=weights.copy(), total=total, squares=squares, eta=eta)

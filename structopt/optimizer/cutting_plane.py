@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,12 +15,13 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective, certified_gap
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Optimizer, Plan, Report
+from structopt.core.optimizer_state import copied, over_weights
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.n_slack import NSlack, block_difference
-from structopt.learning.one_slack import OneSlack
-from structopt.learning.plane_cache import NEEDS, plane_bytes
+from structopt.learning.one_slack import OneSlack, SlackArrays
+from structopt.learning.plane_cache import NEEDS, PlaneArrays, plane_bytes
 
 # of the gap: violations that a round neglects, and the accuracy to which it solves the restricted
 # dual
@@ -35,6 +37,26 @@ KERNEL_MODULES = (
     "structopt.kernels.features.bundles",
     "structopt.kernels.arrays.coordinates",
 )
+
+
+@dataclass(kw_only=True)
+class CuttingPlaneState(SlackArrays, PlaneArrays):
+    """The planes of one of the programs, its solution, and the best weights.
+
+    Attributes
+    ----------
+    theta, best : float64, shape (dimension,)
+    primal : float
+        P at the best weights.
+    gap : float
+        P - D after the last epoch, at least 0.
+    epoch : int
+    """
+
+    best: Array = over_weights()
+    primal: float = 0.0
+    gap: float = 0.0
+    epoch: int = 0
 
 
 class CuttingPlane(Optimizer):
@@ -79,6 +101,8 @@ class CuttingPlane(Optimizer):
     called at the initial weights; the dual starts at 0.
     """
 
+    state_type = CuttingPlaneState
+
     def __init__(
         self,
         variant: Literal["n_slack", "one_slack"] = "n_slack",
@@ -102,7 +126,6 @@ class CuttingPlane(Optimizer):
             form,
             converges=True,
             kernel_modules=KERNEL_MODULES,
-            weights=("theta", "best"),
             bound="its planes are bounds of the losses of the data that they were made with",
         )
 
@@ -120,41 +143,38 @@ class CuttingPlane(Optimizer):
             state, step=2 * weights + min(self.limit, most), gradients=self.variant == "one_slack"
         )
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> CuttingPlaneState:
         """Start without planes; the oracle is first called at the initial weights."""
         checks.check_vector("weights", weights, problem.dimension, writable=False)
-        numbers = {"primal": 0.0, "gap": 0.0, "epoch": 0}
-        return {
-            "theta": weights.copy(),
-            "best": weights.copy(),
-            **numbers,
-            **MASTERS[self.variant].create(problem, self.limit),
-        }
+        arrays = MASTERS[self.variant].create(problem, self.limit)
+        return CuttingPlaneState(theta=weights.copy(), best=weights.copy(), **arrays)
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(
+        self, problem: Objective, state: CuttingPlaneState
+    ) -> tuple[CuttingPlaneState, Report]:
         """Solve the problem over the cached planes, then call the oracle at its solution, or with
         one slack near it.
         """
         master, seconds = MASTERS[self.variant](problem, state, self.limit), 0.0
-        if state["epoch"] == 0:
-            losses, seconds = self._add_planes(problem, master, state["theta"], 0.0)
-            state["primal"] = state["gap"] = problem.ridge(state["theta"]) + losses / problem.m
-            state["theta"] = np.zeros(problem.dimension)
-        master.solve(SHARE * state["gap"], state["epoch"])
-        dual, point = master.dual(), master.next_point(state["best"])
-        losses, more = self._add_planes(problem, master, point, SHARE * state["gap"])
+        if state.epoch == 0:
+            losses, seconds = self._add_planes(problem, master, state.theta, 0.0)
+            state.primal = state.gap = problem.ridge(state.theta) + losses / problem.m
+            state.theta = np.zeros(problem.dimension)
+        master.solve(SHARE * state.gap, state.epoch)
+        dual, point = master.dual(), master.next_point(state.best)
+        losses, more = self._add_planes(problem, master, point, SHARE * state.gap)
         primal = problem.ridge(point) + losses / problem.m
-        if primal <= state["primal"]:
-            state["primal"], state["best"] = primal, point.copy()
-        state["gap"] = max(0.0, primal - dual)
-        state["epoch"] += 1
-        gap = certified_gap(state["primal"], dual) if problem.convex else None
-        closed = gap is not None and gap <= FINEST * state["primal"]
+        if primal <= state.primal:
+            state.primal, state.best = primal, point.copy()
+        state.gap = max(0.0, primal - dual)
+        state.epoch += 1
+        gap = certified_gap(state.primal, dual) if problem.convex else None
+        closed = gap is not None and gap <= FINEST * state.primal
         finished = (
             "no output violates its constraint: the gap is zero but for rounding" if closed else ""
         )
         bound = dual if problem.convex else None
-        return state, Report(losses, 0, state["primal"], bound, seconds + more, finished=finished)
+        return state, Report(losses, 0, state.primal, bound, seconds + more, finished=finished)
 
     def _add_planes(
         self, problem: Objective, master: Any, weights: Array, margin: float
@@ -166,12 +186,13 @@ class CuttingPlane(Optimizer):
         losses = master.add_planes(weights, max(margin, FINEST * problem.loss.gamma))
         return losses, time.perf_counter() - started
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: CuttingPlaneState) -> Array:
         """Return the weights of the round with the least P."""
-        best: Array = state["best"]
-        return best
+        return state.best
 
-    def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
+    def verify(
+        self, problem: Objective, state: CuttingPlaneState, instances: Sequence[int]
+    ) -> float:
         """Compare with a general-purpose solver; return the largest relative difference.
 
         For ``n_slack`` of the solutions over the planes of single instances, the others fixed; for
@@ -181,14 +202,10 @@ class CuttingPlane(Optimizer):
             from structopt.reference.mira_program import k_best_step
 
             cache = NSlack(problem, state, self.limit).cache
-            return block_difference(problem, cache, state["theta"], instances, k_best_step)
+            return block_difference(problem, cache, state.theta, instances, k_best_step)
         from structopt.reference.one_slack import master_value
 
-        master = OneSlack(
-            problem,
-            {**state, **{n: a.copy() for n, a in state.items() if n.startswith("slack_")}},
-            self.limit,
-        )
-        master.solve(1e-8 * state["primal"], state["epoch"])
+        master = OneSlack(problem, copied(state), self.limit)
+        master.solve(1e-8 * state.primal, state.epoch)
         theirs = master_value(*master.planes(), problem.regularization)
         return abs(master.dual() - theirs) / max(abs(theirs), 1e-300)

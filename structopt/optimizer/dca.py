@@ -13,11 +13,11 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, mean_by_lag, weights_and_mean
+from structopt.learning.averaging import LagState, empty_mean, mean_by_lag, weights_and_mean
 
 
 class DCA(Optimizer):
@@ -62,6 +62,8 @@ class DCA(Optimizer):
     Martins et al. (2010), Algorithms 1 and 2, equations (11) to (17).
     """
 
+    state_type = LagState
+
     def __init__(
         self,
         average: bool = True,
@@ -96,8 +98,6 @@ class DCA(Optimizer):
             minimizes=False,
             variant=self.variant,
             kernel_modules=(f"structopt.kernels.learn.{step}",),
-            weights=("theta", "lag"),
-            numbers=("visits", "epoch"),
             bound="",
         )
 
@@ -106,33 +106,28 @@ class DCA(Optimizer):
         step = sizes.weight_vector if self.inner == "exact" else 0  # of the bundle
         return Footprint(weights_and_mean(sizes, self.average), step=step)
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> LagState:
         """Start from the given weights."""
         checks.check_vector("weights", weights, problem.dimension, writable=False)
-        return {
-            "theta": weights.copy(),
-            "lag": empty_mean(problem, self.average),
-            "visits": 0.0,
-            "epoch": 0,
-        }
+        return LagState(theta=weights.copy(), lag=empty_mean(problem, self.average))
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: LagState) -> tuple[LagState, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
-        order = problem.order(state["epoch"])
-        totals = self._visit(problem, order, state["theta"], state["lag"], state["visits"])
-        state["visits"] += float(len(order))
-        state["epoch"] += 1
+        order = problem.order(state.epoch)
+        totals = self._visit(problem, order, state.theta, state.lag, state.visits)
+        state.visits += float(len(order))
+        state.epoch += 1
         return state, Report(loss=float(totals[0]), negative_losses=int(totals[1]))
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: LagState) -> Array:
         """Return theta, or the mean of the iterates."""
-        return mean_by_lag(state, state["visits"])
+        return mean_by_lag(state, state.visits)
 
-    def averaged(self, state: State) -> float:
+    def averaged(self, state: LagState) -> float:
         """Sum of the weights of the iterates whose mean is returned."""
-        return state["visits"] if len(state["lag"]) else 0.0
+        return state.visits if len(state.lag) else 0.0
 
-    def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
+    def verify(self, problem: Objective, state: LagState, instances: Sequence[int]) -> float:
         """Compare the steps of some instances from the current iterate with a general-purpose
         solver's; leave the state alone.
 
@@ -146,14 +141,14 @@ class DCA(Optimizer):
 
         messages, largest = problem.data.messages.copy(), 0.0
         for i in instances:
-            after = state["theta"].copy()
+            after = state.theta.copy()
             self._visit(problem, np.array([i], np.int64), after, np.zeros(0), 0.0)
             problem.data.messages[:] = messages
-            residuals, heights = self._planes_of_visit(problem, i, state["theta"])
+            residuals, heights = self._planes_of_visit(problem, i, state.theta)
             problem.data.messages[:] = messages
             largest = max(
                 largest,
-                step_difference(problem, i, state["theta"], after, residuals, heights, problem.C),
+                step_difference(problem, i, state.theta, after, residuals, heights, problem.C),
             )
         return largest
 

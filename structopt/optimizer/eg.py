@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,12 +16,13 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import DUAL, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Optimizer, Plan, Report
+from structopt.core.optimizer_state import absent, over_instances, over_weights
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.part_duals import dual_at, gold_residuals, refuse_weights, weights_at
-from structopt.optimizer.smo import pass_over
+from structopt.optimizer.smo import SMOState, pass_over
 
 ROUNDING = 1e-13  # a fall of D by less than this, relative to D, is rounding
 LEAST_ETA = 1e-18  # of the initial eta: below it a step cannot change anything
@@ -29,6 +31,37 @@ GROWTH = {False: 1.05, True: 1.5}
 LONGEST = 1000.0  # eta C of eta=auto: such a step leaves e^-1000 of an output that is worse by 1
 # initial potentials that initial=auto tries
 STARTS = (0.0, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0)
+
+
+@dataclass(kw_only=True)
+class EGState(SMOState):
+    """A dual point by its potentials.
+
+    Attributes
+    ----------
+    eta : float
+        Length of the next step.
+    dual : float or None
+        D; None while SMO makes the steps.
+    potentials : float64, shape (parts,), or None
+        Potentials, in the dual form.
+    etas, entropies : float64, shape (instances,), or None
+        Length of steps and entropy of each instance, for online steps.
+    exponents : float64, shape (dimension,), or None
+        In the primal form, where the potentials are F_i^T exponents + kappa gamma p_i.
+    kappa : float or None
+    residuals : float64, shape (parts,), or None
+        mu_i - z_i, for SMO and online steps.
+    """
+
+    residuals: Array = over_instances(None)
+    eta: float
+    dual: float = absent()
+    potentials: Array = over_instances(None)
+    etas: Array = over_instances(None)
+    entropies: Array = over_instances(None)
+    exponents: Array = over_weights(None)
+    kappa: float = absent()
 
 
 class EG(Optimizer):
@@ -86,6 +119,8 @@ class EG(Optimizer):
     (Beck and Teboulle 2003), checked for the step that is made instead of all.
     """
 
+    state_type = EGState
+
     def __init__(
         self,
         form: Literal["dual", "primal"] = "dual",
@@ -131,7 +166,6 @@ class EG(Optimizer):
                 "structopt.kernels.learn.smo",
                 "structopt.kernels.features.bundles",
             ),
-            weights=("theta", "exponents"),
             bound="its potentials are of the outputs of the data that they were made with",
         )
 
@@ -154,49 +188,46 @@ class EG(Optimizer):
             state, step=2 * weights, gradients=True, mapped=vectors, mapped_step=beside * parts
         )
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> EGState:
         """Start from the Gibbs distributions of the initial potentials, or for SMO from the gold
         outputs.
         """
         checks.check_vector("weights", weights, problem.dimension, writable=False)
         refuse_weights("eg", weights)
-        state: State = {"eta": min(self._first_eta(problem), self._full(problem)), "epoch": 0}
+        eta = min(self._first_eta(problem), self._full(problem))
+        state = EGState(theta=np.zeros(problem.dimension), eta=eta)
         if self.initial == "smo":
-            return state | {
-                "theta": np.zeros(problem.dimension),
-                "residuals": gold_residuals(problem),
-            }
+            return replace(state, residuals=gold_residuals(problem))
         if self.form == "primal":
-            return state | self._in_primal_form(problem, np.zeros(problem.dimension), 0.0)
+            return replace(state, **self._in_primal_form(problem, np.zeros(problem.dimension), 0.0))
         if self.initial == "auto":
             starts = (
                 self._started(problem, state, _initial_potentials(problem, initial))
                 for initial in STARTS
             )
-            return max(starts, key=lambda start: float(start["dual"]))  # the first of equals
+            return max(starts, key=lambda start: start.dual)  # the first of equals
         return self._started(problem, state, _initial_potentials(problem, float(self.initial)))
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: EGState) -> tuple[EGState, Report]:
         """One pass; online in a random order that depends on the seed and the pass alone."""
         finished = ""
-        if self.initial == "smo" and state["epoch"] < self.smo_passes:
+        if self.initial == "smo" and state.epoch < self.smo_passes:
             report = pass_over(problem, state, 1)
-            state["epoch"] += 1
+            state.epoch += 1
             return state, Report(loss=report.loss, dual=report.dual)
-        if "dual" not in state:
+        if state.dual is None:
             state = self._after_smo(problem, state)
         if self.online:
             self._visit_all(problem, state)
         else:
             state, finished = self._climb(problem, state)
-        state["epoch"] += 1
-        dual, ridge = state["dual"], problem.ridge(state["theta"])
+        state.epoch += 1
+        dual, ridge = state.dual, problem.ridge(state.theta)
         return state, Report(loss=problem.m * (dual - ridge), dual=dual, finished=finished)
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: EGState) -> Array:
         """Return theta(mu)."""
-        theta: Array = state["theta"]
-        return theta
+        return state.theta
 
     def _first_eta(self, problem: Objective) -> float:
         """Return the step length to begin with."""
@@ -207,56 +238,56 @@ class EG(Optimizer):
         rate = problem.C * problem.loss.temperature
         return 1 / rate if rate > 0 else inf
 
-    def _visit_all(self, problem: Objective, state: State) -> None:
+    def _visit_all(self, problem: Objective, state: EGState) -> None:
         """Online: visit every instance once."""
         from structopt.kernels.learn.eg import online_pass
 
-        loss, order = problem.loss, problem.order(state["epoch"])
-        rows = [state[name][0] for name in ("etas", "potentials", "residuals", "entropies")]
+        loss, order = problem.loss, problem.order(state.epoch)
+        rows = state.etas, state.potentials, state.residuals, state.entropies
         safe = self.eta == "auto"
-        largest = min(LONGEST / problem.C, self._full(problem)) if safe else state["eta"]
+        largest = min(LONGEST / problem.C, self._full(problem)) if safe else state.eta
         steps = problem.C, loss.temperature, loss.gamma, largest, GROWTH[safe], safe
-        total = problem.run(online_pass, order, state["theta"], *steps, *rows)
-        state["theta"] = weights_at(problem, state["residuals"][0])
-        state["dual"] = dual_at(problem, state["theta"], total)
+        total = problem.run(online_pass, order, state.theta, *steps, *rows)
+        state.theta = weights_at(problem, state.residuals)
+        state.dual = dual_at(problem, state.theta, total)
 
-    def _climb(self, problem: Objective, state: State) -> tuple[State, str]:
+    def _climb(self, problem: Objective, state: EGState) -> tuple[EGState, str]:
         """Batch: make the largest step, eta being halved again and again, by which D does not
         fall.
         """
-        least = state["dual"] - ROUNDING * max(1.0, abs(state["dual"]))
-        while state["eta"] > LEAST_ETA * self._first_eta(problem):
-            moved = self._moved(problem, state, state["eta"])
+        least = state.dual - ROUNDING * max(1.0, abs(state.dual))
+        while state.eta > LEAST_ETA * self._first_eta(problem):
+            moved = self._moved(problem, state, state.eta)
             if moved["dual"] >= least:
-                return state | moved, ""
-            state["eta"] /= 2
+                return replace(state, **moved), ""
+            state.eta /= 2
         return state, "no step of the potentials raises the dual objective"
 
-    def _moved(self, problem: Objective, state: State, eta: float) -> State:
-        """Return the state after a batch step of length eta."""
+    def _moved(self, problem: Objective, state: EGState, eta: float) -> dict[str, Any]:
+        """Return the values of the state after a batch step of length eta."""
         if self.form == "dual":
-            return self._in_dual_form(problem, state["theta"], eta, state["potentials"])
+            return self._in_dual_form(problem, state.theta, eta, state.potentials)
         rate = eta * problem.C
         keep = 1.0 - rate * problem.loss.temperature
         return self._in_primal_form(
-            problem, keep * state["exponents"] + rate * state["theta"], keep * state["kappa"] + rate
+            problem, keep * state.exponents + rate * state.theta, keep * state.kappa + rate
         )
 
     def _in_dual_form(
         self, problem: Objective, theta: Array, eta: float, potentials: Array
-    ) -> State:
+    ) -> dict[str, Any]:
         """Return the potentials after a batch step at theta, with their theta and D."""
         from structopt.kernels.learn.eg import batch_pass
 
         loss, moved, residuals = problem.loss, _no_potentials(problem), _no_potentials(problem)
-        entropies = np.zeros((1, problem.m))
-        rows = potentials[0], moved[0], residuals[0], entropies[0]
+        entropies = np.zeros(problem.m)
+        rows = potentials, moved, residuals, entropies
         total = problem.run(batch_pass, theta, eta * problem.C, loss.temperature, loss.gamma, *rows)
-        theta = weights_at(problem, residuals[0])
+        theta = weights_at(problem, residuals)
         point = {"potentials": moved, "theta": theta, "dual": dual_at(problem, theta, total)}
         return point | {"residuals": residuals, "entropies": entropies} if self.online else point
 
-    def _in_primal_form(self, problem: Objective, exponents: Array, kappa: float) -> State:
+    def _in_primal_form(self, problem: Objective, exponents: Array, kappa: float) -> dict[str, Any]:
         """Return the potentials F_i^T exponents + kappa gamma p_i, with their theta and D."""
         from structopt.kernels.learn.eg import primal_pass
 
@@ -271,27 +302,24 @@ class EG(Optimizer):
             "dual": dual_at(problem, theta, total),
         }
 
-    def _started(self, problem: Objective, state: State, potentials: Array) -> State:
+    def _started(self, problem: Objective, state: EGState, potentials: Array) -> EGState:
         """Return the state at some potentials, before any step."""
         point = self._in_dual_form(problem, np.zeros(problem.dimension), 0.0, potentials)
-        etas = {"etas": np.full((1, problem.m), state["eta"])} if self.online else {}
-        return {"eta": state["eta"], "epoch": state["epoch"]} | point | etas
+        etas: Any = np.full(problem.m, state.eta) if self.online else None
+        return EGState(eta=state.eta, epoch=state.epoch, etas=etas, **point)
 
-    def _after_smo(self, problem: Objective, state: State) -> State:
+    def _after_smo(self, problem: Objective, state: EGState) -> EGState:
         """Go from SMO's marginals to potentials that have nearly the same."""
         from structopt.kernels.learn.eg import potentials_pass
 
         potentials = _no_potentials(problem)
-        problem.run(potentials_pass, self.mixing, state["residuals"][0], potentials[0])
+        problem.run(potentials_pass, self.mixing, state.residuals, potentials)
         return self._started(problem, state, potentials)
 
 
 def _no_potentials(problem: Objective) -> Array:
-    """Return zeros over the parts of all instances, as one row of a matrix, which no checkpoint
-    takes for weights.
-    """
-    row: Array = problem.part_vector("potentials and marginals")[np.newaxis]
-    return row
+    """Return zeros over the parts of all instances."""
+    return problem.part_vector("potentials and marginals")
 
 
 def _initial_potentials(problem: Objective, other: float) -> Array:
@@ -300,9 +328,8 @@ def _initial_potentials(problem: Objective, other: float) -> Array:
 
     potentials, t = _no_potentials(problem), TARGET.open(problem.data.target)
     potentials[:] = other
-    potentials[
-        0, t.gold_parts + np.repeat(problem.structure.parts[:-1], np.diff(t.gold_offsets))
-    ] = 0.0
+    begins = np.repeat(problem.structure.parts[:-1], np.diff(t.gold_offsets))
+    potentials[t.gold_parts + begins] = 0.0
     return potentials
 
 

@@ -15,12 +15,12 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Demand, Needs, Property
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.orthant_ray import OrthantRay
-from structopt.learning.ray import Ray, Sizes
+from structopt.learning.ray import QuasiNewtonState, Ray, Sizes
 
 KERNEL_MODULES = (
     "structopt.kernels.quasi_newton.lbfgs",
@@ -73,6 +73,8 @@ class LBFGS(Optimizer):
     L1-regularized log-linear models". The bound is that of `Objective.certificate`.
     """
 
+    state_type = QuasiNewtonState
+
     def __init__(self, memory: int = 10, gradient_tolerance: float = 1e-5) -> None:
         options.at_least("gradient_tolerance", gradient_tolerance, 0.0)
         if memory < 1:
@@ -93,7 +95,6 @@ class LBFGS(Optimizer):
             converges=True,
             finishes=self.gradient_tolerance > 0,
             penalties="any",
-            weights=("theta",),
             kernel_modules=KERNEL_MODULES,
             sparse_kernel_modules=("structopt.kernels.quasi_newton.orthant",),
             imports=("scipy.optimize",),
@@ -109,24 +110,19 @@ class LBFGS(Optimizer):
         vectors = 5  # of `OrthantRay`; its indices of weights that move among them
         return Footprint(state, kept=sizes.weight_vector + vectors * moving, gradients=True)
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> QuasiNewtonState:
         """Start from the given weights without pairs; the first step evaluates them."""
         checks.check_vector("weights", weights, problem.dimension, writable=False)
         count = problem.scorer.count
-        return {
-            "theta": weights.copy(),
-            # of P without the l1 norm, over the weights that may move; as the pairs are
-            "gradient": np.zeros(count),
-            "steps": np.zeros((self.memory, count)),
-            "changes": np.zeros((self.memory, count)),
-            "curvature": np.zeros((self.memory, 2)),
-            "pairs": 0,
-            "loss": 0.0,
-            "objective": 0.0,
-            "evaluated": False,
-        }
+        return QuasiNewtonState(
+            theta=weights.copy(),
+            gradient=np.zeros(count),
+            steps=np.zeros((self.memory, count)),
+            changes=np.zeros((self.memory, count)),
+            curvature=np.zeros((self.memory, 2)),
+        )
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: QuasiNewtonState) -> tuple[QuasiNewtonState, Report]:
         """Do one iteration: direction, line search, and the pair (s, y) that results."""
         if self._ray is None or self._ray.problem is not problem:
             self._ray = OrthantRay(problem) if problem.penalty.sparse else Ray(problem)
@@ -141,18 +137,17 @@ class LBFGS(Optimizer):
         dual = ray.dual(state) if problem.convex else None
         evaluations = tuple(ray.seconds)
         return state, Report(
-            state["loss"],
-            primal=state["objective"],
+            state.loss,
+            primal=state.objective,
             dual=dual,
             evaluations=evaluations,
             finished=finished,
             failed=stuck and not stationary,
         )
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: QuasiNewtonState) -> Array:
         """Return theta."""
-        theta: Array = state["theta"]
-        return theta
+        return state.theta
 
     def _stationary(self, problem: Objective, sizes: Sizes) -> bool:
         bound: float = self.gradient_tolerance * max(1.0, sqrt(sizes.weights))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,12 +13,26 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Optimizer, Plan, Report
+from structopt.core.optimizer_state import over_weights
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, mean_by_lag, weights_and_mean
+from structopt.learning.averaging import LagState, empty_mean, mean_by_lag, weights_and_mean
 from structopt.learning.n_slack import block_difference, dual
-from structopt.learning.plane_cache import NEEDS, PlaneCache, plane_bytes
+from structopt.learning.plane_cache import NEEDS, PlaneArrays, PlaneCache, plane_bytes
+
+
+@dataclass(kw_only=True)
+class GuidedState(LagState, PlaneArrays):
+    """Planes, and the weights of their dual variables.
+
+    Attributes
+    ----------
+    guide : float64, shape (dimension,) or (0,)
+        The initial weights, until the first epoch.
+    """
+
+    guide: Array = over_weights()
 
 
 class OnlineCuttingPlane(Optimizer):
@@ -50,6 +65,8 @@ class OnlineCuttingPlane(Optimizer):
     first pass.
     """
 
+    state_type = GuidedState
+
     def __init__(
         self,
         average: bool = False,
@@ -73,7 +90,6 @@ class OnlineCuttingPlane(Optimizer):
         return Plan(
             converges=True,
             kernel_modules=modules,
-            weights=("theta", "guide", "lag"),
             bound=bound,
         )
 
@@ -84,45 +100,38 @@ class OnlineCuttingPlane(Optimizer):
         # planes are copied when there are more
         return Footprint(state, step=sizes.weight_vector + planes)
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> GuidedState:
         """Start without planes; the oracle is first called at the initial weights."""
         checks.check_vector("weights", weights, problem.dimension, writable=False)
         guide = weights.copy() if weights.any() else np.zeros(0)
         lag = empty_mean(problem, self.average)
         planes = PlaneCache.create(problem.m, problem.C, self.limit)
-        return {
-            "theta": np.zeros(problem.dimension),
-            "guide": guide,
-            "lag": lag,
-            "visits": 0.0,
-            "epoch": 0,
-            **planes,
-        }
+        theta = np.zeros(problem.dimension)
+        return GuidedState(theta=theta, guide=guide, lag=lag, **planes)
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: GuidedState) -> tuple[GuidedState, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.learn.cutting_plane import online_pass
 
-        cache, totals = self._cache(problem, state), np.array([0.0, state["visits"]])
-        vectors = state["theta"], state["guide"], state["lag"], np.zeros(problem.dimension)
-        order, gamma = problem.order(state["epoch"]), float(problem.loss.gamma)
+        cache, totals = self._cache(problem, state), np.array([0.0, state.visits])
+        vectors = state.theta, state.guide, state.lag, np.zeros(problem.dimension)
+        order, gamma = problem.order(state.epoch), float(problem.loss.gamma)
         cache.run(problem, online_pass, order, *vectors, gamma, self.steps, cache.scratch(), totals)
-        state["visits"] = float(totals[1])
-        state["guide"] = np.zeros(0)
-        state["epoch"] += 1
+        state.visits = float(totals[1])
+        state.guide = np.zeros(0)
+        state.epoch += 1
         return state, Report(
             loss=float(totals[0]),
-            dual=dual(problem, cache, state["theta"]) if problem.convex else None,
+            dual=dual(problem, cache, state.theta) if problem.convex else None,
         )
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: GuidedState) -> Array:
         """Return theta, or the mean of the iterates; before the first pass the initial weights."""
-        if len(state["guide"]):
-            guide: Array = state["guide"]
-            return guide
-        return mean_by_lag(state, state["visits"])
+        if len(state.guide):
+            return state.guide
+        return mean_by_lag(state, state.visits)
 
-    def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
+    def verify(self, problem: Objective, state: GuidedState, instances: Sequence[int]) -> float:
         """Solve the problem of some instances over their planes, the others fixed, by pair steps
         and by a general solver.
 
@@ -131,8 +140,8 @@ class OnlineCuttingPlane(Optimizer):
         from structopt.reference.mira_program import k_best_step
 
         return block_difference(
-            problem, self._cache(problem, state), state["theta"], instances, k_best_step
+            problem, self._cache(problem, state), state.theta, instances, k_best_step
         )
 
-    def _cache(self, problem: Objective, state: State) -> PlaneCache:
+    def _cache(self, problem: Objective, state: GuidedState) -> PlaneCache:
         return PlaneCache(state, problem.structure.parts, self.limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,14 +13,39 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, Demand, Needs, Property
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report
+from structopt.core.optimizer_state import lasting
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, linear_weight, mean_by_total, weights_and_mean
+from structopt.learning.averaging import (
+    TotalState,
+    empty_mean,
+    linear_weight,
+    mean_by_total,
+    weights_and_mean,
+)
 
 # with delay=auto, the first step is Polyak's step at zero weights divided by this, at most
 CAUTION = 3.0
 SAMPLE = 100  # instances from whose gradients at zero weights the length of that step is computed
+
+
+@dataclass(kw_only=True)
+class PegasosState(TotalState):
+    """The ball and the steps, next to the weights.
+
+    Attributes
+    ----------
+    steps : float
+    delay : float
+        t_0 of the lengths of steps.
+    radius : float
+        Radius of the ball.
+    """
+
+    steps: float = lasting(0.0)
+    delay: float = lasting()
+    radius: float = 0.0
 
 
 class Pegasos(Optimizer):
@@ -55,6 +81,8 @@ class Pegasos(Optimizer):
     1/lambda = m C here.
     """
 
+    state_type = PegasosState
+
     def __init__(
         self,
         batch_size: int = 1,
@@ -78,8 +106,6 @@ class Pegasos(Optimizer):
             mixable=True,
             divisible=True,
             kernel_modules=modules,
-            weights=("theta", "total"),
-            numbers=("steps", "epoch", "delay"),
             bound="",
         )
 
@@ -87,26 +113,26 @@ class Pegasos(Optimizer):
         """The weights and what their mean needs."""
         return Footprint(weights_and_mean(sizes, self.average))
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> PegasosState:
         """Start from the given weights; compute the radius of the ball, and the delay."""
         checks.check_vector("weights", weights, problem.dimension, writable=False)
         ratio = self._ratio(problem)
-        point = {
-            "theta": weights.copy(),
-            "total": empty_mean(problem, self.average),
-            "steps": 0.0,
-            "epoch": 0,
-        }
-        return point | {"radius": float(np.sqrt(ratio)), "delay": self._delay(problem, ratio)}
+        return PegasosState(
+            theta=weights.copy(),
+            total=empty_mean(problem, self.average),
+            radius=float(np.sqrt(ratio)),
+            delay=self._delay(problem, ratio),
+        )
 
-    def continued(self, problem: Objective, earlier: Earlier) -> State:
+    def continued(self, problem: Objective, earlier: Earlier) -> PegasosState:
         """Go on with the steps, in the ball of all instances seen: R^2 = P(0)/lambda is C L_i(0)
         summed over them.
         """
         of_others = earlier.state["radius"] ** 2 if problem.before else 0.0
         share = problem.m / (problem.before + problem.m)
         radius = float(np.sqrt(self._ratio(problem) * share + of_others))
-        return {**super().continued(problem, earlier), "radius": radius}
+        state: PegasosState = super().continued(problem, earlier)
+        return replace(state, radius=radius)
 
     def _ratio(self, problem: Objective) -> float:
         """Return P(0)/lambda."""
@@ -123,25 +149,25 @@ class Pegasos(Optimizer):
         problem.data.messages[:] = messages  # training is to begin with these
         return float(CAUTION * square / (problem.regularization**2 * ratio))
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: PegasosState) -> tuple[PegasosState, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.learn.pegasos import pegasos_pass
 
-        order, batch = problem.order(state["epoch"]), min(self.batch_size, problem.m)
+        order, batch = problem.order(state.epoch), min(self.batch_size, problem.m)
         residuals = np.zeros(batch * problem.examples.most_parts)
         point, sizes = (
-            (state["theta"], state["total"]),
-            (state["steps"], state["delay"], problem.regularization),
+            (state.theta, state.total),
+            (state.steps, state.delay, problem.regularization),
         )
-        losses = problem.run(pegasos_pass, order, batch, *point, *sizes, state["radius"], residuals)
-        state["steps"] += float(-(-len(order) // batch))
-        state["epoch"] += 1
+        losses = problem.run(pegasos_pass, order, batch, *point, *sizes, state.radius, residuals)
+        state.steps += float(-(-len(order) // batch))
+        state.epoch += 1
         return state, Report(loss=float(losses))
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: PegasosState) -> Array:
         """Return theta, or the mean of the iterates with weights t."""
-        return mean_by_total(state, linear_weight(state["steps"]))
+        return mean_by_total(state, linear_weight(state.steps))
 
-    def averaged(self, state: State) -> float:
+    def averaged(self, state: PegasosState) -> float:
         """Sum of the weights of the iterates whose mean is returned."""
-        return linear_weight(state["steps"]) if len(state["total"]) else 0.0
+        return linear_weight(state.steps) if len(state.total) else 0.0

@@ -11,9 +11,9 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import FAMILY, Demand, Needs, Property
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.kernels.waist.record import Array
-from structopt.learning.averaging import empty_mean, mean_by_lag, weights_and_mean
+from structopt.learning.averaging import LagState, empty_mean, mean_by_lag, weights_and_mean
 
 
 class Perceptron(Optimizer):
@@ -39,6 +39,8 @@ class Perceptron(Optimizer):
     Collins (2002), "Discriminative training methods for hidden Markov models".
     """
 
+    state_type = LagState
+
     def __init__(self, average: bool = True) -> None:
         self.average = average
 
@@ -54,8 +56,6 @@ class Perceptron(Optimizer):
             divisible=True,
             minimizes=False,
             kernel_modules=("structopt.kernels.learn.perceptron",),
-            weights=("theta", "lag"),
-            numbers=("visits", "epoch"),
             bound="",
         )
 
@@ -63,30 +63,25 @@ class Perceptron(Optimizer):
         """The weights and what their mean needs."""
         return Footprint(weights_and_mean(sizes, self.average))
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> LagState:
         """Start from the given weights."""
         checks.check_vector("weights", weights, problem.dimension, writable=False)
-        return {
-            "theta": weights.copy(),
-            "lag": empty_mean(problem, self.average),
-            "visits": 0.0,
-            "epoch": 0,
-        }
+        return LagState(theta=weights.copy(), lag=empty_mean(problem, self.average))
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: LagState) -> tuple[LagState, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.learn.perceptron import perceptron_pass
 
-        totals, order = np.zeros(2), problem.order(state["epoch"])
-        problem.run(perceptron_pass, order, state["theta"], state["lag"], state["visits"], totals)
-        state["visits"] += float(len(order))
-        state["epoch"] += 1
+        totals, order = np.zeros(2), problem.order(state.epoch)
+        problem.run(perceptron_pass, order, state.theta, state.lag, state.visits, totals)
+        state.visits += float(len(order))
+        state.epoch += 1
         return state, Report(loss=float(totals[0]))
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: LagState) -> Array:
         """Return theta, or the mean of the iterates."""
-        return mean_by_lag(state, state["visits"])
+        return mean_by_lag(state, state.visits)
 
-    def averaged(self, state: State) -> float:
+    def averaged(self, state: LagState) -> float:
         """Sum of the weights of the iterates whose mean is returned."""
-        return state["visits"] if len(state["lag"]) else 0.0
+        return state.visits if len(state.lag) else 0.0

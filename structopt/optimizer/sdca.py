@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,16 +15,21 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import DUAL, Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report
+from structopt.core.optimizer_state import lasting, over_instances
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, linear_weight, mean_by_lag, weights_and_mean
+from structopt.learning.averaging import (
+    LagState,
+    empty_mean,
+    linear_weight,
+    mean_by_lag,
+    weights_and_mean,
+)
 from structopt.learning.kept_duals import restore_duals
 from structopt.learning.part_duals import weights_at
 
-OTHERS = "others"
-"""Name in a state of whether theta has a share of instances that the problem does not hold."""
 SAME = 1e-6
 """Difference from theta, relative to its largest number, up to which dual variables are its own."""
 OTHER_INSTANCES = (
@@ -32,6 +38,38 @@ OTHER_INSTANCES = (
     "instances that it has seen, in the same order, and new ones after them; or the new ones "
     "alone, with warm_start.state=new."
 )
+
+
+@dataclass(kw_only=True)
+class DualState(LagState):
+    """Dual variables of all instances, and their weights.
+
+    Attributes
+    ----------
+    lag_value : float
+        What `lag` is to the weights, to the entropies and costs of the dual points.
+    others : bool
+        Whether theta has a share of instances that the problem does not hold.
+    duals : float64, shape (parts,)
+        z_bar_i of all instances.
+    instances : float64, shape (3, instances)
+        Gap, entropy and cost of each.
+    kept_parts, kept_values : int32 and float64, shape (slots,)
+        Active parts of kept outputs.
+    kept_counts, kept_masses : int64 and float64, shape (instances * planes,)
+    kept_rooms : int64, shape (instances + 1,)
+        Begins of the slots of instances.
+    """
+
+    lag_value: float = lasting(0.0)
+    others: bool = False
+    duals: Array = over_instances()
+    instances: Array = over_instances(rows=3)
+    kept_parts: Array = over_instances()
+    kept_values: Array = over_instances()
+    kept_counts: Array = over_instances()
+    kept_masses: Array = over_instances()
+    kept_rooms: Array = over_instances()
 
 
 class SDCA(Optimizer):
@@ -86,6 +124,8 @@ class SDCA(Optimizer):
     two vertices. The dual is that of Martins et al. (2010), for every member of the family.
     """
 
+    state_type = DualState
+
     def __init__(
         self,
         average: bool = False,
@@ -118,8 +158,6 @@ class SDCA(Optimizer):
             additive=True,
             divisible=True,
             kernel_modules=modules,
-            weights=("theta", "lag"),
-            numbers=("lag_value", "visits", "epoch"),
             bound="",
         )
 
@@ -131,7 +169,7 @@ class SDCA(Optimizer):
         state |= {"kept outputs": kept, "numbers of the instances": 32 * sizes.instances}
         return Footprint(state, mapped=("dual variables", "kept outputs"))
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> DualState:
         """Start from the gold outputs, a dual point whose weights are zero; refuse other weights,
         which have no dual point.
         """
@@ -147,21 +185,17 @@ class SDCA(Optimizer):
             )
         from structopt.kernels.learn.sdca import gold_pass
 
-        # two dimensions: cannot be mistaken for weights, whatever the number of instances or parts
-        state: State = {
-            "theta": np.zeros(problem.dimension),
-            "lag": empty_mean(problem, self.average),
-            "lag_value": 0.0,
-            OTHERS: False,
-            "duals": problem.part_vector("the dual variables").reshape(1, -1),
-            "instances": np.zeros((3, problem.m)),
-            "visits": 0.0,
-            "epoch": 0,
-        }
-        problem.run(gold_pass, state["duals"][0])
-        return state | self._kept(problem, state)
+        duals = problem.part_vector("the dual variables")
+        problem.run(gold_pass, duals)
+        return DualState(
+            theta=np.zeros(problem.dimension),
+            lag=empty_mean(problem, self.average),
+            duals=duals,
+            instances=np.zeros((3, problem.m)),
+            **self._kept(problem, duals),
+        )
 
-    def continued(self, problem: Objective, earlier: Earlier) -> State:
+    def continued(self, problem: Objective, earlier: Earlier) -> DualState:
         """Keep the dual variables of instances that are here again; others begin at their gold
         outputs.
 
@@ -171,23 +205,22 @@ class SDCA(Optimizer):
             If the first instances are not those whose dual variables these are, since theta does
             not follow from them.
         """
-        state = {
-            **self.init(problem, np.zeros(problem.dimension)),
-            **super().continued(problem, earlier),
-        }
+        state = self.init(problem, np.zeros(problem.dimension))
+        names = *self.names("weights"), *self.names("numbers")
+        state = replace(state, **{name: earlier.state[name] for name in names})
         if not earlier.kept:
             return self._beside_others(problem, state)
-        gold = state["duals"].copy()
+        gold = state.duals.copy()
         restore_duals(problem, state, earlier)
-        return self._grown(problem, state, weights_at(problem, (state["duals"] - gold)[0]))
+        return self._grown(problem, state, weights_at(problem, state.duals - gold))
 
-    def _beside_others(self, problem: Objective, state: State) -> State:
+    def _beside_others(self, problem: Objective, state: DualState) -> DualState:
         """The state over new instances, beside which theta has a share of others."""
         if not problem.before:
             raise ConfigError(OTHER_INSTANCES)
-        return {**state, OTHERS: True}
+        return replace(state, others=True)
 
-    def _grown(self, problem: Objective, state: State, image: Array) -> State:
+    def _grown(self, problem: Objective, state: DualState, image: Array) -> DualState:
         """The state with theta the `image` of the dual variables, or a refusal where they are of
         other instances.
 
@@ -195,22 +228,17 @@ class SDCA(Optimizer):
         labels, are zero in theta and not in the image, since the earlier dual variables have mass
         at those labels. The mean of the iterates then begins anew.
         """
-        theta = state["theta"]
+        theta = state.theta
         off = np.abs(image - theta) > SAME * max(1.0, np.abs(theta).max(initial=0.0))
         if (off & (theta != 0.0)).any():
             raise ConfigError(OTHER_INSTANCES)
         if not off.any():
             return state
         grown = np.where(theta == 0.0, image, theta)
-        return {
-            **state,
-            "theta": grown,
-            "lag": empty_mean(problem, self.average),
-            "lag_value": 0.0,
-            "visits": 0.0,
-        }
+        lag = empty_mean(problem, self.average)
+        return replace(state, theta=grown, lag=lag, lag_value=0.0, visits=0.0)
 
-    def _kept(self, problem: Objective, state: State) -> State:
+    def _kept(self, problem: Objective, duals: Array) -> dict[str, Any]:
         """Return the arrays of kept vertices: slots for as many parts as the gold output has
         active, counted with repeats.
         """
@@ -221,25 +249,26 @@ class SDCA(Optimizer):
         gold = TARGET.open(problem.data.target)
         active = np.diff(np.append(0.0, np.cumsum(gold.gold_values))[gold.gold_offsets])
         rooms = np.cumsum([0, *(K * active.astype(np.int64))])
-        kept: State = {
-            "kept_parts": zeros(int(rooms[-1]), np.int32).reshape(1, -1),
-            "kept_values": zeros(int(rooms[-1])).reshape(1, -1),
-            "kept_counts": zeros(K * problem.m, np.int64).reshape(1, -1),
-            "kept_masses": zeros(K * problem.m).reshape(1, -1),
-            "kept_rooms": rooms.reshape(1, -1),
+        kept: dict[str, Any] = {
+            "kept_parts": zeros(int(rooms[-1]), np.int32),
+            "kept_values": zeros(int(rooms[-1])),
+            "kept_counts": zeros(K * problem.m, np.int64),
+            "kept_masses": zeros(K * problem.m),
+            "kept_rooms": rooms,
         }
         if K > 0:
-            problem.run(keep_gold_pass, *_kept(kept), state["duals"][0])
+            parts, values, counts, masses, _ = kept.values()
+            problem.run(keep_gold_pass, parts, values, counts, masses, rooms, duals)
         return kept
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: DualState) -> tuple[DualState, Report]:
         """One pass, or a window of one: as many visits as there are instances."""
         from structopt.kernels.learn.block_frank_wolfe import block_frank_wolfe_pass
         from structopt.kernels.learn.sdca import sdca_pass
 
-        totals, visits = np.zeros(5), state["visits"]
-        gaps, entropies, costs = state["instances"]
-        point = state["theta"], state["lag"], state["duals"][0], gaps, entropies, costs
+        totals, visits = np.zeros(5), state.visits
+        gaps, entropies, costs = state.instances
+        point = state.theta, state.lag, state.duals, gaps, entropies, costs
         draws = self._draws(problem, state)
         if (
             problem.loss.temperature > 0
@@ -250,16 +279,18 @@ class SDCA(Optimizer):
         else:
             kept = _kept(state)
             problem.run(block_frank_wolfe_pass, *draws, *point, *kept, problem.C, visits, totals)
-        state["visits"] += float(len(draws[0]))
-        state["lag_value"] += float(totals[1])
-        state["epoch"] += 1
+        state.visits += float(len(draws[0]))
+        state.lag_value += float(totals[1])
+        state.epoch += 1
         return state, Report(loss=float(totals[0]), dual=self.dual(problem, state))
 
-    def share(self, problem: Objective, state: State, bounds: tuple[int, int]) -> State:
+    def share(
+        self, problem: Objective, state: DualState, bounds: tuple[int, int]
+    ) -> dict[str, Any]:
         """The dual variables of some instances, and the outputs kept of them."""
         first, last = bounds
-        parts, rooms = problem.structure.parts, state["kept_rooms"][0]
-        K = state["kept_counts"].shape[1] // problem.m
+        parts, rooms = problem.structure.parts, state.kept_rooms
+        K = len(state.kept_counts) // problem.m
         spans = {
             "duals": (parts[first], parts[last]),
             "instances": bounds,
@@ -268,32 +299,27 @@ class SDCA(Optimizer):
             "kept_counts": (K * first, K * last),
             "kept_masses": (K * first, K * last),
         }
-        return {name: state[name][:, a:b] for name, (a, b) in spans.items()} | {
-            "kept_rooms": state["kept_rooms"][:, first : last + 1] - rooms[first]
-        }
+        cut = {name: getattr(state, name)[..., a:b] for name, (a, b) in spans.items()}
+        return cut | {"kept_rooms": rooms[first : last + 1] - rooms[first]}
 
-    def united(self, state: State, shares: Sequence[State]) -> State:
+    def united(self, state: DualState, shares: Sequence[Mapping[str, Any]]) -> DualState:
         """Lay the dual variables of all instances side by side again; visits count as those of one
         shard, the mean one.
         """
         others = len(shares) - 1
-        sides = [
-            name
-            for name in shares[0]
-            if isinstance(state[name], np.ndarray) and name != "kept_rooms"
-        ]
-        return (
-            state
-            | {name: np.concatenate([share[name] for share in shares], axis=1) for name in sides}
-            | {
-                "visits": sum(share["visits"] for share in shares) / len(shares),
-                "lag_value": sum(share["lag_value"] for share in shares)
-                - others * state["lag_value"],
-                "epoch": state["epoch"] + 1,
-            }
+        sides = [name for name in self.names("instances") if name != "kept_rooms"]
+        joined: dict[str, Any] = {
+            name: np.concatenate([one[name] for one in shares], axis=-1) for name in sides
+        }
+        return replace(
+            state,
+            visits=sum(one["visits"] for one in shares) / len(shares),
+            lag_value=sum(one["lag_value"] for one in shares) - others * state.lag_value,
+            epoch=state.epoch + 1,
+            **joined,
         )
 
-    def _draws(self, problem: Objective, state: State) -> tuple[Array, Array, Array]:
+    def _draws(self, problem: Objective, state: DualState) -> tuple[Array, Array, Array]:
         """Return which instances the visits of a step take: their numbers (-1: by the gaps),
         uniform numbers, and a sum tree.
 
@@ -301,7 +327,7 @@ class SDCA(Optimizer):
         """
         from structopt.kernels.arrays.sampling import build
 
-        epoch, m = state["epoch"], problem.m
+        epoch, m = state.epoch, problem.m
         instances = problem.order(epoch)
         if self.sampling == "uniform" or epoch < problem.steps:
             return instances, np.zeros(0), np.zeros(0)
@@ -311,37 +337,37 @@ class SDCA(Optimizer):
             generator.random(count) < 0.2, instances[generator.integers(0, count, count)], -1
         )
         tree, gaps = np.zeros(2 << max(0, m - 1).bit_length()), np.zeros(m)
-        gaps[instances] = state["instances"][0, instances]
+        gaps[instances] = state.instances[0, instances]
         build(tree, gaps)
         return order, generator.random(count), tree
 
-    def dual(self, problem: Objective, state: State) -> float | None:
+    def dual(self, problem: Objective, state: DualState) -> float | None:
         """Return the larger of D at the dual point and a lower bound of D at the averaged one, the
         entropy being concave.
 
         None where theta has a share of other instances, whose part of D is not known.
         """
-        if state.get(OTHERS, False):
+        if state.others:
             return None
-        total = float(state["instances"][1:].sum())
-        dual = float(total / problem.m - problem.ridge(state["theta"]))
-        if not len(state["lag"]):
+        total = float(state.instances[1:].sum())
+        dual = float(total / problem.m - problem.ridge(state.theta))
+        if not len(state.lag):
             return dual
-        mean = total - state["lag_value"] / linear_weight(state["visits"])
+        mean = total - state.lag_value / linear_weight(state.visits)
         averaged = float(mean / problem.m - problem.ridge(self.weights(state)))
         return max(dual, averaged)
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: DualState) -> Array:
         """Return theta, or the mean of the iterates with weights t."""
-        return mean_by_lag(state, linear_weight(state["visits"]))
+        return mean_by_lag(state, linear_weight(state.visits))
 
 
-def _kept(state: State) -> tuple[Array, Array, Array, Array, Array]:
+def _kept(state: DualState) -> tuple[Array, Array, Array, Array, Array]:
     """View the kept vertices in the order in which drivers take them."""
     return (
-        state["kept_parts"][0],
-        state["kept_values"][0],
-        state["kept_counts"][0],
-        state["kept_masses"][0],
-        state["kept_rooms"][0],
+        state.kept_parts,
+        state.kept_values,
+        state.kept_counts,
+        state.kept_masses,
+        state.kept_rooms,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -11,13 +12,13 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.averaging import empty_mean, mean_by_total, weights_and_mean
 from structopt.learning.minibatches import dense_pass
-from structopt.learning.rate import CANDIDATES, SHORTER, rate_by_trials
+from structopt.learning.rate import CANDIDATES, SHORTER, RateState, rate_by_trials
 
 
 class SGD(Optimizer):
@@ -48,6 +49,8 @@ class SGD(Optimizer):
     theta, too, is a choice made here.
     """
 
+    state_type = RateState
+
     def __init__(
         self,
         eta: float | Literal["auto"] = "auto",
@@ -70,8 +73,6 @@ class SGD(Optimizer):
             shortens=True,
             tried=("eta",) if self.eta == "auto" else (),
             kernel_modules=("structopt.kernels.learn.sgd", "structopt.kernels.waist.passes"),
-            weights=("theta", "total"),
-            numbers=("visits", "epoch", "eta"),
             bound="",
         )
 
@@ -79,51 +80,51 @@ class SGD(Optimizer):
         """The weights and what their mean needs."""
         return Footprint(weights_and_mean(sizes, self.average))
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> RateState:
         """Start from the given weights, after the trial passes of eta=auto."""
         checks.check_vector("weights", weights, problem.dimension, writable=False)
         return self._start(problem, weights, self._rate(problem, weights))
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: RateState) -> tuple[RateState, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.learn.sgd import sgd_pass
 
         if not problem.sparse:
             losses = dense_pass(problem, state, 1, partial(self._move, problem, state))
             return state, Report(loss=losses)
-        order, theta, total = problem.order(state["epoch"]), state["theta"], state["total"]
+        order, theta, total = problem.order(state.epoch), state.theta, state.total
         eta, visits = (
-            state["eta"] * (1.0 + problem.before / problem.m),
-            state["visits"] + problem.before,
+            state.eta * (1.0 + problem.before / problem.m),
+            state.visits + problem.before,
         )
         # which divides t by m alone
         losses = problem.run(sgd_pass, order, theta, total, visits, eta, problem.regularization)
-        state["visits"] += float(len(order))
-        state["epoch"] += 1
+        state.visits += float(len(order))
+        state.epoch += 1
         return state, Report(loss=float(losses))
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: RateState) -> Array:
         """Return theta, or the mean of the iterates."""
-        return mean_by_total(state, state["visits"])
+        return mean_by_total(state, state.visits)
 
-    def averaged(self, state: State) -> float:
+    def averaged(self, state: RateState) -> float:
         """Sum of the weights of the iterates whose mean is returned."""
-        return state["visits"] if len(state["total"]) else 0.0
+        return state.visits if len(state.total) else 0.0
 
-    def shortened(self, state: State) -> State:
+    def shortened(self, state: RateState) -> RateState:
         """Return the state with a lower learning rate."""
-        return state | {"eta": state["eta"] * SHORTER}
+        return replace(state, eta=state.eta * SHORTER)
 
-    def _move(self, problem: Objective, state: State, gradient: Array) -> None:
+    def _move(self, problem: Objective, state: RateState, gradient: Array) -> None:
         """One step, by the gradient of an instance's loss."""
-        rate = state["eta"] / (1.0 + state["visits"] / (problem.before + problem.m))
-        state["theta"] *= 1.0 - rate * problem.regularization
-        state["theta"] -= rate * gradient
+        rate = state.eta / (1.0 + state.visits / (problem.before + problem.m))
+        state.theta *= 1.0 - rate * problem.regularization
+        state.theta -= rate * gradient
 
-    def _start(self, problem: Objective, weights: Array, eta: float) -> State:
+    def _start(self, problem: Objective, weights: Array, eta: float) -> RateState:
         """Return the state before the first pass, with a learning rate."""
-        point = {"theta": weights.copy(), "total": empty_mean(problem, self.average)}
-        return point | {"visits": 0.0, "epoch": 0, "eta": eta}
+        total = empty_mean(problem, self.average)
+        return RateState(theta=weights.copy(), total=total, eta=eta)
 
     def _rate(self, problem: Objective, weights: Array) -> float:
         """Return eta, by trials for eta=auto; refuse it where a step would take theta beyond

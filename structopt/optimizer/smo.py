@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from structopt.core import checks
@@ -11,10 +13,28 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import MARGINS, UNWEIGHTED, Demand, Needs, Property
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Optimizer, Plan, Report
+from structopt.core.optimizer_state import OptimizerState, over_instances, over_weights
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.part_duals import dual_at, gold_residuals, refuse_weights, weights_at
+
+
+@dataclass(kw_only=True)
+class SMOState(OptimizerState):
+    """A dual point, and its weights.
+
+    Attributes
+    ----------
+    theta : float64, shape (dimension,)
+    residuals : float64, shape (parts,)
+        mu_i - z_i of all instances.
+    epoch : int
+    """
+
+    theta: Array = over_weights()
+    residuals: Array = over_instances()
+    epoch: int = 0
 
 
 class SMO(Optimizer):
@@ -42,6 +62,8 @@ class SMO(Optimizer):
     is so on chains.
     """
 
+    state_type = SMOState
+
     def __init__(self, steps: int = 1) -> None:
         options.at_least("steps", steps, 1)
         self.steps = steps
@@ -59,7 +81,6 @@ class SMO(Optimizer):
         return Plan(
             converges=True,
             kernel_modules=modules,
-            weights=("theta",),
             bound=bound,
         )
 
@@ -70,36 +91,35 @@ class SMO(Optimizer):
             state, step=sizes.weight_vector, gradients=True, mapped=("dual variables",)
         )
 
-    def init(self, problem: Objective, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> SMOState:
         """Start from the gold outputs, hence from zero weights."""
         checks.check_vector("weights", weights, problem.dimension, writable=False)
         refuse_weights("smo", weights)
-        return {"theta": weights.copy(), "residuals": gold_residuals(problem), "epoch": 0}
+        return SMOState(theta=weights.copy(), residuals=gold_residuals(problem))
 
-    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: SMOState) -> tuple[SMOState, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         report = pass_over(problem, state, self.steps)
-        state["epoch"] += 1
+        state.epoch += 1
         return state, report
 
-    def weights(self, state: State) -> Array:
+    def weights(self, state: SMOState) -> Array:
         """Return theta(mu)."""
-        theta: Array = state["theta"]
-        return theta
+        return state.theta
 
 
-def pass_over(problem: Objective, state: State, steps: int) -> Report:
+def pass_over(problem: Objective, state: SMOState, steps: int) -> Report:
     """Make one pass of pair steps on the state's residuals and theta, in the order of its epoch."""
     from structopt.kernels.learn.smo import smo_pass
 
-    totals, order, residuals = np.zeros(3), problem.order(state["epoch"]), state["residuals"][0]
+    totals, order, residuals = np.zeros(3), problem.order(state.epoch), state.residuals
     problem.run(
-        smo_pass, order, state["theta"], problem.C, problem.loss.gamma, steps, residuals, totals
+        smo_pass, order, state.theta, problem.C, problem.loss.gamma, steps, residuals, totals
     )
-    state["theta"] = weights_at(problem, residuals)
+    state.theta = weights_at(problem, residuals)
     finished = "" if totals[2] else "no instance has two outputs to move mass between"
     return Report(
         loss=float(totals[0]),
-        dual=dual_at(problem, state["theta"], float(totals[1])),
+        dual=dual_at(problem, state.theta, float(totals[1])),
         finished=finished,
     )

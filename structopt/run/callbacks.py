@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from structopt.core.executor import COSTS
 from structopt.core.loss import Beginning
 from structopt.core.optimizer import Plan
+from structopt.core.optimizer_state import values_of
 from structopt.core.tracker import Tracker
 from structopt.kernels.waist import halting
 from structopt.kernels.waist.compiling import Stopwatch
@@ -295,7 +296,7 @@ class PassLog(Callback):
 
     def _log_rate(self, training: Training) -> None:
         for name in training.optimizer.plan.tried:
-            log.warning("optimizer.%s=auto: took %g", name, training.state[name])
+            log.warning("optimizer.%s=auto: took %g", name, values_of(training.state)[name])
 
 
 class TrackedPasses(Callback):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from structopt.config import registry
-from structopt.core.optimizer import Optimizer, State
+from structopt.core.optimizer import Optimizer
+from structopt.core.optimizer_state import State
 from structopt.core.structure_kind import TooManyOutputs
 from structopt.errors import StructoptError
 from structopt.kernels.waist.record import Array
@@ -152,7 +153,7 @@ def check_steps(
     problem : Problem
     optimizer : Optimizer
         Whose `verify` gives the largest relative difference, or None where it solves no programs.
-    state : mapping
+    state : State
         Its state, from which the steps are made; it is left as it is.
     seed : int
         Of the sample.

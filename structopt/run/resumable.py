@@ -15,6 +15,7 @@ import numpy as np
 
 from structopt.config.schema import coerce
 from structopt.core.optimizer import Earlier, Report
+from structopt.core.optimizer_state import values_of
 from structopt.errors import ConfigError, NumericalError
 from structopt.kernels.waist.record import Array
 from structopt.learning.training import CERTIFIED, Callback, Progress, Row, Training
@@ -113,24 +114,21 @@ class Resumable(Training):
         if messages.shape != self.problem.messages.shape:
             raise self.checkpoint.mismatch("its messages are not as many as those of the data")
         self.problem.messages[:] = messages
-        self.state = {name: self._placed(array) for name, array in rest.items()} | notes["scalars"]
+        placed = {name: self._placed(name, array) for name, array in rest.items()}
+        self.state = self.optimizer.restored(placed | notes["scalars"])
 
-    def _placed(self, array: Array) -> Array:
-        """An array of the state where it belongs: with the data, if it is of all parts or
-        instances, and a row of a matrix.
-        """
+    def _placed(self, name: str, array: Array) -> Array:
+        """Return an array of the state where it belongs: with the data, if it is over instances."""
         storage = self.problem.storage
-        return (
-            storage.joined([array], array.dtype).reshape(array.shape)
-            if array.ndim > 1 and storage.in_files
-            else array
-        )
+        if not storage.in_files or name not in self.optimizer.names("instances"):
+            return array
+        placed: Array = storage.joined([array], array.dtype).reshape(array.shape)
+        return placed
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays of a checkpoint."""
-        arrays = {
-            name: value for name, value in self.state.items() if isinstance(value, np.ndarray)
-        }
+        values = values_of(self.state)
+        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
         if self.kept is not None:
             arrays[BEST] = self.kept
         if len(self.problem.messages):
@@ -139,12 +137,13 @@ class Resumable(Training):
 
     def save(self) -> None:
         """Write the checkpoint."""
+        values = values_of(self.state)
         scalars = {
-            name: value for name, value in self.state.items() if not isinstance(value, np.ndarray)
+            name: value for name, value in values.items() if not isinstance(value, np.ndarray)
         }
         seen = int(self.problem.before) + self.problem.m
         notes = {"progress": asdict(self.progress), "scalars": scalars, SEEN: seen}
-        self.checkpoint.write(self.arrays(), notes, (*self.optimizer.plan.weights, BEST))
+        self.checkpoint.write(self.arrays(), notes, (*self.optimizer.names("weights"), BEST))
         self.saved = self.progress.epoch
 
 

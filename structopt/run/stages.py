@@ -15,6 +15,7 @@ from structopt.core.data.expansion import expanding
 from structopt.core.data.in_memory import InMemory
 from structopt.core.memory import shortage_explained
 from structopt.core.optimizer import Optimizer
+from structopt.core.optimizer_state import values_of
 from structopt.core.tracker import Run
 from structopt.errors import ConfigError, SystemRefusal
 from structopt.kernels.waist.record import Array
@@ -370,7 +371,8 @@ class _TrainingRun:
         """What the run leaves for another one to go on with; no state where that is bound to its
         data.
         """
-        problem, state = trainer.problem, {} if trainer.optimizer.plan.bound else trainer.state
+        problem = trainer.problem
+        state = {} if trainer.optimizer.plan.bound else values_of(trainer.state)
         m, parts = problem.m, int(problem.structure.parts[-1])
         return Trained(
             self.config,

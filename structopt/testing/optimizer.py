@@ -12,7 +12,8 @@ from unittest import SkipTest
 import numpy as np
 
 from structopt.core.memory import NUMBER
-from structopt.core.optimizer import Earlier, Optimizer, copied, taken
+from structopt.core.optimizer import Earlier, Optimizer, taken
+from structopt.core.optimizer_state import copied, values_of
 from structopt.objective.memory import sizes_of
 from structopt.objective.problem import Problem
 from structopt.testing.components import component
@@ -34,6 +35,11 @@ def passes(optimizer: Optimizer, problem: Problem, state: Any, count: int) -> An
 def stored(state: Any) -> Any:
     """State as a checkpoint gives it back: arrays and scalars, copied."""
     return copied(state)
+
+
+def arrays_of(state: Any) -> dict[str, Any]:
+    """Return the arrays of a state by name."""
+    return {key: one for key, one in values_of(state).items() if isinstance(one, np.ndarray)}
 
 
 @promises("optimizer")
@@ -132,8 +138,9 @@ class OptimizerSuite:
         messages, parts = small.messages, int(small.structure.parts[-1])
         method, small = optimizer(), problem(seed=3)
         small.messages[:] = messages
-        state = method.continued(small, Earlier(half, small.m, lambda: np.arange(parts)))
-        assert state.keys() == half.keys()
+        earlier = Earlier(values_of(half), small.m, lambda: np.arange(parts))
+        state = method.continued(small, earlier)
+        assert values_of(state).keys() == earlier.state.keys()
         np.testing.assert_array_equal(method.weights(passes(method, small, state, 2)), whole)
 
     def test_state_is_arrays_and_scalars(
@@ -141,12 +148,14 @@ class OptimizerSuite:
     ) -> None:
         """A checkpoint can hold the state.
 
-        Return from `init` and `step` a dict of numpy arrays, numbers, truth values and strings.
+        Return from `init` and `step` a dict, or a dataclass, of numpy arrays, numbers, truth values
+        and strings.
         """
         method, small = optimizer(), problem(seed=0)
         state = passes(method, small, method.init(small, np.zeros(small.dimension)), 1)
         assert all(
-            isinstance(value, np.ndarray | bool | int | float | str) for value in state.values()
+            isinstance(value, np.ndarray | bool | int | float | str)
+            for value in values_of(state).values()
         )
 
     def test_starts_from_given_weights(
@@ -188,7 +197,7 @@ class OptimizerSuite:
         sizes = sizes_of(small, epochs=10)
         declared = sum(method.footprint(sizes, small.loss).state.values())
         state = passes(method, small, method.init(small, np.zeros(small.dimension)), 1)
-        taken = sum(value.nbytes for value in state.values() if isinstance(value, np.ndarray))
+        taken = sum(value.nbytes for value in arrays_of(state).values())
         assert taken <= 1.05 * declared + NUMBER * (8 + 2 * sizes.instances)
 
     def test_objective_decreases(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
@@ -266,7 +275,8 @@ class OptimizerSuite:
         if support is None or support.all():
             raise SkipTest("all weights of the problem of this suite may move")
         state = passes(method, small, method.init(small, np.zeros(small.dimension)), 2)
-        over_weights = [state[name] for name in method.plan.weights if name in state]
+        arrays = arrays_of(state)
+        over_weights = [arrays[name] for name in method.names("weights") if name in arrays]
         for values in (method.weights(state), *over_weights):
             assert len(values) == 0 or not values[~support].any()
 

@@ -111,7 +111,7 @@ def real_lists() -> list[List]:
         bundle = empty_bundle(k, problem.examples.most_parts, problem.dimension)
         scratch = empty_lists(k, problem.structure.most_active), bundle
         rows, _ = rank(
-            problem.kernels, problem.data, problem.space, int(i), state["theta"], C, False, *scratch
+            problem.kernels, problem.data, problem.space, int(i), state.theta, C, False, *scratch
         )
         if rows > 1:
             parts = problem.structure.parts[i + 1] - problem.structure.parts[i]

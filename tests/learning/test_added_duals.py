@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from structopt.config import compatibility, registry
+from structopt.core.optimizer_state import copied, values_of
 from structopt.errors import CompatibilityError
 from structopt.executor.serial import Serial
 from structopt.executor.threads import Threads
@@ -60,6 +61,7 @@ def trained(optimizer, problem, passes=3):
 
 
 def assert_same(state, expected):
+    state, expected = values_of(state), values_of(expected)
     assert state.keys() == expected.keys()
     for name, value in expected.items():
         np.testing.assert_array_equal(state[name], value, err_msg=name)
@@ -133,11 +135,10 @@ def test_momentum_is_dropped_where_the_dual_falls_or_is_not_known():
     for dual in (0.5, None):
         assert rising.after(moves, dual) == Momentum()
     assert rising.after(moves[:1], 2.0) == Momentum()
-    state = {"epoch": 3, **rising.state()}
-    taken, method = Momentum.taken(state, 2)
-    assert method == {"epoch": 3}
-    assert taken.t == rising.t
-    assert Momentum.taken(state, 3) == (Momentum(), {"epoch": 3})
+    state = rising.added({"epoch": 3})
+    assert state.inner == {"epoch": 3}
+    assert Momentum.of(state, 2).t == rising.t
+    assert Momentum.of(state, 3) == Momentum()
 
 
 @pytest.mark.nightly("optima")
@@ -153,7 +154,7 @@ def test_trees():
         corpus, ArcFactored(), LossFamily(1.0, 0.0), Exact(), C=1.0, support="seen", options=options
     )
     best = problem.certificate(
-        trained(registry.create("optimizer", {"name": "lbfgs", "C": 1.0}), problem, 40)[0]["theta"]
+        trained(registry.create("optimizer", {"name": "lbfgs", "C": 1.0}), problem, 40)[0].theta
     ).primal
     primal, report = trained(AddedDuals(method_of("hypograph"), 2, DualAscents), problem, 200)[1][
         -1
@@ -167,13 +168,14 @@ def test_the_weights_are_those_of_all_dual_variables(variant):
     """theta = C sum_i F_i (z_i - z_bar_i), though no shard has it from its own variables."""
     problem, method = problem_of(variant), AddedDuals(method_of(variant), 3, DualAscents)
     state, _ = trained(method, problem)
-    residuals, gradient = -state["duals"][0], np.zeros(problem.dimension)
+    state = state.inner
+    residuals, gradient = -state.duals, np.zeros(problem.dimension)
     points, parts = problem.targets.points, problem.structure.parts
     for i in range(problem.m):
         span = slice(points.offsets[i], points.offsets[i + 1])
         np.add.at(residuals, parts[i] + points.parts[span], points.values[span])
     problem.sum_gradients(residuals, gradient)
-    np.testing.assert_allclose(state["theta"], gradient, atol=1e-12)
+    np.testing.assert_allclose(state.theta, gradient, atol=1e-12)
     assert np.abs(gradient).max() > 1e-2
 
 
@@ -192,10 +194,7 @@ def test_shards_take_up_another_state_than_their_own():
     problem, method = problem_of("closed"), AddedDuals(method_of("closed"), 2, DualAscents)
     expected, _ = trained(method, problem, 4)
     state, _ = trained(method, problem, 2)
-    kept = {
-        name: np.copy(value) if isinstance(value, np.ndarray) else value
-        for name, value in state.items()
-    }
+    kept = copied(state)
     method.step(problem, state)
     for _ in range(2):
         kept, _ = method.step(problem, kept)

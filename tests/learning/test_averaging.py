@@ -17,35 +17,29 @@ PROBLEM = SimpleNamespace(dimension=4)
 
 
 def test_without_averaging_the_arrays_are_empty_and_the_mean_is_the_last_iterate():
-    state = {
-        "theta": np.arange(4.0),
-        "lag": empty_mean(PROBLEM, False),
-        "total": empty_mean(PROBLEM, False),
-    }
-    assert len(state["lag"]) == 0
+    mean = empty_mean(PROBLEM, False)
+    state = SimpleNamespace(theta=np.arange(4.0), lag=mean, total=mean)
+    assert len(state.lag) == 0
     add_to_total(state, 1.0)
-    assert len(state["total"]) == 0
-    assert mean_by_lag(state, 3.0) is state["theta"]
-    assert mean_by_total(state, 3.0) is state["theta"]
+    assert len(state.total) == 0
+    assert mean_by_lag(state, 3.0) is state.theta
+    assert mean_by_total(state, 3.0) is state.theta
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_both_arrays_give_the_mean_of_the_iterates_before_each_update(weighted):
     generator, iterates, weights = np.random.default_rng(0), [], []
-    state = {
-        "theta": generator.normal(size=4),
-        "lag": empty_mean(PROBLEM, True),
-        "total": empty_mean(PROBLEM, True),
-    }
-    assert mean_by_lag(state, 0.0) is state["theta"]  # before the first visit
-    assert mean_by_total(state, 0.0) is state["theta"]
+    means = {name: empty_mean(PROBLEM, True) for name in ("lag", "total")}
+    state = SimpleNamespace(theta=generator.normal(size=4), **means)
+    assert mean_by_lag(state, 0.0) is state.theta  # before the first visit
+    assert mean_by_total(state, 0.0) is state.theta
     for t in range(1, 8):
         weights.append(float(t) if weighted else 1.0)
-        iterates.append(state["theta"].copy())
+        iterates.append(state.theta.copy())
         add_to_total(state, weights[-1])
         step = generator.normal(size=4)
-        state["theta"] += step
-        state["lag"] += sum(weights) * step
+        state.theta += step
+        state.lag += sum(weights) * step
     count = linear_weight(7.0) if weighted else 7.0
     assert count == sum(weights)
     expected = np.average(iterates, axis=0, weights=weights)

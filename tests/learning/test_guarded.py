@@ -61,12 +61,12 @@ def test_a_pass_that_raises_the_objective_is_made_again() -> None:
     # theta -> -8 theta; then by 2.25 to -1.25 theta; then by .5625
     problem, one = square(), Guarded(Descent(9.0))
     state, report = one.step(problem, one.init(problem, np.ones(1)))
-    assert (state["theta"].tolist(), report.repeated) == ([1 - 9.0 / 16], 2)
-    assert report.primal == problem.objective(state["theta"])
+    assert (state.inner["theta"].tolist(), report.repeated) == ([1 - 9.0 / 16], 2)
+    assert report.primal == problem.objective(state.inner["theta"])
     assert report.judging_seconds > 0
     assert problem.messages.tolist() == [1.0]  # those of the passes that were undone are forgotten
     state, report = one.step(problem, state)
-    assert (state["eta"], report.repeated) == (9.0 / 16, 0)
+    assert (state.inner["eta"], report.repeated) == (9.0 / 16, 0)
 
 
 def test_a_wrong_result_names_the_inner_optimizer() -> None:
@@ -83,7 +83,7 @@ def test_a_wrong_result_names_the_inner_optimizer() -> None:
 def test_numbers_that_no_step_keeps_finite_are_reported() -> None:
     problem, one = square(), Guarded(Descent(inf))
     state, report = one.step(problem, one.init(problem, np.ones(1)))
-    assert not np.isfinite(state["theta"]).any()
+    assert not np.isfinite(state.inner["theta"]).any()
     assert report.primal is not None and not np.isfinite(report.primal)
 
 
@@ -91,8 +91,8 @@ def test_a_pass_that_cannot_be_mended_is_left_undone() -> None:
     eta = 1e9
     problem, one = square(), Guarded(Descent(eta))
     state, report = one.step(problem, one.init(problem, np.ones(1)))
-    assert (state["theta"].tolist(), report.primal, report.repeated) == ([1.0], 0.5, MOST + 1)
-    assert state["eta"] == eta * SHORTER ** (MOST + 1)
+    assert (state.inner["theta"].tolist(), report.primal, report.repeated) == ([1.0], 0.5, MOST + 1)
+    assert state.inner["eta"] == eta * SHORTER ** (MOST + 1)
     assert problem.messages.tolist() == [0.0]
 
 
@@ -188,4 +188,4 @@ def test_adagrad_keeps_the_weights_of_a_trained_model() -> None:
     weights = method.weights(method.step(problem, method.init(problem, warm))[0])
     assert np.linalg.norm(weights) > 0.5 * np.linalg.norm(warm)
     zero = method.init(problem, np.zeros(problem.dimension))
-    assert not zero["squares"].any()
+    assert not zero.squares.any()

@@ -1,11 +1,13 @@
 """Iterative parameter mixing: means of states, whatever the workers and interrupts."""
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
 import pytest
 
 from structopt.config import compatibility, registry
+from structopt.core.optimizer_state import copied, values_of
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.executor.serial import Serial
 from structopt.executor.threads import Threads
@@ -13,7 +15,7 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.exact import Exact
 from structopt.inference.mplp import MPLP
-from structopt.learning.mixing import DONE, MEAN, Mixed, shards_of
+from structopt.learning.mixing import DONE, Mixed, shards_of
 from structopt.learning.training import Evaluation
 from structopt.loss.family import LossFamily
 from structopt.objective.options import optioned
@@ -54,12 +56,13 @@ def trained(optimizer, problem, passes=3):
     state, states, reports = optimizer.init(problem, np.zeros(problem.dimension)), [], []
     for _ in range(passes):
         state, report = optimizer.step(problem, state)
-        states.append({name: np.array(value) for name, value in state.items()})
+        states.append(copied(state))
         reports.append(report)
     return states, reports
 
 
 def assert_same(states, expected):
+    states, expected = values_of(states), values_of(expected)
     assert states.keys() == expected.keys()
     for name, value in expected.items():
         np.testing.assert_array_equal(states[name], value, err_msg=name)
@@ -70,17 +73,10 @@ def test_one_shard_is_the_optimizer_itself(name):
     states, reports = trained(Mixed(optimizer_of(name), 1, Passes), problem_of(name))
     expected, theirs = trained(optimizer_of(name), problem_of(name))
     for passes, (one, other) in enumerate(zip(states, expected, strict=True), 1):
-        assert one.pop(DONE) == passes
-        assert_same(one, other)
+        assert one.passes_done == passes
+        assert_same(one.inner, other)
     assert [one.loss for one in reports] == [one.loss for one in theirs]
-    assert np.abs(expected[-1]["theta"]).max() > 1e-3
-
-
-def copied(state):
-    return {
-        key: value.copy() if isinstance(value, np.ndarray) else value
-        for key, value in state.items()
-    }
+    assert np.abs(expected[-1].theta).max() > 1e-3
 
 
 def reads(passes):
@@ -138,10 +134,12 @@ def test_a_pass_is_mixed_of_the_passes_over_the_shards(name):
     state, _ = optimizer.step(problem, optimizer.init(problem, np.zeros(problem.dimension)))
     for _ in range(2):
         passed = [optimizer.step(shard, copied(state)) for shard in alone]
-        state = over_movers(state, [after for after, _ in passed], reads(passes))
+        ends = [values_of(after) for after, _ in passed]
+        state = optimizer.restored(over_movers(values_of(state), ends, reads(passes)))
     assert reports[-1].loss == pytest.approx(sum(report.loss for _, report in passed))
-    for key, value in state.items():
-        np.testing.assert_allclose(states[-1][key], value, rtol=1e-12, atol=1e-14, err_msg=key)
+    for key, value in values_of(state).items():
+        found = values_of(states[-1])[key]
+        np.testing.assert_allclose(found, value, rtol=1e-12, atol=1e-14, err_msg=key)
 
 
 @pytest.mark.parametrize("name", ["perceptron", "sgd"])
@@ -149,32 +147,26 @@ def test_a_weight_that_one_shard_reads_moves_as_far_as_there(name):
     """Not by a share of it; nor by what the regulariser does to it in other shards."""
     problem, optimizer = problem_of(name, attributes=40), optimizer_of(name)
     first, second = trained(Mixed(optimizer, 8, Passes), problem, 2)[0]
-    start = {
-        key: value if value.ndim else value.item()
-        for key, value in first.items()
-        if key not in (DONE, MEAN)
-    }
+    start = first.inner
     passes = Passes(problem, optimizer, 8)
     ends = [optimizer.step(shard.problem, copied(start))[0] for shard in passes.placement.shards]
-    counts = counted(start, ends, reads(passes))
+    counts = counted(values_of(start), list(map(values_of, ends)), reads(passes))
     alone = counts.sum(axis=0) == 1
     assert alone.any()
-    alone_weights = np.array([end["theta"] for end in ends])[
+    alone_weights = np.array([end.theta for end in ends])[
         counts.argmax(axis=0), np.arange(counts.shape[1])
     ]
-    np.testing.assert_allclose(second["theta"][alone], alone_weights[alone], rtol=1e-12)
+    np.testing.assert_allclose(second.inner.theta[alone], alone_weights[alone], rtol=1e-12)
 
 
 def iterates_of(name, problem, start):
     """The mean of the iterates of one pass, from statistics that begin with it."""
     optimizer, before = optimizer_of(name), copied(start)
-    if "lag" in start:
-        end, _ = optimizer.step(
-            problem, before | {"lag": np.zeros_like(start["lag"]), "visits": 0.0}
-        )
-        return optimizer.weights(end)
-    end, _ = optimizer.step(problem, before | {"total": np.zeros_like(start["total"])})
-    return end["total"] / problem.m
+    if hasattr(start, "lag"):
+        start = replace(before, lag=np.zeros_like(start.lag), visits=0.0)
+        return optimizer.weights(optimizer.step(problem, start)[0])
+    end, _ = optimizer.step(problem, replace(before, total=np.zeros_like(start.total)))
+    return end.total / problem.m
 
 
 @pytest.mark.parametrize("name", ["dca", "perceptron", "sgd"])
@@ -183,34 +175,27 @@ def test_later_passes_count_more_in_the_mean_that_is_returned(name):
     problem, optimizer = problem_of(name), optimizer_of(name)
     method = Mixed(optimizer, 2, Passes)
     states, _ = trained(method, problem, 3)
-    mean = optimizer.weights(
-        {key: value for key, value in states[0].items() if key not in (DONE, MEAN)}
-    )
+    mean = optimizer.weights(states[0].inner)
     np.testing.assert_allclose(method.weights(states[0]), mean, atol=1e-15)
     passes = Passes(problem, optimizer, 2)
     for number, state in enumerate(states[:2], 2):
-        start = {
-            key: value if value.ndim else value.item()
-            for key, value in state.items()
-            if key not in (DONE, MEAN)
-        }
+        start = state.inner
         shards = [shard.problem for shard in passes.placement.shards]
-        counts = counted(
-            start, [optimizer.step(shard, copied(start))[0] for shard in shards], reads(passes)
-        )
-        means = [iterates_of(name, shard, start) - start["theta"] for shard in shards]
+        ends = [values_of(optimizer.step(shard, copied(start))[0]) for shard in shards]
+        counts = counted(values_of(start), ends, reads(passes))
+        means = [iterates_of(name, shard, start) - start.theta for shard in shards]
         moves = sum(np.where(count, move, 0.0) for count, move in zip(counts, means, strict=True))
-        latest = start["theta"] + moves / np.maximum(counts.sum(axis=0), 1) ** 0.75
+        latest = start.theta + moves / np.maximum(counts.sum(axis=0), 1) ** 0.75
         mean = mean + 5 / (number + 4) * (latest - mean)
         np.testing.assert_allclose(method.weights(states[number - 1]), mean, atol=1e-12)
-    assert np.abs(mean - states[-1]["theta"]).max() > 1e-4
+    assert np.abs(mean - states[-1].inner.theta).max() > 1e-4
 
 
 def test_the_last_iterate_is_returned_where_it_is_asked_for():
     method = Mixed(optimizer_of("dca", average=False), 2, Passes)
     state = trained(method, problem_of("dca"), 2)[0][-1]
-    assert MEAN not in state
-    np.testing.assert_array_equal(method.weights(state), state["theta"])
+    assert state.mixed_mean is None
+    np.testing.assert_array_equal(method.weights(state), state.inner.theta)
 
 
 @pytest.mark.parametrize("name", MIXABLE)
@@ -254,7 +239,8 @@ def test_resumed_to_the_same_bits(name, first, tmp_path):
             if not trainer.state:
                 trainer.start(np.zeros(problem.dimension))
             weights = trainer.run()
-        results.append({**trainer.state, "weights": weights, "messages": problem.messages})
+        values = values_of(trainer.state)
+        results.append({**values, "weights": weights, "messages": problem.messages})
     assert results[0][DONE] == 4
     assert np.abs(weights).max() > 1e-3
     assert_same(*results)
@@ -272,16 +258,16 @@ def test_fewer_instances_than_shards(name):
     state, expected = (
         trained(optioned(optimizer_of(name), problem, shards), problem)[0][-1] for shards in (8, 0)
     )
-    assert state.pop(DONE) == 3
-    assert_same(state, expected)
+    assert state.passes_done == 3
+    assert_same(state.inner, expected)
 
 
 def test_constants_stay_what_they_are():
     """To the last bit, where a sum of three divided by three would not."""
-    state = trained(Mixed(optimizer_of("sgd", eta=0.1), 3, Passes), problem_of("sgd"))[0][-1]
-    assert state["eta"] == 0.1
-    assert state["epoch"] == 3
-    assert state["visits"] == pytest.approx(8 + 2 * 8 / 3)
+    state = trained(Mixed(optimizer_of("sgd", eta=0.1), 3, Passes), problem_of("sgd"))[0][-1].inner
+    assert state.eta == 0.1
+    assert state.epoch == 3
+    assert state.visits == pytest.approx(8 + 2 * 8 / 3)
 
 
 def test_shards_know_how_many_instances_the_whole_has():

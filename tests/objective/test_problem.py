@@ -8,6 +8,7 @@ import pytest
 
 from structopt.core.data.encoded import Encoded
 from structopt.core.inference import InferenceKernels
+from structopt.core.optimizer_state import values_of
 from structopt.errors import ConfigError, StructoptError
 from structopt.executor.threads import Threads
 from structopt.factor_graph.linear_chain import LinearChain
@@ -335,10 +336,10 @@ def test_steps_are_checked_and_left_alone():
 
     problem, method = problem_of(inf, 1.0), MIRA(k_best=3)
     state, _ = method.step(problem, method.init(problem, np.zeros(problem.dimension)))
-    before = {name: np.copy(value) for name, value in state.items()}
+    before = {name: np.copy(value) for name, value in values_of(state).items()}
     message = check_steps(problem, method, state, seed=0, sample=5)
     assert message.startswith("steps agree with the reference on 5 instances (largest difference ")
-    assert all(np.array_equal(before[name], value) for name, value in state.items())
+    assert all(np.array_equal(before[name], value) for name, value in values_of(state).items())
 
 
 def test_steps_that_differ_fail_the_run():

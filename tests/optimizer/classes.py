@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structopt.inference.enumeration import Enumeration
-from structopt.testing.optimizer import OptimizerSuite, passes
+from structopt.testing.optimizer import OptimizerSuite, arrays_of, passes
 from tests.optimizer.listings import minimum_of
 
 
@@ -39,13 +39,12 @@ class DualSuite(ListedSuite):
 
     enough, within, dual_rises = 300, 0.01, True
 
-    def test_only_weights_have_one_dimension(self, optimizer, problem):
-        """Shards and checkpoints take arrays of two dimensions for those of instances."""
+    def test_arrays_are_over_weights_or_over_instances(self, optimizer, problem):
+        """Shards and checkpoints treat both differently, by their roles."""
         method, small = optimizer(), problem(seed=0)
         state = passes(method, small, method.init(small, np.zeros(small.dimension)), 1)
-        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        flat = {name for name, value in arrays.items() if value.ndim == 1}
-        assert flat <= set(method.plan.weights)
+        declared = method.names("weights") + method.names("instances")
+        assert arrays_of(state).keys() <= set(declared)
 
 
 class CuttingSuite(ListedSuite):

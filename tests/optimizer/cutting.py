@@ -7,6 +7,7 @@ from math import inf
 
 import numpy as np
 
+from structopt.core.optimizer_state import values_of
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
@@ -79,7 +80,9 @@ def dual_by_hand(problem, cache):
 
 def cache_bytes(cache):
     """Size of the arrays of a cache of planes."""
-    return sum(array.nbytes for name, array in cache.state.items() if name.startswith("plane_"))
+    return sum(
+        array.nbytes for name, array in values_of(cache.state).items() if name.startswith("plane_")
+    )
 
 
 def trained_in_two_runs(make, problem, folder):

@@ -67,7 +67,7 @@ def test_lazy_equals_eager(member, options, batch):
         before, last, losses = by_hand(problem, rho, epsilon, batch, 3, initial)
         method = AdaDelta(rho=rho, epsilon=epsilon, batch_size=batch, average=True)
         state, reported = run(method, problem, 3, initial)
-        np.testing.assert_allclose(state["theta"], last, atol=1e-10)
+        np.testing.assert_allclose(state.theta, last, atol=1e-10)
         np.testing.assert_allclose(method.weights(state), np.mean(before, axis=0), atol=1e-10)
         np.testing.assert_allclose(reported, losses, atol=1e-10)
 
@@ -88,5 +88,5 @@ def test_defaults_come_near_the_optimum_of_the_shipped_corpus(loss, within, tmp_
         json.loads((tmp_path / name / "metrics.json").read_text())["train"]
         for name in ("sdca", "adadelta")
     )
-    assert best["gap"] < 5e-3 * best["objective"]
-    assert best["dual"] <= ours["objective"] < (1 + within) * best["objective"]
+    assert best.gap < 5e-3 * best.objective
+    assert best.dual <= ours.objective < (1 + within) * best.objective

@@ -84,7 +84,7 @@ def test_lazy_equals_eager(member, penalty, options, batch):
         before, last, losses = by_hand(problem, eta, constant, penalty, batch, 3, initial)
         method = AdaGrad(eta=eta, constant=constant, batch_size=batch, average=True)
         state, reported = run(method, problem, 3, initial)
-        np.testing.assert_allclose(state["theta"], last, atol=1e-10)
+        np.testing.assert_allclose(state.theta, last, atol=1e-10)
         np.testing.assert_allclose(method.weights(state), np.mean(before, axis=0), atol=1e-10)
         np.testing.assert_allclose(reported, losses, atol=1e-10)
         unaveraged = AdaGrad(eta=eta, constant=constant, batch_size=batch)
@@ -123,7 +123,7 @@ def test_lazy_equals_eager_where_weights_are_read_one_by_one(penalty, stale, mon
         problem.run(adagrad_eager_pass, order[:14], 2, theta, squares, dense, *options)
         problem.run(adagrad_eager_pass, order[14:], 1, theta, squares, dense, *options)
     assert np.count_nonzero(theta) > 1000
-    np.testing.assert_allclose(state["theta"], theta, atol=1e-10)
+    np.testing.assert_allclose(state.theta, theta, atol=1e-10)
     unaveraged = trained(AdaGrad(eta=0.2, constant=None, batch_size=2), problem, 3)
     np.testing.assert_allclose(unaveraged, theta, atol=1e-10)
 
@@ -176,7 +176,7 @@ def test_auto_takes_the_rate_with_the_best_pass(member):
         eta: problem.objective(trained(AdaGrad(eta=eta), problem, 1, initial)) for eta in CANDIDATES
     }
     best = min(objectives, key=objectives.get)
-    assert AdaGrad(eta="auto").init(problem, initial)["eta"] == best
+    assert AdaGrad(eta="auto").init(problem, initial).eta == best
     np.testing.assert_array_equal(
         *(trained(AdaGrad(eta=eta), problem, 2, initial) for eta in ("auto", best))
     )

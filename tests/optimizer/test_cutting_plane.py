@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import structopt
+from structopt.core.optimizer_state import values_of
 from structopt.errors import ConfigError
 from structopt.learning.n_slack import NSlack
 from structopt.learning.one_slack import OneSlack
@@ -82,7 +83,7 @@ def test_two_forms_of_the_optimum_agree(C):
     full = n_slack.minimum(listed(problem), C, 1.0)
     assert full.value == pytest.approx(optimum(C).value, rel=1e-7)
     state, _ = run(CuttingPlane(), problem, 60)
-    np.testing.assert_allclose(state["best"], full.weights, atol=1e-3 * np.abs(full.weights).max())
+    np.testing.assert_allclose(state.best, full.weights, atol=1e-3 * np.abs(full.weights).max())
 
 
 @variants
@@ -104,7 +105,7 @@ def test_reports_the_objective_of_the_best_weights(variant):
     )
     rose = False
     for _ in range(25):
-        before = state["best"].copy()
+        before = state.best.copy()
         state, report = method.step(problem, state)
         asked = MASTERS[variant](problem, state, method.limit).next_point(before)
         here = problem.objective(asked)
@@ -122,7 +123,7 @@ def test_dual_is_that_of_the_cached_planes(shape):
     problem = problem_of(0.5, **SHAPES[shape])
     state, reports = run(CuttingPlane(), problem, 4)
     theta, dual = dual_by_hand(problem, NSlack(problem, state, 10**8).cache)
-    np.testing.assert_allclose(state["theta"], theta, atol=1e-9)
+    np.testing.assert_allclose(state.theta, theta, atol=1e-9)
     assert reports[-1].dual == pytest.approx(dual, rel=1e-9)
 
 
@@ -145,7 +146,7 @@ def test_each_loss_lies_above_its_planes():
     problem = problem_of(0.5)
     method = CuttingPlane(variant="one_slack")
     state, _ = run(method, problem, 5)
-    before = state["best"].copy()
+    before = state.best.copy()
     state, _ = method.step(problem, state)
     planes, offsets = OneSlack(problem, state, 10**8).planes()
     for seed in range(5):
@@ -162,19 +163,19 @@ def test_each_loss_lies_above_its_planes():
 def test_agrees_with_a_general_solver(variant, passes):
     problem, method = problem_of(2.0), CuttingPlane(variant=variant)
     state, _ = run(method, problem, passes)
-    before = {name: np.copy(value) for name, value in state.items()}
+    before = {name: np.copy(value) for name, value in values_of(state).items()}
     assert method.verify(problem, state, range(problem.m)) < 1e-6
-    assert all(np.array_equal(before[name], state[name]) for name in before)
+    assert all(np.array_equal(before[name], one) for name, one in values_of(state).items())
 
 
 def test_the_check_sees_wrong_planes_and_duals():
     problem, method = problem_of(2.0), CuttingPlane()
     state, _ = run(method, problem, 5)
-    state["plane_gram"] *= 1.01
+    state.plane_gram *= 1.01
     assert method.verify(problem, state, range(problem.m)) > 1e-3
     one = CuttingPlane(variant="one_slack")
     state, _ = run(one, problem, 5)
-    state["slack_gram"] *= 1.5
+    state.slack_gram *= 1.5
     assert one.verify(problem, state, []) > 1e-3
 
 
@@ -213,7 +214,7 @@ def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
             break
     assert fractional
     theta, by_hand = dual_by_hand(problem, cache)
-    np.testing.assert_allclose(state["theta"], theta, atol=1e-8)
+    np.testing.assert_allclose(state.theta, theta, atol=1e-8)
     assert dual == pytest.approx(by_hand, rel=1e-8)
     assert report.primal - dual <= gap * report.primal
 
@@ -225,7 +226,7 @@ def test_full_matrix_merges_and_still_reaches_the_optimum():
     dual = -inf
     for _ in range(600):
         state, report = method.step(problem, state)
-        assert state["slack_planes"].nbytes <= method.limit + 8 * problem.scorer.count
+        assert state.slack_planes.nbytes <= method.limit + 8 * problem.scorer.count
         assert dual - 1e-12 <= report.dual <= best.value * (1 + 1e-7)
         dual = report.dual
         if report.primal - dual <= 1e-4 * report.primal:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from structopt.core.inference import InferenceKernels
+from structopt.core.optimizer_state import values_of
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
@@ -360,7 +361,7 @@ def test_exact_steps_leave_less_of_their_objective(beta, gamma):
         ends = []
         for chosen in (DCA(average=False), method):
             problem.order = lambda epoch, i=i: np.array([i])
-            ends.append(chosen.step(problem, chosen.init(problem, start))[0]["theta"])
+            ends.append(chosen.step(problem, chosen.init(problem, start))[0].theta)
         ends.append(proximal_step(start, listed_instance(problem, i), 2.0, beta, gamma))
         values = [
             (end - start) @ (end - start) / 2 + 2.0 * loss_and_gradient(problem, end, i)[0]
@@ -396,9 +397,9 @@ def test_verify_finds_no_difference(beta, gamma, inner):
     problem = problem_of(beta, gamma, anchored=True, values=True)
     method = DCA(inner=inner)
     state = method.step(problem, method.init(problem, random_weights(problem, 1, 0.3)))[0]
-    kept = {name: np.copy(value) for name, value in state.items()}
+    kept = {name: np.copy(value) for name, value in values_of(state).items()}
     assert method.verify(problem, state, range(problem.m)) <= 1e-7
-    for name, value in state.items():
+    for name, value in values_of(state).items():
         np.testing.assert_array_equal(value, kept[name])
 
 

@@ -115,7 +115,7 @@ def test_steps_are_those_of_pegasos_on_the_bound_at_kept_messages():
         np.zeros(len(problem.messages)),
         problem.structure.memory,
     )
-    theta, radius, t, met = np.zeros(problem.dimension), state["radius"], 0, []
+    theta, radius, t, met = np.zeros(problem.dimension), state.radius, 0, []
     for epoch in range(4):
         met.append(0.0)
         for i in problem.order(epoch):
@@ -128,7 +128,7 @@ def test_steps_are_those_of_pegasos_on_the_bound_at_kept_messages():
             theta = (1 - 1 / t) * theta - gradient / (problem.regularization * t)
             theta *= min(1.0, radius / max(np.linalg.norm(theta), 1e-300))
             met[-1] += loss
-    np.testing.assert_allclose(state["theta"], theta, atol=1e-9)
+    np.testing.assert_allclose(state.theta, theta, atol=1e-9)
     np.testing.assert_allclose(kept, messages, atol=1e-9)
     np.testing.assert_allclose(losses, met, rtol=1e-9)
 
@@ -183,13 +183,13 @@ def test_other_inferences_that_keep_messages_will_do():
         problem = problem_of(inference, C=0.3)
         state, _ = run(DLPW(), problem, 100)
         assert problem.messages.any()
-        assert problem_of(LP(), C=0.3).objective(state["theta"]) < 1.05 * optimum(0.3, 2)
+        assert problem_of(LP(), C=0.3).objective(state.theta) < 1.05 * optimum(0.3, 2)
 
 
 def test_pegasos_learns_by_linear_programs():
     problem, method = problem_of(LP(), C=0.3), Pegasos()
     state, _ = run(method, problem, 60)
-    assert -1e-4 < problem.objective(state["theta"]) / optimum(0.3, 2) - 1 < 0.05
+    assert -1e-4 < problem.objective(state.theta) / optimum(0.3, 2) - 1 < 0.05
 
 
 def test_refuses_inferences_without_messages():

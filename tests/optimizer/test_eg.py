@@ -236,10 +236,8 @@ def test_steps_are_those_of_listed_outputs(member, online, initial, rate):
         assert report.dual == pytest.approx(listing.dual(potentials), abs=1e-9)
         assert report.loss <= problem.losses(theta) + 1e-9
         assert problem.ridge(theta) + report.loss / problem.m == pytest.approx(report.dual)
-    np.testing.assert_allclose(state["potentials"][0], np.concatenate(potentials), atol=1e-8)
-    np.testing.assert_allclose(
-        state["etas"][0] if online else state["eta"], etas if online else etas[0]
-    )
+    np.testing.assert_allclose(state.potentials, np.concatenate(potentials), atol=1e-8)
+    np.testing.assert_allclose(state.etas if online else state.eta, etas if online else etas[0])
     if eta == 20.0 and isinf(beta):
         assert etas.min() < eta  # halved
 
@@ -261,7 +259,7 @@ def test_primal_form_is_dual_form(member, options):
     for other in (primal, loose):
         np.testing.assert_allclose(other[1], dual[1], atol=1e-8)
         np.testing.assert_allclose([r.dual for r in other[2]], [r.dual for r in dual[2]], atol=1e-9)
-        assert other[0]["eta"] == dual[0]["eta"]
+        assert other[0].eta == dual[0].eta
 
 
 def bounds_hold(problem, weights, reports, best):
@@ -299,7 +297,7 @@ def test_smo_hands_over_its_marginals(options, online):
     expected, total = np.zeros(problem.dimension), 0.0
     for i in range(problem.m):
         listed = outputs(problem, i)
-        mu = alone["residuals"][0, slice(*problem.structure.parts[i : i + 2])] + listed.gold
+        mu = alone.residuals[slice(*problem.structure.parts[i : i + 2])] + listed.gold
         mixed = (1 - mixing) * mu + mixing * listed.vertices.mean(axis=0)
         expected += (listed.gold - mixed) @ listed.features
         total += gold_and_cost(problem, i, len(mu))[1] @ (mixed - listed.gold)
@@ -319,10 +317,10 @@ def test_steps_of_auto_are_safe(member, C):
     state = method.init(problem, np.zeros(problem.dimension))
     for epoch in range(12):
         i, ranges = epoch % problem.m, problem.structure.parts
-        before = state["potentials"][0].copy()
-        tried = float(state["etas"][0, i])
+        before = state.potentials.copy()
+        tried = float(state.etas[i])
         state, _ = method.step(problem, state)
-        after, used = state["potentials"][0], float(state["etas"][0, i])
+        after, used = state.potentials, float(state.etas[i])
         eta = tried if used > tried or used == method._full(problem) else used
         (_, old), (_, new) = (
             list(listing.distributions([x[a:b] for a, b in zip(ranges, ranges[1:], strict=False)]))[
@@ -340,8 +338,8 @@ def test_steps_of_auto_are_safe(member, C):
 @members
 def test_auto_starts_where_the_dual_is_largest(beta, gamma):
     problem = problem_of(beta, gamma, 2.0)
-    duals = {start: trained(problem, 0, initial=start)[0]["dual"] for start in STARTS}
-    assert trained(problem, 0)[0]["dual"] == max(duals.values())
+    duals = {start: trained(problem, 0, initial=start)[0].dual for start in STARTS}
+    assert trained(problem, 0)[0].dual == max(duals.values())
 
 
 DEFAULTS = [
@@ -386,11 +384,11 @@ def test_eta_is_no_more_than_a_full_step():
     """
     problem = problem_of(2.0, 1.0, 0.1)
     state, _, _ = trained(problem, 1, online=False, eta=1e6, initial=-3.0)
-    assert state["eta"] == pytest.approx(20.0)
+    assert state.eta == pytest.approx(20.0)
     start, costs = trained(problem, 0, online=False, initial=-3.0)[0], Listing(problem).costs
-    scores = [outputs(problem, i).features @ start["theta"] for i in range(problem.m)]
+    scores = [outputs(problem, i).features @ start.theta for i in range(problem.m)]
     np.testing.assert_allclose(
-        state["potentials"][0], 2 * (np.concatenate(scores) + np.concatenate(costs)), atol=1e-9
+        state.potentials, 2 * (np.concatenate(scores) + np.concatenate(costs)), atol=1e-9
     )
 
 
@@ -398,11 +396,11 @@ def test_batch_stops_when_no_step_helps():
     """A dual value that no point has, in the place of one that rounding makes unreachable."""
     problem = problem_of(1.0, 0.0)
     state = trained(problem, 1, online=False)[0]
-    before = state["theta"].copy()
-    state["dual"] += 1.0
+    before = state.theta.copy()
+    state.dual += 1.0
     state, report = EG(online=False).step(problem, state)
     assert report.finished == "no step of the potentials raises the dual objective"
-    np.testing.assert_array_equal(state["theta"], before)
+    np.testing.assert_array_equal(state.theta, before)
 
 
 def test_requires_marginals_and_for_smo_a_maximum():

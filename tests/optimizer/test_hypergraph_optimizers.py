@@ -168,7 +168,7 @@ def test_steps_of_dca_are_those_of_the_solver(loss):
     start = random_weights(problem, 2, 0.5)
     for i in range(problem.m):
         problem.order = lambda epoch, i=i: np.array([i])
-        theta = method.step(problem, method.init(problem, start))[0]["theta"]
+        theta = method.step(problem, method.init(problem, start))[0].theta
         np.testing.assert_allclose(
             theta, linearised_step(start, *loss_and_gradient(problem, start, i), 0.3), atol=1e-6
         )
@@ -198,7 +198,7 @@ def test_dual_points_are_marginals():
         vertices = HYPERGRAPH.vertices(
             problem.structure.record, i, inside.stop - inside.start, 10_000
         )
-        mu = state["residuals"][0, inside] + gold_and_cost(problem, i, vertices.shape[1])[0]
+        mu = state.residuals[0, inside] + gold_and_cost(problem, i, vertices.shape[1])[0]
         coefficients = np.linalg.lstsq(vertices.T, mu, rcond=None)[0]
         assert mu.min() >= -1e-12
         np.testing.assert_allclose(coefficients @ vertices, mu, atol=1e-9)

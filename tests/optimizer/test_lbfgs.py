@@ -70,7 +70,7 @@ def test_reports_what_the_problem_says(loss):
         assert report.loss == pytest.approx(problem.losses(theta), rel=1e-12)
         assert report.primal == pytest.approx(problem.objective(theta), rel=1e-12)
         np.testing.assert_allclose(
-            problem.scorer.expand(state["gradient"]), gradient_of(problem, theta), atol=1e-12
+            problem.scorer.expand(state.gradient), gradient_of(problem, theta), atol=1e-12
         )
         assert report.negative_losses == 0
         if loss.convex:
@@ -142,15 +142,15 @@ def test_directions_are_those_of_the_bfgs_formula(memory):
     )
     for _ in range(8):
         state, _ = method.step(problem, state)
-        theta.append(rows.compress(state["theta"]))
-        gradients.append(state["gradient"].copy())
+        theta.append(rows.compress(state.theta))
+        gradients.append(state.gradient.copy())
         ray = Ray(problem)
         ray.begin(state)
         slope = ray._aim(state)
         H = bfgs_matrix(np.diff(theta, axis=0)[-memory:], np.diff(gradients, axis=0)[-memory:])
         np.testing.assert_allclose(ray.direction, -H @ gradients[-1], rtol=1e-6, atol=1e-9)
         assert slope == pytest.approx(ray.direction @ gradients[-1])
-    assert state["pairs"] == 8
+    assert state.pairs == 8
 
 
 class Interrupted(Exception):
@@ -195,9 +195,9 @@ def test_stops_by_its_certified_gap(tmp_path):
 
 def test_warm_start_at_the_optimum_is_finished_at_once():
     problem = problem_of()
-    theta = trained(problem, 200, gradient_tolerance=1e-9)[0]["theta"]
+    theta = trained(problem, 200, gradient_tolerance=1e-9)[0].theta
     state, reports = trained(problem, 1, theta, gradient_tolerance=1e-6)
-    np.testing.assert_array_equal(state["theta"], theta)
+    np.testing.assert_array_equal(state.theta, theta)
     assert reports[0].finished == "the gradient is within 1e-06 of zero"
     assert len(reports[0].evaluations) == 1
 
@@ -206,7 +206,7 @@ def test_a_gradient_of_zero_is_finished():
     problem = problem_of(labels=1)
     state, reports = trained(problem, 3, gradient_tolerance=0.0)
     assert [report.finished for report in reports] == ["the gradient is within 0 of zero"]
-    assert not state["theta"].any()
+    assert not state.theta.any()
 
 
 def test_first_step_starts_at_length_one_and_evaluates_twice():
@@ -214,7 +214,7 @@ def test_first_step_starts_at_length_one_and_evaluates_twice():
     state, reports = trained(problem, 1)
     assert len(reports[0].evaluations) >= 2
     assert all(seconds > 0 for seconds in reports[0].evaluations)
-    doublings = np.log2(np.linalg.norm(state["theta"]))
+    doublings = np.log2(np.linalg.norm(state.theta))
     assert doublings == pytest.approx(round(doublings), abs=1e-9)
 
 
@@ -224,13 +224,13 @@ def test_wrong_pairs_are_forgotten():
     """
     problem = problem_of()
     state, _ = trained(problem, 4)
-    state["curvature"][:, 0] *= -1
-    before = state["theta"].copy()
+    state.curvature[:, 0] *= -1
+    before = state.theta.copy()
     down, value = -gradient_of(problem, before), problem.objective(before)
     state, report = LBFGS().step(problem, state)
-    move = state["theta"] - before
+    move = state.theta - before
     np.testing.assert_allclose(move / np.linalg.norm(move), down / np.linalg.norm(down), atol=1e-9)
-    assert state["pairs"] == 1
+    assert state.pairs == 1
     assert report.primal < value
     assert not report.finished
 
@@ -245,14 +245,14 @@ def test_no_lower_objective_ends_it_where_it_was():
         loss, gradient = true(weights, out)
         return loss + 100 * np.linalg.norm(weights - before), gradient
 
-    before = state["theta"].copy()
+    before = state.theta.copy()
     kept = stored(state)
     problem.gradient = upside_down
     state, report = LBFGS().step(problem, state)
     assert report.finished == "the line search found no lower objective"
-    assert report.primal == kept["objective"]
+    assert report.primal == kept.objective
     for name in ("theta", "gradient", "loss", "objective"):
-        np.testing.assert_array_equal(state[name], kept[name])
+        np.testing.assert_array_equal(getattr(state, name), getattr(kept, name))
 
 
 def test_one_optimizer_serves_two_problems():
@@ -264,7 +264,7 @@ def test_one_optimizer_serves_two_problems():
             method.step(problem, state)[0] for problem, state in zip(problems, states, strict=True)
         ]
     for problem, state in zip(problems, states, strict=True):
-        np.testing.assert_array_equal(state["theta"], trained(problem, 4)[0]["theta"])
+        np.testing.assert_array_equal(state.theta, trained(problem, 4)[0].theta)
 
 
 def test_risk_goes_down_to_a_stationary_point():
@@ -274,7 +274,7 @@ def test_risk_goes_down_to_a_stationary_point():
     assert all(b < a for a, b in zip(values, values[1:], strict=False))
     assert reports[-1].finished == "the gradient is within 1e-05 of zero"
     assert values[-1] < 0.6 * problem.objective(np.zeros(problem.dimension))
-    assert np.linalg.norm(gradient_of(problem, state["theta"])) < 1e-4
+    assert np.linalg.norm(gradient_of(problem, state.theta)) < 1e-4
 
 
 def test_requires_a_bound_on_the_marginals():

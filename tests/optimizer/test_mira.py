@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from structopt.core.ability import Ability
+from structopt.core.optimizer_state import values_of
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.kernels.learn.mira import empty_lists, k_best_pass
@@ -170,9 +171,9 @@ def verified(problem, method, passes):
     state = method.init(problem, random_weights(problem, 1, 0.3))
     for _ in range(passes):
         state, _ = method.step(problem, state)
-    kept = {name: np.copy(value) for name, value in state.items()}
+    kept = {name: np.copy(value) for name, value in values_of(state).items()}
     difference = method.verify(problem, state, range(problem.m))
-    for name, value in state.items():
+    for name, value in values_of(state).items():
         np.testing.assert_array_equal(value, kept[name])
     return difference
 

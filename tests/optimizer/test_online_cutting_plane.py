@@ -8,6 +8,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from structopt.core.optimizer_state import values_of
 from structopt.errors import ConfigError
 from structopt.learning.plane_cache import PlaneCache
 from structopt.optimizer.online_cutting_plane import OnlineCuttingPlane
@@ -88,7 +89,7 @@ def test_every_visit_solves_its_program(C, shape):
     problem = problem_of(C, **SHAPES[shape])
     visited, last, total = visits_by_hand(problem, 3)
     state, reports = run(OnlineCuttingPlane(steps=10_000), problem, 3)
-    np.testing.assert_allclose(state["theta"], last, atol=1e-5 * np.abs(last).max())
+    np.testing.assert_allclose(state.theta, last, atol=1e-5 * np.abs(last).max())
     assert sum(report.loss for report in reports) == pytest.approx(total, rel=1e-5)
     averaging = OnlineCuttingPlane(steps=10_000, average=True)
     averaged = averaging.weights(run(averaging, problem, 3)[0])
@@ -100,7 +101,7 @@ def test_first_pass_from_given_weights_asks_there():
     guide = random_weights(problem, 2)
     _, last, total = visits_by_hand(problem, 2, guide)
     state, reports = run(OnlineCuttingPlane(steps=10_000), problem, 2, guide)
-    np.testing.assert_allclose(state["theta"], last, atol=1e-5)
+    np.testing.assert_allclose(state.theta, last, atol=1e-5)
     assert sum(report.loss for report in reports) == pytest.approx(total, rel=1e-5)
 
 
@@ -123,7 +124,7 @@ def test_dual_is_that_of_the_cached_planes(steps, shape):
     for _ in range(6):
         state, report = method.step(problem, state)
         theta, dual = dual_by_hand(problem, PlaneCache(state, problem.structure.parts, 10**8))
-        np.testing.assert_allclose(state["theta"], theta, atol=1e-9)
+        np.testing.assert_allclose(state.theta, theta, atol=1e-9)
         assert report.dual == pytest.approx(dual, rel=1e-9)
 
 
@@ -149,7 +150,7 @@ def test_mass_moves_between_planes_when_the_cap_is_full():
     assert only.alpha == 0.02
     first = only.residual
     state, reports = run(method, problem, 200)
-    assert problem.objective(state["theta"]) - reports[-1].dual <= 1e-9
+    assert problem.objective(state.theta) - reports[-1].dual <= 1e-9
     planes = PlaneCache(state, problem.structure.parts, 10**8).rows(0)[1:]
     assert any((plane.residual != first).any() for plane in planes)
 
@@ -158,10 +159,10 @@ def test_mass_moves_between_planes_when_the_cap_is_full():
 def test_agrees_with_a_general_solver(passes):
     problem, method = problem_of(2.0), OnlineCuttingPlane()
     state, _ = run(method, problem, passes)
-    before = {name: np.copy(value) for name, value in state.items()}
+    before = {name: np.copy(value) for name, value in values_of(state).items()}
     assert method.verify(problem, state, range(problem.m)) < 1e-6
-    assert all(np.array_equal(before[name], state[name]) for name in before)
-    state["plane_gram"] *= 1.01
+    assert all(np.array_equal(before[name], one) for name, one in values_of(state).items())
+    state.plane_gram *= 1.01
     assert method.verify(problem, state, range(problem.m)) > 1e-3
 
 
@@ -186,12 +187,12 @@ def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
         fractional = fractional or any(
             (p.residual % 1.0 != 0).any() for i in range(problem.m) for p in cache.rows(i)
         )
-        if problem.objective(state["theta"]) - dual <= gap * best.value:
+        if problem.objective(state.theta) - dual <= gap * best.value:
             break
     assert fractional
-    assert problem.objective(state["theta"]) - dual <= gap * best.value
+    assert problem.objective(state.theta) - dual <= gap * best.value
     theta, by_hand = dual_by_hand(problem, cache)
-    np.testing.assert_allclose(state["theta"], theta, atol=1e-8)
+    np.testing.assert_allclose(state.theta, theta, atol=1e-8)
     assert dual == pytest.approx(by_hand, rel=1e-8)
 
 

@@ -70,7 +70,7 @@ class TestOWLQN(BatchSuite):
 def test_zeros_are_where_no_weight_would_pay(chosen):
     method = LBFGS(gradient_tolerance=1e-7)
     problem = problem_of(1.0, chosen, support="all")
-    theta = trained(method, problem, 500)[0]["theta"]
+    theta = trained(method, problem, 500)[0].theta
     level = problem.regularization * problem.penalty.l1
     gradient, zero = smooth_gradient(problem, theta), theta == 0
     assert 0 < zero.sum() < len(theta)
@@ -107,11 +107,11 @@ def test_pairs_are_of_the_smooth_gradient_and_the_projected_step():
     )
     for _ in range(8):
         state, _ = method.step(problem, state)
-        theta.append(rows.compress(state["theta"]).copy())
-        gradients.append(rows.compress(smooth_gradient(problem, state["theta"])))
-    assert state["pairs"] == 8
-    np.testing.assert_allclose(state["steps"][:8], np.diff(theta, axis=0), atol=1e-15)
-    np.testing.assert_allclose(state["changes"][:8], np.diff(gradients, axis=0), atol=1e-12)
+        theta.append(rows.compress(state.theta).copy())
+        gradients.append(rows.compress(smooth_gradient(problem, state.theta)))
+    assert state.pairs == 8
+    np.testing.assert_allclose(state.steps[:8], np.diff(theta, axis=0), atol=1e-15)
+    np.testing.assert_allclose(state.changes[:8], np.diff(gradients, axis=0), atol=1e-12)
 
 
 def test_numbers_of_crfsuite_are_those_of_the_problem():
@@ -128,7 +128,7 @@ def test_numbers_of_crfsuite_are_those_of_the_problem():
 def test_without_an_l1_norm_it_is_lbfgs():
     choices = {"penalty": "elastic", "c1": 0.0}, {}
     (a, left), (b, right) = (trained(LBFGS(), problem_of(2.0, one), 9) for one in choices)
-    np.testing.assert_array_equal(a["theta"], b["theta"])
+    np.testing.assert_array_equal(a.theta, b.theta)
     assert [(r.primal, r.dual) for r in left] == [(r.primal, r.dual) for r in right]
     halved = LBFGS(gradient_tolerance=1e-7)
     problem = problem_of(2.0, choices[0] | {"c2": 0.125})
@@ -140,7 +140,7 @@ def test_without_an_l1_norm_it_is_lbfgs():
 def test_a_penalty_above_all_gradients_is_finished_at_zero():
     state, reports = trained(LBFGS(), problem_of(1.0, {"penalty": "l1", "c1": 1e6}), 3)
     assert [report.finished for report in reports] == ["the gradient is within 1e-05 of zero"]
-    assert not state["theta"].any()
+    assert not state.theta.any()
     assert reports[0].dual == pytest.approx(reports[0].primal)
 
 
@@ -151,4 +151,4 @@ def test_risk_goes_down_to_a_stationary_point():
     values = [report.primal for report in reports]
     assert all(b < a for a, b in zip(values, values[1:], strict=False))
     assert reports[-1].finished == "the gradient is within 1e-05 of zero"
-    assert (state["theta"] == 0).sum() > (start == 0).sum()
+    assert (state.theta == 0).sum() > (start == 0).sum()

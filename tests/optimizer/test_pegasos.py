@@ -76,7 +76,7 @@ def test_steps(member, options, batch):
         assert projections > 0 or C < 1 or delay > 0
         method = Pegasos(batch_size=batch, average=True, delay=delay)
         state, reported = run(method, problem, 3, initial)
-        np.testing.assert_allclose(state["theta"], last, atol=1e-9)
+        np.testing.assert_allclose(state.theta, last, atol=1e-9)
         averaged = np.average(before, axis=0, weights=np.arange(1, len(before) + 1))
         np.testing.assert_allclose(method.weights(state), averaged, atol=1e-9)
         np.testing.assert_allclose(reported, losses, rtol=1e-9, atol=1e-9)
@@ -90,10 +90,10 @@ def test_delay_makes_the_first_step_a_third_of_that_of_polyak(member):
         [np.sum(loss_and_gradient(problem, zero, i)[1] ** 2) for i in range(problem.m)]
     )
     state = Pegasos(delay="auto").init(problem, random_weights(problem))
-    assert 1 / (problem.regularization * state["delay"]) == pytest.approx(
+    assert 1 / (problem.regularization * state.delay) == pytest.approx(
         problem.objective(zero) / (3 * square), rel=1e-12
     )
-    assert Pegasos().init(problem, zero)["delay"] == 0.0
+    assert Pegasos().init(problem, zero).delay == 0.0
 
 
 @members
@@ -112,7 +112,7 @@ def test_iterates_stay_in_a_ball_that_holds_the_optimum(member, C):
     radius = np.sqrt(problem.objective(np.zeros(problem.dimension)) / problem.regularization)
     assert np.linalg.norm(optimum(member, C).weights) < radius
     state = method.init(problem, np.zeros(problem.dimension))
-    lengths = [np.linalg.norm(method.step(problem, state)[0]["theta"]) for _ in range(60)]
+    lengths = [np.linalg.norm(method.step(problem, state)[0].theta) for _ in range(60)]
     assert max(lengths) <= radius * (1 + 1e-12)
     assert max(lengths) > 0.1 * radius
 

@@ -84,7 +84,7 @@ def blocks(problem, state):
     """For every instance z_bar, gold, cost and features as dense arrays."""
     parts = problem.structure.parts
     for i in range(problem.m):
-        z = state["duals"][0, parts[i] : parts[i + 1]]
+        z = state.duals[parts[i] : parts[i + 1]]
         yield i, z, *gold_and_cost(problem, i, len(z)), outputs(problem, i).features
 
 
@@ -161,14 +161,14 @@ def test_dual_is_that_of_its_point(case, sampling, average):
     for i, z, gold, cost, features in blocks(problem, state):
         theta += C * features.T @ (gold - z)
         charge = gamma * cost @ (z - gold)
-        assert state["instances"][2, i] == pytest.approx(charge, abs=1e-10)
+        assert state.instances[2, i] == pytest.approx(charge, abs=1e-10)
         if variant == CLOSED:
             height = calculus.entropy(problem.data.structure, i, z) / beta
-            assert state["instances"][1, i] == pytest.approx(height, abs=1e-10)
-        total += state["instances"][1, i] + charge
+            assert state.instances[1, i] == pytest.approx(height, abs=1e-10)
+        total += state.instances[1, i] + charge
         listed = outputs(problem, i)
         assert np.linalg.norm(listed.vertices.T @ in_polytope(listed.vertices, z) - z) < 1e-6
-    np.testing.assert_allclose(state["theta"], theta, atol=1e-9)
+    np.testing.assert_allclose(state.theta, theta, atol=1e-9)
     dual = total / problem.m - problem.ridge(theta)
     assert (
         reports[-1].dual >= dual - 1e-12
@@ -192,7 +192,7 @@ def test_first_pass_of_the_hypograph_is_that_of_dca(beta, gamma, C):
     state, _ = trained(method_of(HYPOGRAPH), problem, 1)
     other, dca = problem_of(HYPOGRAPH, beta, gamma, C), DCA(average=False)
     expected, report = dca.step(other, dca.init(other, np.zeros(other.dimension)))
-    np.testing.assert_allclose(state["theta"], expected["theta"], atol=1e-9)
+    np.testing.assert_allclose(state.theta, expected.theta, atol=1e-9)
     assert report.loss == pytest.approx(
         trained(method_of(HYPOGRAPH), problem, 1)[1][0].loss, abs=1e-9
     )
@@ -236,7 +236,7 @@ def test_without_planes_it_is_block_coordinate_frank_wolfe(C):
     state = start(method, problem)
     for w, mean, level, mean_level in textbook(problem, 1.3, C, 5):
         state, report = method.step(problem, state)
-        np.testing.assert_allclose(state["theta"], w, atol=1e-10)
+        np.testing.assert_allclose(state.theta, w, atol=1e-10)
         np.testing.assert_allclose(method.weights(state), mean, atol=1e-10)
         duals = level - problem.ridge(w), mean_level - problem.ridge(mean)
         assert report.dual == pytest.approx(max(duals), abs=1e-12)
@@ -252,13 +252,13 @@ def test_average_weighs_every_iterate_by_its_number(variant, beta, gamma):
     for epoch in range(2):
         for i in problem.order(epoch):
             one_visit(method, problem, state, i)
-            iterates.append(state["theta"].copy())
-            levels.append(state["instances"][1:].sum() / problem.m)
+            iterates.append(state.theta.copy())
+            levels.append(state.instances[1:].sum() / problem.m)
     weights = np.arange(1.0, len(iterates) + 1)
     np.testing.assert_allclose(
         method.weights(whole), np.average(iterates, axis=0, weights=weights), atol=1e-10
     )
-    np.testing.assert_allclose(whole["theta"], iterates[-1], atol=1e-12)
+    np.testing.assert_allclose(whole.theta, iterates[-1], atol=1e-12)
     averaged = np.average(levels, weights=weights) - problem.ridge(method.weights(whole))
     assert reports[-1].dual == pytest.approx(
         max(averaged, levels[-1] - problem.ridge(iterates[-1])), abs=1e-12
@@ -268,12 +268,13 @@ def test_average_weighs_every_iterate_by_its_number(variant, beta, gamma):
 def one_visit(method, problem, state, i):
     """Visit one instance; return the totals."""
     order, none, totals = np.array([i]), np.zeros(0), np.zeros(5)
-    point = (state["theta"], state["lag"], state["duals"][0], *state["instances"])
+    point = (state.theta, state.lag, state.duals, *state.instances)
     if problem.calculus is not None:
-        problem.run(sdca.sdca_pass, order, none, none, *point, problem.C, state["visits"], totals)
+        problem.run(sdca.sdca_pass, order, none, none, *point, problem.C, state.visits, totals)
     else:
         kept = (
-            state[f"kept_{name}"][0] for name in ("parts", "values", "counts", "masses", "rooms")
+            getattr(state, f"kept_{name}")
+            for name in ("parts", "values", "counts", "masses", "rooms")
         )
         problem.run(
             block_frank_wolfe.block_frank_wolfe_pass,
@@ -283,10 +284,10 @@ def one_visit(method, problem, state, i):
             *point,
             *kept,
             problem.C,
-            state["visits"],
+            state.visits,
             totals,
         )
-    state["visits"] += 1.0
+    state.visits += 1.0
     return totals
 
 
@@ -297,14 +298,14 @@ def test_every_visit_raises_the_dual_and_knows_its_gap(variant, beta, gamma):
     state, last = start(method, problem), 0.0
     for epoch in range(8):
         for i in problem.order(epoch):
-            z = state["duals"][0, parts[i] : parts[i + 1]]
+            z = state.duals[parts[i] : parts[i + 1]]
             gold, cost = gold_and_cost(problem, i, len(z))
-            s = instance_scores(problem, state["theta"], i)
-            here = s @ (z - gold) + state["instances"][1, i] + gamma * cost @ (z - gold)
-            gap = loss_and_gradient(problem, state["theta"], i)[0] - here
+            s = instance_scores(problem, state.theta, i)
+            here = s @ (z - gold) + state.instances[1, i] + gamma * cost @ (z - gold)
+            gap = loss_and_gradient(problem, state.theta, i)[0] - here
             one_visit(method, problem, state, i)
-            assert state["instances"][0, i] == pytest.approx(max(gap, 0.0), abs=1e-9)
-            dual = state["instances"][1:].sum() / problem.m - problem.ridge(state["theta"])
+            assert state.instances[0, i] == pytest.approx(max(gap, 0.0), abs=1e-9)
+            dual = state.instances[1:].sum() / problem.m - problem.ridge(state.theta)
             assert dual >= last - 1e-12
             if gap > 1e-6:
                 assert dual > last
@@ -319,8 +320,8 @@ def test_kept_vertices_make_up_the_dual_point(C):
     problem = problem_of(PLANES, inf, 1.0, C)
     method = method_of(PLANES, planes=90)
     state, _ = trained(method, problem, 20)
-    counts, rooms = state["kept_counts"].reshape(problem.m, 90), state["kept_rooms"][0]
-    masses = state["kept_masses"].reshape(problem.m, 90)
+    counts, rooms = state.kept_counts.reshape(problem.m, 90), state.kept_rooms
+    masses = state.kept_masses.reshape(problem.m, 90)
     assert (masses >= 0).all()
     np.testing.assert_allclose(masses.sum(axis=1), 1.0, atol=1e-12)
     for i, z, *_ in blocks(problem, state):
@@ -333,7 +334,7 @@ def test_kept_vertices_make_up_the_dual_point(C):
         for j in range(90):
             span = slice(rooms[i] + j * room, rooms[i] + j * room + counts[i, j])
             vertex = np.zeros(len(z))
-            vertex[state["kept_parts"][0, span]] = state["kept_values"][0, span]
+            vertex[state.kept_parts[span]] = state.kept_values[span]
             if counts[i, j]:
                 assert (listed == vertex).all(axis=1).any()
                 assert tuple(vertex) not in seen
@@ -346,7 +347,7 @@ def test_kept_vertices_make_up_the_dual_point(C):
 def test_few_planes_are_enough_for_a_dual_point(planes):
     problem = problem_of(PLANES, inf, 1.0, 2.0)
     state, _ = trained(method_of(PLANES, planes=planes), problem, 30)
-    masses = state["kept_masses"].reshape(problem.m, planes)
+    masses = state.kept_masses.reshape(problem.m, planes)
     assert (masses >= 0).all()
     assert (masses.sum(axis=1) <= 1 + 1e-12).all()
     for i, z, *_ in blocks(problem, state):
@@ -368,13 +369,10 @@ def test_temperature_can_be_traded_for_scale(variant):
     """
     a, C = 2.5, 0.2
     one, two = problem_of(variant, 2.0, 0.6, C), problem_of(variant, 2.0 / a, 0.6 * a, C * a)
-    theta, scaled = (trained(method_of(variant), p, 300)[0]["theta"] for p in (one, two))
+    theta, scaled = (trained(method_of(variant), p, 300)[0].theta for p in (one, two))
     np.testing.assert_allclose(scaled, a * theta, atol=1e-4)
     np.testing.assert_allclose(
-        *(
-            trained(method_of(variant), p, 1)[0]["theta"] * (a if p is one else 1)
-            for p in (one, two)
-        ),
+        *(trained(method_of(variant), p, 1)[0].theta * (a if p is one else 1) for p in (one, two)),
         atol=1e-9,
     )
 
@@ -394,7 +392,7 @@ def test_long_sentences(variant, beta, gamma):
         assert last - 1e-9 <= report.dual <= problem.objective(method.weights(state))
         last = report.dual
     assert last > 0
-    assert np.isfinite(state["duals"]).all()
+    assert np.isfinite(state.duals).all()
 
 
 def test_gaps_are_drawn_from():
@@ -409,10 +407,10 @@ def test_gaps_are_drawn_from():
     np.testing.assert_array_equal(order, again[0])
     np.testing.assert_array_equal(uniforms, again[1])
     assert 0.6 < (order < 0).mean() < 0.95
-    assert tree[1] == pytest.approx(state["instances"][0].sum())
-    state["epoch"] += 1
+    assert tree[1] == pytest.approx(state.instances[0].sum())
+    state.epoch += 1
     assert (method._draws(problem, state)[1] != uniforms).any()
-    state["epoch"] = 0
+    state.epoch = 0
     np.testing.assert_array_equal(method._draws(problem, state)[0], problem.order(0))
 
 
@@ -422,7 +420,7 @@ def test_a_first_visit_of_everything_at_the_optimum_changes_nothing():
     """
     problem = problem_of(MARGIN, inf, 0.0, labels=1)
     state, reports = trained(method_of(PLANES), problem, 2)
-    assert not state["theta"].any()
+    assert not state.theta.any()
     assert reports[-1].dual == 0.0
 
 

@@ -60,7 +60,7 @@ def test_steps(member, options, rate):
     initial = random_weights(problem, 1)
     before, last, losses = by_hand(problem, eta, 3, initial)
     plain, reported = run(SGD(eta=eta), problem, 3, initial)
-    np.testing.assert_allclose(plain["theta"], last, atol=1e-10)
+    np.testing.assert_allclose(plain.theta, last, atol=1e-10)
     np.testing.assert_allclose(reported, losses, atol=1e-9)
     np.testing.assert_allclose(
         trained(SGD(eta=eta, average=True), problem, 3, initial),
@@ -80,8 +80,8 @@ def test_auto_takes_the_rate_with_the_best_pass(member, average):
     }
     best = min(objectives, key=objectives.get)
     state = SGD(average=average).init(problem, initial)
-    assert state["eta"] == best
-    np.testing.assert_array_equal(state["theta"], initial)
+    assert state.eta == best
+    np.testing.assert_array_equal(state.theta, initial)
     fixed, chosen = (
         trained(SGD(eta=eta, average=average), problem, 3, initial) for eta in (best, "auto")
     )
@@ -92,9 +92,9 @@ def test_auto_asks_the_judge():
     problem = problem_of()
     # who is nearest to small weights
     problem.judge = lambda weights: -abs(np.abs(weights).max() - 0.05)
-    assert SGD().init(problem, np.zeros(problem.dimension))["eta"] in (0.01, 0.1)
+    assert SGD().init(problem, np.zeros(problem.dimension)).eta in (0.01, 0.1)
     problem.judge = lambda weights: 0.0
-    assert SGD().init(problem, np.zeros(problem.dimension))["eta"] == CANDIDATES[0]
+    assert SGD().init(problem, np.zeros(problem.dimension)).eta == CANDIDATES[0]
 
 
 @pytest.mark.parametrize(

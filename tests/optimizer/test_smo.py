@@ -125,13 +125,13 @@ def test_steps_are_those_of_listed_outputs(options, C, before):
     problem = problem_of(C, **options)
     method = SMO()
     state = trained(problem, before, method)[0]
-    state["theta"] += random_weights(problem, 6, 0.3)
-    point = state["theta"].copy(), state["residuals"][0].copy()
+    state.theta += random_weights(problem, 6, 0.3)
+    point = state.theta.copy(), state.residuals.copy()
     residuals, theta, dual, losses = listed_smo(problem, *point, problem.order(before))
     state, report = method.step(problem, state)
     assert np.abs(residuals - point[1]).max() > 0.01
-    np.testing.assert_allclose(state["residuals"][0], residuals, atol=1e-9)
-    np.testing.assert_allclose(state["theta"], theta, atol=1e-8)
+    np.testing.assert_allclose(state.residuals, residuals, atol=1e-9)
+    np.testing.assert_allclose(state.theta, theta, atol=1e-8)
     assert report.dual == pytest.approx(dual, abs=1e-9)
     assert report.loss == pytest.approx(losses, abs=1e-8)
 
@@ -152,7 +152,7 @@ def test_dual_point_is_feasible_and_has_the_reported_value(cost):
     for i in range(problem.m):
         listed = outputs(problem, i)
         inside = slice(*problem.structure.parts[i : i + 2])
-        mu = state["residuals"][0, inside] + listed.gold
+        mu = state.residuals[inside] + listed.gold
         assert mu.min() >= 0
         coefficients = np.linalg.lstsq(listed.vertices.T, mu, rcond=None)[0]
         # in the affine hull: locally consistent
@@ -173,7 +173,7 @@ def test_finishes_when_every_instance_is_in_balance():
     assert settled
     assert settled[0] > 1
     assert reports[settled[0]].finished == "no instance has two outputs to move mass between"
-    assert problem.objective(state["theta"]) - reports[settled[0]].dual <= 1e-8
+    assert problem.objective(state.theta) - reports[settled[0]].dual <= 1e-8
     np.testing.assert_allclose(reports[-1].dual, reports[settled[0]].dual, rtol=1e-12)
 
 

@@ -357,8 +357,8 @@ def test_messages_of_graphs_of_pairs_are_mapped(tmp_path, method):
         inference = (
             MPLP(passes=3, tolerance=0.0, warm_start=True) if method == "dlpw" else Enumeration()
         )
-        problem = make_problem(where, Pairwise(), LossFamily(np.inf, 1.0), inference)
-        optimizer = registry.load("optimizer", method)(C=0.5)
+        problem = make_problem(where, Pairwise(), LossFamily(np.inf, 1.0), inference, C=0.5)
+        optimizer = registry.load("optimizer", method)()
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(3):
             state, _ = optimizer.step(problem, state)

@@ -18,6 +18,7 @@ from structopt.config.fit_settings import FitSettings
 from structopt.config.wording import as_typed
 from structopt.core.data.config_keys import Purpose, dotted, relevant
 from structopt.core.optimizer import Earlier, Optimizer
+from structopt.core.optimizer_state import values_of
 from structopt.errors import ConfigError, ModelError
 from structopt.kernels.waist.record import Array
 from structopt.learning.convex_start import DONE
@@ -131,7 +132,7 @@ class EarlierRun:
             If the new problem lacks weights that the state has.
         """
         state, kept = dict(self.trained.state), 0
-        for name in (*optimizer.plan.weights, MEAN):
+        for name in (*optimizer.names("weights"), MEAN):
             if len(state.get(name, ())):
                 state[name] = self._carried(start, state[name])
         if self.which == "all" and self.trained.seen == self.trained.instances:
@@ -190,10 +191,11 @@ class EarlierRun:
         """Refuse a state without the entries that the optimizer goes on from, or of a convex loss
         that training began with.
         """
-        state, plan, dimension = self.trained.state, optimizer.plan, self.model.scorer.dimension
-        for name in (*plan.weights, *plan.numbers):
+        state, dimension = self.trained.state, self.model.scorer.dimension
+        weights = optimizer.names("weights")
+        for name in (*weights, *optimizer.names("numbers")):
             value = state.get(name)
-            shapes = ((0,), (dimension,)) if name in plan.weights else ((),)
+            shapes = ((0,), (dimension,)) if name in weights else ((),)
             if value is None or np.shape(value) not in shapes:
                 raise ModelError(
                     f"{self._key}: the state of {self.address} is of another version of "
@@ -272,6 +274,7 @@ def _loaded(folder: Path, which: str) -> Model:
         state = {name: array for name, array in arrays.items() if "." not in name} | notes[
             "scalars"
         ]
+        state |= values_of(_optimizer(config).restored(state))
         model.trained = Trained(
             config, folder, state, instances, parts, int(notes.get(SEEN, instances)), messages
         )
@@ -294,7 +297,8 @@ def _check_weights(model: Model, checkpoint: Checkpoint, best: Array | None) -> 
     assert model.trained is not None
     config, state = model.trained.config, model.trained.state
     # of passes over shards
-    last = state[MEAN] if MEAN in state else _optimizer(config).weights(state)
+    optimizer = _optimizer(config)
+    last = state[MEAN] if MEAN in state else optimizer.weights(optimizer.restored(state))
     found = [last] if best is None else [last, best]
     if not any(np.array_equal(weights, model.weights) for weights in found):
         raise checkpoint.refusal("its weights are not those of the model beside it")

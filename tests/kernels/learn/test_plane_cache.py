@@ -5,6 +5,7 @@ merges at random.
 import numpy as np
 import pytest
 
+from structopt.core.optimizer_state import values_of
 from structopt.errors import ConfigError
 from structopt.kernels.learn.plane_cache import (
     append,
@@ -20,7 +21,7 @@ from structopt.kernels.learn.plane_cache import (
     remove,
     values_at,
 )
-from structopt.learning.plane_cache import INACTIVE, PlaneCache
+from structopt.learning.plane_cache import INACTIVE, PlaneArrays, PlaneCache
 from tests.optimizer.cutting import cache_bytes
 
 SIZES = (5, 9, 3, 7)
@@ -29,7 +30,8 @@ CAP = 2.0
 
 def cache_of(limit=10**6):
     offsets = np.cumsum([0, *SIZES]).astype(np.int64)
-    return PlaneCache(PlaneCache.create(len(SIZES), CAP, limit), offsets, limit)
+    arrays = PlaneArrays(**PlaneCache.create(len(SIZES), CAP, limit))
+    return PlaneCache(arrays, offsets, limit)
 
 
 def maps(generator):
@@ -194,4 +196,4 @@ def test_grows_within_its_limit_and_says_what_it_needs():
 
 
 def test_no_array_can_be_taken_for_weights():
-    assert all(array.ndim == 2 for array in cache_of().state.values())
+    assert values_of(cache_of().state).keys() == set(PlaneArrays.names("instances"))
