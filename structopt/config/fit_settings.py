@@ -142,7 +142,7 @@ class FitSettings:
             for key in hints
             if key in (*ALWAYS, *own) and key not in values and hasattr(optimizer, key)
         }
-        settings = cls(**values)
+        settings = cls(**values | _of_plan(optimizer, values.get("C", cls.C)))
         if settings.tolerance > 0 and not settings.certificate and "tolerance" not in own:
             _check_gap(str(node["name"]), optimizer)
         return settings
@@ -166,6 +166,18 @@ class FitSettings:
         """The shares of lambda of both norms."""
         l1, l2 = _share(self.c1, self.C), _share(self.c2, 2 * self.C)
         return {"l2": (0.0, 1.0), "l1": (l1, 0.0), "elastic": (l1, l2)}[self.penalty]
+
+
+def _of_plan(optimizer: Optimizer, C: float) -> dict[str, Any]:
+    """Return the settings that the plan of a plugin has."""
+    plan = optimizer.plan
+    values: dict[str, Any] = {"tolerance": plan.tolerance} if plan.tolerance > 0 else {}
+    if plan.certificate:
+        values["certificate"] = True
+    if (plan.penalty.l1, plan.penalty.l2) != (0.0, 1.0):
+        c1, c2 = plan.penalty.l1 / C, plan.penalty.l2 / (2 * C)
+        values |= {"penalty": "elastic", "c1": c1, "c2": c2}
+    return values
 
 
 def _share(number: float | None, unit: float) -> float:

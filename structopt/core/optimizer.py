@@ -82,6 +82,8 @@ class Plan:
     bound : str
         Why its state is bound to the data that it was made with, so that training cannot go on from
         it with others (`Earlier`); empty where it can.
+    penalty, tolerance, certificate : Penalty, float, bool
+        Settings of a fit, for plugins whose constructors take them.
     """
 
     form: Literal["passes", "minibatch", "batch"] = "passes"
@@ -101,10 +103,13 @@ class Plan:
     weights: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     bound: str = UNDECLARED
+    penalty: Penalty = RIDGE
+    tolerance: float = 0.0
+    certificate: bool = False
 
     def minimizes_with(self, penalty: Penalty) -> bool:
         """Return whether it minimises P with a penalty."""
-        own = {"l2": (RIDGE,), "l1 or l2": (RIDGE, LASSO)}
+        own = {"l2": (self.penalty,), "l1 or l2": (RIDGE, LASSO)}
         return penalty in own.get(self.penalties, (penalty,))
 
     def modules(self, penalty: Penalty) -> tuple[str, ...]:

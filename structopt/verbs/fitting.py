@@ -165,7 +165,7 @@ def fit(
         count + (beginning.passes if beginning else 0),
         least,
         [columns, *followers],
-        Evaluation(certificate=least > 0),
+        Evaluation(certificate=least > 0 or own.plan.certificate),
     )
     training.start(weights)
     trained = np.array(training.run())

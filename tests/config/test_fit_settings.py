@@ -198,6 +198,17 @@ def test_plugins_with_and_without_settings(tmp_path):
     assert FitSettings.of({"name": "earlier"}, Earlier(epochs=7)).epochs == 7
 
 
+def test_settings_in_the_plan_of_a_plugin():
+    """Plans of earlier versions have the penalty, the tolerance and the certificate."""
+    method = Earlier()
+    vars(method)["plan"] = Plan(tolerance=0.1, certificate=True)
+    settings = FitSettings.of({"name": "earlier", "C": 0.5}, method)
+    assert (settings.tolerance, settings.certificate, settings.regulariser) == (0.1, True, so.L2())
+    vars(method)["plan"] = Plan(penalty=so.L1())
+    assert FitSettings.of({"name": "earlier", "C": 0.5}, method).regulariser == so.L1()
+    assert method.plan.minimizes_with(so.L1()) and not method.plan.minimizes_with(so.L2())
+
+
 def test_fit_sets_the_settings_of_a_copy_of_such_plugins():
     chain = so.LinearChain().batch(lengths=[2, 3], labels=2)
     gold, seen = chain.gold([[0, 1], [1, 1, 0]]), []

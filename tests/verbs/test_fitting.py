@@ -1,6 +1,7 @@
 """Problems of arrays, training on them, and classes of users: losses and optimizers."""
 
 import re
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -13,6 +14,7 @@ from structopt.optimizer.adagrad import AdaGrad
 from structopt.optimizer.dca import DCA
 from structopt.optimizer.lbfgs import LBFGS
 from structopt.optimizer.sdca import SDCA
+from structopt.run.resumable import Resumable
 from tests.messages import raises
 
 LENGTHS = [3, 0, 5, 2]
@@ -55,6 +57,30 @@ class Descent(so.Optimizer):
 
     def weights(self, state):
         return state["w"]
+
+
+@dataclass
+class Point:
+    """Weights, and a number."""
+
+    w: np.ndarray
+    steps: int = 0
+
+
+class TypedDescent(so.Optimizer):
+    """The same, with a dataclass as its state."""
+
+    state_type = Point
+
+    def init(self, problem, w):
+        return Point(w)
+
+    def step(self, problem, state):
+        gradient = problem.value_and_gradient(state.w)[1]
+        return Point(state.w - 0.1 * gradient, state.steps + 1)
+
+    def weights(self, state):
+        return state.w
 
 
 @pytest.fixture(scope="module")
@@ -257,6 +283,23 @@ def test_focal_loss_and_descent(chain, X, gold):
     assert fit.stopped == "the last epoch"
     with refused("Focal has no kernel", parameter="loss"):
         so.fit(problem, AdaGrad())
+
+
+def test_states_may_be_dataclasses(chain, X, gold, tmp_path):
+    problem = problem_of(chain, X, gold)
+    expected = so.fit(problem, Descent(), epochs=4).weights
+    assert so.fit(problem, TypedDescent(), epochs=4).weights.tobytes() == expected.tobytes()
+    for epochs in (2, 4):  # through a checkpoint
+        training = Resumable(problem, TypedDescent(), epochs, folder=tmp_path)
+        if not training.resume():
+            training.start(np.zeros(problem.dimension))
+        training.run()
+    assert training.weights().tobytes() == expected.tobytes()
+    assert training.state.steps == 4
+    unnamed = TypedDescent()
+    vars(unnamed)["state_type"] = dict
+    with pytest.raises(so.StructoptError, match="must return a state of its state_type, dict"):
+        so.fit(problem, unnamed)
 
 
 def test_callbacks(chain, X, gold):
