@@ -321,7 +321,7 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     StructoptError
         For whatever the user can mend.
     """
-    from structopt.config import composition
+    from structopt.config import composition, validation
     from structopt.config.overrides import check_single_run
     from structopt.errors import ConfigError
     from structopt.process import folder_lock
@@ -330,7 +330,7 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     words = list(overrides)
     check_single_run(words)
     config, typed = (
-        composition.validate(composition.compose(words), words),
+        validation.validate(composition.compose(words), words),
         composition.typed_folder(words),
     )
     if typed is not None and folder is not None and Path(folder).absolute() != typed.absolute():

@@ -12,7 +12,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from structopt.config import registry
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
+from structopt.config.validation import validate
 from tools import checkouts, equal, faster
 
 pytestmark = pytest.mark.nightly("rest")

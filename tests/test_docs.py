@@ -15,7 +15,8 @@ import pytest
 
 from structopt import datasets as shipped
 from structopt.command import main
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
+from structopt.config.validation import validate
 from tests.pages import (
     NOT_TRAINING,
     PAGES,

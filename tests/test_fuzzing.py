@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt.config import composition, feature_keys
+from structopt.config import composition, feature_keys, validation
 from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import StructoptError
 from structopt.formats import durable_files
@@ -232,7 +232,7 @@ class Format:
 @cache
 def _config(*words: str) -> dict[str, Any]:
     words = (*words, "tracker=none")
-    return composition.validate(composition.compose(list(words)), list(words))
+    return validation.validate(composition.compose(list(words)), list(words))
 
 
 @cache

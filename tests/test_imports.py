@@ -131,6 +131,19 @@ def test_files_and_scores_are_known_to_few_rooms():
         assert read <= READERS.get(room(module), set()), f"{module} imports {sorted(read)}"
 
 
+def test_one_module_of_the_estimators_reaches_the_application():
+    application = {room(one) for one in INSIDE if floor(one) >= floor("config")} - {
+        "model",
+        "estimators",
+    }
+    reaching = {
+        module
+        for module in INSIDE
+        if room(module) == "estimators" and {room(one) for one in imports()[module]} & application
+    }
+    assert reaching == {"estimators.application"}
+
+
 def test_only_the_registry_reaches_components():
     """The library takes components as objects; the application finds them by entry points."""
     for module in (one for one in INSIDE if floor(one) >= floor("config")):

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from structopt.config import pairs, registry
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
 from structopt.config.search_path import conf_folders
+from structopt.config.validation import validate
 from structopt.testing.components import run_words
 from tests.pages import ROOT, runs, trainings
 from tests.test_real_data import FIGURES

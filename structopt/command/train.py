@@ -22,10 +22,11 @@ from omegaconf.errors import OmegaConfBaseException
 
 from structopt.command.spelling import check_overrides
 from structopt.config import registry
-from structopt.config.composition import Settings
+from structopt.config.composition import register
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import ADDED, spelled_out
-from structopt.config.search_path import conf_dir, register
+from structopt.config.search_path import conf_dir
+from structopt.config.validation import Settings
 from structopt.errors import ConfigError, StructoptError, SystemRefusal, redacted
 from structopt.process import interruption
 from structopt.sweep import sweepers
@@ -175,9 +176,9 @@ def _task_function(outcome: _Outcome) -> Callable[[DictConfig], Any]:
 
 
 def _train_composed(config: DictConfig) -> Any:
-    from structopt.config import composition
+    from structopt.config import composition, validation
 
-    checked = composition.validate(composition.resolved(config), HydraConfig.get().overrides.task)
+    checked = validation.validate(composition.resolved(config), HydraConfig.get().overrides.task)
     if checked["sweep"]["resume"]:
         raise ConfigError(
             "sweep.resume=true goes on with a sweep",

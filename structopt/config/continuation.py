@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from structopt.config import registry
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
 from structopt.config.overrides import ADDED, key_of, spelled_out
+from structopt.config.validation import validate
 from structopt.config.wording import as_typed
 from structopt.core.data.config_keys import Purpose, ignored
 from structopt.errors import ConfigError

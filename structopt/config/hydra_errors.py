@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 from hydra.errors import MissingConfigException, OverrideParseException
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from structopt.config import registry, unknown_keys, unreadable_words
@@ -33,7 +34,7 @@ def friendly(error: Exception, overrides: list[str]) -> str:
         return unreadable_words.explained(str(error.override), overrides)
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and cause.full_key:
         node, _, key = str(cause.full_key).rpartition(".")
-        return unknown_keys.explained(cause) + (
+        return _missing_key(cause) + (
             "" if cause.parent_node else _typed_whole(node, key, overrides)
         )
     if isinstance(error, OmegaConfBaseException) and error.full_key:
@@ -174,3 +175,26 @@ def _first_line(error: Exception) -> str:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(names)
+
+
+def _missing_key(error: OmegaConfBaseException) -> str:
+    """Say that a key does not exist, which one may be meant, and which there are.
+
+    Parameters
+    ----------
+    error : OmegaConfBaseException
+        With the full key, and the node that does not have it.
+    """
+    full_key, parent = str(error.full_key), error.parent_node
+    if not isinstance(parent, DictConfig) or not len(parent):
+        return (
+            f"'{full_key.rpartition('.')[0]}' has no keys of its own, so '{full_key}' cannot be "
+            "set."
+        )
+    return unknown_keys.unknown(full_key, _plain(parent), _plain(parent._get_root()))
+
+
+def _plain(config: Any) -> dict[str, Any]:
+    """A config as nested plain values, interpolations as they are written."""
+    content = OmegaConf.to_container(config, resolve=False, throw_on_missing=False)
+    return {str(key): value for key, value in content.items()} if isinstance(content, dict) else {}

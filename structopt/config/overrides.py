@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from structopt.config.unreadable_words import made_readable
 from structopt.errors import ConfigError
 from structopt.progress import credentials
 
@@ -34,6 +33,8 @@ def spelled_out(words: Sequence[str]) -> list[str]:
     ``optimizer.initial=counts`` is ``warm_start=counts``. User and password in the tracker's
     address are removed (see `structopt.progress.credentials`): Hydra writes overrides to files.
     """
+    from structopt.config.unreadable_words import made_readable
+
     return [made_readable(_spelled_out(word)) for word in words]
 
 

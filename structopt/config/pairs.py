@@ -8,9 +8,10 @@ from functools import cache
 from typing import Any
 
 from structopt.config import compatibility, registry
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
 from structopt.config.fit_settings import FitSettings
 from structopt.config.search_path import conf_folders
+from structopt.config.validation import validate
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss

@@ -11,10 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
 from structopt.config.schema import Parameter
-from structopt.config.search_path import conf_folders
+from structopt.config.search_path import conf_folders, content
 from structopt.config.wording import value_name
 
 CHOSEN = re.compile(r"\$\{(?:oc\.select:)?([\w.]+)")
@@ -62,8 +60,8 @@ def _values(file: Path, kind: str) -> dict[str, str]:
 
 
 def _node(file: Path, kind: str) -> dict[str, Any]:
-    content: Any = OmegaConf.to_container(OmegaConf.load(file))
-    node = content.get(kind, content) if isinstance(content, dict) else {}
+    values = content(file)
+    node = values.get(kind, values) if isinstance(values, dict) else {}
     return {str(key): value for key, value in node.items()} if isinstance(node, dict) else {}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from hydra.core.config_store import ConfigStore
-
 from structopt.config import fit_settings, registry
 from structopt.config.presets import values_of
 from structopt.core import entry_points
@@ -43,6 +41,18 @@ def component(kind: str, word: str, **parameters: Any) -> Any:
     if kind == "optimizer":
         fit_settings.refuse_arguments(word, parameters, registry.schema(cls))
     return registry.create(kind, {"name": word, **values_of(kind, word), **parameters})
+
+
+def registered_nodes() -> dict[tuple[str, str], dict[str, Any]]:
+    """Return what a config file would have, for the classes that this process has registered: the
+    node of a config by kind and word.
+    """
+    nodes: dict[tuple[str, str], dict[str, Any]] = {}
+    for kind, word in entry_points.registered():
+        nodes[kind, word] = {"name": word}
+        if kind == "optimizer":
+            nodes[kind, word] |= fit_settings.stored(registry.schema(registry.load(kind, word)))
+    return nodes
 
 
 def register(kind: str, word: str) -> Callable[[Class], Class]:
@@ -100,8 +110,6 @@ def register(kind: str, word: str) -> Callable[[Class], Class]:
                 remedy="Take another word.",
             )
         entry_points.register(kind, word, cls)
-        settings = fit_settings.stored(registry.schema(cls)) if kind == "optimizer" else {}
-        ConfigStore.instance().store(name=word, group=kind, node={"name": word, **settings})
         return cls
 
     return decorate

@@ -12,13 +12,12 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Union
 
-from structopt.config.flow_values import flow_of
-from structopt.config.wording import ill_typed, type_name, value_name
+from structopt.config.wording import flow_of, ill_typed, type_name, value_name
 from structopt.errors import ConfigError, did_you_mean
 
 REQUIRED = inspect.Parameter.empty
@@ -61,6 +60,11 @@ class Parameter:
 
 def of_class(cls: Any) -> dict[str, Parameter]:
     """Return the keyword parameters of a constructor by name, in their order."""
+    return dict(_of_class(cls))
+
+
+@lru_cache(maxsize=256)  # a config is checked against the same classes again and again
+def _of_class(cls: Any) -> dict[str, Parameter]:
     if "__init__" not in dir(cls) or cls.__init__ is object.__init__:
         return {}
     hints = typing.get_type_hints(cls.__init__)
@@ -330,7 +334,7 @@ def _coerce_typed_dict(where: str, value: Any, hint: Any) -> Any:
     value = flow_of(value) if isinstance(value, str) and flow_of(value) is not None else value
     if not isinstance(value, Mapping):
         return _refuse(where, value, hint)
-    hints = typing.get_type_hints(hint)
+    hints = _hints_of(hint)
     inside = f"{where}." if where else ""
     for key in value:
         if key not in hints:
@@ -339,6 +343,11 @@ def _coerce_typed_dict(where: str, value: Any, hint: Any) -> Any:
                 f"{', '.join(hints)}."
             )
     return {key: coerce(f"{inside}{key}", one, hints[key]) for key, one in value.items()}
+
+
+@cache
+def _hints_of(typed_dict: Any) -> dict[str, Any]:
+    return typing.get_type_hints(typed_dict)
 
 
 def plain(value: Any) -> Any:

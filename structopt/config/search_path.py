@@ -1,17 +1,29 @@
-"""The config files that Hydra searches: the core's, then the plugins'."""
+"""The folders of config files, the core's and then the plugins', and their content."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from hydra.core.config_search_path import ConfigSearchPath
-from hydra.core.plugins import Plugins
-from hydra.plugins.search_path_plugin import SearchPathPlugin
+import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from structopt.core.entry_points import path_entries, warn_of_ignored
+
+FLOAT = re.compile(
+    r"""^(?:
+     [-+]?[0-9]+(?:_[0-9]+)*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
+    |[-+]?[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+)
+    |\.[0-9]+(?:_[0-9]+)*(?:[eE][-+][0-9]+)?
+    |[-+]?[0-9]+(?:_[0-9]+)*(?::[0-5]?[0-9])+\.[0-9_]*
+    |[-+]?\.(?:inf|Inf|INF)
+    |\.(?:nan|NaN|NAN))$""",
+    re.VERBOSE,
+)
+"""Numbers as OmegaConf reads them; to PyYAML, ``1e-3`` is text."""
 
 
 def conf_dir() -> str:
@@ -67,24 +79,28 @@ def _folders(entries: tuple[tuple[str, float], ...]) -> tuple[Path, ...]:
     return (Path(conf_dir()), *plugins)
 
 
-class PluginSearchPath(SearchPathPlugin):
-    """Adds the packages named in the entry-point group ``structopt.conf``, after the core: a plugin
-    cannot shadow it.
-    """
-
-    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Append every plugin's config package; none of its code is imported."""
-        for point in plugin_packages():
-            search_path.append(provider=point.name, path=f"pkg://{point.value}")
-
-
-def register() -> None:
-    """Let Hydra, in this process only, see the plugins' config files."""
-    Plugins.instance().register(PluginSearchPath)
-
-
 def groups() -> list[str]:
     """Return the names of the core's config groups."""
     return sorted(
         path.name for path in Path(conf_dir()).iterdir() if path.is_dir() and path.name != "hydra"
     )
+
+
+def content(file: Path) -> Any:
+    """Return the content of a config file as OmegaConf reads it, except that a repeated key is not
+    refused.
+    """
+    return yaml.load(file.read_bytes(), _loader())
+
+
+@cache
+def _loader() -> Any:
+    """The loader of YAML 1.2's numbers (``1e-3``) and of dates as text."""
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader: Any = type("Loader", (base,), {})
+    loader.add_implicit_resolver("tag:yaml.org,2002:float", FLOAT, list("-+0123456789."))
+    loader.yaml_implicit_resolvers = {
+        first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
+        for first, pairs in loader.yaml_implicit_resolvers.items()
+    }
+    return loader

@@ -10,9 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
-from structopt.config.search_path import conf_folders
+from structopt.config.search_path import conf_folders, content
 from structopt.errors import form_of
 
 FILE = "synonyms.yaml"
@@ -77,5 +75,5 @@ def _entries(section: str, folders: Sequence[Path]) -> list[dict[str, Any]]:
 
 @cache
 def _content(file: Path) -> dict[str, Any]:
-    content = OmegaConf.to_container(OmegaConf.load(file)) if file.is_file() else {}
-    return {str(key): value for key, value in content.items()} if isinstance(content, dict) else {}
+    values = content(file) if file.is_file() else {}
+    return {str(key): value for key, value in values.items()} if isinstance(values, dict) else {}

@@ -7,32 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-
 from structopt.config import registry
 from structopt.config.synonyms import KEYS, synonym_of
 from structopt.errors import did_you_mean, form_of, meaning
 
 OWN = ("name", "hydra")
 """Keys that are not typed: of every component, and of Hydra."""
-
-
-def explained(error: OmegaConfBaseException) -> str:
-    """Say that a key does not exist, which one may be meant, and which there are.
-
-    Parameters
-    ----------
-    error : OmegaConfBaseException
-        With the full key, and the node that does not have it.
-    """
-    full_key, parent = str(error.full_key), error.parent_node
-    if not isinstance(parent, DictConfig) or not len(parent):
-        return (
-            f"'{full_key.rpartition('.')[0]}' has no keys of its own, so '{full_key}' cannot be "
-            "set."
-        )
-    return unknown(full_key, _plain(parent), _plain(parent._get_root()))
 
 
 def unknown(full_key: str, parent: Mapping[str, Any], root: Mapping[str, Any]) -> str:
@@ -126,9 +106,3 @@ def _missing_parameter(kind: str, name: str, key: str, elsewhere: list[str]) -> 
             f"it: write +{kind}.{key}=VALUE."
         )
     return registry.unknown_parameter(kind, name, key, elsewhere)
-
-
-def _plain(config: Any) -> dict[str, Any]:
-    """A config as nested plain values, interpolations as they are written."""
-    content = OmegaConf.to_container(config, resolve=False, throw_on_missing=False)
-    return {str(key): value for key, value in content.items()} if isinstance(content, dict) else {}

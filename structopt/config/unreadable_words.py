@@ -12,11 +12,9 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from structopt.config.flow_values import flow_of
+from structopt.config.wording import PLAIN, flow_of, in_quotes, quoted
 
 CLOSING = {"[": "]", "{": "}", "(": ")"}
-PLAIN = re.compile(r"[\w.:/\\%@?|*+-]+", re.ASCII)
-"""Values that need no quotes inside a list."""
 BRACES = re.compile(r"\{[\w.-]+(?:,|\.\.)[\w.,-]+\}|(?<=[\w./*-])\[[^\[\],\s]+\]")
 """A list or a range of names in braces; a set of signs within a name."""
 NAMES = re.compile(r"(?:[^\s{}'\"$()]|\{[\w.,-]+\})+")
@@ -95,12 +93,6 @@ def made_readable(word: str) -> str:
     return repaired if all(choices) and readable(repaired) else word
 
 
-def in_quotes(text: str) -> str:
-    """Quote a text as Hydra reads it."""
-    escaped = re.sub(r"(\\*)(\"|$)", lambda match: match[1] * 2 + (match[2] and '\\"'), text)
-    return f'"{escaped}"'
-
-
 def as_text(key: str, value: str) -> str:
     """Return the override that sets a key to a text; the empty string if there is none.
 
@@ -131,11 +123,6 @@ def readable(word: str) -> bool:
     except (HydraException, OmegaConfBaseException):
         return False
     return True
-
-
-def quoted(text: str) -> str:
-    """Quote a text as Hydra reads it, where it needs quotes."""
-    return text if PLAIN.fullmatch(text) else in_quotes(text.strip())
 
 
 def unclosed(value: str) -> str:

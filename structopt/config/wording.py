@@ -1,5 +1,8 @@
 """Types and values the way a person writes them, and what is said of a value that is not of its
 type.
+
+Hydra's grammar cannot read some mappings and lists, such as ``{B-é: 0.5}``. An override with such a
+value is quoted as a whole, and the check of the config reads its text with `flow_of`.
 """
 
 from __future__ import annotations
@@ -9,9 +12,15 @@ import shlex
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Union
 
-from structopt.config.unreadable_words import quoted
+import yaml  # type: ignore[import-untyped, unused-ignore]
+
+PLAIN = re.compile(r"[\w.:/\\%@?|*+-]+", re.ASCII)
+"""Values that need no quotes inside a list."""
+ENDS = ("{}", "[]")
+WORDS = {"null": None, "true": True, "false": False}
 
 
 def type_name(hint: Any) -> str:
@@ -97,3 +106,44 @@ def as_typed(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "null" if value is None else str(value)
+
+
+def flow_of(value: str) -> Any:
+    """Return the mapping or list that a text is in YAML, with keys as text; None for other text."""
+    text = value.strip()
+    if text[:1] + text[-1:] not in ENDS or "${" in text:
+        return None
+    try:
+        parsed = yaml.load(text, yaml.BaseLoader)  # text only
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    # {a,b} is a mapping in YAML, and a pattern of file names here
+    if isinstance(parsed, dict) and ":" not in text and parsed:
+        return None
+    return _plain(parsed) if isinstance(parsed, (dict, list)) else None
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, truth values and null of their types; keys stay text."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if value.lower() in WORDS:
+        return WORDS[value.lower()]
+    with suppress(ValueError):
+        return int(value) if str(int(value)) == value else value
+    with suppress(ValueError):
+        return float(value) if value[-1:].isdigit() or value.endswith(".") else value
+    return value
+
+
+def in_quotes(text: str) -> str:
+    """Quote a text as Hydra reads it."""
+    escaped = re.sub(r"(\\*)(\"|$)", lambda match: match[1] * 2 + (match[2] and '\\"'), text)
+    return f'"{escaped}"'
+
+
+def quoted(text: str) -> str:
+    """Quote a text as Hydra reads it, where it needs quotes."""
+    return text if PLAIN.fullmatch(text) else in_quotes(text.strip())

@@ -152,6 +152,11 @@ def register(kind: str, word: str, cls: type[Component]) -> None:
     _registered[kind, word] = Installed(word, kind, "this process", point, cls)
 
 
+def registered() -> list[tuple[str, str]]:
+    """Return the kinds and words of the classes that this process has registered."""
+    return list(_registered)
+
+
 def name_of(kind: str, component: Component) -> str:
     """Return the name under which a component's class is installed, its class's name where it is
     not.

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from structopt.config import registry
 from structopt.core import convergence
 from structopt.core.component import Component
 from structopt.core.cost import Cost
@@ -18,11 +17,20 @@ from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
 from structopt.errors import ArgumentError, ConfigError, StructoptError, did_you_mean
+from structopt.estimators.application import (
+    Overrides,
+    Settings,
+    bound_to_data,
+    component_parameters,
+    composed,
+    fitted,
+    further_settings,
+    is_kind,
+    of_component,
+)
 from structopt.estimators.bases import BaseEstimator, NotFittedError, Tags, available_if
-from structopt.estimators.fitting import composed, fitted
 from structopt.estimators.matrices import weights_of
 from structopt.estimators.packed_model import packed, unpacked
-from structopt.estimators.settings import Overrides, Settings, further_settings, of_component
 from structopt.kernels.waist.record import Array
 from structopt.model.explanation.explanation import Explanation
 from structopt.model.explanation.rivals import Against
@@ -56,15 +64,15 @@ def goes_on(estimator: Estimator) -> bool:
         If it cannot, with the reason.
     """
     try:
-        node = estimator.config["optimizer"]
-        bound = registry.create("optimizer", node).plan.bound
+        config = estimator.config
+        bound = bound_to_data(config)
     except StructoptError:
         return True
     if bound:
         raise ConfigError(
             f"cannot go on with other data: {bound}.",
             parameter="optimizer",
-            value=node["name"],
+            value=config["optimizer"]["name"],
             remedy="Take another for partial_fit.",
         )
     return True
@@ -101,7 +109,8 @@ class Estimator(BaseEstimator):
     verbose : bool
         Whether the run shows its progress and its summary.
     folder : str or Path or None
-        The run folder; None: a temporary one.
+        The run folder. None: no file is written, and there is none to resume; if `overrides`
+        chooses a tracker, its run has a temporary folder.
 
     Attributes
     ----------
@@ -171,13 +180,7 @@ class Estimator(BaseEstimator):
         except StructoptError:
             # an estimator with wrong settings is shown, copied and corrected all the same
             return params
-        nodes = {kind: config.get(kind, {}) for kind in registry.KINDS}
-        return params | {
-            f"{kind}__{key}": node[key]
-            for kind, node in nodes.items()
-            for key in node
-            if key != "name"
-        }
+        return params | component_parameters(config)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; ``optimizer__eta=0.1`` sets a parameter of a component, in
@@ -196,7 +199,7 @@ class Estimator(BaseEstimator):
                 setattr(self, name, value)
             elif isinstance(chosen, Component):
                 setattr(self, kind, chosen.replace(**{key: value}))
-            elif divided and key and kind in registry.KINDS:
+            elif divided and key and is_kind(kind):
                 self.overrides = self._overrides() | {f"{kind}.{key}": value}
             else:
                 raise ArgumentError(

@@ -168,18 +168,18 @@ def json_bytes(values: Any) -> bytes:
     and ``-inf``.
     """
     return (
-        json.dumps(_plain(values), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        json.dumps(plain(values), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     ).encode()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as JSON has it: string keys, lists, Python's numbers, infinities as words."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value
@@ -227,7 +227,7 @@ def write_arrays(
     """Write arrays, and notes as JSON, into one safetensors file; no copy of an array is made."""
     from safetensors.numpy import save
 
-    metadata = {"notes": json.dumps(_plain(notes or {}), sort_keys=True)}
+    metadata = {"notes": json.dumps(plain(notes or {}), sort_keys=True)}
     contiguous = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items())}
     if sum(array.nbytes for array in contiguous.values()) < SMALL:
         write_bytes(path, save(contiguous, metadata))

@@ -18,8 +18,8 @@ class Trained:
     ----------
     config : mapping
         The validated config of the run.
-    folder : Path
-        Of the run; it may be gone.
+    folder : Path or None
+        The run folder, which may have been deleted; None without one.
     state : dict
         Of the optimizer, after the last pass: arrays over the weights are over those of the run's
         model. Empty where it is bound to the data (`structopt.core.optimizer.Plan.bound`).
@@ -38,7 +38,7 @@ class Trained:
     """
 
     config: Mapping[str, Any]
-    folder: Path
+    folder: Path | None
     state: dict[str, Any]
     instances: int
     parts: int

@@ -95,16 +95,16 @@ class Closing:
         if self.pictures:
             with phases.phase("drawing"):
                 interrupt = self._draw(interrupt)
-        pruner, member = "; ".join(self.data.pruned.summaries), self.components.loss.member
-        progress, beginning = self.trainer.progress, self.data.beginning
-        main = self.components.task.main_metric
-        text = closing_text(self.label, member, metrics, progress, beginning, pruner, main)
-        if (self.folder / "model").is_dir():  # a pruned trial has none
-            text += f"\nmodel: {self.folder / 'model'}"
-        if (advice := unfinished(self.trainer)) and interrupt is None:
-            text += f"\n{advice}"
-        if columns := self.components.task.needed_columns:
-            text += f"\nprediction needs the columns: {', '.join(columns)}"
+        model = self.folder / "model"
+        text = summary(
+            self.label,
+            self.components,
+            self.data,
+            self.trainer,
+            metrics,
+            model if model.is_dir() else None,  # a pruned trial has none
+            interrupt is not None,
+        )
         if self.is_job:
             log.info("%s", text)
         else:
@@ -135,3 +135,39 @@ class Closing:
 
     def _drop_plots(self) -> None:
         shutil.rmtree(self.folder / "plots", ignore_errors=True)
+
+
+def summary(
+    label: str,
+    components: Components,
+    data: TrainingData,
+    training: Training,
+    metrics: Metrics,
+    model: Path | None = None,
+    interrupted: bool = False,
+) -> str:
+    """Return the text that training prints at its end.
+
+    Parameters
+    ----------
+    label : str
+        The name of the run.
+    components : Components
+    data : TrainingData
+    training : Training
+    metrics : Metrics
+    model : Path or None
+        The folder of the model.
+    interrupted : bool
+        Whether the user ended training.
+    """
+    pruner, main = "; ".join(data.pruned.summaries), components.task.main_metric
+    member, progress = components.loss.member, training.progress
+    text = closing_text(label, member, metrics, progress, data.beginning, pruner, main)
+    if model is not None:
+        text += f"\nmodel: {model}"
+    if (advice := unfinished(training)) and not interrupted:
+        text += f"\n{advice}"
+    if columns := components.task.needed_columns:
+        text += f"\nprediction needs the columns: {', '.join(columns)}"
+    return text

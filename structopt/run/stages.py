@@ -7,47 +7,31 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from structopt.core.data.expansion import expanding
 from structopt.core.data.in_memory import InMemory
-from structopt.core.memory import shortage_explained
-from structopt.core.optimizer import Optimizer
-from structopt.core.optimizer_state import values_of
 from structopt.core.tracker import Run
-from structopt.errors import ConfigError, SystemRefusal
+from structopt.errors import SystemRefusal
 from structopt.kernels.waist.record import Array
-from structopt.learning import mixing
-from structopt.learning.training import Evaluation
-from structopt.model.model import Model, model_config
-from structopt.model.trained import Trained
-from structopt.objective.compatibility import certifies
+from structopt.model.model import Model
 from structopt.objective.fingerprint import digest_of
-from structopt.objective.options import optioned
 from structopt.process import folder_lock, interruption
-from structopt.progress import console, display, phases
-from structopt.progress.quiet import quietly
-from structopt.run import history, memory, plots
+from structopt.progress import console, phases
+from structopt.run import history, plots
 from structopt.run.callbacks import (
-    Checks,
-    Development,
-    Interrupts,
     Judge,
     Judging,
-    PassLog,
-    PassProgress,
     TrackedPasses,
-    kept,
 )
 from structopt.run.closing import Closing
-from structopt.run.components import Components, make_components
+from structopt.run.components import make_components
 from structopt.run.evaluation import Metrics
 from structopt.run.reading import TrainingData, read
 from structopt.run.records import FAILED, FINISHED, KILLED, PRUNED
-from structopt.run.report import cause_of, ending_note, unfinished
+from structopt.run.report import cause_of, ending_note
 from structopt.run.resumable import Resumable
+from structopt.run.training_run import TrainingRun, surroundings
 
 log = logging.getLogger(__name__)
 
@@ -116,33 +100,17 @@ def train(
     KeyboardInterrupt
         With the folder; the model of the last finished pass is saved.
     """
-    with _surroundings(config, folder, job is not None and job.beside):
-        run = _TrainingRun(config, folder, make_components(config, memory), judge, job, pictures)
-        with folder_lock.locked(folder):
-            return _train(run, resuming, earlier)
-
-
-@contextmanager
-def _surroundings(config: Mapping[str, Any], folder: Path, beside: bool) -> Iterator[None]:
-    """Show the phases of a run as its settings say; interrupts name its folder, and a shortage of
-    memory is explained.
-    """
-    kept = f"The last checkpoint, if any, is whole: {folder}"
-    with (
-        display.shown() as shown,
-        quietly(config.get("quiet", False)),
-        console.tidy_fallback(),
-        expanding(config),
-        shortage_explained(f"{memory.advice(config)} {kept}"),
-    ):
-        shown.log, shown.silent = console.log_file(), beside
+    with surroundings(config, f"The last checkpoint, if any, is whole: {folder}") as shown:
+        shown.log, shown.silent = console.log_file(), job is not None and job.beside
+        run = _RunInFolder(config, make_components(config, memory), folder, judge, job, pictures)
         try:
-            yield
+            with folder_lock.locked(folder):
+                return _train(run, resuming, earlier)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(str(folder)) from None
 
 
-def _train(run: _TrainingRun, resuming: bool, earlier: Model | None) -> Model:
+def _train(run: _RunInFolder, resuming: bool, earlier: Model | None) -> Model:
     """Take a run through its stages."""
     with _tracked(run, resuming) as outcome:
         data = read(run.config, run.components, earlier, run.job is None or not run.job.beside)
@@ -158,7 +126,7 @@ def _train(run: _TrainingRun, resuming: bool, earlier: Model | None) -> Model:
             else:
                 run.compact(model).save(run.folder / "model")
                 run.components.tracker.log_model(run.folder / "model")
-            model.trained = run.trained(trainer)
+            model.trained = run.trained(trainer, run.folder)
         closing = run.closing(data, trainer)
         outcome.metrics, interrupt = closing.measured(weights, interrupt)
         outcome.status = KILLED if interrupt else FINISHED
@@ -168,9 +136,7 @@ def _train(run: _TrainingRun, resuming: bool, earlier: Model | None) -> Model:
         ending = late if run.job is None else interrupt
         if ending:
             raise ending
-        for callback in trainer.callbacks:
-            if isinstance(callback, Checks):
-                callback.end(trainer, weights)
+        run.check_end(trainer, weights)
         return model
 
 
@@ -203,7 +169,7 @@ class _Outcome:
 
 
 @contextmanager
-def _tracked(run: _TrainingRun, resuming: bool) -> Iterator[_Outcome]:
+def _tracked(run: _RunInFolder, resuming: bool) -> Iterator[_Outcome]:
     """Record the run with its tracker, however it ends, and shut down its executor."""
     tracker, outcome = run.components.tracker, _Outcome()
     tracker.start(run.description(resuming))
@@ -252,24 +218,13 @@ def _fit(
 
 
 @dataclass(frozen=True)
-class _TrainingRun:
-    """A run: its config, folder and components, and what its stages make of them."""
+class _RunInFolder(TrainingRun):
+    """Training in a run folder: the folder, and what surrounds the run."""
 
-    config: Mapping[str, Any]
     folder: Path
-    components: Components
     judge: Judge | None
     job: JobOfSweep | None
     pictures: bool = True
-
-    @property
-    def label(self) -> str:
-        """A short name that a person would give the run."""
-        task, optimizer = self.config["task"]["name"], self.config["optimizer"]["name"]
-        return (
-            self.config.get("label")
-            or f"{task}-{optimizer}-{self.components.loss.member.partition(' ')[0]}"
-        )
 
     def description(self, resuming: bool) -> Run:
         """The run as its tracker gets it."""
@@ -277,112 +232,22 @@ class _TrainingRun:
         name, parent, number = (job.name, job.parent, job.number) if job else ("", "", None)
         return Run(self.folder, self.config, files, name or self.label, parent, number, resuming)
 
-    def shards(self, data: TrainingData) -> int:
-        """Into how many shards the passes are divided, whose results are mixed or added up; 0 for
-        none.
-        """
-        return min(
-            mixing.shards_of(self.components.executor, self.components.optimizer), data.problem.m
-        )
-
-    def optimizer(self, data: TrainingData) -> Optimizer:
-        """The optimizer of the run, with its options."""
-        guard = self.config["objective_every"] == 1
-        optimizer, problem = self.components.optimizer, data.problem
-        certificate = self.components.fit.certificate
-        return optioned(optimizer, problem, self.shards(data), guard, data.beginning, certificate)
-
     def trainer(self, data: TrainingData) -> Resumable:
-        """The loop over epochs, with its callbacks.
-
-        Raises
-        ------
-        ConfigError
-            If training is to stop by a dev score, and there is no dev split.
-        """
-        task, dev = self.components.task, "dev" in data.held_out.splits
-        if not dev and self.config.get("patience") is not None:
-            raise ConfigError(
-                "needs a dev split.",
-                parameter="patience",
-                value=self.config["patience"],
-                remedy="Set task.dev, or patience=null.",
-            )
-        if not dev and self.config.get("keep") == "best":
-            raise ConfigError(
-                "needs a dev split.",
-                parameter="keep",
-                value="best",
-                remedy="Set task.dev, or keep=last.",
-            )
-        test = bool(self.config.get("test_curve")) and "test" in data.held_out.splits
-        names, arrays = task.state()
-        optimizer, metric, fit = self.optimizer(data), task.main_metric, self.components.fit
-        keep = kept(self.config, self.components.optimizer.plan)
-        memory.check(self.config, data.problem, optimizer, fit, dev and keep == "best")
-        development = Development(
-            partial(data.held_out.scores, "dev") if dev else None,
-            metric,
-            keep,
-            self.config.get("patience"),
-            partial(data.held_out.scores, "test") if test else None,
-        )
-        provided = self.components.inference.provides(self.components.graph.kind)
+        """The loop over epochs, with its callbacks; errors as of `development`."""
+        names, arrays = self.components.task.state()
+        optimizer = self.optimizer(data)
+        followers = self.followers(data)
+        tracked = TrackedPasses(self.components.tracker, self.components.task.main_metric)
         return Resumable(
-            data.problem,
-            optimizer,
-            fit.epochs + (data.beginning.passes if data.beginning else 0),
-            fit.tolerance,
+            **self.options(data, optimizer),
             folder=self.folder,
             vocabulary=digest_of([arrays[name] for name in sorted(arrays)], names),
             checkpoint_seconds=self.config.get("storage", {}).get("checkpoint", 60.0),
-            before=(development, *([Judging(self.judge)] if self.judge else [])),
-            after=(
-                Interrupts(),
-                PassProgress(metric),
-                PassLog(self.components.loss.member, data.beginning),
-                TrackedPasses(self.components.tracker, metric),
-                *([Checks(self.config["seed"])] if self.config.get("check") else []),
+            before=(
+                self.development(data, optimizer),
+                *([Judging(self.judge)] if self.judge else []),
             ),
-            evaluation=Evaluation(
-                self.config["objective_every"],
-                fit.certificate,
-                not task.open_gold and certifies(provided),
-            ),
-            advice=_advice(self.config),
-        )
-
-    def model(self, data: TrainingData, weights: Array) -> Model:
-        """The model of some weights."""
-        of = self.components
-        return Model(
-            model_config(self.config),
-            of.task,
-            of.graph,
-            of.inference,
-            data.problem.scorer,
-            weights,
-            of.loss.temperature,
-            data.pruned.pruner,
-            data.held_out.annotator,
-        )
-
-    def trained(self, trainer: Resumable) -> Trained:
-        """What the run leaves for another one to go on with; no state where that is bound to its
-        data.
-        """
-        problem = trainer.problem
-        state = {} if trainer.optimizer.plan.bound else values_of(trainer.state)
-        m, parts = problem.m, int(problem.structure.parts[-1])
-        return Trained(
-            self.config,
-            self.folder,
-            state,
-            m,
-            parts,
-            m + int(problem.before),
-            problem.messages,
-            unfinished(trainer),
+            after=(*followers, tracked),
         )
 
     def compact(self, model: Model) -> Model:
@@ -411,21 +276,6 @@ class _TrainingRun:
             self.job is not None,
             self.pictures,
         )
-
-
-def _advice(config: Mapping[str, Any]) -> str:
-    """What to do where numbers overflow: the settings that this run has."""
-    step = "a smaller optimizer.eta, or " if "eta" in config["optimizer"] else ""
-    known = {"normalize": "unit", "standardize": "columns"}
-    scaling = [
-        f"features.{key}={value}"
-        for key, value in known.items()
-        if key in config.get("features", {})
-    ]
-    how = f" ({' or '.join(scaling)})" if scaling else ""
-    return (
-        f"Set {step}a smaller optimizer.C, which regularises more, or scale the features down{how}."
-    )
 
 
 def _dotted(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

@@ -17,7 +17,8 @@ from typing import Any
 
 from structopt import datasets
 from structopt.config import registry
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
+from structopt.config.validation import validate
 from structopt.core.optimizer import Optimizer, Plan
 from structopt.features.attribute_rows import AttributeRows
 from structopt.objective.examples import Examples

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from structopt.config import registry
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
+from structopt.config.validation import validate
 from structopt.executor.ray import Ray
 from structopt.kernels.waist.record import Array
 from structopt.learning.mixing import Mixed

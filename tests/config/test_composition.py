@@ -11,11 +11,12 @@ import pytest
 from omegaconf import OmegaConf
 
 import structopt
-from structopt.config import composition, registry
-from structopt.config.composition import compose, validate
+from structopt.config import registry, validation
+from structopt.config.composition import compose
 from structopt.config.continuation import continued
 from structopt.config.feature_keys import COMMON
 from structopt.config.search_path import conf_dir
+from structopt.config.validation import validate
 from structopt.config.wording import value_name
 from structopt.errors import ConfigError
 from tests.config.test_registry import write_distribution
@@ -151,7 +152,7 @@ def test_defaults() -> None:
     }
     assert config["loss"]["beta"] == 1.0
     assert config["loss"]["gamma"] == 0.0
-    settings = {key: config[key] for key in composition.Settings.__annotations__}
+    settings = {key: config[key] for key in validation.Settings.__annotations__}
     assert settings == {
         "label": None,
         "seed": 0,

@@ -2,9 +2,10 @@
 
 import pytest
 
-from structopt.config import registry, schema, values
+from structopt.config import registry, schema
 from structopt.config.overrides import check_single_run
 from structopt.errors import StructoptError
+from structopt.estimators.plain_values import plain_value
 
 
 @pytest.mark.parametrize(
@@ -50,11 +51,11 @@ from structopt.errors import StructoptError
             "from the command line: structopt --multirun.",
         ),
         (
-            lambda: values.plain_value("task.columns", {1j: 0}),
+            lambda: plain_value("task.columns", {1j: 0}),
             "task.columns=1j must have keys that are text or numbers.",
         ),
         (
-            lambda: values.plain_value("seed", 1j),
+            lambda: plain_value("seed", 1j),
             "seed=1j must be a number, text, a list or a mapping, not of type complex.",
         ),
     ],

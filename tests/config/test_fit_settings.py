@@ -11,8 +11,9 @@ import pytest
 
 import structopt as so
 from structopt.config import fit_settings, registry
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
 from structopt.config.fit_settings import FitSettings
+from structopt.config.validation import validate
 from structopt.core import entry_points
 from structopt.core.optimizer import Optimizer, Plan
 from structopt.core.weights.penalty import L1, L2, Penalty

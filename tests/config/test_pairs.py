@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from structopt.config import pairs, registry
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
+from structopt.config.validation import validate
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph import kinds

@@ -13,9 +13,10 @@ from omegaconf import OmegaConf
 from structopt.command import compare, evaluate, predict
 from structopt.command.main import COMMANDS, TRAIN
 from structopt.config import registry
-from structopt.config.composition import Settings, compose
+from structopt.config.composition import compose
 from structopt.config.search_path import conf_dir
 from structopt.config.synonyms import FILE, synonym_of, words_for
+from structopt.config.validation import Settings
 from structopt.core.data.config_keys import dotted
 from structopt.errors import did_you_mean, form_of, near
 from tests.config.test_registry import write_distribution

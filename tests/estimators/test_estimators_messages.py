@@ -5,8 +5,8 @@ import pytest
 
 from structopt import SequenceTagger
 from structopt.errors import StructoptError
+from structopt.estimators.application import further_settings
 from structopt.estimators.matrices import checked_indicators
-from structopt.estimators.settings import further_settings
 
 X = [[{"a": 1.0}]]
 Y = [["O"]]

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from structopt import GridLabeler, SequenceTagger, StructuredEstimator
-from structopt.config import composition
+from structopt.config import composition, validation
 from structopt.errors import ArgumentError, ConfigError
-from structopt.estimators.fitting import composed
-from structopt.estimators.settings import Settings
+from structopt.estimators.application import Settings, composed
 from tests.messages import raises
 
 AWKWARD = [
@@ -169,4 +168,4 @@ def test_words_can_be_typed():
     for text in AWKWARD[:5]:
         tagger = SequenceTagger(**WEIGHTED, cost_weights={0: 1, text: 2}, overrides={"label": text})
         words = tagger.words
-        assert composition.validate(composition.compose(words), words) == tagger.config
+        assert validation.validate(composition.compose(words), words) == tagger.config

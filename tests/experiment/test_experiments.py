@@ -8,8 +8,9 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 
 from structopt.command.main import main
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
 from structopt.config.search_path import conf_folders
+from structopt.config.validation import validate
 from structopt.errors import ConfigError
 from structopt.experiment.configuration import typed_command
 from structopt.sweep.experiment_plan import Plan, key_of, setting

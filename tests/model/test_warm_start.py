@@ -364,20 +364,19 @@ def test_both_keys_are_typed(run: Path, tmp_path: Path) -> None:
     """In either order, as `++`, and in the config of a run of version 0.1.0, which dropped what the
     data lacked.
     """
-    from structopt.config import composition
+    from structopt.config import composition, validation
 
     expected = {"model": "M", "vocabulary": "new", "state": "none"}
     for words in (
         ["warm_start=M", "warm_start.vocabulary=new"],
         ["warm_start.vocabulary=new", "++warm_start=M"],
     ):
-        assert composition.validate(composition.compose(words))["warm_start"] == expected
+        assert validation.validate(composition.compose(words))["warm_start"] == expected
     assert (
-        composition.validate(composition.compose(["warm_start=null"]))["warm_start"]["model"]
-        is None
+        validation.validate(composition.compose(["warm_start=null"]))["warm_start"]["model"] is None
     )
     assert (
-        composition.validate(composition.compose(["warm_start={model: M}"]))["warm_start"][
+        validation.validate(composition.compose(["warm_start={model: M}"]))["warm_start"][
             "vocabulary"
         ]
         == "union"
@@ -406,20 +405,20 @@ def test_both_keys_are_typed(run: Path, tmp_path: Path) -> None:
     ],
 )
 def test_refused(words: list[str], text: str) -> None:
-    from structopt.config import composition
+    from structopt.config import composition, validation
 
     with pytest.raises(ConfigError) as refused:
-        composition.validate(composition.compose(words))
+        validation.validate(composition.compose(words))
     assert str(refused.value) == text
 
 
 def test_yaml_names_the_key(run: Path) -> None:
-    from structopt.config import composition
+    from structopt.config import composition, validation
 
     with pytest.raises(
         ConfigError, match="in YAML write 'warm_start: {model: PATH}'; set warm_start=PATH"
     ):
-        composition.validate({**composition.saved_config(run), "warm_start": "M"})
+        validation.validate({**composition.saved_config(run), "warm_start": "M"})
 
 
 def test_another_task_s_model(run: Path, tmp_path: Path) -> None:

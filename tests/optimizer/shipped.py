@@ -3,7 +3,8 @@
 import numpy as np
 
 from structopt import datasets
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
+from structopt.config.validation import validate
 from structopt.optimizer.sdca import SDCA
 from structopt.run.components import make_components
 from structopt.run.reading import read

@@ -13,7 +13,8 @@ import structopt
 from structopt import datasets
 from structopt.command import main
 from structopt.config.compatibility import check
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
+from structopt.config.validation import validate
 from structopt.errors import CompatibilityError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise

@@ -54,7 +54,7 @@ class Cut(BaseException):
 def test_a_run_that_is_cut_off_inside_a_pass_goes_on_to_the_same_bits(tmp_path, monkeypatch, words):
     structopt.train([*WORDS, *words], tmp_path / "whole")
     cls = stages.make_components(
-        structopt.config.composition.validate(structopt.config.composition.compose(words))
+        structopt.config.validation.validate(structopt.config.composition.compose(words))
     ).optimizer
     step, left = type(cls).step, [7]
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from structopt.config import composition
+from structopt.config import composition, validation
 from structopt.core.data.in_memory import InMemory
 from structopt.errors import ConfigError, DataError
 from structopt.formats.labelled_images import Image, write_images
@@ -90,7 +90,7 @@ CASES = {
 def train(task, words, folder, memory=None):
     typed = [f"task={task}", "keep=last", *QUICK, *words]
     return stages.train(
-        composition.validate(composition.compose(typed), typed),
+        validation.validate(composition.compose(typed), typed),
         folder,
         memory=memory,
         pictures=False,

@@ -97,13 +97,13 @@ def without_times(row: dict[str, Any]) -> dict[str, Any]:
 
 def stopped(folder: Path, passes: int, words: list[str]) -> None:
     """A run that is cut off after some passes."""
-    from structopt.config import composition
+    from structopt.config import composition, validation
     from structopt.run import stages
 
     class Cut(Exception):
         pass
 
-    config = composition.validate(composition.compose(words))
+    config = validation.validate(composition.compose(words))
     composition.save_config(config, folder)
 
     def cut(row: Any) -> str:

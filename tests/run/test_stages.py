@@ -20,7 +20,8 @@ import pytest
 import structopt
 from structopt import datasets
 from structopt.command import main
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
+from structopt.config.validation import validate
 from structopt.formats import durable_files
 from structopt.run import history, stages
 from structopt.tracker.none import NoTracker

@@ -13,7 +13,7 @@ import pytest
 
 import structopt
 from structopt import datasets
-from structopt.config import composition, registry
+from structopt.config import composition, registry, validation
 from structopt.core.storage import arrays as storage
 from structopt.errors import ConfigError
 from structopt.factor_graph.pairwise import Pairwise
@@ -331,7 +331,7 @@ def test_a_writer_that_is_cut_off_leaves_no_folder(monkeypatch):
 
 
 def test_shards_are_opened_by_path_and_range():
-    config = composition.validate(
+    config = validation.validate(
         composition.compose(
             [*COMMON, "task=ner", "storage=disk", "features.transitions=[bias,word]"]
         )

@@ -10,7 +10,8 @@ import pytest
 from structopt import datasets
 from structopt.command.main import main
 from structopt.config import feature_keys
-from structopt.config.composition import compose, validate
+from structopt.config.composition import compose
+from structopt.config.validation import validate
 from structopt.core.data.in_memory import InMemory
 from structopt.core.data.splits import SplitPath, divided, with_tail
 from structopt.core.task import Task

@@ -18,7 +18,7 @@ from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import OmegaConf
 
 from structopt.command import main
-from structopt.config import composition
+from structopt.config import composition, validation
 from structopt.errors import ConfigError
 from structopt.run import history, stages
 from structopt.sweep import search_report, search_trials
@@ -345,7 +345,7 @@ def study_of(folder: Path, scores: list[float], pruner: str = "median") -> Any:
 @pytest.fixture(scope="module")
 def config() -> dict[str, Any]:
     words = ["task=ner", "task.limit=60", "optimizer=dca", "optimizer.epochs=5", "tracker=none"]
-    return composition.validate(composition.compose(words))
+    return validation.validate(composition.compose(words))
 
 
 @pytest.mark.parametrize(("others", "passes"), [(0.99, 2), (0.01, 5)])
@@ -428,7 +428,7 @@ def test_the_best_is_the_best(folder: Path) -> None:
     assert best.score > scores[0]
     assert best.metric == "dev.f1"
     assert shlex.split(best.command)[0] == "structopt"
-    config = composition.validate(composition.compose(shlex.split(best.command)[1:]))
+    config = validation.validate(composition.compose(shlex.split(best.command)[1:]))
     assert config["optimizer"]["C"] == jobs[best.trial]["config"]["optimizer"]["C"]
     assert (folder / "search.png").stat().st_size > 10_000
 

@@ -86,7 +86,8 @@ def test_fit(svm: Path) -> None:
 
 
 def test_every_two_labels_are_joined_unless_typed_otherwise(svm: Path) -> None:
-    from structopt.config.composition import compose, validate
+    from structopt.config.composition import compose
+    from structopt.config.validation import validate
 
     for words, edges, parts in (
         ([], "complete", 6 + 12),
@@ -310,7 +311,8 @@ def test_the_shipped_corpus_is_learnt(run: Path) -> None:
 
 
 def test_the_cost_is_normalised_unless_it_is_typed() -> None:
-    from structopt.config.composition import compose, validate
+    from structopt.config.composition import compose
+    from structopt.config.validation import validate
 
     for words in ([], ["loss=crf"], ["loss=softmax_margin"], ["optimizer=pegasos"]):
         config = validate(compose(["task=multilabel", *words]))

@@ -109,7 +109,7 @@ def test_columns_are_typed_whole() -> None:
 )
 def test_the_shipped_corpus_has_a_layout(task: str, columns: list[str]) -> None:
     from structopt.config import feature_keys
-    from structopt.config.composition import validate
+    from structopt.config.validation import validate
 
     config = validate(compose([f"task={task}"]))
     folder_of_files = feature_keys.task_of(config)

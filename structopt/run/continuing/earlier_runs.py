@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from structopt.config import registry
-from structopt.config.composition import saved_config
 from structopt.config.fit_settings import FitSettings
 from structopt.config.wording import as_typed
 from structopt.core.data.config_keys import Purpose, dotted, relevant
@@ -256,6 +255,8 @@ def _loaded(folder: Path, which: str) -> Model:
             remedy="Give a run folder, with model/ and checkpoint/; a model starts others "
             "by its weights: warm_start.state=none.",
         )
+    from structopt.config.composition import saved_config
+
     model, config = Model.load(folder / "model"), saved_config(folder, f"warm_start={folder}")
     if FitSettings.of(config["optimizer"], _optimizer(config)).regulariser.sparse:
         raise ConfigError(

@@ -15,13 +15,17 @@ from structopt.process import folder_lock
 from structopt.run import records, stages
 from structopt.run.continuing.earlier_runs import earlier_run
 
+IN_MEMORY = "memory"
+"""The address of a run without a folder."""
+
 
 def go_on(
     earlier: Model | str | Path, overrides: Sequence[str] = (), folder: str | Path | None = None
 ) -> Model:
     """Train on with more data: see `structopt.partial_fit`."""
     in_memory = earlier if isinstance(earlier, Model) else None
-    address = str(in_memory.trained.folder if in_memory and in_memory.trained else earlier)
+    trained = in_memory.trained if in_memory else None
+    address = str(trained.folder or IN_MEMORY) if trained else str(earlier)
     node = {"model": address, "vocabulary": "union", "state": "new"}
     run = earlier_run(node, in_memory)
     assert run is not None

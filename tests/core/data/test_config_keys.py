@@ -1,7 +1,8 @@
 """Keys that do not matter: what every purpose leaves out, and that all of them are keys."""
 
 from structopt.config import registry
-from structopt.config.composition import Settings, compose
+from structopt.config.composition import compose
+from structopt.config.validation import Settings
 from structopt.core.data.config_keys import IGNORED, Purpose, ignored, relevant
 
 EXPECTED = {

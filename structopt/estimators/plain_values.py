@@ -1,4 +1,4 @@
-"""Values from Python in a config: they are converted to plain values, and never parsed."""
+"""Values from Python as a config holds them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
-from omegaconf import DictConfig, OmegaConf, open_dict
 
 from structopt.errors import ArgumentError
 
@@ -48,22 +47,6 @@ def plain_value(name: str, value: Any) -> Any:
         parameter=name,
         value=value,
     )
-
-
-def set_values(config: DictConfig, values: Mapping[str, Any]) -> None:
-    """Set values by dotted keys in a composed config; a mapping is merged into a mapping."""
-    with open_dict(config):
-        for key, value in values.items():
-            OmegaConf.update(config, key, escaped(value), merge=True, force_add=True)
-
-
-def escaped(value: Any) -> Any:
-    """Return a plain value whose text OmegaConf does not interpolate."""
-    if isinstance(value, Mapping):
-        return {key: escaped(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [escaped(one) for one in value]
-    return value.replace("${", "\\${") if isinstance(value, str) else value
 
 
 def _key(name: str, key: Any) -> str:

@@ -1,22 +1,29 @@
-"""The settings of an estimator: choices of components as overrides, and all other values as they
-are.
+"""The application underneath an estimator: the settings of a run, its config, and training.
+
+No other module of this package imports `structopt.config` or `structopt.run`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
 
-from structopt.config import registry
-from structopt.config.overrides import HYDRA, SHORT
+from structopt.config import plain_composition, registry, validation
+from structopt.config.overrides import HYDRA, SHORT, check_single_run
 from structopt.config.presets import values_of
 from structopt.config.search_path import groups
-from structopt.config.unreadable_words import readable
-from structopt.config.values import plain_value
 from structopt.core.component import Component, parameters_of
+from structopt.core.data.in_memory import InMemory
 from structopt.errors import ConfigError
+from structopt.estimators.plain_values import plain_value
+from structopt.model.model import Model
+from structopt.run import in_memory
+from structopt.run.evaluation import Metrics
 
 PLAIN = re.compile(r"[A-Za-z_][\w./+-]*")
 RESERVED = {"true", "false", "null", "inf", "nan"}
@@ -31,14 +38,17 @@ class Settings(NamedTuple):
 
     Attributes
     ----------
-    overrides : list of str
-        Choices of components, and overrides that were given as text.
+    choices : dict
+        Names of components by their kinds, and keys with a sign, which Hydra reads.
     values : dict
-        Values by dotted keys, which go into the config without being parsed.
+        Plain values by dotted keys, which go into the config without being parsed.
+    text : tuple of str
+        Overrides as the command line takes them.
     """
 
-    overrides: list[str]
+    choices: dict[str, Any]
     values: dict[str, Any]
+    text: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], overrides: Overrides) -> Self:
@@ -58,19 +68,31 @@ class Settings(NamedTuple):
         if isinstance(overrides, Mapping):
             every |= overrides
         parsed = groups()
-        words = [f"{key}={typed(value)}" for key, value in every.items() if _is_parsed(key, parsed)]
+        choices = {key: value for key, value in every.items() if _is_parsed(key, parsed)}
         values = {
             SHORT.get(key, key): plain_value(key, value)
             for key, value in every.items()
-            if not _is_parsed(key, parsed)
+            if key not in choices
         }
-        return cls([*words, *([] if isinstance(overrides, Mapping) else overrides or [])], values)
+        return cls(
+            choices, values, () if isinstance(overrides, Mapping) else tuple(overrides or ())
+        )
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of all settings; of text, the text."""
+        return [*self.choices, *self.text, *self.values]
+
+    @property
+    def typed(self) -> list[str]:
+        """The choices and the text as overrides of the command line."""
+        return [*(f"{key}={typed(value)}" for key, value in self.choices.items()), *self.text]
 
     @property
     def words(self) -> list[str]:
         """All settings as overrides of the command line, components first."""
         words = [
-            *self.overrides,
+            *self.typed,
             *(f"{key}={typed(value)}" for key, value in self.values.items()),
         ]
         return sorted(words, key=lambda word: "." in word.partition("=")[0])
@@ -153,6 +175,8 @@ def typed(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, Mapping):
+        from structopt.config.unreadable_words import readable
+
         text = "{" + ", ".join(f"{key}: {typed(one)}" for key, one in value.items()) + "}"
         return text if readable(f"key={text}") else _quoted(json.dumps(value, ensure_ascii=False))
     if isinstance(value, list):
@@ -170,3 +194,99 @@ def _quoted(text: str) -> str:
 def _is_parsed(key: str, parsed: Sequence[str]) -> bool:
     """Whether Hydra has to read a setting: a choice of a group, or a key with a sign."""
     return key in parsed or key == "experiment" or key[:1] in "+~" or bool(HYDRA.match(key))
+
+
+def is_kind(name: str) -> bool:
+    """Whether a config has a node of this name for a component."""
+    return name in registry.KINDS
+
+
+def component_parameters(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of all components of a config, as ``optimizer__eta``."""
+    return {
+        f"{kind}__{key}": value
+        for kind in registry.KINDS
+        for key, value in config.get(kind, {}).items()
+        if key != "name"
+    }
+
+
+def bound_to_data(config: Mapping[str, Any]) -> str:
+    """Return why the optimizer of a config cannot continue with other data; empty if it can."""
+    return str(registry.create("optimizer", config["optimizer"]).plan.bound)
+
+
+class Fitted(NamedTuple):
+    """Result of training: the model, and its metrics by split."""
+
+    model: Model
+    metrics: Metrics
+
+
+def composed(settings: Settings, further: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the config of a run, checked, with `further` values by their keys."""
+    values = {**settings.values, **(further or {})}
+    config = None if settings.text else plain_composition.compose(settings.choices, values)
+    if config is None:
+        from structopt.config import composition
+
+        check_single_run(settings.typed)
+        config = composition.compose(settings.typed, values)
+    return validation.validate(config, [*settings.keys, *values])
+
+
+EARLIER = {"warm_start.model": "memory", "warm_start.state": "new"}
+"""Settings of training that continues from a model in memory."""
+UNTRACKED = "none"
+
+
+def fitted(
+    settings: Settings,
+    splits: Mapping[str, InMemory],
+    folder: str | Path | None,
+    earlier: Model | None = None,
+) -> Fitted:
+    """Train as the command line would, on splits in memory.
+
+    Parameters
+    ----------
+    settings : Settings
+    splits : mapping of split to InMemory
+        ``train``, and perhaps ``dev``.
+    folder : str or Path or None
+        The run folder. None: no files, unless a tracker records the run, whose folder is then
+        temporary.
+    earlier : Model or None
+        The model that training continues from (`structopt.partial_fit`).
+    """
+    config = composed(settings, EARLIER if earlier is not None else None)
+    if folder is None and config["tracker"]["name"] == UNTRACKED:
+        return Fitted(*in_memory.train(config, splits, earlier))
+    return _fitted_in_folder(config, splits, folder, earlier)
+
+
+def _fitted_in_folder(
+    config: Mapping[str, Any],
+    splits: Mapping[str, InMemory],
+    folder: str | Path | None,
+    earlier: Model | None,
+) -> Fitted:
+    from structopt.config import composition
+    from structopt.process import folder_lock
+    from structopt.run import stages
+
+    with _run_folder(folder) as path, folder_lock.locked(path):
+        composition.save_config(config, path)
+        model = stages.train(
+            config, path, memory=splits, pictures=folder is not None, earlier=earlier
+        )
+        return Fitted(model, json.loads((path / "metrics.json").read_text(encoding="utf8")))
+
+
+@contextmanager
+def _run_folder(folder: str | Path | None) -> Iterator[Path]:
+    if folder is not None:
+        yield Path(folder)
+        return
+    with TemporaryDirectory(prefix="structopt-") as path:
+        yield Path(path)
