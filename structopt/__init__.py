@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from structopt.inference.mplp import MPLP
     from structopt.inference.trw_bp import TRWBP
     from structopt.kernels.waist.debug import debug
+    from structopt.learning.training import Callback
     from structopt.loss.cost.cost_matrix import CostMatrix
     from structopt.loss.difference import LossDifference
     from structopt.loss.expected_cost import ExpectedCost
@@ -113,6 +114,7 @@ ON_DEMAND = {
     "Batch": "structopt.core.parts.batch",
     "Best": "structopt.verbs.outputs",
     "CRF": "structopt.loss.presets",
+    "Callback": "structopt.learning.training",
     "Certificate": "structopt.core.objective",
     "ConstituencyParser": "structopt.estimators",
     "ConvergenceWarning": "structopt.core.convergence",
@@ -206,6 +208,7 @@ __all__ = [
     "Batch",
     "Best",
     "CRF",
+    "Callback",
     "Certificate",
     "ConstituencyParser",
     "ConvergenceWarning",

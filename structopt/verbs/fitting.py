@@ -114,7 +114,7 @@ def fit(
         Seed of the order of the instances and of random numbers.
     start : array-like, shape (dimension,), or None
         Weights to start from; None: zeros.
-    callbacks : sequence of callables, or of `structopt.learning.training.Callback`
+    callbacks : sequence of callables, or of `Callback`
         Called with an `Epoch` after each epoch; a string that one returns stops training.
     guard : bool
         Undo epochs that raise P by more than 20 %, and make them again with shorter steps, if
