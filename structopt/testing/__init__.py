@@ -14,9 +14,9 @@ component::
             return MyGraph().build(random_encoded(request.param))
 
 There is one for every kind: `task.TaskSuite`, `factor_graph.FactorGraphSuite`,
-`inference.InferenceSuite`, `loss.LossSuite`, `optimizer.OptimizerSuite`, `tracker.TrackerSuite`,
-`executor.ExecutorSuite`, and `report.ReportSuite` for reports of experiments. The core's components
-that a test needs beside its own are made by name: `components.component`.
+`inference.InferenceSuite`, `loss.LossSuite`, `cost.CostSuite`, `optimizer.OptimizerSuite`,
+`tracker.TrackerSuite`, `executor.ExecutorSuite`, and `report.ReportSuite` for reports of
+experiments. `components.component` makes other components by their names.
 """
 
 from __future__ import annotations

@@ -5,35 +5,49 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import SkipTest
 
 import numpy as np
 
 from structopt.core.component import Component
+from structopt.core.cost import Cost
 from structopt.core.data.structure import Structure
+from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
+from structopt.core.factor_kind import FactorKind
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
+from structopt.core.scorer import Scorer
+from structopt.core.task import Task
 from structopt.errors import ArgumentError, ConfigError, StructoptError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.loss.presets import CRF, SVM, PerceptronLoss
-from structopt.testing.factor_graph import FactorGraphSuite
-from structopt.testing.inference import InferenceSuite
-from structopt.testing.loss import LossSuite
-from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import random_encoded, random_graphs
 from structopt.testing.promises import DEFAULTS
 from structopt.verbs.problem import Problem
 
-SUITES: Mapping[type[Component], type] = {
-    Loss: LossSuite,
-    Optimizer: OptimizerSuite,
-    Inference: InferenceSuite,
-    FactorGraph: FactorGraphSuite,
+SUITES: Mapping[type[Component], str] = {
+    Loss: "loss.LossSuite",
+    Optimizer: "optimizer.OptimizerSuite",
+    Inference: "inference.InferenceSuite",
+    FactorGraph: "factor_graph.FactorGraphSuite",
+    Cost: "cost.CostSuite",
+    Scorer: "scorer.ScorerContract",
+    FactorKind: "factor_kind.FactorKindSuite",
+    Executor: "executor.ExecutorSuite",
+    Task: "task.TaskSuite",
 }
+"""Modules of this package, and their suites. Those of the last four kinds import pytest."""
+
+
+COPIED = ("loss", "structure", "scorer")
+"""Fixtures that tests change."""
 
 
 def check(component: Component, **fixtures: Any) -> None:
@@ -41,10 +55,12 @@ def check(component: Component, **fixtures: Any) -> None:
 
     Parameters
     ----------
-    component : Loss, Optimizer, Inference or FactorGraph
+    component : Component
+        A component of any kind but trackers.
     **fixtures
         Values of fixtures of its suite (`structopt.testing`), in place of small chains, and of its
-        attributes, such as ``many=30``. Graphs need ``encoded``.
+        attributes, such as ``many=30``. Graphs need ``encoded``, tasks ``path``, a labelled file,
+        and kinds of factors ``factor``.
 
     Raises
     ------
@@ -68,14 +84,30 @@ def check(component: Component, **fixtures: Any) -> None:
             value=component,
             remedy="Write a test with the suite of its kind (structopt.testing).",
         )
-    suite = SUITES[contract]()
+    suite = _suite(contract)
     given = {**_fixtures(component), **fixtures}
     for name in [one for one in fixtures if isinstance(getattr(suite, one, None), (int, float))]:
         setattr(suite, name, given.pop(name))
-    broken = [text for name in dir(suite) if (text := _broken(suite, name, given))]
+    with TemporaryDirectory() as folder:
+        given = {"tmp_path": Path(folder), **given}
+        broken = [text for name in dir(suite) if (text := _broken(suite, name, given))]
     if broken:
         reasons = "\n".join(broken)
         raise StructoptError(f"{type(component).__name__} breaks its contract.\n{reasons}")
+
+
+def _suite(contract: type[Component]) -> Any:
+    """Return the suite of a kind."""
+    module, _, name = SUITES[contract].partition(".")
+    try:
+        return vars(import_module(f"structopt.testing.{module}"))[name]()
+    except ImportError as error:
+        if error.name != "pytest":
+            raise
+        raise StructoptError(
+            f"structopt.check needs pytest for a {contract.__name__}.",
+            remedy="Run: pip install pytest",
+        ) from error
 
 
 def _broken(suite: Any, name: str, given: Mapping[str, Any]) -> str:
@@ -98,7 +130,7 @@ def _broken(suite: Any, name: str, given: Mapping[str, Any]) -> str:
 def _value(suite: Any, name: str, given: Mapping[str, Any]) -> Any:
     """Return the value of a fixture: given, or the default of its suite."""
     if name in given:
-        return deepcopy(given[name]) if name in ("loss", "structure") else given[name]
+        return deepcopy(given[name]) if name in COPIED else given[name]
     function = _default(suite, name)
     own = list(inspect.signature(function).parameters)[1:]
     return function(suite, **{one: _value(suite, one, given) for one in own})
@@ -121,8 +153,14 @@ def _fixtures(component: Component) -> dict[str, Any]:
         return {"problem": _problem(component)}
     if isinstance(component, Inference):
         return {"inference": component, "structure": _structure(component)}
-    if isinstance(component, FactorGraph):
-        return {"graph": component}
+    if isinstance(component, Task):
+        return {"task": lambda: deepcopy(component)}
+    if isinstance(component, Scorer):
+        return {"scorer": component, "encoded": random_encoded(1, (3, 1, 2, 4, 1))}
+    names = {FactorGraph: "graph", Cost: "cost", FactorKind: "kind", Executor: "executor"}
+    for contract, name in names.items():
+        if isinstance(component, contract):
+            return {name: component}
     optimizer: Any = component
     return {
         "optimizer": lambda: deepcopy(optimizer),

@@ -7,6 +7,7 @@ from __future__ import annotations
 from itertools import product
 from math import inf, log
 from typing import Any, NamedTuple
+from unittest import SkipTest
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from structopt.core.data.polytope import Rows
 from structopt.core.factor_kind import FactorAbility, FactorKind
 from structopt.kernels.waist.record import Array
-from structopt.testing.promises import promises, required
+from structopt.testing.promises import default, promises, required
 
 SEEDS = 8  # random scores of each test
 LIMIT = 1e5
@@ -44,7 +45,7 @@ class FactorKindSuite:
     def factor(self) -> Any:
         """Return a `OneFactor` with few configurations; the tests list them all."""
 
-    @pytest.fixture
+    @default
     def configurations(self, kind: FactorKind, factor: OneFactor) -> Array:
         """All that the factor allows: linked parts and private parts, shape (configurations,
         parts).
@@ -192,7 +193,7 @@ class FactorKindSuite:
         `describe`.
         """
         if kind.kernels.project is None:
-            pytest.skip(f"{type(kind).__name__} brings no projection")
+            raise SkipTest(f"{type(kind).__name__} brings no projection")
         for seed, eta in product(range(SEEDS), (0.3, 1.0, 5.0)):
             s, shared, x = (
                 self.scores(factor, seed),
@@ -233,7 +234,7 @@ def _numbers(factor: OneFactor) -> tuple[Array, Array]:
 
 def _skip_without(kind: FactorKind, ability: FactorAbility) -> None:
     if not kind.provides & ability & ~kind.built_in:
-        pytest.skip(f"{type(kind).__name__} brings no {ability.name}")
+        raise SkipTest(f"{type(kind).__name__} brings no {ability.name}")
 
 
 def _scores(configurations: Array, s: Array) -> Array:

@@ -20,7 +20,7 @@ from structopt.kernels.waist.record import Array
 from structopt.loss.family import LossFamily
 from structopt.objective.problem import Problem
 from structopt.testing.problems import make_problem, random_encoded
-from structopt.testing.promises import promises, required
+from structopt.testing.promises import default, promises, required
 
 STEP, TOLERANCE = 1e-5, 1e-6  # of the central differences
 
@@ -35,7 +35,7 @@ class ScorerContract:
     def scorer(self) -> Any:
         """Return the scorer under test, which is not fitted."""
 
-    @pytest.fixture
+    @default
     def graph(self) -> FactorGraph:
         """Make a factor graph with an exact inference."""
         return LinearChain()
@@ -47,12 +47,12 @@ class ScorerContract:
         """
         return random_encoded(1, (3, 1, 2, 4, 1), values=request.param)
 
-    @pytest.fixture
+    @default
     def problem(self, scorer: Scorer, graph: FactorGraph, encoded: Encoded) -> Problem:
         """P with a loss that is smooth and has a cost."""
         return make_problem(encoded, graph, LossFamily(1.0, 0.5), Exact(), scorer=scorer)
 
-    @pytest.fixture
+    @default
     def weights(self, problem: Problem) -> Array:
         """Weights at which nothing is zero that may move."""
         drawn = problem.scorer.initial(1) + 0.5 * np.random.default_rng(2).normal(

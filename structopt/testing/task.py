@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import SkipTest
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from structopt.core.data.table_schema import Schema
 from structopt.core.task import Task
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.waist.record import Array
-from structopt.testing.promises import promises, required
+from structopt.testing.promises import default, promises, required
 
 
 def assert_same(left: Encoded, right: Encoded) -> None:
@@ -66,14 +67,14 @@ class TaskSuite:
         folder for it.
         """
 
-    @pytest.fixture
+    @default
     def unlabelled(self, path: Path) -> Path:
         """Make the same file without its labels; that of a task that overlooks them is the file
         itself.
         """
         return path
 
-    @pytest.fixture
+    @default
     def malformed(self, tmp_path: Path) -> tuple[Path, int] | None:
         """Make a file that must be refused, and say which line is wrong; None where there is
         none.
@@ -284,7 +285,7 @@ class TaskSuite:
         Raise `DataError(path, line, message)`, with the line counted from 1.
         """
         if malformed is None:
-            pytest.skip("no malformed file was given")
+            raise SkipTest("no malformed file was given")
         file, line = malformed
         with pytest.raises(DataError) as refused:
             component = task()

@@ -4,9 +4,12 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import structopt as so
+from structopt.core.cost import Cost
+from structopt.testing.factor_kind import OneFactor
 from tests.messages import raises
 from tests.verbs.test_fitting import Descent, Focal, LogLoss
 
@@ -56,6 +59,28 @@ def test_broken_promises(component, broken):
         so.check(component)
     for words in broken:
         assert re.search(re.escape(words), str(raised.value))
+
+
+class Free(Cost):
+    """A cost that pays for errors."""
+
+    def of_variables(self, labels, gold, lengths, numbers):
+        return -np.ones(len(gold))
+
+
+def test_other_kinds(tmp_path):
+    so.check(so.component("cost", "hamming"))
+    so.check(so.CostMatrix(1.0 - np.eye(3)))
+    with pytest.raises(so.StructoptError, match="test_no_output_costs_less: this cost breaks"):
+        so.check(Free())
+    so.check(so.component("features", "attribute_rows", support="all"))
+    so.check(so.component("executor", "serial"))
+    so.check(so.component("factor_kind", "exactly_one"), factor=OneFactor((1, 1, 1)))
+    path = tmp_path / "train.txt"
+    path.write_text("a B-X\nb O\n\nc O\n\nd B-X\ne I-X\n", encoding="utf8")
+    so.check(so.component("task", "ner"), path=path)
+    with raises(so.ArgumentError, parameter="path", match="without a default"):
+        so.check(so.component("task", "ner"))
 
 
 def test_fixtures():
