@@ -22,6 +22,9 @@ _checking = bool(numba.config.DISABLE_JIT)
 """Whether bounds are checked; child processes of a debugged one have ``NUMBA_DISABLE_JIT=1``."""
 
 
+_INTEGERS = (int, np.integer)
+
+
 class CheckedArray(np.ndarray):  # type: ignore[type-arg]
     """An array that refuses negative indices and slices beyond its ends, as C has neither."""
 
@@ -42,7 +45,9 @@ def _check(array: CheckedArray, key: Any) -> None:
         if axis >= array.ndim or index is None or index is Ellipsis:
             return
         size = array.shape[axis]
-        if isinstance(index, slice):
+        if isinstance(index, _INTEGERS):  # almost all accesses, for which NumPy's calls are slow
+            wrong = not 0 <= index < size
+        elif isinstance(index, slice):
             bounds = [bound for bound in (index.start, index.stop) if bound is not None]
             wrong = any(not 0 <= bound <= size for bound in bounds)
         else:
