@@ -38,6 +38,10 @@ PYTHONS = ("3.11", "3.12", "3.13")
 TORCH = "torch==2.13.0"
 BOUNDED = ("numba", "hydra-core", "mlflow")
 """Packages of which the oldest supported versions are tested."""
+COMPANIONS = ("sqlalchemy<2.1",)
+"""Limits for the dependencies of those versions: MLflow 3.1 allows SQLAlchemy 2.1, but imports a
+class that SQLAlchemy 2.1 removed.
+"""
 CONTRACTS = ("tests/kernels", "tests/learning", "tests/optimizer", "tests/loss", "tests/inference")
 INTERPRETER = (
     "tests/core",
@@ -232,7 +236,7 @@ def oldest(run: Runner) -> None:
         for line in project["dependencies"]
         if (found := re.match(r"([\w-]+)>=([\w.]+)", line)) and found[1] in BOUNDED
     ]
-    constraints.write_text("\n".join(lowest) + "\n", encoding="utf8")
+    constraints.write_text("\n".join([*lowest, *COMPANIONS]) + "\n", encoding="utf8")
     python = _environment("oldest", _interpreter(PYTHONS[0]) or PYTHON, run)
     _install(run, python, "--constraint", str(constraints), "-e", ".[dev]")
     run(python, "-m", "pytest", "-n2", "--nightly=none", *INTERPRETER, "tests/tracker")
