@@ -45,6 +45,7 @@ OPTIMUM = MultilabelClassifier(
 X, y = tagged(30)
 
 
+@pytest.mark.timeout(900)  # about 50 checks, each with several fits
 @pytest.mark.nightly("runs")
 @pytest.mark.parametrize(
     ("estimator", "failing"),
