@@ -151,14 +151,14 @@ def fit(
     number = int(checks.integers("seed", seed, 0, shape=()))
     objective = problem.under(own, number, executor, least)
     beginning = problem.loss.begins_with(start is not None)
-    if beginning and convex_epochs is not None:
-        passes = int(checks.integers("convex_epochs", convex_epochs, 0, shape=()))
-        beginning = Beginning(beginning.loss, passes) if passes else None
+    if convex_epochs is not None:
+        first = int(checks.integers("convex_epochs", convex_epochs, 0, shape=()))
+        beginning = beginning and (Beginning(beginning.loss, first) if first else None)
     chosen = optioned(own, objective, min(shards, objective.m), guard, beginning, least > 0)
     dimension = problem.dimension
     weights = np.zeros(dimension) if start is None else checks.floats("start", start, (dimension,))
     columns = _Columns()
-    followers = [one if isinstance(one, Callback) else _Called(one) for one in callbacks]
+    followers = [_follower(one, i) for i, one in enumerate(callbacks)]
     training = Training(
         objective,
         chosen,
@@ -207,6 +207,19 @@ def _executor(problem: Problem, optimizer: Optimizer, shards: int) -> Executor |
             remedy="Leave it 0, or give x instead of features.",
         )
     return Threads(mixing=shards)
+
+
+def _follower(callback: Any, index: int) -> Callback:
+    """Return what follows training, given a callback or a function."""
+    if isinstance(callback, Callback):
+        return callback
+    if isinstance(callback, type) or not callable(callback):
+        raise ArgumentError(
+            "must be a function of an Epoch, or an instance of a subclass of Callback.",
+            parameter=f"callbacks[{index}]",
+            value=callback,
+        )
+    return _Called(callback)
 
 
 class _Columns(Callback):

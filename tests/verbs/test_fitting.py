@@ -431,8 +431,10 @@ def test_refusals(chain, X, gold):
     problem = problem_of(chain, X, gold)
     for words, parameter, options in [
         ("at least 1", "epochs", {"epochs": 0}),
+        ("at least 0", "convex_epochs", {"convex_epochs": -1}),
         ("shape", "start", {"start": np.zeros(3)}),
         ("must be an optimizer", "optimizer", {"optimizer": "sdca"}),
+        ("must be a function of an Epoch", "callbacks[1]", {"callbacks": [print, so.Callback]}),
     ]:
         with refused(words, parameter=parameter):
             so.fit(problem, **{"optimizer": Descent()} | options)
