@@ -12,7 +12,7 @@ import os
 import pickle
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from enum import Enum
 from itertools import islice
@@ -130,10 +130,14 @@ class StructoptError(Exception):
         The place: ``file:line``, or instance and position, which count from 0 as in Python.
     remedy : str or None
         How to fix it.
+    kinds : mapping of str to str, optional
+        Kind of component, such as ``optimizer``, of the arguments that the text names. The command
+        line writes keys for those in `parameter`, for ```eta``` and ```eta=1``` in backquotes, and
+        for ``eta=1`` in `remedy`.
 
     Attributes
     ----------
-    problem, parameter, value, where, remedy
+    problem, parameter, value, where, remedy, kinds
         The parameters.
     """
 
@@ -142,12 +146,13 @@ class StructoptError(Exception):
     value: Any
     where: str | None
     remedy: str | None
+    kinds: Mapping[str, str]
 
     def __new__(cls, *args: Any, **fields: Any) -> Self:
         """Create an error whose fields are empty, also if a subclass does not set them."""
         self = super().__new__(cls, *args)
         self.problem, self.parameter, self.value = "", None, NO_VALUE
-        self.where = self.remedy = None
+        self.where, self.remedy, self.kinds = None, None, {}
         return self
 
     def __init__(
@@ -158,10 +163,11 @@ class StructoptError(Exception):
         value: Any = NO_VALUE,
         where: str | None = None,
         remedy: str | None = None,
+        kinds: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(problem)
         self.problem, self.parameter, self.value = str(problem), parameter, value
-        self.where, self.remedy = where, remedy
+        self.where, self.remedy, self.kinds = where, remedy, dict(kinds or {})
 
     @property
     def message(self) -> str:

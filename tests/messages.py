@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from structopt.config import registry
 from structopt.errors import StructoptError
 
 
@@ -42,3 +43,11 @@ def compare(error: BaseException, fields: dict[str, Any]) -> None:
 def same(one: Any, other: Any) -> bool:
     """Whether two values are equal and of one type; NaN equals NaN."""
     return type(one) is type(other) and (one == other or (one != one and other != other))
+
+
+def keys_of(kind: str) -> dict[str, str]:
+    """Return the kind by each argument of its components, as `structopt.config.wording.keyed`
+    takes it.
+    """
+    components = registry.installed(kind).values()
+    return {one.name: kind for each in components for one in registry.described(each)}

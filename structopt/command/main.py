@@ -10,6 +10,7 @@ from pathlib import Path
 
 from structopt.command import streams
 from structopt.config.synonyms import SUBCOMMANDS, synonym_of
+from structopt.config.wording import write_keys
 from structopt.core import memory
 from structopt.errors import ConfigError, StructoptError, meaning, near
 from structopt.process import garbage, interruption
@@ -62,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             interruption.obey()
             return code
     except StructoptError as error:
+        write_keys(error)
         streams.say(f"structopt: {error}")
         return MENDABLE
     except SweepInterrupted as interrupt:

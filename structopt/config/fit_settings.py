@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from structopt.config import schema
 from structopt.config.presets import keys_of
-from structopt.errors import ConfigError
+from structopt.config.wording import keyed
+from structopt.errors import ArgumentError, ConfigError
 
 if TYPE_CHECKING:
     from structopt.core.needs import Goal
@@ -51,8 +52,10 @@ class FitSettings:
 
     Raises
     ------
+    ArgumentError
+        For a number out of range, and for a setting that excludes another.
     ConfigError
-        For a number out of range, and for settings that exclude each other.
+        For c1 and c2 that leave no penalty.
     """
 
     C: float = 1.0
@@ -66,49 +69,47 @@ class FitSettings:
     def __post_init__(self) -> None:
         from structopt.core.data import ranges
 
-        ranges.check_positive("optimizer.C", self.C)
+        ranges.check_positive("C", self.C)
         if self.epochs < 0:
-            raise ConfigError(
-                "must be at least 0.", parameter="optimizer.epochs", value=self.epochs
-            )
-        ranges.check_at_least("optimizer.tolerance", self.tolerance, 0.0)
+            raise ArgumentError("must be at least 0.", parameter="epochs", value=self.epochs)
+        ranges.check_at_least("tolerance", self.tolerance, 0.0)
         if self.certificate and self.penalty != "l2":
-            raise ConfigError(
-                "bounds the optimum for optimizer.penalty=l2 only.",
-                parameter="optimizer.certificate",
+            raise ArgumentError(
+                "bounds the optimum for `penalty='l2'` only.",
+                parameter="certificate",
                 value=self.certificate,
-                remedy="Set optimizer.certificate=false or optimizer.penalty=l2.",
+                remedy="Set certificate=False or penalty='l2'.",
             )
         self._check_shares()
 
     def _check_shares(self) -> None:
         """Refuse c1 and c2 of other penalties, and such that leave no penalty."""
         if self.c1 is not None and self.penalty == "l2":
-            raise ConfigError(
-                "has no effect with optimizer.penalty=l2.",
-                parameter="optimizer.c1",
+            raise ArgumentError(
+                "has no effect with `penalty='l2'`.",
+                parameter="c1",
                 value=self.c1,
-                remedy="Set optimizer.penalty=l1 or elastic.",
+                remedy="Set penalty='l1' or `'elastic'`.",
             )
         if self.c2 is not None and self.penalty != "elastic":
             alone = (
-                f", or optimizer.C={1 / (2 * self.c2):g} instead of optimizer.c2"
+                f", or C={1 / (2 * self.c2):g} instead of `c2`"
                 if self.penalty == "l2" and self.c2 > 0
                 else ""
             )
-            raise ConfigError(
-                f"has no effect with optimizer.penalty={self.penalty}.",
-                parameter="optimizer.c2",
+            raise ArgumentError(
+                f"has no effect with `penalty={self.penalty!r}`.",
+                parameter="c2",
                 value=self.c2,
-                remedy=f"Set optimizer.penalty=elastic{alone}.",
+                remedy=f"Set penalty='elastic'{alone}.",
             )
         from structopt.core.data import ranges
 
         given = {key: one for key in ("c1", "c2") if (one := getattr(self, key)) is not None}
         for key, value in given.items():
-            ranges.check_at_least(f"optimizer.{key}", value, 0.0)
+            ranges.check_at_least(key, value, 0.0)
         if not any(self._shares):
-            zeros = " and ".join(f"optimizer.{key}=0" for key in given)
+            zeros = " and ".join(f"`{key}=0`" for key in given)
             raise ConfigError(
                 f"{zeros} would leave the weights free to grow without bound.",
                 remedy="Set a number above 0.",
@@ -142,7 +143,8 @@ class FitSettings:
             for key in hints
             if key in (*ALWAYS, *own) and key not in values and hasattr(optimizer, key)
         }
-        settings = cls(**values | _of_plan(optimizer, values.get("C", cls.C)))
+        with keyed(dict.fromkeys(hints, "optimizer")):
+            settings = cls(**values | _of_plan(optimizer, values.get("C", cls.C)))
         if settings.tolerance > 0 and not settings.certificate and "tolerance" not in own:
             _check_gap(str(node["name"]), optimizer)
         return settings

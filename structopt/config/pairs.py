@@ -12,6 +12,7 @@ from structopt.config.composition import compose
 from structopt.config.fit_settings import FitSettings
 from structopt.config.search_path import conf_folders
 from structopt.config.validation import validate
+from structopt.config.wording import keyed
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
@@ -111,7 +112,8 @@ def _verdict(
 ) -> str:
     try:
         compatibility.check(graph, inference, loss, optimizer, goal=goal)
-        loss.kernel(optimizer.plan.variant)
+        with keyed():
+            loss.kernel(optimizer.plan.variant)
     except (CompatibilityError, ConfigError) as error:
         return str(error)
     return ""

@@ -24,6 +24,7 @@ from structopt.config.schema import (
     of_source,
 )
 from structopt.config.synonyms import KEYS, synonym_of
+from structopt.config.wording import keyed
 from structopt.core.component import Component, unset
 from structopt.core.entry_points import Installed, path_entries, warn_of_ignored
 from structopt.core.entry_points import installed as discovered
@@ -259,14 +260,16 @@ def create(kind: str, node: Mapping[str, Any], **common: Any) -> Any:
     values = checked(kind, node, common)
     cls = load(kind, values.pop("name"))
     parameters = schema(cls)
+    own = {*values, *(parameters.keys() - common.keys())} if kind in KINDS else ()
     values = {key: value for key, value in values.items() if key in parameters}
     settings = {
         key: value for key, value in common.items() if key in parameters and key not in values
     }
-    component = cls(
-        **settings,
-        **{key: _component(parameters[key].type, value) for key, value in values.items()},
-    )
+    with keyed(dict.fromkeys(own, kind)):
+        component = cls(
+            **settings,
+            **{key: _component(parameters[key].type, value) for key, value in values.items()},
+        )
     if absent := unset(component, contract(kind)):
         raise ConfigError(
             f"{kind}={node['name']}: {type(component).__name__} leaves unset what every "

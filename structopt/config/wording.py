@@ -1,8 +1,11 @@
-"""Types and values the way a person writes them, and what is said of a value that is not of its
-type.
+"""Types and values the way a person writes them, messages about a value of another type, and keys
+in errors of components.
 
 Hydra's grammar cannot read some mappings and lists, such as ``{B-é: 0.5}``. An override with such a
 value is quoted as a whole, and the check of the config reads its text with `flow_of`.
+
+Components name their arguments as Python has them, such as ``eta``. `StructoptError.kinds` says
+which kind of component has an argument, and `write_keys` writes ``optimizer.eta``.
 """
 
 from __future__ import annotations
@@ -11,16 +14,20 @@ import re
 import shlex
 import types
 import typing
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Union
 
 import yaml  # type: ignore[import-untyped, unused-ignore]
+
+from structopt.errors import ArgumentError, ConfigError, StructoptError
 
 PLAIN = re.compile(r"[\w.:/\\%@?|*+-]+", re.ASCII)
 """Values that need no quotes inside a list."""
 ENDS = ("{}", "[]")
 WORDS = {"null": None, "true": True, "false": False}
+VALUES = {"True": "true", "False": "false", "None": "null"}
+"""Values of Python that the command line writes otherwise."""
 
 
 def type_name(hint: Any) -> str:
@@ -147,3 +154,68 @@ def in_quotes(text: str) -> str:
 def quoted(text: str) -> str:
     """Quote a text as Hydra reads it, where it needs quotes."""
     return text if PLAIN.fullmatch(text) else in_quotes(text.strip())
+
+
+@contextmanager
+def keyed(kinds: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Write keys in an error that the block raises, once.
+
+    Parameters
+    ----------
+    kinds : mapping of str to str, or None
+        Kind of component by argument, of a block that calls a constructor. An `ArgumentError` about
+        one of these arguments becomes a `ConfigError`. None: errors have their own
+        `StructoptError.kinds`.
+    """
+    try:
+        yield
+    except StructoptError as error:
+        error.kinds = {**(kinds or {}), **error.kinds}
+        own = error.parameter is not None and error.parameter.partition(".")[0] in (kinds or {})
+        write_keys(error)
+        if own and isinstance(error, ArgumentError):
+            raise _config_error(error) from None
+        raise
+
+
+def write_keys(error: StructoptError) -> None:
+    """Write keys for the arguments that an error names by its `StructoptError.kinds`.
+
+    They are the parameter, names and assignments in backquotes, and assignments in the remedy.
+    Strings and None in backquotes become words of the command line.
+    """
+    kinds, error.kinds = error.kinds, {}
+    if not kinds:
+        return
+    names = "|".join(sorted(map(re.escape, kinds), key=len, reverse=True))
+    assigned = rf"({names})=(\"[^\"]*\"|'[^']*'|[\w.+-]*\w)?"
+
+    def key(match: re.Match[str]) -> str:
+        return f"{kinds[match[1]]}.{match[1]}={_typed(match[2] or '')}"
+
+    def unmarked(match: re.Match[str]) -> str:
+        text = match[1]
+        if text in kinds:
+            return f"{kinds[text]}.{text}"
+        return re.sub(assigned, key, text) if "=" in text else _typed(text)
+
+    marked = re.compile(rf"`((?:{names})(?:=[^`]*)?|None|'\w+')`")
+    error.problem = marked.sub(unmarked, error.problem)
+    if error.remedy:
+        remedy = marked.sub(unmarked, error.remedy)
+        error.remedy = re.sub(rf"(?<![\w.]){assigned}", key, remedy)
+    if error.parameter and (head := error.parameter.partition(".")[0]) in kinds:
+        error.parameter = f"{kinds[head]}.{error.parameter}"
+
+
+def _typed(value: str) -> str:
+    """Return a value of Python as it is typed on the command line."""
+    return VALUES.get(value, value.strip("\"'"))
+
+
+def _config_error(error: ArgumentError) -> ConfigError:
+    fields = {name: getattr(error, name) for name in ("parameter", "value", "where", "remedy")}
+    converted = ConfigError(error.problem, **fields)
+    for note in getattr(error, "__notes__", ()):
+        converted.add_note(note)
+    return converted

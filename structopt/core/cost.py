@@ -56,7 +56,7 @@ class Cost(Component):
         if numbers:
             raise ConfigError(
                 "This cost has no numbers of its own.",
-                remedy="Leave out loss.cost_weights, or set loss.cost=weighted.",
+                remedy="Leave out `cost_weights`, or set cost=weighted.",
             )
 
     @abstractmethod

@@ -96,7 +96,9 @@ class Footprint:
     mapped_step: int = 0
 
 
-def refuse_what_does_not_fit(size: float, what: str, advice: str) -> None:
+def refuse_what_does_not_fit(
+    size: float, what: str, advice: str, kinds: Mapping[str, str] | None = None
+) -> None:
     """Refuse what needs more memory than is free, and more than `ALWAYS_FITS`; refuse nothing if
     the amount of free memory is unknown.
 
@@ -109,6 +111,8 @@ def refuse_what_does_not_fit(size: float, what: str, advice: str) -> None:
         are free."``
     advice : str
         What to do instead, in sentences.
+    kinds : mapping of str to str, or None
+        As of `StructoptError`.
 
     Raises
     ------
@@ -118,6 +122,7 @@ def refuse_what_does_not_fit(size: float, what: str, advice: str) -> None:
         raise ConfigError(
             f"{what} need {in_words(size)} of memory, and {in_words(free)} are free.",
             remedy=advice,
+            kinds=kinds,
         )
 
 

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from structopt.core.executor import Account, Executor, in_order
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.executor import options
 from structopt.executor.ray_workers import RayPlacement, Team
 
@@ -63,9 +63,9 @@ class Ray(Executor):
                 remedy="Run: pip install 'structopt-trainer[ray]', or take executor=threads.",
             )
         if address is not None and workers is None:
-            raise ConfigError(
-                "names a cluster: say how much of it to take, by executor.workers=N.",
-                parameter="executor.address",
+            raise ArgumentError(
+                "names a cluster: say how much of it to take, by `workers=N`.",
+                parameter="address",
             )
         self.workers, self.address, self.shards = workers or os.cpu_count() or 1, address, shards
         self.folder = folder
@@ -107,7 +107,7 @@ class Ray(Executor):
             os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         import ray
 
-        where = "on this machine" if self.address is None else f"at executor.address={self.address}"
+        where = "on this machine" if self.address is None else f"at `address={self.address!r}`"
         try:
             if not ray.is_initialized():
                 with _own_handler():
@@ -117,13 +117,14 @@ class Ray(Executor):
         except (Exception, SystemExit) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ConfigError(
-                f"executor=ray: Ray could not be reached or started {where}: {reason}"
+                f"executor=ray: Ray could not be reached or started {where}: {reason}",
+                kinds={"address": "executor"},
             ) from error
         if there.get("CPU", 0) < self.workers:
             raise ConfigError(
-                f"executor.workers={self.workers}, of one CPU each, but Ray has "
-                f"{there.get('CPU', 0):g}.",
+                f"`workers={self.workers}`, of one CPU each, but Ray has {there.get('CPU', 0):g}.",
                 remedy="Take fewer workers.",
+                kinds={"workers": "executor"},
             )
 
     def _join(self) -> None:

@@ -30,14 +30,15 @@ class ShardFile(NamedTuple):
                 data: bytes = stream.read()
         except OSError as error:
             raise ConfigError(
-                f"executor.folder: a worker cannot read its shard {self.path}: "
-                f"{error.strerror or error}.",
+                f"`folder`: a worker cannot read its shard {self.path}: {error.strerror or error}.",
                 remedy="Name a folder that all machines see.",
+                kinds={"folder": "executor"},
             ) from error
         if sha256(data).hexdigest() != self.digest:
             raise ConfigError(
-                f"executor.folder: {self.path} is not what was written there.",
+                f"`folder`: {self.path} is not what was written there.",
                 remedy="Start the run again.",
+                kinds={"folder": "executor"},
             )
         return data
 
@@ -72,7 +73,8 @@ class ShardFiles:
                 stream.write(data)
         except OSError as error:
             raise ConfigError(
-                f"executor.folder: cannot write {path}: {error.strerror or error}."
+                f"`folder`: cannot write {path}: {error.strerror or error}.",
+                kinds={"folder": "executor"},
             ) from error
         self._written.append(path)
         return ShardFile(path, sha256(data).hexdigest())
@@ -107,7 +109,8 @@ def _fsspec() -> Any:
     except ImportError:
         raise ConfigError(
             "is a URL, which needs fsspec.",
-            parameter="executor.folder",
+            parameter="folder",
             remedy="Run: pip install fsspec, or name a path.",
+            kinds={"folder": "executor"},
         ) from None
     return fsspec

@@ -17,7 +17,7 @@ from structopt.core.data.targets import AllowedParts, Targets
 from structopt.core.factor_graph import Calculus, Counted, FactorGraph, GraphTraits
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.parts.sizes import Sizes
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.document_batches import DocumentBatch, batch_of_mentions
 from structopt.factor_graph.kinds import INDEPENDENT
 from structopt.kernels.waist.record import Array
@@ -56,15 +56,15 @@ class Antecedent(FactorGraph):
 
     def __init__(self, distance: int | None = 300, sentences: int | None = None) -> None:
         if distance is not None and distance < 1:
-            raise ConfigError(
-                "must be at least 1, or null for no limit.",
-                parameter="factor_graph.distance",
+            raise ArgumentError(
+                "must be at least 1, or `None` for no limit.",
+                parameter="distance",
                 value=distance,
             )
         if sentences is not None and sentences < 0:
-            raise ConfigError(
-                "must be at least 0, or null for no limit.",
-                parameter="factor_graph.sentences",
+            raise ArgumentError(
+                "must be at least 0, or `None` for no limit.",
+                parameter="sentences",
                 value=sentences,
             )
         self.distance, self.sentences = distance, sentences
@@ -103,9 +103,10 @@ class Antecedent(FactorGraph):
         links = int(np.diff(parts[documents.offsets]).max(initial=0))
         refuse_what_does_not_fit(
             LINK_BYTES * links,
-            f"factor_graph.distance={_shown(self.distance)} makes {links:,} links between the "
+            f"`distance={self.distance}` makes {links:,} links between the "
             "mentions of one document, which",
-            "Set a smaller factor_graph.distance, or divide long documents.",
+            "Set a smaller `distance`, or divide long documents.",
+            {"distance": "factor_graph"},
         )
         groups = (PartGroup("link", 1, parts[documents.offsets]),)
         return Structure(

@@ -15,7 +15,7 @@ from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.core.parts.layouts import GroupLayout
 from structopt.core.parts.sizes import Sizes, numbers_within
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.batches import (
     LabelBatch,
     counted_layout,
@@ -54,7 +54,7 @@ class LinearChain(FactorGraph):
 
     def __init__(self, order: int = 1) -> None:
         if order < 1:
-            raise ConfigError("must be at least 1.", parameter="factor_graph.order", value=order)
+            raise ArgumentError("must be at least 1.", parameter="order", value=order)
         self.order = order
 
     @property
@@ -187,26 +187,27 @@ class LinearChain(FactorGraph):
         if L**self.order > LARGEST_STATE_SPACE:
             raise ConfigError(
                 f"has {L**self.order} states with {L} labels.",
-                parameter="factor_graph.order",
+                parameter="order",
                 value=self.order,
-                remedy="Set a smaller factor_graph.order.",
+                remedy="Set a smaller `order`.",
+                kinds={"order": "factor_graph"},
             )
         runs = sum(L ** (j + 1) for j in range(1, self.order + 1))
         refuse_what_does_not_fit(
             COPIES * NUMBER * runs,
-            f"factor_graph.order={self.order} with {L} labels has scores of {runs:,} runs of "
-            "labels, which",
-            "Choose a smaller factor_graph.order, or fewer labels."
+            f"`order={self.order}` with {L} labels has scores of {runs:,} runs of labels, which",
+            "Choose a smaller `order`, or fewer labels."
             if self.order > 1
             else "Choose fewer labels.",
+            {"order": "factor_graph"},
         )
 
     def _check_tied(self, anchored: bool) -> None:
         if anchored and self.order > 1:
             raise ConfigError(
-                "Features on transitions (features.transitions), and transition parts at "
-                "every position, need "
-                f"factor_graph.order=1; with factor_graph.order={self.order} leave them out."
+                "Features on transitions (`transitions`), and transition parts at every position, "
+                f"need `order=1`; with `order={self.order}` leave them out.",
+                kinds={"order": "factor_graph", "transitions": "features"},
             )
 
     def _groups(self, offsets: Array, L: int, m: int, anchored: bool) -> tuple[PartGroup, ...]:

@@ -245,9 +245,10 @@ class Pairwise(FactorGraph):
             if "edge" in graphs.tables:
                 raise ConfigError(
                     "makes edges of its own, but the task gives features on its edges.",
-                    parameter="factor_graph.edges",
+                    parameter="edges",
                     value="complete",
-                    remedy="Set factor_graph.edges=task, or leave the features on edges out.",
+                    remedy="Set edges='task', or leave the features on edges out.",
+                    kinds={"edges": "factor_graph"},
                 )
             return complete_edges(graphs.offsets)
         check_edges(graphs)
@@ -255,10 +256,11 @@ class Pairwise(FactorGraph):
         if graphs.wide and not len(joined) and np.diff(graphs.offsets).max(initial=0) > 1:
             raise ConfigError(
                 "takes the edges that the task gives, and this task gives none.",
-                parameter="factor_graph.edges",
+                parameter="edges",
                 value="task",
-                remedy="Set factor_graph.edges=complete for an edge between every two "
-                "variables, or none for independent variables.",
+                remedy="Set edges='complete' for an edge between every two variables, or `'none'` "
+                "for independent variables.",
+                kinds={"edges": "factor_graph"},
             )
         return np.ascontiguousarray(begin, np.int64), np.ascontiguousarray(joined, np.int32)
 
@@ -270,12 +272,13 @@ class Pairwise(FactorGraph):
         count, K = int((lengths * (lengths - 1) // 2).sum()), len(graphs.labels)
         refuse_what_does_not_fit(
             count * (EDGE_BYTES + 8 * K * K),
-            f"factor_graph.edges=complete makes {count:,} edges of {len(graphs):,} instances "
+            f"`edges='complete'` makes {count:,} edges of {len(graphs):,} instances "
             "with up to "
             f"{int(lengths.max(initial=0))} variables, which",
             "Keep fewer variables (of task=multilabel: task.most_frequent=30) or instances "
             "(task.limit), or set "
-            "factor_graph.edges=none.",
+            "edges='none'.",
+            {"edges": "factor_graph"},
         )
 
     def _groups(self, graphs: EncodedGraphs, edges: Edges) -> tuple[PartGroup, ...]:

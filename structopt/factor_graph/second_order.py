@@ -16,7 +16,7 @@ from structopt.core.factor_graph import FactorGraph, GraphTraits, Pruning
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.parts.ragged import Ragged, ends_of, interleaved, numbers
 from structopt.core.parts.sizes import Sizes
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.factor_graph.arc_factored import (
     allowed_arcs,
     arc_choices,
@@ -121,22 +121,22 @@ class SecondOrder(FactorGraph):
         pruner_C: float = 1.0,
     ) -> None:
         if not 0.0 <= prune_ratio < 1.0:
-            raise ConfigError(
-                "must be at least 0 and below 1; 0 prunes by factor_graph.max_heads only.",
-                parameter="factor_graph.prune_ratio",
+            raise ArgumentError(
+                "must be at least 0 and below 1; 0 prunes by `max_heads` only.",
+                parameter="prune_ratio",
                 value=prune_ratio,
             )
         if max_heads < 0:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be at least 1, or 0 for no limit.",
-                parameter="factor_graph.max_heads",
+                parameter="max_heads",
                 value=max_heads,
             )
         if pruner_epochs < 1:
-            raise ConfigError(
-                "must be at least 1.", parameter="factor_graph.pruner_epochs", value=pruner_epochs
+            raise ArgumentError(
+                "must be at least 1.", parameter="pruner_epochs", value=pruner_epochs
             )
-        ranges.check_positive("factor_graph.pruner_C", pruner_C)
+        ranges.check_positive("pruner_C", pruner_C)
         self.projective, self.single_root, self.siblings, self.grandparents = (
             projective,
             single_root,
@@ -314,7 +314,7 @@ class SecondOrder(FactorGraph):
             else k * (k - 1) // 2
         )
         offsets = ends_of(parts)[bounds]
-        _refuse_many_pairs(f"factor_graph.siblings={self.siblings}", int(offsets[-1]))
+        _refuse_many_pairs(f"siblings={self.siblings!r}", int(offsets[-1]))
         joined = np.empty((int(offsets[-1]), 3), np.int32)
         if self.siblings == "all":
             linked = np.empty(2 * len(joined), np.int32)
@@ -344,7 +344,7 @@ class SecondOrder(FactorGraph):
         ends, none = np.zeros(len(tokens) - 1, np.int64), np.zeros(0, np.int32)
         grandparents(tokens, arcs, heads, ends, none, none)
         offsets = np.concatenate([[0], ends])
-        _refuse_many_pairs("factor_graph.grandparents=true", int(offsets[-1]))
+        _refuse_many_pairs("grandparents=True", int(offsets[-1]))
         linked, joined = (
             np.empty(2 * int(offsets[-1]), np.int32),
             np.empty((int(offsets[-1]), 3), np.int32),
@@ -357,7 +357,8 @@ def _refuse_many_pairs(setting: str, count: int) -> None:
     """Refuse pairs of arcs that do not fit into memory."""
     refuse_what_does_not_fit(
         PAIR_BYTES * count,
-        f"{setting} makes {count:,} pairs of arcs, which",
-        "Set factor_graph.max_heads=10 to prune arcs, set task.max_words or task.limit, or divide "
+        f"`{setting}` makes {count:,} pairs of arcs, which",
+        "Set max_heads=10 to prune arcs, set task.max_words or task.limit, or divide "
         "long sentences.",
+        dict.fromkeys(("siblings", "grandparents", "max_heads"), "factor_graph"),
     )

@@ -80,10 +80,9 @@ def admitted(
         fault = f"{len(sentences)} of {len(trees)} gold trees {requirement.fault}"
         if repair == "refuse":
             raise ConfigError(
-                f"factor_graph.repair=refuse: {fault}, the first in training sentence "
-                f"{sentences[0] + 1}.",
-                remedy=f"Set factor_graph.{requirement.option}=false, or "
-                "factor_graph.repair=lift or drop.",
+                f"`repair='refuse'`: {fault}, the first in training sentence {sentences[0] + 1}.",
+                remedy=f"Set {requirement.option}=False, or repair='lift' or `'drop'`.",
+                kinds=dict.fromkeys(("repair", requirement.option), "factor_graph"),
             )
         broken[sentences] = True
         lifted = (
@@ -152,9 +151,10 @@ def _kept(trees: EncodedTrees, keep: Array) -> EncodedTrees:
     if not keep.any():
         raise ConfigError(
             "leaves no sentence to train on.",
-            parameter="factor_graph.repair",
+            parameter="repair",
             value="drop",
-            remedy="Set factor_graph.repair=lift.",
+            remedy="Set repair='lift'.",
+            kinds={"repair": "factor_graph"},
         )
     lengths = np.diff(trees.offsets)
     tokens = np.repeat(keep, lengths)

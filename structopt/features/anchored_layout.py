@@ -14,7 +14,7 @@ import numpy as np
 from structopt.core.data.encoded import EncodedConstituents
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.structure import Structure
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.features.support import support_words
 from structopt.features.template_layout import distance_bins
 from structopt.kernels.waist.record import Array, Record
@@ -111,8 +111,8 @@ class Layout:
     ) -> Layout:
         """Check all, and parse the templates; `ConfigError` where something is wrong."""
         if isinstance(hash_bits, bool) or not 10 <= hash_bits <= 30:
-            raise ConfigError(
-                "must be an integer from 10 to 30.", parameter="features.hash_bits", value=hash_bits
+            raise ArgumentError(
+                "must be an integer from 10 to 30.", parameter="hash_bits", value=hash_bits
             )
         bounds = list(lengths)
         if (
@@ -120,16 +120,16 @@ class Layout:
             or len(bounds) >= MOST_BINS
             or not all(bound > 0 for bound in bounds)
         ):
-            raise ConfigError(
+            raise ArgumentError(
                 f"must have fewer than {MOST_BINS} ascending integers from 1, the upper bounds of "
                 "the bins of lengths.",
-                parameter="features.lengths",
+                parameter="lengths",
                 value=bounds,
             )
         if not joined or {*joined} - {*JOINED} or len({*joined}) < len(joined):
-            raise ConfigError(
+            raise ArgumentError(
                 "must be [rule], [parent] or [rule, parent].",
-                parameter="features.joined",
+                parameter="joined",
                 value=list(joined),
             )
         lists = {which: ANCHORED.parse(texts[which], which) for which in ANCHORED.roles}

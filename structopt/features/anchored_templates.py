@@ -16,7 +16,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.core.weights.coordinates import Named, Names, Occurring
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.features.anchored_layout import Index, Layout
 from structopt.features.hashed_templates import OTHER_CODES, gradient_sizes
 from structopt.features.support import OTHER_FEATURES, Supported
@@ -78,8 +78,8 @@ class AnchoredTemplates(Supported):
     ) -> None:
         super().__init__("all")
         if not 0.0 <= unseen <= 100.0:
-            raise ConfigError(
-                "must be from 0 (no bins) to 100.", parameter="features.unseen", value=unseen
+            raise ArgumentError(
+                "must be from 0 (no bins) to 100.", parameter="unseen", value=unseen
             )
         self.unseen = float(unseen)
         self.layout = Layout.of(
@@ -104,9 +104,12 @@ class AnchoredTemplates(Supported):
         them share weights.
         """
         trees, layout = _forests(encoded, structure), self.layout
-        advice = "Lower features.hash_bits."
+        advice = "Lower `hash_bits`."
         refuse_what_does_not_fit(
-            2.0 * (1 << layout.hash_bits), "features: the places of gold features", advice
+            2.0 * (1 << layout.hash_bits),
+            "features: the places of gold features",
+            advice,
+            {"hash_bits": "features"},
         )
         nothing = np.zeros(1 << layout.hash_bits, bool)
         hashes = _gold_hashes(

@@ -14,7 +14,7 @@ import numpy as np
 from structopt.core.data.encoded import EncodedMentions
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.structure import Structure
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.features.support import support_words
 from structopt.features.template_layout import distance_bins
 from structopt.kernels.independent.record import INDEPENDENT
@@ -98,8 +98,8 @@ class Layout:
             or not isinstance(hash_bits, int)
             or not 10 <= hash_bits <= 28
         ):
-            raise ConfigError(
-                "must be an integer from 10 to 28.", parameter="features.hash_bits", value=hash_bits
+            raise ArgumentError(
+                "must be an integer from 10 to 28.", parameter="hash_bits", value=hash_bits
             )
         bins = (
             _bounds("distances", distances, 1),
@@ -306,10 +306,10 @@ def _bounds(key: str, bounds: Sequence[int], least: int) -> tuple[int, ...]:
         isinstance(bound, int) and not isinstance(bound, bool) and bound >= least for bound in known
     )
     if not whole or sorted({*known}) != known or len(known) >= MOST_BINS:
-        raise ConfigError(
+        raise ArgumentError(
             f"must have fewer than {MOST_BINS} ascending integers from {least}, the upper bounds "
             "of the bins.",
-            parameter=f"features.{key}",
+            parameter=f"{key}",
             value=known,
         )
     return tuple(known)

@@ -10,7 +10,7 @@ import numpy as np
 from structopt.core.data.saved_state import SavedState
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.scorer import Matches, Scorer, SparseFeatures
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.features.vector_pool import VectorPool
 from structopt.kernels.waist.record import Array
 
@@ -23,11 +23,13 @@ OTHER_FEATURES = (
 def refuse_masks(dimension: int) -> None:
     """Refuse so many weights that the counts by which they are laid out do not fit into memory."""
     advice = (
-        "Raise features.min_count, take fewer templates, a smaller factor_graph.order, or fewer "
-        "bits of the hash."
+        "Raise `min_count`, take fewer templates, a smaller `order`, or fewer bits of the hash."
     )
     refuse_what_does_not_fit(
-        10.0 * dimension, f"features: {dimension:,} weights, before training,", advice
+        10.0 * dimension,
+        f"features: {dimension:,} weights, before training,",
+        advice,
+        {"min_count": "features", "order": "factor_graph"},
     )
 
 
@@ -50,7 +52,7 @@ class Supported(SparseFeatures):
 
     def __init__(self, support: Literal["seen", "all"] = "seen") -> None:
         if support not in ("seen", "all"):
-            raise ConfigError("must be seen or all.", parameter="features.support", value=support)
+            raise ArgumentError("must be seen or all.", parameter="support", value=support)
         self.seen, self.pool = support == "seen", VectorPool()
 
     def lay_out(self, dimension: int, support: Array | None) -> None:

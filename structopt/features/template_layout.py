@@ -14,7 +14,7 @@ import numpy as np
 from structopt.core.data.encoded import EncodedTrees
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.structure import Structure
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.features.support import support_words
 from structopt.kernels.waist.record import Array, Record
 from structopt.templates.arc_templates import ARCS, BETWEEN
@@ -284,8 +284,8 @@ def check_sizes(hash_bits: int, label_bits: int, distances: Sequence[int]) -> No
 
 def _check_bits(key: str, value: Any, least: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ConfigError(
-            f"must be an integer from {least} to {most}.", parameter=f"features.{key}", value=value
+        raise ArgumentError(
+            f"must be an integer from {least} to {most}.", parameter=f"{key}", value=value
         )
 
 
@@ -293,9 +293,9 @@ def _check_distances(distances: Any) -> None:
     bounds = list(distances)
     whole = all(isinstance(d, int) and not isinstance(d, bool) and d > 0 for d in bounds)
     if not whole or sorted(set(bounds)) != bounds or len(bounds) > MOST_DISTANCES:
-        raise ConfigError(
+        raise ArgumentError(
             f"must have at most {MOST_DISTANCES} ascending integers from 1, the upper bounds of "
             "the distance bins.",
-            parameter="features.distances",
+            parameter="distances",
             value=bounds,
         )

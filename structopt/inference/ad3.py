@@ -14,7 +14,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.kernels.waist.record import Array, Record
 
@@ -67,16 +67,16 @@ class AD3(Inference):
         warm_start: bool = False,
     ) -> None:
         if passes < 1:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be at least 1.",
-                parameter="inference.passes",
+                parameter="passes",
                 value=passes,
                 remedy="Set the maximum number of passes over the factors, such as 500.",
             )
         for name, value in (("tolerance", tolerance), ("eta", eta)):
             if value is not None and not 0 < value < inf:
-                raise ConfigError(
-                    "must be a finite number above 0.", parameter=f"inference.{name}", value=value
+                raise ArgumentError(
+                    "must be a finite number above 0.", parameter=f"{name}", value=value
                 )
         self.passes, self.tolerance, self.eta = passes, tolerance, eta
         self.exact, self.warm_start = exact, warm_start

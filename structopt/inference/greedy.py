@@ -13,7 +13,7 @@ from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind_table import number_of
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.inference.refusals import check_kind, check_temperature
 from structopt.kernels.waist.record import Array, Record
 
@@ -45,9 +45,9 @@ class Greedy(Inference):
 
     def __init__(self, scaling: float = 1.0) -> None:
         if not 0 <= scaling < inf:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be a finite number, at least 0.",
-                parameter="inference.scaling",
+                parameter="scaling",
                 value=scaling,
                 remedy="Set 1 to divide gains by lengths, or 0 to use gains as they are.",
             )

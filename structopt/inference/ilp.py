@@ -10,7 +10,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.inference.refusals import (
     admit_kinds,
     check_kind,
@@ -50,16 +50,16 @@ class ILP(Inference):
 
     def __init__(self, time_limit: float = inf, gap: float = 0.0) -> None:
         if not time_limit > 0:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be above 0.",
-                parameter="inference.time_limit",
+                parameter="time_limit",
                 value=time_limit,
                 remedy="Set the seconds per instance, or inf.",
             )
         if not 0 <= gap < inf:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be a finite number, at least 0.",
-                parameter="inference.gap",
+                parameter="gap",
                 value=gap,
                 remedy="Set 0 for exact solutions, or 0.01 for bounds within 1 % of them.",
             )

@@ -11,7 +11,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import COMPILED
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.kernels.waist.record import Array
 
@@ -53,28 +53,28 @@ class LoopyBP(Inference):
         decoding_temperature: float = 1.0,
     ) -> None:
         if passes < 1:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be at least 1.",
-                parameter="inference.passes",
+                parameter="passes",
                 value=passes,
                 remedy="Ten passes are usual.",
             )
         if not 0.0 <= damping < 1.0:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be at least 0 and below 1; 0 means no damping.",
-                parameter="inference.damping",
+                parameter="damping",
                 value=damping,
             )
         if not tolerance >= 0.0:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be at least 0; 0 runs all passes.",
-                parameter="inference.tolerance",
+                parameter="tolerance",
                 value=tolerance,
             )
         if not 0.0 <= decoding_temperature < np.inf:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be 0 or a finite number above 0.",
-                parameter="inference.decoding_temperature",
+                parameter="decoding_temperature",
                 value=decoding_temperature,
                 remedy="Set 1 to predict from the marginals, or 0 for the best output found.",
             )

@@ -15,7 +15,7 @@ from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind_table import component_of
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.errors import ArgumentError, CompatibilityError
 from structopt.inference.refusals import check_kind
 from structopt.kernels.waist.record import Array, Record
 
@@ -63,17 +63,17 @@ class MPLP(Inference):
         warm_start: bool = False,
     ) -> None:
         if passes < 0:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be at least 0.",
-                parameter="inference.passes",
+                parameter="passes",
                 value=passes,
                 remedy="Set the maximum number of passes over the variables, such as 10.",
             )
         for name, value in (("tolerance", tolerance), ("smoothing", smoothing)):
             if not 0 <= value < inf:
-                raise ConfigError(
+                raise ArgumentError(
                     "must be 0 or a finite number above 0.",
-                    parameter=f"inference.{name}",
+                    parameter=f"{name}",
                     value=value,
                 )
         self.passes, self.tolerance, self.smoothing, self.warm_start = (

@@ -14,7 +14,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.inference.spanning_forests import Forests, spanning_forests
@@ -83,9 +83,9 @@ class TRWBP(Inference):
         decoding_temperature: float = 1.0,
     ) -> None:
         if passes < 0:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be at least 0; 0 keeps the first bound.",
-                parameter="inference.passes",
+                parameter="passes",
                 value=passes,
                 remedy="Twenty passes are usual.",
             )
@@ -95,9 +95,9 @@ class TRWBP(Inference):
             ("decoding_temperature", decoding_temperature),
         ):
             if not 0.0 <= value < np.inf:
-                raise ConfigError(
+                raise ArgumentError(
                     "must be 0 or a finite number above 0.",
-                    parameter=f"inference.{name}",
+                    parameter=f"{name}",
                     value=value,
                 )
         self.passes, self.tolerance, self.smoothing = passes, tolerance, smoothing

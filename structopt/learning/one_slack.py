@@ -70,9 +70,10 @@ class OneSlack:
         needed = 3 * 8 * problem.scorer.count
         if needed > limit:
             raise ConfigError(
-                f"optimizer.cache_mb={limit / 1000000.0:g} is too small: three planes of "
+                f"`cache_mb={limit / 1000000.0:g}` is too small: three planes of "
                 f"{problem.scorer.count} weights need {needed / 1000000.0:.3g} MB.",
-                remedy="Raise it, or set optimizer.variant=n_slack.",
+                remedy="Raise it, or set variant='n_slack'.",
+                kinds={"cache_mb": "optimizer", "variant": "optimizer"},
             )
         duals = np.zeros((3, 1))  # alpha, b, and the rounds since the plane last had alpha > 0
         duals[0, 0] = 1.0 / problem.regularization

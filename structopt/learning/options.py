@@ -15,25 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from structopt.core.data import ranges
-from structopt.errors import ConfigError
-
-
-def positive(name: str, value: float) -> None:
-    """Refuse a value outside [1e-12, 1e12]."""
-    ranges.check_positive(f"optimizer.{name}", value)
-
-
-def at_least(name: str, value: float, least: float) -> None:
-    """Refuse a value below `least`, or above 1e12."""
-    ranges.check_at_least(f"optimizer.{name}", value, least)
+from structopt.errors import ArgumentError
 
 
 def one_of(name: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a value that is none of the choices."""
     if value not in choices:
-        raise ConfigError(
-            f"is unknown. There are: {', '.join(choices)}.",
-            parameter=f"optimizer.{name}",
-            value=value,
+        raise ArgumentError(
+            f"is unknown. There are: {', '.join(choices)}.", parameter=name, value=value
         )

@@ -252,7 +252,8 @@ def _bytes(m: int, rows: int, gram: int, entries: int) -> int:
 
 def _too_small(limit: int, needed: int) -> ConfigError:
     return ConfigError(
-        f"optimizer.cache_mb={limit / 1000000.0:g} is too small: the planes of all "
+        f"`cache_mb={limit / 1000000.0:g}` is too small: the planes of all "
         f"instances need {needed / 1000000.0:.3g} MB even when they are merged.",
         remedy="Raise it, set task.limit, or take optimizer=dca, which keeps no planes.",
+        kinds={"cache_mb": "optimizer"},
     )

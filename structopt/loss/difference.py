@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from structopt.core.cost import Cost
 from structopt.core.loss import Beginning
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.loss.family import HAMMING, LossFamily
 
 # after which the convex loss has come near its minimum, where it begins at zero weights
@@ -62,18 +62,17 @@ class LossDifference(LossFamily):
     ) -> None:
         super().__init__(beta, gamma, cost, cost_weights)
         if gamma == 0:
-            raise ConfigError(
+            raise ArgumentError(
                 "makes the difference L_{beta,gamma} - L_{beta,0} equal to 0 everywhere.",
-                parameter="loss.gamma",
+                parameter="gamma",
                 value=gamma,
-                remedy="Set loss.gamma=1.",
+                remedy="Set gamma=1.",
             )
         if convex_passes != "auto" and convex_passes < 0:
-            raise ConfigError(
-                "must be auto or at least 0.",
-                parameter="loss.convex_passes",
+            raise ArgumentError(
+                f"must be auto or at least 0. Set 0 to start with {self.member} itself.",
+                parameter="convex_passes",
                 value=convex_passes,
-                remedy=f"Set 0 to start with {self.member} itself.",
             )
         self.convex_passes = convex_passes
 
@@ -99,8 +98,9 @@ class LossDifference(LossFamily):
         if variant != "max_loss":
             raise ConfigError(
                 f"does not exist for the loss {self.member}.",
-                parameter="optimizer.variant",
+                parameter="variant",
                 value=variant,
-                remedy="Set optimizer.variant=max_loss.",
+                remedy="Set variant='max_loss'.",
+                kinds={"variant": "optimizer"},
             )
         return difference

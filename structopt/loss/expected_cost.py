@@ -53,7 +53,7 @@ class ExpectedCost(Loss):
         beta: float = 1.0,
         cost_weights: Mapping[str, float] | None = None,
     ) -> None:
-        ranges.check_inverse_temperature("loss.beta", beta)
+        ranges.check_inverse_temperature("beta", beta)
         if isinf(beta):
             raise ArgumentError(
                 "must be finite: the cost of the best output is not continuous.",

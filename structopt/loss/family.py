@@ -63,8 +63,8 @@ class LossFamily(Loss):
         cost: Cost = HAMMING,
         cost_weights: Mapping[str, float] | None = None,
     ) -> None:
-        ranges.check_inverse_temperature("loss.beta", beta)
-        ranges.check_at_least("loss.gamma", gamma)
+        ranges.check_inverse_temperature("beta", beta)
+        ranges.check_at_least("gamma", gamma)
         cost.check(cost_weights or {})
         self.beta, self.gamma, self.cost = float(beta), float(gamma), cost
         self.cost_weights = dict(cost_weights or {})
@@ -107,10 +107,11 @@ class LossFamily(Loss):
         """
         if variant == "prediction" and not isinf(self.beta):
             raise ConfigError(
-                f"needs loss.beta=inf, and the loss is {self.member}.",
-                parameter="optimizer.variant",
+                f"needs `beta=inf`, and the loss is {self.member}.",
+                parameter="variant",
                 value=variant,
-                remedy="Set loss.beta=inf, or optimizer.variant=max_loss.",
+                remedy="Set beta=inf, or variant='max_loss'.",
+                kinds={"variant": "optimizer", "beta": "loss"},
             )
         from structopt.kernels.loss import family
 

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from structopt.core import checks
+from structopt.core.data import ranges
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -15,9 +16,8 @@ from structopt.core.needs import Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.optimizer_state import lasting, over_weights
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.averaging import VisitState, empty_mean, mean_by_total, weights_and_mean
 from structopt.learning.minibatches import dense_pass, dense_step, lazy_bytes, lazy_pass
 from structopt.learning.rate import SHORTER
@@ -89,12 +89,10 @@ class AdaDelta(Optimizer):
         batch_size: int = 1,
         average: bool = False,
     ) -> None:
-        options.positive("epsilon", epsilon)
-        options.at_least("batch_size", batch_size, 1)
+        ranges.check_positive("epsilon", epsilon)
+        ranges.check_at_least("batch_size", batch_size, 1)
         if not 0 <= rho < 1:
-            raise ConfigError(
-                "must be at least 0 and below 1.", parameter="optimizer.rho", value=rho
-            )
+            raise ArgumentError("must be at least 0 and below 1.", parameter="rho", value=rho)
         self.rho, self.epsilon = float(rho), float(epsilon)
         self.batch_size, self.average = batch_size, average
 

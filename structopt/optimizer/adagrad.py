@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from structopt.core import checks
+from structopt.core.data import ranges
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -18,7 +19,6 @@ from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.optimizer_state import over_weights
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.averaging import empty_mean, mean_by_total, weights_and_mean
 from structopt.learning.minibatches import dense_pass, dense_step, lazy_bytes, lazy_pass
 from structopt.learning.rate import CANDIDATES, SHORTER, RateState, rate_by_trials
@@ -93,11 +93,11 @@ class AdaGrad(Optimizer):
         average: bool = False,
         constant: int | None = 10,
     ) -> None:
-        options.at_least("batch_size", batch_size, 1)
+        ranges.check_at_least("batch_size", batch_size, 1)
         if eta != "auto":
-            options.positive("eta", eta)
+            ranges.check_positive("eta", eta)
         if constant is not None:
-            options.at_least("constant", constant, 1)
+            ranges.check_at_least("constant", constant, 1)
         self.eta, self.constant = eta, constant
         self.batch_size, self.average = batch_size, average
 

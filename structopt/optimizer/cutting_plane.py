@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core import checks
+from structopt.core.data import ranges
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -18,7 +19,6 @@ from structopt.core.objective import Objective, certified_gap
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.optimizer_state import copied, over_weights
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.n_slack import NSlack, block_difference
 from structopt.learning.one_slack import OneSlack, SlackArrays
 from structopt.learning.plane_cache import NEEDS, PlaneArrays, plane_bytes
@@ -108,7 +108,7 @@ class CuttingPlane(Optimizer):
         variant: Literal["n_slack", "one_slack"] = "n_slack",
         cache_mb: int = 1000,
     ) -> None:
-        options.positive("cache_mb", cache_mb)
+        ranges.check_positive("cache_mb", cache_mb)
         self.variant, self.cache_mb = variant, cache_mb
         self.limit = int(cache_mb * 1_000_000)
 

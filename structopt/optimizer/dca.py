@@ -8,15 +8,15 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core import checks
+from structopt.core.data import ranges
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.averaging import LagState, empty_mean, mean_by_lag, weights_and_mean
 
 
@@ -72,14 +72,14 @@ class DCA(Optimizer):
         planes: int = 20,
         inner_tolerance: float = 1e-4,
     ) -> None:
-        options.at_least("planes", planes, 1)
-        options.positive("inner_tolerance", inner_tolerance)
+        ranges.check_at_least("planes", planes, 1)
+        ranges.check_positive("inner_tolerance", inner_tolerance)
         if inner == "exact" and variant != "max_loss":
-            raise ConfigError(
-                f"minimises the loss, whose maximiser optimizer.variant={variant} does not use.",
-                parameter="optimizer.inner",
+            raise ArgumentError(
+                f"minimises the loss, whose maximiser `variant={variant!r}` does not use.",
+                parameter="inner",
                 value=inner,
-                remedy="Set optimizer.variant=max_loss or optimizer.inner=taylor.",
+                remedy="Set variant='max_loss' or inner='taylor'.",
             )
         self.average, self.variant = average, variant
         self.inner, self.planes, self.inner_tolerance = inner, planes, inner_tolerance

@@ -10,6 +10,7 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.ability import Ability
+from structopt.core.data import ranges
 from structopt.core.data.ranges import LARGEST
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
@@ -18,9 +19,8 @@ from structopt.core.needs import DUAL, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.optimizer_state import absent, over_instances, over_weights
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.part_duals import dual_at, gold_residuals, refuse_weights, weights_at
 from structopt.optimizer.smo import SMOState, pass_over
 
@@ -131,8 +131,8 @@ class EG(Optimizer):
         mixing: float = 0.0001,
     ) -> None:
         if eta != "auto":
-            options.positive("eta", eta)
-        options.at_least("smo_passes", smo_passes, 1)
+            ranges.check_positive("eta", eta)
+        ranges.check_at_least("smo_passes", smo_passes, 1)
         _check_start(form, online, initial, mixing)
         self.form, self.online, self.initial = form, online, initial
         self.eta: float | Literal["auto"] = eta if eta == "auto" else float(eta)
@@ -338,22 +338,20 @@ def _check_start(form: str, online: bool, initial: float | str, mixing: float) -
     represent.
     """
     if not 0 < mixing < 1:
-        raise ConfigError(
-            "must be above 0 and below 1.", parameter="optimizer.mixing", value=mixing
-        )
+        raise ArgumentError("must be above 0 and below 1.", parameter="mixing", value=mixing)
     if initial not in ("smo", "auto") and not (
         isinstance(initial, int | float) and abs(initial) <= LARGEST
     ):
-        raise ConfigError(
+        raise ArgumentError(
             f"must be a number from {-LARGEST:g} to {LARGEST:g}, auto or smo.",
-            parameter="optimizer.initial",
+            parameter="initial",
             value=initial,
         )
     if form == "primal" and (online or initial not in (0, "auto")):
-        raise ConfigError(
+        raise ArgumentError(
             "has one vector for the potentials of all instances, which starts at 0 and has no "
             "updates per instance.",
-            parameter="optimizer.form",
+            parameter="form",
             value=form,
-            remedy="Set optimizer.online=false optimizer.initial=0, or optimizer.form=dual.",
+            remedy="Set online=False initial=0, or form='dual'.",
         )

@@ -10,15 +10,15 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.ability import Ability
+from structopt.core.data import ranges
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.orthant_ray import OrthantRay
 from structopt.learning.ray import QuasiNewtonState, Ray, Sizes
 
@@ -76,9 +76,9 @@ class LBFGS(Optimizer):
     state_type = QuasiNewtonState
 
     def __init__(self, memory: int = 10, gradient_tolerance: float = 1e-5) -> None:
-        options.at_least("gradient_tolerance", gradient_tolerance, 0.0)
+        ranges.check_at_least("gradient_tolerance", gradient_tolerance, 0.0)
         if memory < 1:
-            raise ConfigError("must be at least 1.", parameter="optimizer.memory", value=memory)
+            raise ArgumentError("must be at least 1.", parameter="memory", value=memory)
         self.memory, self.gradient_tolerance = memory, float(gradient_tolerance)
         self._ray: Ray | None = None
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.ability import Ability
+from structopt.core.data import ranges
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -15,7 +16,6 @@ from structopt.core.needs import MARGINS, UNWEIGHTED, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Plan
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.optimizer.dca import DCA
 
 
@@ -60,7 +60,7 @@ class MIRA(DCA):
         variant: Literal["max_loss", "prediction"] = "max_loss",
         k_best: int = 1,
     ) -> None:
-        options.at_least("k_best", k_best, 1)
+        ranges.check_at_least("k_best", k_best, 1)
         super().__init__(average, variant)
         self.k_best = k_best
 

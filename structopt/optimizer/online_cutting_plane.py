@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structopt.core import checks
+from structopt.core.data import ranges
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -16,7 +17,6 @@ from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.optimizer_state import over_weights
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.averaging import LagState, empty_mean, mean_by_lag, weights_and_mean
 from structopt.learning.n_slack import block_difference, dual
 from structopt.learning.plane_cache import NEEDS, PlaneArrays, PlaneCache, plane_bytes
@@ -73,8 +73,8 @@ class OnlineCuttingPlane(Optimizer):
         steps: int = 5,
         cache_mb: int = 1000,
     ) -> None:
-        options.at_least("steps", steps, 1)
-        options.positive("cache_mb", cache_mb)
+        ranges.check_at_least("steps", steps, 1)
+        ranges.check_positive("cache_mb", cache_mb)
         self.average, self.steps, self.cache_mb = average, steps, cache_mb
         self.limit = int(cache_mb * 1_000_000)
 

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from structopt.core import checks
+from structopt.core.data import ranges
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -16,7 +17,6 @@ from structopt.core.objective import Objective
 from structopt.core.optimizer import Earlier, Optimizer, Plan, Report
 from structopt.core.optimizer_state import lasting
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.averaging import (
     TotalState,
     empty_mean,
@@ -89,9 +89,9 @@ class Pegasos(Optimizer):
         average: bool = False,
         delay: float | Literal["auto"] = 0.0,
     ) -> None:
-        options.at_least("batch_size", batch_size, 1)
+        ranges.check_at_least("batch_size", batch_size, 1)
         if delay != "auto":
-            options.at_least("delay", delay, 0.0)
+            ranges.check_at_least("delay", delay, 0.0)
         self.batch_size, self.average, self.delay = batch_size, average, delay
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:

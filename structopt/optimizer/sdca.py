@@ -10,6 +10,7 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.ability import Ability
+from structopt.core.data import ranges
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -133,7 +134,7 @@ class SDCA(Optimizer):
         entropy: Literal["closed", "hypograph"] = "closed",
         planes: int = 10,
     ) -> None:
-        options.at_least("planes", planes, 0)
+        ranges.check_at_least("planes", planes, 0)
         options.one_of("sampling", sampling, ("uniform", "gap"))
         options.one_of("entropy", entropy, ("closed", "hypograph"))
         self.average, self.sampling, self.entropy, self.planes = average, sampling, entropy, planes

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Literal
 
 from structopt.core import checks
+from structopt.core.data import ranges
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -15,7 +16,6 @@ from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.averaging import empty_mean, mean_by_total, weights_and_mean
 from structopt.learning.minibatches import dense_pass
 from structopt.learning.rate import CANDIDATES, SHORTER, RateState, rate_by_trials
@@ -57,7 +57,7 @@ class SGD(Optimizer):
         average: bool = False,
     ) -> None:
         if eta != "auto":
-            options.positive("eta", eta)
+            ranges.check_positive("eta", eta)
         self.eta, self.average = eta, average
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
@@ -133,21 +133,18 @@ class SGD(Optimizer):
         limit = 1.0 / problem.regularization
         if self.eta != "auto":
             if self.eta >= limit:
-                raise ConfigError(_too_large(f"optimizer.eta={self.eta:g}", limit, problem))
+                raise _too_large(f"`eta={self.eta:g}`", limit, problem)
             return float(self.eta)
         rates = [eta for eta in CANDIDATES if eta < limit]
         if not rates:
-            raise ConfigError(
-                _too_large(
-                    f"optimizer.eta=auto, which begins with {CANDIDATES[0]:g},", limit, problem
-                )
-            )
+            raise _too_large(f"`eta='auto'`, which begins with {CANDIDATES[0]:g},", limit, problem)
         return rate_by_trials(self, problem, rates, partial(self._start, problem, weights))
 
 
-def _too_large(setting: str, limit: float, problem: Objective) -> str:
-    return (
+def _too_large(setting: str, limit: float, problem: Objective) -> ConfigError:
+    return ConfigError(
         f"{setting} is too large: eta * lambda must be below 1. Here lambda = 1/(C m) with "
         f"C={problem.C:g} and m={problem.m}, so "
-        f"that optimizer.eta must be below {limit:g}. Set it so, or raise optimizer.C."
+        f"that `eta` must be below {limit:g}. Set it so, or raise `C`.",
+        kinds={"eta": "optimizer", "C": "optimizer"},
     )

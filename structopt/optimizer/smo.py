@@ -8,6 +8,7 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.ability import Ability
+from structopt.core.data import ranges
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
@@ -16,7 +17,6 @@ from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.optimizer_state import OptimizerState, over_instances, over_weights
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.part_duals import dual_at, gold_residuals, refuse_weights, weights_at
 
 
@@ -65,7 +65,7 @@ class SMO(Optimizer):
     state_type = SMOState
 
     def __init__(self, steps: int = 1) -> None:
-        options.at_least("steps", steps, 1)
+        ranges.check_at_least("steps", steps, 1)
         self.steps = steps
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:

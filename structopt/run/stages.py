@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from structopt.config.wording import keyed
 from structopt.core.data.in_memory import InMemory
 from structopt.core.tracker import Run
 from structopt.errors import SystemRefusal
@@ -112,7 +113,7 @@ def train(
 
 def _train(run: _RunInFolder, resuming: bool, earlier: Model | None) -> Model:
     """Take a run through its stages."""
-    with _tracked(run, resuming) as outcome:
+    with _tracked(run, resuming) as outcome, keyed():
         data = read(run.config, run.components, earlier, run.job is None or not run.job.beside)
         trainer = run.trainer(data)
         if run.pictures:

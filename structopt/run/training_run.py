@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from structopt.config.wording import keyed
 from structopt.core.data.expansion import expanding
 from structopt.core.memory import shortage_explained
 from structopt.core.optimizer import Optimizer
@@ -33,7 +34,8 @@ from structopt.run.report import unfinished
 
 @contextmanager
 def surroundings(config: Mapping[str, Any], remark: str = "") -> Iterator[Display]:
-    """Show the phases of training as its settings say, and explain a shortage of memory.
+    """Show the phases of training as its settings say, explain a shortage of memory, and write keys
+    in errors.
 
     Parameters
     ----------
@@ -47,6 +49,7 @@ def surroundings(config: Mapping[str, Any], remark: str = "") -> Iterator[Displa
         console.tidy_fallback(),
         expanding(config),
         shortage_explained(f"{memory.advice(config)} {remark}".rstrip()),
+        keyed(),
     ):
         yield shown
 

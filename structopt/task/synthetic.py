@@ -134,7 +134,7 @@ class Synthetic(WholeOutputs):
                 parameter="task.held_out",
                 value=held_out,
             )
-        ranges.check_at_least("task.coupling", coupling)
+        ranges.check_at_least("coupling", coupling)
         if not 0 <= noise <= 1:
             raise ConfigError("must be from 0 to 1.", parameter="task.noise", value=noise)
         self.variables = variables

@@ -14,11 +14,12 @@ from structopt.config import fit_settings, registry
 from structopt.config.composition import compose
 from structopt.config.fit_settings import FitSettings
 from structopt.config.validation import validate
+from structopt.config.wording import keyed
 from structopt.core import entry_points
 from structopt.core.optimizer import Optimizer, Plan
 from structopt.core.weights.penalty import L1, L2, Penalty
-from structopt.errors import ConfigError
-from tests.messages import raises
+from structopt.errors import ArgumentError, ConfigError
+from tests.messages import keys_of, raises
 
 SHIPPED = [
     name
@@ -80,7 +81,7 @@ def test_config_files_set_them():
 )
 def test_numbers_out_of_range(values):
     name, value = next(iter(values.items()))
-    with raises(ConfigError, parameter=f"optimizer.{name}", value=value):
+    with raises(ArgumentError, parameter=name, value=value):
         FitSettings(**values)
 
 
@@ -120,7 +121,7 @@ def test_numbers_out_of_range(values):
     ],
 )
 def test_settings_that_exclude_each_other(values, text):
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(ConfigError) as raised, keyed(keys_of("optimizer")):
         FitSettings(**values)
     assert str(raised.value) == text
 

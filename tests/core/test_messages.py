@@ -16,16 +16,16 @@ STATE = SavedState({"count": "three"}, {}, "features.")
     ("call", "text"),
     [
         (
-            lambda: ranges.check_positive("optimizer.C", 0.0),
-            "optimizer.C=0.0 must be greater than 0 and finite: from 1e-12 to 1e+12.",
+            lambda: ranges.check_positive("C", 0.0),
+            "C=0.0 must be greater than 0 and finite: from 1e-12 to 1e+12.",
         ),
         (
             lambda: ranges.check_at_least("task.coupling", -1),
             "task.coupling=-1 must be at least 0 and finite: from 0 to 1e+12.",
         ),
         (
-            lambda: ranges.check_inverse_temperature("loss.beta", 0),
-            "loss.beta=0 must be in (0, inf]: from 1e-12 to 1e+12, or inf. beta=1 gives CRFs, "
+            lambda: ranges.check_inverse_temperature("beta", 0),
+            "beta=0 must be in (0, inf]: from 1e-12 to 1e+12, or inf. beta=1 gives CRFs, "
             "beta=inf margins.",
         ),
         (

@@ -1,9 +1,11 @@
-"""The texts of errors that `structopt.executor` raises, in one table."""
+"""The texts of errors that `structopt.executor` raises, as the command line writes them, in one table."""
 
 import pytest
 
+from structopt.config.wording import keyed
 from structopt.errors import StructoptError
 from structopt.executor.threads import Threads
+from tests.messages import keys_of
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,6 @@ from structopt.executor.threads import Threads
     ],
 )
 def test_texts(call, text):
-    with pytest.raises(StructoptError) as raised:
+    with pytest.raises(StructoptError) as raised, keyed(keys_of("executor")):
         call()
     assert str(raised.value) == text

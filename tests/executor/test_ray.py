@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from structopt.config import compatibility, registry
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.errors import ArgumentError, CompatibilityError, ConfigError
 from structopt.executor import ray as module
 from structopt.executor import ray_workers
 from structopt.executor.ray import Ray
@@ -181,7 +181,7 @@ def test_more_workers_than_a_running_ray_has(executor):
     executor.place(str, ["data"])
     other = Ray(workers=3)
     with pytest.raises(
-        ConfigError, match="executor.workers=3, of one CPU each, but Ray has 2. Take fewer workers."
+        ConfigError, match="`workers=3`, of one CPU each, but Ray has 2. Take fewer workers."
     ):
         other.place(str, ["data"])
     other.close()
@@ -194,9 +194,9 @@ def test_options_and_what_ray_is_for(monkeypatch):
         Ray(workers=3, mixing=0).mixing,
         Ray(workers=3, mixing=5).mixing,
     ] == [3, 0, 5]
-    with raises(ConfigError, parameter="executor.address", match="by executor.workers=N"):
+    with raises(ArgumentError, parameter="address", match="by `workers=N`"):
         Ray(address="auto")
-    with raises(ConfigError, parameter="executor.workers", value=0):
+    with raises(ArgumentError, parameter="workers", value=0):
         Ray(workers=0)
     create = registry.create
     compatibility.check_executor(Ray(workers=2), create("optimizer", {"name": "lbfgs"}))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from structopt.core.data.encoded import Encoded
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.coverage import Coverage
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ad3 import AD3
@@ -139,7 +139,7 @@ def test_greedy(seed):
 
 
 def test_greedy_is_for_summaries():
-    with raises(ConfigError, parameter="inference.scaling"):
+    with raises(ArgumentError, parameter="scaling"):
         Greedy(-1.0)
     assert Greedy().refusal(Coverage()) == ""
     assert "Set factor_graph=coverage, or inference=ad3" in Greedy().refusal(Pairwise())

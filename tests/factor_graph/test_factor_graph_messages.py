@@ -1,7 +1,8 @@
-"""The texts of errors that `structopt.factor_graph` raises, in one table."""
+"""The texts of errors that `structopt.factor_graph` raises, as the command line writes them, in one table."""
 
 import pytest
 
+from structopt.config.wording import keyed
 from structopt.errors import StructoptError
 from structopt.factor_graph import tree_corpora
 from structopt.factor_graph.antecedent import Antecedent
@@ -11,6 +12,7 @@ from structopt.factor_graph.pairwise import Pairwise
 from structopt.factor_graph.second_order import SecondOrder
 from structopt.factor_graph.single import Single
 from structopt.testing.problems import random_encoded
+from tests.messages import keys_of
 
 CHAINS = random_encoded(labels=2, attributes=2, lengths=(1, 2))
 
@@ -66,6 +68,6 @@ CHAINS = random_encoded(labels=2, attributes=2, lengths=(1, 2))
     ],
 )
 def test_texts(call, text):
-    with pytest.raises(StructoptError) as raised:
+    with pytest.raises(StructoptError) as raised, keyed(keys_of("factor_graph")):
         call()
     assert str(raised.value) == text

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from structopt.core.data.encoded import Encoded
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.testing.problems import random_encoded
 from tests.messages import raises
@@ -77,11 +77,9 @@ def test_empty_corpus():
 
 
 def test_refuses():
-    with raises(ConfigError, parameter="factor_graph.order", value=0):
+    with raises(ArgumentError, parameter="order", value=0):
         LinearChain(0)
-    with pytest.raises(
-        ConfigError, match=r"need factor_graph\.order=1; with factor_graph\.order=2 leave them out"
-    ):
+    with pytest.raises(ConfigError, match=r"need `order=1`; with `order=2` leave them out"):
         LinearChain(2).build(random_encoded(anchored=True))
     with pytest.raises(
         ConfigError, match=r"factor_graph\.order=5 has 3200000 states with 20 labels"

@@ -36,20 +36,20 @@ CASES = {
     "siblings": (
         lambda: SecondOrder(siblings="all").build(TREES),
         20_000,
-        "factor_graph.siblings=all makes",
-        "factor_graph.max_heads=10",
+        "`siblings='all'` makes",
+        "max_heads=10",
     ),
     "grandparents": (
         lambda: SecondOrder(siblings="none").build(TREES),
         20_000,
-        "factor_graph.grandparents=true makes",
+        "`grandparents=True` makes",
         "task.max_words",
     ),
     "links": (
         lambda: Antecedent(distance=None).build(mentions(20)),
         5_000,
-        "factor_graph.distance=null makes 210 links",
-        "factor_graph.distance",
+        "`distance=None` makes 210 links",
+        "`distance`",
     ),
 }
 

@@ -1,12 +1,14 @@
-"""The texts of errors that `structopt.features` raises, in one table."""
+"""The texts of errors that `structopt.features` raises, as the command line writes them, in one table."""
 
 import pytest
 
+from structopt.config.wording import keyed
 from structopt.errors import StructoptError
 from structopt.features.anchored_templates import AnchoredTemplates
 from structopt.features.attribute_rows import AttributeRows
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.features.mention_templates import MentionTemplates
+from tests.messages import keys_of
 
 
 @pytest.mark.parametrize(
@@ -54,6 +56,6 @@ from structopt.features.mention_templates import MentionTemplates
     ],
 )
 def test_texts(call, text):
-    with pytest.raises(StructoptError) as raised:
+    with pytest.raises(StructoptError) as raised, keyed(keys_of("features")):
         call()
     assert str(raised.value) == text

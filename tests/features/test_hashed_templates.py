@@ -14,7 +14,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.scorer import FeatureScratch
 from structopt.core.structure_kind import StructureKind
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.features import collisions
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.kernels.waist.record import EMPTY
@@ -618,10 +618,10 @@ def test_report_of_collisions():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"hash_bits": 29}, "features.hash_bits=29"),
-        ({"label_bits": 3}, "features.label_bits=3 must be an integer from 4 to 24"),
-        ({"label_bits": 4.0}, "features.label_bits=4.0"),
-        ({"distances": [1, 1]}, "features.distances"),
+        ({"hash_bits": 29}, "hash_bits=29"),
+        ({"label_bits": 3}, "label_bits=3 must be an integer from 4 to 24"),
+        ({"label_bits": 4.0}, "label_bits=4.0"),
+        ({"distances": [1, 1]}, "distances"),
         ({"distances": [1, 2, 3, 4, 5, 6, 7]}, "at most 6"),
         (
             {"templates": ["h.fom"]},
@@ -637,7 +637,7 @@ def test_report_of_collisions():
 def test_errors(options, message):
     trees = trees_of()
     structure = structure_of(trees)
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises((ArgumentError, ConfigError), match=message):
         HashedTemplates(**options).fit(trees, structure, gold_of(trees, structure))
 
 

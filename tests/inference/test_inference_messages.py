@@ -1,9 +1,10 @@
-"""The texts of errors that `structopt.inference` raises, in one table."""
+"""The texts of errors that `structopt.inference` raises, as the command line writes them, in one table."""
 
 from math import inf
 
 import pytest
 
+from structopt.config.wording import keyed
 from structopt.errors import StructoptError
 from structopt.factor_graph.kinds import CHAIN
 from structopt.inference import refusals
@@ -13,6 +14,7 @@ from structopt.inference.ilp import ILP
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.mplp import MPLP
 from structopt.inference.trw_bp import TRWBP
+from tests.messages import keys_of
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,6 @@ from structopt.inference.trw_bp import TRWBP
     ],
 )
 def test_texts(call, text):
-    with pytest.raises(StructoptError) as raised:
+    with pytest.raises(StructoptError) as raised, keyed(keys_of("inference")):
         call()
     assert str(raised.value) == text

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from structopt.config import registry
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.cost.weighted import Weighted
@@ -43,7 +43,7 @@ def test_the_loss_says_what_it_begins_with() -> None:
 
 
 def test_refuses_fewer_than_no_passes() -> None:
-    with raises(ConfigError, parameter="loss.convex_passes", value=-1):
+    with raises(ArgumentError, parameter="convex_passes", value=-1):
         LossDifference(inf, convex_passes=-1)
 
 

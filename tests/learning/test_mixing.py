@@ -8,7 +8,7 @@ import pytest
 
 from structopt.config import compatibility, registry
 from structopt.core.optimizer_state import copied, values_of
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.errors import ArgumentError, CompatibilityError
 from structopt.executor.serial import Serial
 from structopt.executor.threads import Threads
 from structopt.factor_graph.linear_chain import LinearChain
@@ -325,5 +325,5 @@ def test_who_is_mixed():
 
 @pytest.mark.parametrize("executor", [Serial, Threads])
 def test_options_out_of_range(executor):
-    with raises(ConfigError, parameter="executor.mixing", value=-1):
+    with raises(ArgumentError, parameter="mixing", value=-1):
         executor(mixing=-1)

@@ -212,7 +212,7 @@ def test_refuses(arguments, message):
 
 
 def test_has_no_other_variant():
-    with raises(ConfigError, parameter="optimizer.variant", value="prediction"):
+    with raises(ConfigError, parameter="variant", value="prediction"):
         LossDifference(inf).kernel("prediction")
 
 

@@ -168,7 +168,7 @@ class TestFamily(LossSuite):
 
 
 def test_prediction_needs_margins():
-    message = r"optimizer\.variant=prediction needs loss\.beta=inf, and the loss is crf"
+    message = r"variant=prediction needs `beta=inf`, and the loss is crf"
     with pytest.raises(ConfigError, match=message):
         LossFamily().kernel("prediction")
 

@@ -1,15 +1,17 @@
-"""The texts of errors that `structopt.loss` raises, in one table."""
+"""The texts of errors that `structopt.loss` raises, as the command line writes them, in one table."""
 
 from math import inf
 
 import numpy as np
 import pytest
 
+from structopt.config.wording import keyed
 from structopt.errors import StructoptError
 from structopt.loss.cost.coreference import Coreference
 from structopt.loss.cost.weighted import Weighted
 from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
+from tests.messages import keys_of
 
 LABELS = ("O", "PER"), np.zeros(1, int), np.ones(1, int)
 
@@ -64,6 +66,6 @@ LABELS = ("O", "PER"), np.zeros(1, int), np.ones(1, int)
     ],
 )
 def test_texts(call, text):
-    with pytest.raises(StructoptError) as raised:
+    with pytest.raises(StructoptError) as raised, keyed(keys_of("loss")):
         call()
     assert str(raised.value) == text

@@ -1,13 +1,15 @@
-"""The texts of errors that `structopt.optimizer` raises, in one table."""
+"""The texts of errors that `structopt.optimizer` raises, as the command line writes them, in one table."""
 
 from math import inf
 
 import pytest
 
+from structopt.config.wording import keyed
 from structopt.errors import StructoptError
 from structopt.optimizer.adadelta import AdaDelta
 from structopt.optimizer.dca import DCA
 from structopt.optimizer.eg import EG
+from tests.messages import keys_of
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,6 @@ from structopt.optimizer.eg import EG
     ],
 )
 def test_texts(call, text):
-    with pytest.raises(StructoptError) as raised:
+    with pytest.raises(StructoptError) as raised, keyed(keys_of("optimizer")):
         call()
     assert str(raised.value) == text

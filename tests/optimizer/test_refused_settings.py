@@ -5,7 +5,7 @@ from math import inf
 import pytest
 
 from structopt.core.ability import Ability
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.errors import ArgumentError, CompatibilityError
 from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.adadelta import AdaDelta
@@ -64,10 +64,10 @@ REFUSED = {
     ],
     SDCA: [
         ({"planes": -1}, None),
-        ({"sampling": "gaps"}, r"optimizer\.sampling=gaps is unknown\. There are: uniform, gap\."),
+        ({"sampling": "gaps"}, r"sampling=gaps is unknown\. There are: uniform, gap\."),
         (
             {"entropy": "open"},
-            r"optimizer\.entropy=open is unknown\. There are: closed, hypograph\.",
+            r"entropy=open is unknown\. There are: closed, hypograph\.",
         ),
     ],
     SGD: [
@@ -85,8 +85,8 @@ REFUSED = {
 def test_refuses(optimizer):
     for arguments, message in REFUSED[optimizer]:
         name, value = next(iter(arguments.items()))
-        bound = {} if message else {"parameter": f"optimizer.{name}", "value": value}
-        with raises(ConfigError, match=message, **bound):
+        bound = {} if message else {"parameter": name, "value": value}
+        with raises(ArgumentError, match=message, **bound):
             optimizer(**arguments)
 
 

@@ -8,6 +8,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
+from structopt.config.wording import keyed
 from structopt.errors import ConfigError
 from structopt.learning.rate import CANDIDATES, best_rate
 from structopt.optimizer.sgd import SGD as SGD
@@ -117,7 +118,7 @@ def test_best_rate(scores, best):
 def test_refuses_rates_that_overshoot():
     problem = problem_of(C=0.5)  # 1/lambda = 3
     start = np.zeros(problem.dimension)
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError) as caught, keyed():
         SGD(eta=3.0).init(problem, start)
     assert str(caught.value) == (
         "optimizer.eta=3 is too large: eta * lambda must be below 1. Here lambda = 1/(C m) with "

@@ -10,7 +10,7 @@ from math import inf, isfinite, nan
 
 import numpy as np
 
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
 
 LARGEST_VALUE = 1e100
@@ -57,50 +57,50 @@ def finite(array: Array) -> bool:
     return isfinite(total) or bool(np.isfinite(array).all())
 
 
-def check_positive(key: str, value: float) -> None:
-    """Refuse a setting outside [1e-12, 1e12].
+def check_positive(parameter: str, value: float) -> None:
+    """Refuse an argument outside [1e-12, 1e12].
 
     Raises
     ------
-    ConfigError
-        With the key, the value and the range.
+    ArgumentError
+        With the parameter, the value and the range.
     """
     if not SMALLEST <= value <= LARGEST:
-        raise ConfigError(
+        raise ArgumentError(
             f"must be greater than 0 and finite: from {SMALLEST:g} to {LARGEST:g}.",
-            parameter=key,
+            parameter=parameter,
             value=value,
         )
 
 
-def check_at_least(key: str, value: float, least: float = 0.0) -> None:
-    """Refuse a setting below `least`, or above 1e12.
+def check_at_least(parameter: str, value: float, least: float = 0.0) -> None:
+    """Refuse an argument below `least`, or above 1e12.
 
     Raises
     ------
-    ConfigError
-        With the key, the value and the range.
+    ArgumentError
+        With the parameter, the value and the range.
     """
     if not least <= value <= LARGEST:
-        raise ConfigError(
+        raise ArgumentError(
             f"must be at least {least:g} and finite: from {least:g} to {LARGEST:g}.",
-            parameter=key,
+            parameter=parameter,
             value=value,
         )
 
 
-def check_inverse_temperature(key: str, value: float) -> None:
+def check_inverse_temperature(parameter: str, value: float) -> None:
     """Refuse an inverse temperature that is neither in [1e-12, 1e12] nor infinite.
 
     Raises
     ------
-    ConfigError
-        With the key, the value and the range.
+    ArgumentError
+        With the parameter, the value and the range.
     """
     if value != inf and not SMALLEST <= value <= LARGEST:
-        raise ConfigError(
-            f"must be in (0, inf]: from {SMALLEST:g} to {LARGEST:g}, or inf.",
-            parameter=key,
+        raise ArgumentError(
+            f"must be in (0, inf]: from {SMALLEST:g} to {LARGEST:g}, or inf. "
+            "beta=1 gives CRFs, beta=inf margins.",
+            parameter=parameter,
             value=value,
-            remedy="beta=1 gives CRFs, beta=inf margins.",
         )

@@ -88,10 +88,9 @@ class SymbolPruning(Pruning):
         trees, rules = constituents_of(encoded), Rules.restore(SavedState(*graph.state()))
         if rules.symbols != rules.coarse:
             raise ConfigError(
-                f"factor_graph.pruner: the symbols of {self.model} remember labels around them.",
-                remedy="Give a model of factor_graph.horizontal=0 "
-                "factor_graph.vertical=1, or leave factor_graph.pruner=null to "
-                "make one.",
+                f"`pruner`: the symbols of {self.model} remember labels around them.",
+                remedy="Give a model of horizontal=0 vertical=1, or leave pruner=None to make one.",
+                kinds=dict.fromkeys(("pruner", "horizontal", "vertical"), "factor_graph"),
             )
         blocks = [
             self._block(trees.subset(first, last), rules, coarse.subset(first, last), keep_gold)

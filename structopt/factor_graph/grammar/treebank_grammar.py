@@ -18,7 +18,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import Calculus, Counted, FactorGraph, Pruning
 from structopt.core.parts.ragged import ends_of
 from structopt.core.parts.sizes import Sizes
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.factor_graph.grammar import forests
 from structopt.factor_graph.grammar.binarization import Binarization
 from structopt.factor_graph.grammar.charts import span_number
@@ -81,13 +81,11 @@ class TreebankGrammar(FactorGraph):
     ) -> None:
         for name, value, least in (("horizontal", horizontal, 0), ("vertical", vertical, 1)):
             if value < least:
-                raise ConfigError(
-                    f"must be at least {least}.", parameter=f"factor_graph.{name}", value=value
-                )
+                raise ArgumentError(f"must be at least {least}.", parameter=f"{name}", value=value)
         if not 0.0 <= prune_threshold < 1.0:
-            raise ConfigError(
+            raise ArgumentError(
                 "must be at least 0 and below 1; 0 means no pruning.",
-                parameter="factor_graph.prune_threshold",
+                parameter="prune_threshold",
                 value=prune_threshold,
             )
         self.binarization, self.horizontal, self.vertical = binarization, horizontal, vertical

@@ -8,7 +8,7 @@ import numpy as np
 
 from structopt.core.cost import Cost
 from structopt.core.data import ranges
-from structopt.errors import ConfigError, did_you_mean
+from structopt.errors import ArgumentError, did_you_mean
 from structopt.kernels.waist.record import Array
 
 PRICES = {"false_anaphor": 0.1, "false_new": 3.0, "wrong_link": 1.0}
@@ -33,13 +33,13 @@ class Coreference(Cost):
         """Refuse other errors than these, and prices out of range."""
         for name, price in numbers.items():
             if name not in PRICES:
-                raise ConfigError(
-                    f"has the key '{name}', which loss.cost=coreference does not have."
+                raise ArgumentError(
+                    f"has the key '{name}', which `cost=coreference` does not have."
                     f"{did_you_mean(name, PRICES)}",
-                    parameter="loss.cost_weights",
+                    parameter="cost_weights",
                     remedy=f"Keys: {', '.join(PRICES)}.",
                 )
-            ranges.check_at_least(f"loss.cost_weights.{name}", price)
+            ranges.check_at_least(f"cost_weights.{name}", price)
 
     def of_variables(
         self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]

@@ -8,7 +8,7 @@ import numpy as np
 
 from structopt.core.cost import Cost
 from structopt.core.data import ranges
-from structopt.errors import ConfigError, did_you_mean
+from structopt.errors import ArgumentError, ConfigError, did_you_mean
 from structopt.kernels.waist.record import Array
 
 
@@ -22,14 +22,14 @@ class Weighted(Cost):
     def check(self, numbers: Mapping[str, float]) -> None:
         """Refuse to go without prices, and prices out of range."""
         if not numbers:
-            raise ConfigError(
-                "needs loss.cost_weights.",
-                parameter="loss.cost",
+            raise ArgumentError(
+                "needs `cost_weights`.",
+                parameter="cost",
                 value="weighted",
-                remedy="Set for example 'loss.cost_weights={O: 0.5}'.",
+                remedy="Set for example 'cost_weights={O: 0.5}'.",
             )
         for label, price in numbers.items():
-            ranges.check_at_least(f"loss.cost_weights.{label}", price)
+            ranges.check_at_least(f"cost_weights.{label}", price)
 
     def of_variables(
         self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]
@@ -42,7 +42,8 @@ class Weighted(Cost):
             raise ConfigError(
                 f"has the label '{name}', which the training data do not have."
                 f"{did_you_mean(name, labels)}",
-                parameter="loss.cost_weights",
+                parameter="cost_weights",
                 remedy=f"Labels: {', '.join(labels)}.",
+                kinds={"cost_weights": "loss"},
             )
         return np.array([numbers.get(label, 1.0) for label in labels], np.float64)[gold]

@@ -366,7 +366,7 @@ def test_pruners_that_remember_are_refused(treebank):
     pruner = Pruner.train(few, graph.pruning, AttributeRows())
     pruner.graph = fitted(few, vertical=2)
     with pytest.raises(
-        ConfigError, match="remember labels around them. Give a model of factor_graph.horizontal=0"
+        ConfigError, match="remember labels around them. Give a model of horizontal=0"
     ):
         pruner.prune(few)
 
@@ -378,5 +378,5 @@ def test_options_out_of_range_are_refused():
         {"prune_threshold": 1.0},
         {"prune_threshold": -0.1},
     ):
-        with pytest.raises(ConfigError, match=r"must be at least|and factor_graph.vertical"):
+        with pytest.raises(ConfigError, match=r"must be at least|and vertical"):
             Grammar(**options)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError
 from structopt.factor_graph.grammar import forests
 from structopt.factor_graph.grammar.charts import cells_of, span_number
 from structopt.factor_graph.grammar.grammar import Grammar
@@ -160,7 +160,7 @@ def test_the_nearest_tree_is_gold_where_it_is_allowed():
 
 
 def test_options_out_of_range_are_refused():
-    with raises(ConfigError, parameter="factor_graph.horizontal", value=-1):
+    with raises(ArgumentError, parameter="horizontal", value=-1):
         Span(horizontal=-1)
-    with raises(ConfigError, parameter="factor_graph.prune_threshold", value=1.0):
+    with raises(ArgumentError, parameter="prune_threshold", value=1.0):
         Span(prune_threshold=1.0)
