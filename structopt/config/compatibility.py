@@ -12,13 +12,14 @@ from typing import NoReturn
 
 from structopt.config import alternatives
 from structopt.config.registry import name_of
+from structopt.config.wording import keyed
 from structopt.core.ability import NEEDS, Ability
 from structopt.core.component import Component
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.needs import MINIMUM, Goal, of_fit, refusal, typed
+from structopt.core.needs import KINDS_OF_ARGUMENTS, MINIMUM, Goal, of_fit, refusal, typed
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.core.structure_kind import StructureKind
@@ -37,6 +38,7 @@ SOURCES = {
 }
 
 
+@keyed()
 def check(
     factor_graph: FactorGraph,
     inference: Inference,
@@ -93,7 +95,8 @@ def check(
             demand.asks for demand in of_fit(optimizer.needs(loss, factor_graph), goal).demands
         ]
         raise CompatibilityError(
-            refusal(found.demand, who, loss, inference, name, asked, open_gold)
+            refusal(found.demand, who, loss, inference, name, asked, open_gold),
+            kinds=KINDS_OF_ARGUMENTS,
         )
     if found.reason is Reason.PENALTY:
         penalties = {"l2": "l2 only", "l1 or l2": "l1 or l2"}[optimizer.plan.penalties]
@@ -197,7 +200,7 @@ def _refuse_ability(
     complaint = _complaint(
         _who(found.who, component), ability, name_of("inference", inference), provided, names
     )
-    raise CompatibilityError(complaint, remedy=remedy)
+    raise CompatibilityError(complaint, remedy=remedy, kinds=KINDS_OF_ARGUMENTS)
 
 
 def check_executor(executor: Executor, optimizer: Optimizer) -> None:
@@ -237,6 +240,7 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
     )
 
 
+@keyed()
 def check_features(
     scorer: Scorer,
     optimizer: Optimizer,
@@ -261,7 +265,7 @@ def check_features(
     bounds = ", so that nothing bounds the least objective" if needs.by else ""
     others = alternatives.optimizers_of_any_scorer(loss, factor_graph)
     remedy = (
-        f"Leave {needs.by.partition('=')[0]} out."
+        f"Leave {needs.by.replace('=True', '')} out."
         if needs.by
         else f"Take one that needs their gradients alone: {others}."
     )
@@ -269,6 +273,7 @@ def check_features(
         f"{who} needs scores that are linear in the weights, with sparse columns, and "
         f"those of features={name} are any function of them{bounds}.",
         remedy=remedy,
+        kinds=KINDS_OF_ARGUMENTS,
     )
 
 

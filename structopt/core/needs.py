@@ -46,6 +46,14 @@ class Property(Enum):
     EQUAL_WEIGHTS = "equal weights"
 
 
+KINDS_OF_ARGUMENTS = {
+    **dict.fromkeys(("certificate", "tolerance", "gradient_tolerance", "initial"), "optimizer"),
+    **dict.fromkeys(("beta", "gamma"), "loss"),
+    **dict.fromkeys(("warm_start", "passes"), "inference"),
+    "order": "factor_graph",
+}
+"""Kind of component by argument that the words on demands name in backquotes."""
+
 OF_GRAPH = frozenset({Property.LOOPS})
 """Properties that are checked before the abilities of the inference."""
 
@@ -58,7 +66,7 @@ class Demand(NamedTuple):
     asks : Property
     by : str
         What asks, where it is an option and not the optimizer as such:
-        ``optimizer.certificate=true``.
+        `certificate=True`.
     because : str
         Why, where that is not the property's usual reason; it follows the words on what is needed.
     remedy : str
@@ -123,19 +131,19 @@ class Needs:
 CERTIFIED: tuple[Demand, ...] = (
     Demand(
         Property.CONVEX,
-        "optimizer.certificate=true",
+        "`certificate=True`",
         ": its tangents are no bounds",
         "Set it to false.",
     ),
-    Demand(Property.POINTS, "optimizer.certificate=true", remedy="Set it to false."),
+    Demand(Property.POINTS, "`certificate=True`", remedy="Set it to false."),
 )
 """Demands of a fit that bounds the minimum of P by tangents."""
 STOPPED: tuple[Demand, ...] = (
     Demand(
         Property.CONVEX,
-        "optimizer.tolerance",
+        "`tolerance`",
         ": others have no certified gap",
-        "Set it to 0; optimizer.gradient_tolerance stops at a stationary point.",
+        "Set it to 0; `gradient_tolerance` stops at a stationary point.",
     ),
 )
 """Demands of a fit that stops at a gap."""
@@ -167,8 +175,8 @@ MINIMUM = Goal()
 def of_fit(needs: Needs, goal: Goal) -> Needs:
     """Return the needs of an optimizer, with the needs of a fit that bounds the minimum of P."""
     for asked, by, abilities, demands in (
-        (goal.certificate, "optimizer.certificate=true", Ability.UPPER | Ability.CONVEX, CERTIFIED),
-        (goal.tolerance > 0, "optimizer.tolerance", Ability(0), STOPPED),
+        (goal.certificate, "`certificate=True`", Ability.UPPER | Ability.CONVEX, CERTIFIED),
+        (goal.tolerance > 0, "`tolerance`", Ability(0), STOPPED),
     ):
         if asked:
             needs = replace(
@@ -231,7 +239,8 @@ def refusal(
     loss, inference, name, asked, open_gold
         As of `unmet`.
     """
-    needs, because, remedy = unmet(demand, loss, inference, name, asked, open_gold)
+    words = f"inference={name}"
+    needs, because, remedy = unmet(demand, loss, inference, words, asked, open_gold)
     who = demand.by or f"optimizer={optimizer}"
     return f"{who} {needs}{demand.because or because}. {demand.remedy or remedy}"
 
@@ -252,7 +261,7 @@ def unmet(
     loss : Loss
     inference : Inference
     name : str
-        The inference's name.
+        The words that name the inference.
     asked : collection of Property
         All that the optimizer asks for, so that nothing is named that it refuses as well.
     open_gold : str
@@ -271,17 +280,17 @@ def unmet(
             f"Set {_members(asked)}, or {GRADIENTS}.",
         ),
         Property.MAXIMUM: (
-            "needs loss.beta=inf",
+            "needs `beta=inf`",
             f", a maximum over outputs (this is {member})",
             "Set loss=svm.",
         ),
         Property.SMOOTH: (
-            "needs a differentiable loss, loss.beta < inf",
+            "needs a differentiable loss, `beta` < inf",
             f" (this is {member})",
             f"{typed(loss, 'beta', '1', 'crf')}, or {GRADIENTS}.",
         ),
         Property.COST: (
-            "needs loss.gamma > 0",
+            "needs `gamma` > 0",
             f": without a cost, zero weights have no loss (this is {member})",
             f"{typed(loss, 'gamma', '1', 'svm')}.",
         ),
@@ -291,15 +300,14 @@ def unmet(
             f"{typed(loss, 'gamma', '1', 'svm')}.",
         ),
         Property.PERCEPTRON: (
-            "takes the best output without its cost, loss.beta=inf and loss.gamma=0",
+            "takes the best output without its cost, `beta=inf` and `gamma=0`",
             f" (this is {member})",
             "Set loss=perceptron, or optimizer=mira for a cost, optimizer=dca for a temperature.",
         ),
         Property.CLOSED_FORMS: (
             "needs marginals of every position in closed form",
             ", which this factor graph has not",
-            "Set factor_graph.order=1 for chains; for trees take another optimizer, such as "
-            "sdca or dca.",
+            "Set `order=1` for chains; for trees take another optimizer, such as sdca or dca.",
         ),
         Property.LOOPS: (
             "keeps messages along the edges of loopy graphs",
@@ -310,7 +318,7 @@ def unmet(
         Property.SAME_FUNCTION: (
             "needs losses that stay the same functions from visit to visit",
             ", and messages that are kept change them",
-            "Set inference.warm_start=false; or take an online method, such as dca, sgd or dlpw.",
+            "Set `warm_start=False`; or take an online method, such as dca, sgd or dlpw.",
         ),
         Property.POINTS: (
             "needs gold outputs that are known in full",
@@ -342,7 +350,7 @@ def typed(loss: Loss, parameter: str, value: str, other: str) -> str:
     parameter.
     """
     return (
-        f"Set loss.{parameter}={value}"
+        f"Set `{parameter}={value}`"
         if parameter in signature(type(loss)).parameters
         else f"Set loss={other}"
     )
@@ -352,10 +360,8 @@ def _kept(inference: Inference, name: str) -> tuple[str, str, str]:
     """How an inference without messages, or with new ones at every visit, is refused."""
     needs = "goes on with the messages of the last visit"
     if inference.messages is Messages.NONE:
-        instead = (
-            f"Set inference=kept/mplp, or take optimizer=pegasos, which learns by inference={name}."
-        )
-        return needs, f", and inference={name} has none", instead
-    other = "; or inference=kept/mplp, which is both." if name == "mplp" else "."
-    instead = "Set inference.warm_start=true and few inference.passes, such as 10" + other
-    return needs, f", which inference={name} does not keep as it is", instead
+        instead = f"Set inference=kept/mplp, or take optimizer=pegasos, which learns by {name}."
+        return needs, f", and {name} has none", instead
+    other = "; or inference=kept/mplp, which is both." if name == "inference=mplp" else "."
+    instead = "Set `warm_start=True` and few `passes`, such as 10" + other
+    return needs, f", which {name} does not keep as it is", instead

@@ -81,7 +81,5 @@ def test_refuses():
         LinearChain(0)
     with pytest.raises(ConfigError, match=r"need `order=1`; with `order=2` leave them out"):
         LinearChain(2).build(random_encoded(anchored=True))
-    with pytest.raises(
-        ConfigError, match=r"factor_graph\.order=5 has 3200000 states with 20 labels"
-    ):
+    with pytest.raises(ConfigError, match=r"order=5 has 3200000 states with 20 labels"):
         LinearChain(5).build(random_encoded(labels=20))

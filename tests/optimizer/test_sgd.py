@@ -128,7 +128,7 @@ def test_refuses_rates_that_overshoot():
     SGD(eta=2.999).init(problem, start)
     with pytest.raises(
         ConfigError,
-        match=r"optimizer\.eta=auto, which begins with 0\.001, is too large.* below 0\.0006\.",
+        match=r"`eta='auto'`, which begins with 0\.001, is too large.* below 0\.0006\.",
     ):
         SGD().init(problem_of(C=1e-4), start)
 
