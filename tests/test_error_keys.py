@@ -47,6 +47,5 @@ def _texts(module: ast.Module) -> Iterator[str]:
             yield "".join(
                 part.value if isinstance(part, ast.Constant) else "{" for part in node.values
             )
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if id(node) not in statements:
-                yield node.value
+        elif isinstance(node, ast.Constant) and id(node) not in statements:
+            yield str(node.value)

@@ -209,7 +209,7 @@ def write_keys(error: StructoptError) -> None:
 
 
 def _typed(value: str) -> str:
-    """Return a value of Python as it is typed on the command line."""
+    """Return a value of Python as the command line has it."""
     return VALUES.get(value, value.strip("\"'"))
 
 

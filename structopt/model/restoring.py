@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from structopt.config import compatibility, registry
+from structopt.config.wording import keyed
 from structopt.core.data.saved_state import SavedState
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -157,5 +158,7 @@ def restored_scorer(layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> S
     """
     rest = {key: value for key, value in layout.items() if key not in ("name", "block")}
     name = SavedState(layout, arrays).string("name" if "name" in layout else "block")
-    scorer: Scorer = registry.load("features", name).restore(rest, arrays)
+    cls = registry.load("features", name)
+    with keyed(dict.fromkeys(registry.schema(cls), "features")):
+        scorer: Scorer = cls.restore(rest, arrays)
     return scorer

@@ -48,7 +48,7 @@ def test_what_goes_wrong(tmp_path, monkeypatch):
         ShardFile(written.path, "0" * 64).read()
     (tmp_path / "file").touch()
     with pytest.raises(
-        ConfigError, match=r"executor\.folder: cannot write .*/file/structopt-.*: Not a directory"
+        ConfigError, match=r"`folder`: cannot write .*/file/structopt-.*: Not a directory"
     ):
         ShardFiles(str(tmp_path / "file")).write("0-0.pickle", b"data")
     monkeypatch.setitem(sys.modules, "fsspec", None)

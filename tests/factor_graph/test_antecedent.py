@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structopt.config import registry
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.antecedent import Antecedent
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from structopt.testing.problems import random_encoded
@@ -146,7 +146,7 @@ def test_mentions_out_of_reach_are_counted():
 
 @pytest.mark.parametrize(("name", "value"), [("distance", 0), ("sentences", -1)])
 def test_refusals(name, value):
-    with raises(ConfigError, parameter=f"factor_graph.{name}", value=value):
+    with raises(ArgumentError, parameter=name, value=value):
         Antecedent(**{name: value})
 
 

@@ -342,7 +342,7 @@ def test_empty_corpora_and_graphs_without_edges():
         (
             random_graphs(0, edge_attributes=2),
             "complete",
-            r"features on its edges\. Set factor_graph\.edges=task",
+            r"features on its edges\. Set edges='task'",
         ),
     ],
 )

@@ -11,7 +11,7 @@ from structopt.config import registry
 from structopt.core.data import encoded
 from structopt.core.data.encoded import NONE, ROOT, EncodedTrees
 from structopt.core.data.sparse_vectors import SparseVectors
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.second_order import SecondOrder
 from structopt.kernels.loopy.factors import AUTOMATON, FACTORS, PAIRS, TREE, private_start
 from structopt.kernels.loopy.kinds.automaton import row_start
@@ -436,5 +436,5 @@ def test_what_is_to_be_pruned():
     [("prune_ratio", 1.0), ("max_heads", -1), ("pruner_epochs", 0), ("pruner_C", 0.0)],
 )
 def test_options_out_of_range(name, value):
-    with raises(ConfigError, parameter=f"factor_graph.{name}", value=value):
+    with raises(ArgumentError, parameter=name, value=value):
         SecondOrder(**{name: value})

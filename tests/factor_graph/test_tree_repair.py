@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from structopt.config.wording import keyed
 from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import ConfigError
 from structopt.factor_graph.tree_repair import admitted
@@ -132,13 +133,19 @@ def test_refusals():
         r"factor_graph\.repair=refuse: 1 of 3 gold trees {}, the first in training sentence {}\. "
         r"Set factor_graph\.{}=false"
     )
-    with pytest.raises(ConfigError, match=refused.format("are not projective", 2, "projective")):
+    with (
+        pytest.raises(ConfigError, match=refused.format("are not projective", 2, "projective")),
+        keyed(),
+    ):
         admitted(corpus(FINE, CROSSING, TWO_ROOTS), True, False, "refuse")
-    with pytest.raises(ConfigError, match=refused.format("have several roots", 3, "single_root")):
+    with (
+        pytest.raises(ConfigError, match=refused.format("have several roots", 3, "single_root")),
+        keyed(),
+    ):
         admitted(corpus(FINE, CROSSING, TWO_ROOTS), True, True, "refuse")
     with pytest.raises(
         ConfigError,
-        match=r"repair=drop leaves no sentence to train on\. Set factor_graph\.repair=lift",
+        match=r"repair=drop leaves no sentence to train on\. Set repair='lift'",
     ):
         admitted(corpus(CROSSING), True, True, "drop")
 

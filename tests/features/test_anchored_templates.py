@@ -328,7 +328,7 @@ def test_states_are_restored_and_forged_ones_refused():
     assert (s == t).all()
     with pytest.raises(ModelError):
         AnchoredTemplates.restore(values, {"seen": arrays["seen"][:-1]})
-    with pytest.raises((ModelError, ConfigError)):
+    with pytest.raises((ModelError, ArgumentError)):
         AnchoredTemplates.restore({**values, "joined": ["word"]}, arrays)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from structopt.core.ability import Ability
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.errors import ArgumentError, CompatibilityError
 from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.enumeration import Enumeration
@@ -260,5 +260,5 @@ def test_promises_and_refusals():
         {"tolerance": -1.0},
         {"decoding_temperature": -1.0},
     ):
-        with pytest.raises(ConfigError, match=next(iter(options))):
+        with pytest.raises(ArgumentError, match=next(iter(options))):
             LoopyBP(**options)

@@ -279,10 +279,10 @@ def test_rows_that_stay_inactive_are_dropped():
 @pytest.mark.parametrize(
     ("variant", "message"),
     [
-        ("n_slack", r"optimizer\.cache_mb=0\.0001 is too small: the planes of all instances need"),
+        ("n_slack", r"`cache_mb=0\.0001` is too small: the planes of all instances need"),
         (
             "one_slack",
-            r"optimizer\.cache_mb=0\.0001 is too small: three planes of \d+ weights need",
+            r"`cache_mb=0\.0001` is too small: three planes of \d+ weights need",
         ),
     ],
 )

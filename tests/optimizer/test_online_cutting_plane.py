@@ -210,6 +210,6 @@ def test_refuses_a_cache_without_room():
     problem = problem_of()
     with pytest.raises(
         ConfigError,
-        match=r"optimizer\.cache_mb=0\.0001 is too small: the planes of all instances need",
+        match=r"`cache_mb=0\.0001` is too small: the planes of all instances need",
     ):
         OnlineCuttingPlane(cache_mb=1e-4).init(problem, np.zeros(problem.dimension))

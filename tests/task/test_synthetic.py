@@ -5,7 +5,7 @@ import pytest
 
 import structopt
 from structopt.command import main
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ArgumentError, ConfigError, DataError
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.task.synthetic import Synthetic
 
@@ -57,12 +57,12 @@ def test_metrics():
     [
         ({"variables": 0}, r"task\.variables=0 must be at least 1"),
         ({"samples": 0}, r"task\.samples=0"),
-        ({"coupling": -1.0}, r"task\.coupling=-1"),
+        ({"coupling": -1.0}, r"coupling=-1"),
         ({"limit": 0}, r"task\.limit=0"),
     ],
 )
 def test_refuses(options, message):
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises((ArgumentError, ConfigError), match=message):
         Synthetic(**options)
 
 

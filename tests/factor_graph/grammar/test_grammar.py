@@ -9,7 +9,7 @@ import pytest
 from structopt import datasets
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
-from structopt.errors import ConfigError, ModelError
+from structopt.errors import ArgumentError, ConfigError, ModelError
 from structopt.factor_graph.grammar.binarization import Binarization, Tree, coarse, unbinarized
 from structopt.factor_graph.grammar.constituents import trees_of, uses_of
 from structopt.factor_graph.grammar.grammar import Grammar
@@ -378,5 +378,5 @@ def test_options_out_of_range_are_refused():
         {"prune_threshold": 1.0},
         {"prune_threshold": -0.1},
     ):
-        with pytest.raises(ConfigError, match=r"must be at least|and vertical"):
+        with pytest.raises(ArgumentError, match=r"must be at least|and vertical"):
             Grammar(**options)
