@@ -60,6 +60,9 @@ class OptimizerState:
         TypeError
             If values are missing.
         """
+        required = [one.name for one in fields(cls) if one.default is not None]
+        if missing := [name for name in required if name not in values]:
+            raise TypeError(f"{cls.__name__} lacks {', '.join(missing)}")
         known = {one.name: one.metadata.get("rows") for one in fields(cls) if one.name in values}
         flat = {name: np.ravel(values[name]) for name, rows in known.items() if rows == 1}
         return cls(**{name: values[name] for name in known} | flat)

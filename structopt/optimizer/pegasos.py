@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -131,8 +131,8 @@ class Pegasos(Optimizer):
         of_others = earlier.state["radius"] ** 2 if problem.before else 0.0
         share = problem.m / (problem.before + problem.m)
         radius = float(np.sqrt(self._ratio(problem) * share + of_others))
-        state: PegasosState = super().continued(problem, earlier)
-        return replace(state, radius=radius)
+        state: PegasosState = self.restored(earlier.state | {"radius": radius})
+        return state
 
     def _ratio(self, problem: Objective) -> float:
         """Return P(0)/lambda."""

@@ -17,7 +17,7 @@ from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import DUAL, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Earlier, Optimizer, Plan, Report
-from structopt.core.optimizer_state import lasting, over_instances
+from structopt.core.optimizer_state import absent, lasting, over_instances
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
@@ -49,7 +49,7 @@ class DualState(LagState):
     ----------
     lag_value : float
         What `lag` is to the weights, to the entropies and costs of the dual points.
-    others : bool
+    others : bool or None
         Whether theta has a share of instances that the problem does not hold.
     duals : float64, shape (parts,)
         z_bar_i of all instances.
@@ -63,7 +63,7 @@ class DualState(LagState):
     """
 
     lag_value: float = lasting(0.0)
-    others: bool = False
+    others: bool = absent()
     duals: Array = over_instances()
     instances: Array = over_instances(rows=3)
     kept_parts: Array = over_instances()

@@ -67,9 +67,9 @@ def _chains(sizes: Sizes, scratch: Path) -> Iterator[Case]:
     for name, (loss, algorithm, title) in EPOCHS.items():
         optimizer = component("optimizer", name, C=0.1)
         made = problem(loss, 0.1, optimizer)
-        state = optimizer.init(made, np.zeros(made.dimension))
+        states = [optimizer.init(made, np.zeros(made.dimension))]
         programs: dict[str, Callable[[], Seconds]] = {
-            OURS: timer(name, lambda o=optimizer, m=made, s=state: s.update(o.step(m, s)[0]))
+            OURS: timer(name, lambda o=optimizer, m=made, s=states: s.append(o.step(m, s.pop())[0]))
         }
         if peers:
             programs[CRFSUITE] = lambda n=name, a=algorithm: {n: [max(0.0, peer_pass(a, model))]}

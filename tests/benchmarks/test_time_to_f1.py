@@ -49,11 +49,11 @@ def ours() -> tuple[float, int, float]:
     optimizer.step(made, optimizer.init(made, np.zeros(made.dimension)))
     begin = time.perf_counter()
     made = problem("svm", 1.0, optimizer, training()[1], support="all")
-    state = optimizer.init(made, np.zeros(made.dimension))
+    states = [optimizer.init(made, np.zeros(made.dimension))]
     spent, passes, found = time.perf_counter() - begin, 0, 0.0
     while found < GOAL and passes < MOST:
-        spent += timed(lambda: state.update(optimizer.step(made, state)[0]))
-        passes, found = passes + 1, dev_f1(made, optimizer.weights(state))
+        spent += timed(lambda: states.append(optimizer.step(made, states.pop())[0]))
+        passes, found = passes + 1, dev_f1(made, optimizer.weights(states[0]))
     return spent, passes, found
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from structopt.config import registry
+from structopt.core.optimizer_state import values_of
 from structopt.executor import ray_workers
 from structopt.executor.ray import Ray
 from structopt.executor.serial import Serial
@@ -119,6 +120,7 @@ def trained(kind, executor, passes=5, before=lambda passes: None):
 def assert_same(one, other):
     (state, numbers), (expected, theirs) = one, other
     assert numbers == theirs
+    state, expected = values_of(state), values_of(expected)
     assert state.keys() == expected.keys()
     for name, value in expected.items():
         np.testing.assert_array_equal(state[name], value, err_msg=name)

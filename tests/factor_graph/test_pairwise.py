@@ -121,7 +121,7 @@ def test_a_task_without_edges_is_asked_which_there_are():
     encoded = replace(wide(), edges=no_edges)
     with pytest.raises(
         ConfigError,
-        match=r"this task gives none\. Set factor_graph\.edges=complete .*, or none for indep",
+        match=r"this task gives none\. Set edges='complete' .*, or `'none'` for indep",
     ):
         Pairwise().build(encoded)
     assert Pairwise("complete").build(encoded).parts.tolist() == [0, 18, 36]

@@ -145,12 +145,13 @@ def test_old_weights_are_unmoved_by_a_new_label(
     assert by_name(new, new.weights) == by_name(old, old.weights)
     assert old.trained is not None
     assert new.trained is not None
-    plan = registry.create("optimizer", {"name": method.split()[0]}).plan
-    for name in plan.weights:
+    optimizer = registry.create("optimizer", {"name": method.split()[0]})
+    for name in optimizer.names("weights"):
         before, after = old.trained.state[name], new.trained.state[name]
         if len(before):
             assert by_name(new, after) == by_name(old, before)
-    assert all(new.trained.state[name] == old.trained.state[name] for name in plan.numbers)
+    numbers = optimizer.names("numbers")
+    assert numbers and all(new.trained.state[name] == old.trained.state[name] for name in numbers)
     assert new.trained.seen == 80
 
 

@@ -275,11 +275,11 @@ def _loaded(folder: Path, which: str) -> Model:
         state = {name: array for name, array in arrays.items() if "." not in name} | notes[
             "scalars"
         ]
-        state |= values_of(_optimizer(config).restored(state))
+        last = _last_weights(_optimizer(config), state)
         model.trained = Trained(
             config, folder, state, instances, parts, int(notes.get(SEEN, instances)), messages
         )
-        _check_weights(model, checkpoint, arrays.get(BEST))
+        _check_weights(model, checkpoint, last, arrays.get(BEST))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise checkpoint.refusal("it is of another version") from error
     return model
@@ -293,15 +293,26 @@ def _optimizer(config: Mapping[str, Any]) -> Optimizer:
     return optimizer
 
 
-def _check_weights(model: Model, checkpoint: Checkpoint, best: Array | None) -> None:
+def _last_weights(optimizer: Optimizer, state: dict[str, Any]) -> Array | None:
+    """Return the weights of a saved state, and change its values to the form of this version.
+
+    None if it lacks values, which `EarlierRun.check` names.
+    """
+    try:
+        restored = optimizer.restored(state)
+    except TypeError:
+        return None
+    state |= values_of(restored)
+    mean: Array | None = state.get(MEAN)  # of passes over shards
+    return optimizer.weights(restored) if mean is None else mean
+
+
+def _check_weights(
+    model: Model, checkpoint: Checkpoint, last: Array | None, best: Array | None
+) -> None:
     """Refuse a checkpoint whose last weights and whose best ones both differ from the model's."""
-    assert model.trained is not None
-    config, state = model.trained.config, model.trained.state
-    # of passes over shards
-    optimizer = _optimizer(config)
-    last = state[MEAN] if MEAN in state else optimizer.weights(optimizer.restored(state))
-    found = [last] if best is None else [last, best]
-    if not any(np.array_equal(weights, model.weights) for weights in found):
+    found = [one for one in (last, best) if one is not None]
+    if last is not None and not any(np.array_equal(one, model.weights) for one in found):
         raise checkpoint.refusal("its weights are not those of the model beside it")
 
 

@@ -184,7 +184,7 @@ def test_grows_within_its_limit_and_says_what_it_needs():
     sizes = []
     with pytest.raises(
         ConfigError,
-        match=r"optimizer\.cache_mb=0\.0015 is too small: the planes .* need 0\.0\d+ MB",
+        match=r"cache_mb=0\.0015` is too small: the planes .* need 0\.0\d+ MB",
     ):
         for _ in range(20):
             for i in range(len(SIZES)):
