@@ -88,5 +88,5 @@ def test_defaults_come_near_the_optimum_of_the_shipped_corpus(loss, within, tmp_
         json.loads((tmp_path / name / "metrics.json").read_text())["train"]
         for name in ("sdca", "adadelta")
     )
-    assert best.gap < 5e-3 * best.objective
-    assert best.dual <= ours.objective < (1 + within) * best.objective
+    assert best["gap"] < 5e-3 * best["objective"]
+    assert best["dual"] <= ours["objective"] < (1 + within) * best["objective"]

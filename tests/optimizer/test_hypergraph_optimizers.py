@@ -198,7 +198,7 @@ def test_dual_points_are_marginals():
         vertices = HYPERGRAPH.vertices(
             problem.structure.record, i, inside.stop - inside.start, 10_000
         )
-        mu = state.residuals[0, inside] + gold_and_cost(problem, i, vertices.shape[1])[0]
+        mu = state.residuals[inside] + gold_and_cost(problem, i, vertices.shape[1])[0]
         coefficients = np.linalg.lstsq(vertices.T, mu, rcond=None)[0]
         assert mu.min() >= -1e-12
         np.testing.assert_allclose(coefficients @ vertices, mu, atol=1e-9)
