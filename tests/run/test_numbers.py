@@ -191,10 +191,10 @@ def overflowing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sgd whose second pass leaves weights that are not numbers."""
     step = SGD.step
 
-    def spoilt(self: SGD, problem: Any, state: dict[str, Any]) -> Any:
+    def spoilt(self: SGD, problem: Any, state: Any) -> Any:
         state, report = step(self, problem, state)
-        if state["epoch"] == 2:
-            state["theta"][:] = np.nan
+        if state.epoch == 2:
+            state.theta[:] = np.nan
         return state, report
 
     monkeypatch.setattr(SGD, "step", spoilt)
