@@ -172,11 +172,13 @@ class FitSettings:
 
 def _of_plan(optimizer: Optimizer, C: float) -> dict[str, Any]:
     """Return the settings that the plan of a plugin has."""
+    from structopt.core.weights.penalty import RIDGE
+
     plan = optimizer.plan
     values: dict[str, Any] = {"tolerance": plan.tolerance} if plan.tolerance > 0 else {}
     if plan.certificate:
         values["certificate"] = True
-    if (plan.penalty.l1, plan.penalty.l2) != (0.0, 1.0):
+    if plan.penalty != RIDGE:
         c1, c2 = plan.penalty.l1 / C, plan.penalty.l2 / (2 * C)
         values |= {"penalty": "elastic", "c1": c1, "c2": c2}
     return values

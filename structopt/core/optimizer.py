@@ -251,8 +251,12 @@ class Optimizer(Component):
         ConfigError
             If the new problem is none that it can go on with.
         """
+        return self.restored(self._lasting(earlier))
+
+    def _lasting(self, earlier: Earlier) -> dict[str, Any]:
+        """Return the values of an earlier state that stay with other data."""
         names = *self.names("weights"), *self.names("numbers")
-        return self.restored({name: earlier.state[name] for name in names})
+        return {name: earlier.state[name] for name in names}
 
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the names of the values of its states that have a role."""

@@ -131,7 +131,7 @@ class Pegasos(Optimizer):
         of_others = earlier.state["radius"] ** 2 if problem.before else 0.0
         share = problem.m / (problem.before + problem.m)
         radius = float(np.sqrt(self._ratio(problem) * share + of_others))
-        state: PegasosState = self.restored(earlier.state | {"radius": radius})
+        state: PegasosState = self.restored(self._lasting(earlier) | {"radius": radius})
         return state
 
     def _ratio(self, problem: Objective) -> float:

@@ -207,8 +207,7 @@ class SDCA(Optimizer):
             not follow from them.
         """
         state = self.init(problem, np.zeros(problem.dimension))
-        names = *self.names("weights"), *self.names("numbers")
-        state = replace(state, **{name: earlier.state[name] for name in names})
+        state = replace(state, **self._lasting(earlier))
         if not earlier.kept:
             return self._beside_others(problem, state)
         gold = state.duals.copy()

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any, Literal, Protocol
 
+import numpy as np
+
 from structopt.core.executor import COSTS
 from structopt.core.loss import Beginning
 from structopt.core.optimizer import Plan
@@ -103,10 +105,11 @@ class Development(Callback):
 
     def evaluated(self, training: Training, row: Row) -> None:
         """Append scores to the row. Epochs of a convex start are not compared."""
-        weights = training.optimizer.weights(training.state)
-        for part, scores in self.parts.items():
-            if scores is not None:
-                row |= {f"{part}.{name}": value for name, value in scores(weights).items()}
+        scored = {part: scores for part, scores in self.parts.items() if scores is not None}
+        # the mean of iterates is an array of its own
+        weights = training.optimizer.weights(training.state) if scored else np.zeros(0)
+        for part, scores in scored.items():
+            row |= {f"{part}.{name}": value for name, value in scores(weights).items()}
         if "convex_pass" not in row:
             self._choose(training, row.get(f"dev.{self.metric}"), weights)
 
@@ -122,7 +125,7 @@ class Development(Callback):
 
 
 class Judging(Callback):
-    """Stops a trial if the judge, who knows the other trials of a search, says so.
+    """Stops a trial for the reason that a judge returns, who knows the other trials of a search.
 
     Parameters
     ----------

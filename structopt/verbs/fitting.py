@@ -154,7 +154,8 @@ def fit(
     if convex_epochs is not None:
         first = int(checks.integers("convex_epochs", convex_epochs, 0, shape=()))
         beginning = beginning and (Beginning(beginning.loss, first) if first else None)
-    chosen = optioned(own, objective, min(shards, objective.m), guard, beginning, least > 0)
+    bounds = least > 0 or own.plan.certificate
+    chosen = optioned(own, objective, min(shards, objective.m), guard, beginning, bounds)
     dimension = problem.dimension
     weights = np.zeros(dimension) if start is None else checks.floats("start", start, (dimension,))
     columns = _Columns()
@@ -165,7 +166,7 @@ def fit(
         count + (beginning.passes if beginning else 0),
         least,
         [columns, *followers],
-        Evaluation(certificate=least > 0 or own.plan.certificate),
+        Evaluation(certificate=bounds),
     )
     training.start(weights)
     trained = np.array(training.run())
@@ -176,8 +177,8 @@ def fit(
         )
     last = training.problem.certificate(trained)
     earlier = [] if problem.loss.follows_epoch else columns.history["dual"]
-    bounds = [one for one in (*earlier, last.dual) if one is not None]
-    certificate = Certificate(last.primal, max(bounds, default=None))
+    duals = [one for one in (*earlier, last.dual) if one is not None]
+    certificate = Certificate(last.primal, max(duals, default=None))
     stopped = training.progress.stopped or "the last epoch"
     return Fit(problem, trained, columns.history, certificate, stopped)
 

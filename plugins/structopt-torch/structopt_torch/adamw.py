@@ -43,10 +43,8 @@ class TorchAdamW(Optimizer):
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m): the inverse of the regularisation.
-    epochs : int
-        Passes over the data.
+    C, epochs
+        See `structopt.config.fit_settings.FitSettings`.
     lr : float, from 1e-12 to 1e12
         Length of steps, after the warm-up.
     batch_size : int
