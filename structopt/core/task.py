@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
@@ -168,11 +168,17 @@ class Task(Component):
     def corpus(self, instances: Sequence[Any]) -> Any:
         """Make an unlabelled corpus of instances given in memory."""
 
-    def entries(self, instance: Any) -> Entries | None:
+    def entries(self, instance: Any, missing: Collection[str] = ()) -> Entries | None:
         """Return the attributes of the positions of one instance, as `encode` numbers them.
 
         Predictions of one sentence use it, because a corpus takes longer than the inference. A task
         that has no such shortcut, or whose `corpus` refuses the instance, returns None.
+
+        Parameters
+        ----------
+        instance : object
+        missing : collection of str
+            Input columns that the instance may lack.
         """
         return None
 

@@ -215,11 +215,13 @@ class SequenceTagger(Estimator):
             labels
             if isinstance(labels, (str, bytes, Mapping, set, frozenset))
             or not isinstance(labels, Iterable)
-            else list(map(_text, labels))
+            else _texts(labels)
             for labels in y
         ]
 
     def _returned(self, outputs: list[Any]) -> list[Any]:
+        if self._kind == "text":
+            return outputs
         return [list(map(READ[self._kind], labels)) for labels in outputs]
 
     def _allowed(self, allowed: Any) -> Any:
@@ -263,13 +265,14 @@ def _kind(y: Any) -> str | None:
     """The kind of all labels of y, a key of `READ`; None if y has no label."""
     if isinstance(y, (str, bytes, Mapping)) or not isinstance(y, Iterable):
         return None
-    kinds = {
-        type(label)
-        for labels in y
-        if isinstance(labels, Iterable) and not isinstance(labels, (str, bytes))
-        for label in labels
-        if not is_missing(label)
-    }
+    kinds = set[type]()
+    for labels in y:
+        if not isinstance(labels, Iterable) or isinstance(labels, (str, bytes)):
+            continue
+        own = set(map(type, labels))
+        if own != {str} or all(map(is_missing, labels)):
+            own = {type(label) for label in labels if not is_missing(label)}
+        kinds |= own
     if not kinds:
         return None
     if all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
@@ -277,6 +280,12 @@ def _kind(y: Any) -> str | None:
     if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
         return "integer"
     return "text"
+
+
+def _texts(labels: Iterable[Any]) -> list[Any]:
+    """Return the labels of a sequence as the task takes them."""
+    listed = list(labels)
+    return listed if set(map(type, listed)) == {str} else list(map(_text, listed))
 
 
 def _text(label: Any) -> Any:

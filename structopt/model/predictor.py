@@ -16,6 +16,7 @@ import numpy as np
 from structopt.config import compatibility, registry
 from structopt.core import checks
 from structopt.core.ability import Ability
+from structopt.core.data.attribute_table import Entries
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.in_memory import read_once
 from structopt.core.data.places import Places
@@ -32,7 +33,7 @@ from structopt.model.annotation import Annotator
 from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs
-from structopt.model.sentence_plan import PlannedSentence, Plans, plan_of
+from structopt.model.sentence_plan import Plans, SentencePlan, Solved, plan_of
 from structopt.model.showing import model_html
 from structopt.objective.decoding import (
     KBest,
@@ -235,44 +236,44 @@ class Predictor:
         ConfigError
             If no output agrees with what is given.
         """
-        sentence, examples = self._read_short(instances, given, executor)
-        numbers = None if sentence is None else self._solved(sentence, 0.0)
-        if sentence is None or numbers is None:
-            return self.best_outputs(examples(), executor)
-        return self.task.written(self.task.decode(sentence.encoded, numbers))
+        solved = self._solved(
+            instances, given, executor, lambda plan, entries: plan.solve(self.weights, entries, 0.0)
+        )
+        if solved is None:
+            return self.best_outputs(self._read(instances, given, executor), executor)
+        others = self.predict(solved.rest, registry.serial()) if solved.rest else []
+        return solved.merged(self.task.written(solved.found), others)
 
-    def _read_short(
-        self, instances: Inputs, given: Given, executor: Executor | None
-    ) -> tuple[PlannedSentence | None, Callable[[], Examples]]:
-        """Return the one sentence that instances are, if there is a plan for it, and a function
-        that makes the examples.
+    def _solved(
+        self,
+        instances: Inputs,
+        given: Given,
+        executor: Executor | None,
+        solve: Callable[[SentencePlan, Entries], Any],
+    ) -> Solved | None:
+        """Return the results of a method of the plan for sentences in memory; None if they need the
+        general prediction.
         """
-        plan = self._plans.plan
-        if plan is not None and given is None and isinstance(instances, list):
-            entries = self.task.entries(instances[0]) if len(instances) == 1 else None
-            if entries is not None and plan.takes(entries):
-                sentence = PlannedSentence.of(plan, entries)
-                return sentence, partial(self._read, instances, given, executor)
-        encoded, places = self._read_encoded(instances, given, executor)
-        return self._planned(encoded, places), partial(self._built, encoded, places)
-
-    def _planned(self, encoded: Encoded, places: Places) -> PlannedSentence | None:
-        """Return the one sentence of a corpus; None if there are others, or no plan for it."""
-        if places.count != 1 or len(encoded) != 1 or encoded.allowed is not None:
+        if given is not None or executor is not None or not instances:
+            return None
+        if not isinstance(instances, (list, tuple)):
             return None
         plans = self._plans
         if not plans.made:
-            plain = self.pruner is None and not self.task.rounds_marginals
-            of = self.config, encoded, self.graph, self.scorer
-            plans.plan, plans.made = plan_of(*of) if plain else None, True
+            if self.task.entries(instances[0], self._warned) is None:
+                return None
+            plans.plan, plans.made = self._plan(instances), True
         if plans.plan is None:
             return None
-        table = encoded.tables["label"]
-        entries = table.ids, table.values, table.offsets
-        return PlannedSentence(plans.plan, entries, encoded) if plans.plan.takes(entries) else None
+        entries = partial(self.task.entries, missing=self._warned)
+        return plans.plan.solve_each(entries, instances, solve)
 
-    def _solved(self, sentence: PlannedSentence, temperature: float) -> Array | None:
-        return sentence.plan.solve(self.weights, sentence.entries, temperature)
+    def _plan(self, instances: Sequence[Any]) -> SentencePlan | None:
+        """Return the plan of this model, if it has one; the first instance shows the form."""
+        if self.pruner or self.annotator or self.task.rounds_marginals:
+            return None
+        encoded, _ = self._read_encoded(instances[:1], None, None)
+        return plan_of(self.config, encoded, self.graph, self.scorer)
 
     def predict_k_best(
         self, instances: Inputs, k: int, executor: Executor | None = None, *, given: Given = None
@@ -302,18 +303,35 @@ class Predictor:
         """
         if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
             raise ConfigError("must be an integer, at least 1.", parameter="k", value=k)
+        T = self.temperature
+        solved = self._solved(
+            instances,
+            given,
+            executor,
+            lambda plan, entries: plan.k_best(
+                self.weights, entries, int(k), T if self.gibbs else 0.0
+            ),
+        )
+        if solved is not None:
+            others = self.predict_k_best(solved.rest, k, registry.serial()) if solved.rest else []
+            return solved.merged([self._scored(one) for one in solved.found], others)
         provided = compatibility.check_option(f"k={k}", Ability.K_BEST, self.inference, self.graph)
         examples, executor = self._read(instances, given, executor), executor or registry.serial()
         lists = self.k_best_outputs(examples, int(k), executor)
         ranked = ranked_outputs(self.task, self.graph, examples, lists, int(k))
         if not self.gibbs or Ability.MARGINALS not in provided:
             return [[Scored(*pair) for pair in pairs] for pairs in ranked]
-        T = self.temperature
         values = log_partitions(examples, self.kernels, self.weights, executor, T).tolist()
         return [
             [Scored(score, output, min(exp((score - value) / T), 1.0)) for score, output in pairs]
             for value, pairs in zip(examples.spread(values, 0.0), ranked, strict=True)
         ]
+
+    def _scored(self, best: Sequence[tuple[list[str], float, float | None]]) -> list[Scored]:
+        """Return the k best labellings of a sentence as tuples."""
+        labels, scores, probabilities = zip(*best, strict=True)
+        outputs = self.task.written(labels)
+        return list(map(Scored, scores, outputs, probabilities))
 
     def predict_columns(self, columns: Mapping[str, Sequence[Any]]) -> list[Any]:
         """Best outputs of a table's rows, as of `predict`; the task's ``input_schema`` says which
@@ -382,12 +400,14 @@ class Predictor:
         ConfigError, DataError
             See `predict`.
         """
+        T = self.temperature
+        solved = self._solved(
+            instances, given, executor, lambda plan, entries: plan.solve(self.weights, entries, T)
+        )
+        if solved is not None and not solved.rest:
+            return self._sentence_marginals(solved)
         compatibility.check_option("model.marginals", Ability.MARGINALS, self.inference, self.graph)
-        sentence, examples_of = self._read_short(instances, given, executor)
-        table = None if sentence is None else self._solved(sentence, self.temperature)
-        if sentence is not None and table is not None:
-            return self._sentence_marginals(sentence, table)
-        examples = examples_of()
+        examples = self._read(instances, given, executor)
         of_parts = self._part_marginals(examples, executor)
         arrays = self._probabilities(examples, of_parts)
 
@@ -404,15 +424,16 @@ class Predictor:
 
         return Marginals(arrays, self.labels, self.task.instance, columns)
 
-    def _sentence_marginals(self, sentence: PlannedSentence, table: Array) -> Marginals:
-        """Return the marginals of one sentence, shape (tokens, labels), with their table."""
-        encoded, structure = sentence.encoded, sentence.plan.structure
+    def _sentence_marginals(self, solved: Solved) -> Marginals:
+        """Return the marginals of sentences, shape (tokens, labels), with their table."""
+        plan, tables = solved.plan, solved.found
 
-        def columns(_: int) -> dict[str, Any]:
-            choices = self.graph.choices(self.task.view, encoded, structure, [table.ravel()])
+        def columns(index: int) -> dict[str, Any]:
+            encoded, table = plan.encoded(len(tables[index])), tables[index]
+            choices = self.graph.choices(self.task.view, encoded, plan.structure, [table.ravel()])
             return self.task.marginal_columns(encoded, 0, choices[0])
 
-        return Marginals([table], self.labels, self.task.instance, columns)
+        return Marginals(tables, self.labels, self.task.instance, columns)
 
     def best_outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
         """Best outputs of an encoded corpus, in the scheme of the files."""

@@ -7,9 +7,9 @@ interruptible thread. For one sentence that takes many times longer than the inf
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import inf
+from math import exp, inf
 from typing import Any, Self
 
 import numpy as np
@@ -97,53 +97,131 @@ class SentencePlan:
         self._record, self._call = tuple(record), solve_sentence
 
     def takes(self, entries: Entries) -> bool:
-        """Whether the plan has room for a sentence."""
+        """Whether the plan has room for a sentence, which has a position."""
         ids, _, ends = entries
         return 1 < len(ends) <= self._positions + 1 and len(ids) <= self._entries
 
-    def solve(self, weights: Array, entries: Entries, temperature: float) -> Array | None:
-        """Return the label number of each position, int32, or above temperature 0 their marginals,
-        shape (positions, labels); None if the hard constraints allow no labelling.
-
-        The next call overwrites the numbers.
+    def solve(self, weights: Array, entries: Entries, temperature: float) -> Any:
+        """Return the label of each position, or above temperature 0 their marginals, shape
+        (positions, labels); None if the hard constraints allow no labelling.
         """
-        ids, values, ends = entries
-        n, count = len(ends) - 1, len(ids)
-        self._ids[:count] = ids
-        self._values[:count] = 1.0 if values is None else values
-        self._ends[: n + 1] = ends
-        value = self._call(weights, *self._record, n, values is not None, temperature)
-        interruptible.obey()
+        n, value = self._value(weights, entries, temperature)
         if value == -inf:
             return None
         if temperature == 0.0:
-            return self._labels[:n]
+            return self._named(self._labels[:n])
         labels = len(self.names)
         return self._marginals[: n * labels].reshape(n, labels).copy()
 
+    def k_best(
+        self, weights: Array, entries: Entries, k: int, temperature: float
+    ) -> list[tuple[list[str], float, float | None]] | None:
+        """Return labels, score and probability of the k best labellings, of fewer if there are
+        fewer; None if the hard constraints allow none. At temperature 0 probabilities are None.
+        """
+        from structopt.kernels.chain.sentence_lists import list_sentence
+
+        n, valued = self._fill(entries)
+        values, labels = np.zeros(k), np.zeros(k * n, np.int32)
+        count = list_sentence(weights, *self._record, n, valued, values, labels)
+        interruptible.obey()
+        if not count:
+            return None
+        found = [self._named(labels[q * n : (q + 1) * n]) for q in range(count)]
+        scores: list[float] = values[:count].tolist()
+        shares: list[float | None] = [None] * count
+        if temperature > 0.0:
+            _, value = self._value(weights, entries, temperature)
+            shares = [min(exp((score - value) / temperature), 1.0) for score in scores]
+        return list(zip(found, scores, shares, strict=True))
+
+    def _value(self, weights: Array, entries: Entries, temperature: float) -> tuple[int, float]:
+        """Return the number of positions, and the maximum of `solve_sentence`."""
+        n, valued = self._fill(entries)
+        value = self._call(weights, *self._record, n, valued, temperature)
+        interruptible.obey()
+        return n, value
+
+    def _fill(self, entries: Entries) -> tuple[int, bool]:
+        """Write the attributes; return the number of positions, and whether they have values."""
+        ids, values, ends = entries
+        n, count = len(ends) - 1, len(ids)
+        self._ids[:count] = ids
+        self._ends[: n + 1] = ends
+        if values is not None:
+            self._values[:count] = values
+        return n, values is not None
+
+    def _named(self, labels: Array) -> list[str]:
+        return [self.names[label] for label in labels.tolist()]
+
+    def solve_each(
+        self,
+        entries_of: Callable[[Any], Entries | None],
+        instances: Iterable[Any],
+        solve: Callable[[SentencePlan, Entries], Any],
+    ) -> Solved | None:
+        """Return the result of a method for each of several sentences.
+
+        Parameters
+        ----------
+        entries_of : callable
+            `Task.entries` of the model's task.
+        instances : iterable
+        solve : callable
+            A method of plans, with its arguments.
+
+        Returns
+        -------
+        Solved, or None
+            None if `entries_of` returns None for a sentence, or the method no result: then the
+            general prediction knows why.
+        """
+        found, rest, places = list[Any](), list[Any](), list[int]()
+        for place, instance in enumerate(instances):
+            entries = entries_of(instance)
+            if entries is None:
+                return None
+            if not self.takes(entries):
+                rest.append(instance)
+                places.append(place)
+                continue
+            result = solve(self, entries)
+            if result is None:
+                return None
+            found.append(result)
+        return Solved(self, found, rest, places)
+
+    def encoded(self, length: int) -> Encoded:
+        """Return a sentence without its attributes."""
+        return Encoded(np.array([0, length]), {}, self.names)
+
 
 @dataclass(frozen=True)
-class PlannedSentence:
-    """One sentence for which a model has a plan.
+class Solved:
+    """Results of `SentencePlan.solve_each`.
 
     Attributes
     ----------
     plan : SentencePlan
-    entries : Entries
-        Its attributes.
-    encoded : Encoded
-        The sentence without its attributes.
+    found : list
+        One result per sentence for which the plan has room.
+    rest : list
+        The other sentences, which are longer or empty.
+    places : list of int
+        Their indices.
     """
 
     plan: SentencePlan
-    entries: Entries
-    encoded: Encoded
+    found: list[Any]
+    rest: list[Any]
+    places: list[int]
 
-    @classmethod
-    def of(cls, plan: SentencePlan, entries: Entries) -> Self:
-        """Make one of the attributes that `Task.entries` returns."""
-        positions = np.array([0, len(entries[2]) - 1])
-        return cls(plan, entries, Encoded(positions, {}, plan.names))
+    def merged(self, found: list[Any], others: Iterable[Any]) -> list[Any]:
+        """Return the results of all sentences, where `others` are the results of `rest`."""
+        for place, result in zip(self.places, others, strict=True):
+            found.insert(place, result)
+        return found
 
 
 class Plans(threading.local):

@@ -152,7 +152,7 @@ class AttributeLabelling(TokenLabelling):
         """
         return attribute_text(instances)
 
-    def entries(self, instance: Any) -> Entries | None:
+    def entries(self, instance: Any, missing: Collection[str] = ()) -> Entries | None:
         """Return the known attributes of a list of tokens; None for other forms, for hashed
         attributes, and for subclasses, whose `corpus` may take other forms.
         """

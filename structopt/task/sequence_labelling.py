@@ -5,13 +5,14 @@ templates.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from structopt.core.data.attribute_table import Entries
 from structopt.core.data.boundaries import EMPTY_LINE, JSON_LINE, Boundary
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
@@ -272,6 +273,21 @@ class SequenceLabelling(TokenLabelling):
             )
         self._check_last_column(corpus)
         return corpus
+
+    def entries(self, instance: Any, missing: Collection[str] = ()) -> Entries | None:
+        """Return the known attributes of a sentence; None for tasks with numbers or with features
+        of transitions, and for subclasses, whose `corpus` may take other forms.
+        """
+        if type(self) is not SequenceLabelling or self._numbers.blocks:
+            return None
+        if type(instance) is list and set(map(type, instance)) == {str}:
+            cells = {self.columns[0]: instance}
+        else:
+            try:
+                cells = self._inputs(self.corpus([instance]))
+            except DataError:
+                return None
+        return self._templates.entries(cells, len(cells[self.columns[0]]), missing)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Columns:
         """Make a corpus of sentences, in the forms that `corpus` takes, and lists of labels, one a

@@ -224,12 +224,18 @@ class TokenLabelling(Task):
         label that is open.
         """
         lengths = np.diff(offsets).tolist()
-        cells: list[Any] = []
+        cells, sound = list[Any](), set[str]()
         entries = GOLD.listed(outputs, len(lengths), "[['B-PER', 'O'], ['O']]")
         for number, (output, length) in enumerate(zip(entries, lengths, strict=True), 1):
             labels = (
                 [None] * length if output is None else GOLD.cells(output, length, number, "tokens")
             )
+            if set(map(type, labels)) == {str}:
+                new = set(labels) - sound
+                if not any(map(is_missing, new)):
+                    sound |= new
+                    cells += labels
+                    continue
             for label in labels:
                 if is_missing(label) and not self.partial:
                     raise GOLD.refused(number, MISSING)

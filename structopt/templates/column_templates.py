@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -117,7 +118,7 @@ class FeatureTemplates:
             if view.word_list is not None
         }
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that the templates look at."""
         return tuple(dict.fromkeys(view.column for view in self._views))
@@ -367,6 +368,8 @@ class FeatureTemplates:
         self._use_lists({name: list(islice(rest, count)) for name, count in lists.items()})
 
     def _check_columns(self, columns: Collection[str], missing: Collection[str]) -> None:
+        if all(name in columns or name in missing for name in self.columns):
+            return
         for template, source in self._origin.items():
             for column in (term.view.column for term in template):
                 if column not in columns and column not in missing:

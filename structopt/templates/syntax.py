@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sized
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -54,7 +55,15 @@ class View:
         """The name of the word list that the view looks words up in; None for other views."""
         return str(self.steps[-1][1]) if self.steps and self.steps[-1][0] == "list" else None
 
-    @property
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.column, self.steps))
+
+    def __hash__(self) -> int:
+        """Return the hash, which is computed once: views are keys of many tables."""
+        return self._hash
+
+    @cached_property
     def inner(self) -> View:
         """The view without its outermost function."""
         return View(self.column, self.steps[:-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 
 NONE, PADDING = -1, 0
 
@@ -31,5 +32,4 @@ class Vocabulary:
 
     def look_up(self, values: Sequence[str | None]) -> list[int]:
         """Return the codes of values; -1 if a value is None or unknown."""
-        get = self.codes.get
-        return [get(value, NONE) for value in values]
+        return list(map(self.codes.get, values, repeat(NONE)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import multiprocessing
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from math import inf, nan
@@ -81,10 +82,32 @@ def test_labels_are_those_of_the_general_path(valued: bool, support: str) -> Non
     model, X = fitted(valued, optimizer="dca", support=support)
     assert [model.predict([x])[0] for x in X] == [general(model, [x])[0] for x in X]
     assert planned(model)
-    for x in X[:10]:
-        found, expected = model.marginals([x]), general(model, [x], Model.marginals)
-        assert np.array_equal(found[0], expected[0])
-        assert found.table == expected.table
+    found, expected = model.marginals(X), general(model, X, Model.marginals)
+    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+    assert found.table == expected.table
+
+
+@pytest.mark.parametrize("optimizer", ["dca", "mira"])
+def test_k_best_outputs_are_those_of_the_general_path(optimizer: str) -> None:
+    model, X = fitted(optimizer=optimizer)
+    of = lambda one, instances: one.predict_k_best(instances, 7)  # noqa: E731
+    assert of(model, X) == general(model, X, of)
+    assert planned(model)
+    assert model.gibbs == (optimizer == "dca")
+    short = [X[0][:1]]
+    assert len(of(model, short)[0]) == len(LABELS)  # as many as there are
+
+
+def test_sentences_without_room_are_predicted_among_others() -> None:
+    model, X = fitted()
+    long = [{"word": word} for word in WORDS] * 30
+    instances = [[], X[0], long, X[1], X[2], [], long[:3]]
+    assert model.predict(instances) == general(model, instances)
+    assert [len(labels) for labels in model.predict(instances)] == list(map(len, instances))
+    found, expected = model.marginals(instances), general(model, instances, Model.marginals)
+    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+    of = lambda one, sentences: one.predict_k_best(sentences, 2)  # noqa: E731
+    assert of(model, instances) == general(model, instances, of)
 
 
 @pytest.mark.parametrize(
@@ -150,17 +173,30 @@ def test_constraints_hold_and_threads_and_copies_agree() -> None:
         assert [one[0] for one in pool.map(model.predict, [[x] for x in X * 5])] == expected * 5
 
 
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+def test_a_forked_process_predicts_the_same() -> None:
+    model, X = fitted()
+    expected = model.predict(X)
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: sender.send((model.predict(X), planned(model))))
+    child.start()
+    assert receiver.poll(60) and receiver.recv() == (expected, True)
+    child.join()
+
+
 SENTENCES = {
     "ner": ["Ann", "slept", "in", "Paris"],
     "attributes": [["word=Ann"], ["word=slept"]],
-    "chunking": {"word": ["Ann", "slept"], "pos": ["NNP", "VBD"]},
+    "chunking": [("Ann", "NNP"), ("slept", "VBD")],
 }
 
 
 @pytest.mark.parametrize("task", SENTENCES)
 def test_tasks_on_first_order_chains_have_a_plan(task: str, trained: Any) -> None:
     model, sentence = structopt.load(trained(task) / "model"), SENTENCES[task]
-    assert model.predict([sentence, sentence]) == model.predict([sentence]) * 2
+    assert model.predict([sentence]) == general(model, [sentence])  # reports missing columns
+    assert model.predict([sentence, sentence]) == general(model, [sentence]) * 2
     assert planned(model)
 
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from structopt.kernels.waist.record import Array
 
-Entries = tuple[Sequence[int] | Array, Sequence[float] | Array | None, Sequence[int] | Array]
-"""The attributes of the positions of one instance: numbers, values (None: all are 1), and their
-bounds. Position t has the entries ends[t] <= j < ends[t + 1].
+UNKNOWN = -1
+"""The number of an attribute that training data lack."""
+Entries = tuple[Array, Array | None, Sequence[int] | Array]
+"""The attributes of the positions of one instance: numbers (or `UNKNOWN`), values (None: all are
+1), and their bounds. Position t has the entries ends[t] <= j < ends[t + 1].
 """
 
 

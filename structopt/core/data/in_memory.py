@@ -15,6 +15,8 @@ from structopt.kernels.waist.record import Array
 
 NAME = Path("<memory>")
 """Stands for a file's name in messages."""
+PLAIN = frozenset({str, dict, int, float, bool})
+"""Types of most elements; their values are not searched."""
 DEEPEST = 3
 """Instances, their elements, and the cells of an element."""
 
@@ -50,7 +52,8 @@ def _read_once(value: Any, depth: int) -> Any:
     if depth <= 1 or type(value) not in (list, tuple):
         return value
     # the types of the elements are few: most sentences are returned without a look at each token
-    if not any(_is_searched(kind, depth - 1) for kind in set(map(type, value))):
+    kinds = set(map(type, value))
+    if kinds <= PLAIN or not any(_is_searched(kind, depth - 1) for kind in kinds):
         return value
     elements = [_read_once(element, depth - 1) for element in value]
     changed = any(one is not other for one, other in zip(elements, value, strict=True))

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping
+from itertools import accumulate, chain, repeat
+from math import inf
 from numbers import Real
 from typing import Any
 
@@ -26,12 +28,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from structopt.core.data import ranges
-from structopt.core.data.attribute_table import Entries
+from structopt.core.data.attribute_table import UNKNOWN, Entries
 from structopt.formats.crfsuite import AttributeText
 from structopt.formats.in_memory.instances import MEMORY, Form, shown
 from structopt.formats.numbering import Numbering
+from structopt.kernels.waist.record import Array
 
-NUMBERS = frozenset({bool, int, float})
+PLAIN = frozenset({str, bool, int, float})
 """Types of most values."""
 SEPARATOR = ":"
 """Between a name and a value that is text, or a name within."""
@@ -70,72 +73,74 @@ def known_entries_of(sentence: Any, numbers: Mapping[str, int]) -> Entries | Non
 
     Returns
     -------
-    tuple, or None
-        (numbers, values, ends) as lists; values is None if all are 1, also of unknown
-        attributes. None for the less frequent forms, and for all that `attribute_text` refuses.
+    Entries, or None
+        Values are None if all are 1, also of unknown attributes. None for the less frequent forms,
+        and for all that `attribute_text` refuses.
     """
-    if type(sentence) is not list or not sentence:
+    plain = _plain_tokens(sentence)
+    if plain is None:
         return None
-    ids: list[int] = []
-    values: list[float] = []
-    ends, ones = [0], True
-    for token in sentence:
-        if type(token) is dict:
-            more = _known_pairs(token, numbers)
-        elif type(token) is list:
-            more = _known_names(token, numbers)
-        else:
-            return None
-        if more is None:
-            return None
-        ids += more[0]
-        values += more[1]
-        ones = ones and more[2]
-        ends.append(len(ids))
-    return ids, None if ones else values, ends
-
-
-def _known_pairs(
-    token: Mapping[Any, Any], numbers: Mapping[str, int]
-) -> tuple[list[int], list[float], bool] | None:
-    """Return numbers and values of the known attributes of a mapping, and whether all values are 1;
-    None for other forms.
-    """
-    ids, values, ones = [], [], True
-    for name, value in token.items():
-        if type(value) is str and type(name) is str:
-            name, value = f"{name}{SEPARATOR}{value}", 1.0
-        elif type(value) not in NUMBERS:
-            return None
-        if value != 1:
-            ones = False
-            if not -ranges.LARGEST_VALUE <= value <= ranges.LARGEST_VALUE:
-                return None
-        if (number := numbers.get(name)) is not None:
-            ids.append(number)
-            values.append(value)
-        elif not _is_text(name):
-            return None
-    return ids, values, ones
-
-
-def _known_names(
-    token: list[Any], numbers: Mapping[str, int]
-) -> tuple[list[int], list[float], bool] | None:
-    """Return numbers and values of the known attributes of a list of names; None for other
-    forms.
-    """
-    if not all(map(_is_text, token)):
+    names, listed, lengths = plain
+    values = None if listed is None else _array_of(listed)
+    if values is not None and ranges.first_fault(values) >= 0:
         return None
-    ids = [number for name in token if (number := numbers.get(name)) is not None]
-    return ids, [1.0] * len(ids), True
+    ids = np.fromiter(map(numbers.get, names, repeat(UNKNOWN)), np.int32, len(names))
+    return ids, values, list(accumulate(lengths, initial=0))
 
 
-def _is_text(name: Any) -> bool:
-    """Whether a name is a string that a file can hold: without half a surrogate pair."""
-    if type(name) is not str:
+def _plain_tokens(sentence: Any) -> tuple[list[str], list[Any] | None, list[int]] | None:
+    """Return the attributes of all tokens of a sentence, their values (None: all are 1), and the
+    number of attributes of each token; None for the less frequent forms, and for names that are no
+    text.
+
+    Loops over all attributes are calls of C: a statement of Python for each attribute would take
+    longer than the inference.
+    """
+    form = set(map(type, sentence)) if type(sentence) in (list, tuple) else set()
+    if form not in ({dict}, {list}, {tuple}):
+        return None
+    names = list(chain.from_iterable(sentence))
+    values = list(chain.from_iterable(map(dict.values, sentence))) if form == {dict} else []
+    kinds = set(map(type, values))
+    if not kinds <= PLAIN:
+        return None
+    texts = [value for value in values if type(value) is str] if str in kinds else []
+    try:
+        "".join(names + texts).encode()
+    except (TypeError, UnicodeEncodeError):  # other types, half a surrogate pair
+        return None
+    if texts:
+        names = [
+            f"{name}{SEPARATOR}{value}" if type(value) is str else name
+            for name, value in zip(names, values, strict=True)
+        ]
+        values = [1 if type(value) is str else value for value in values]
+    ones = values.count(True) == len(values)
+    return names, None if ones else values, list(map(len, sentence))
+
+
+def _array_of(values: list[Any]) -> Array:
+    """Return numbers as an array; integers above the largest float are infinite."""
+    try:
+        return np.frombuffer(bytes(values), np.uint8)  # booleans, and small integers
+    except (TypeError, ValueError):
+        return np.fromiter(map(_number, values), np.float64, len(values))
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file can hold a name: it has no half of a surrogate pair."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
         return False
-    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
+    return True
 
 
 class _Reader:
@@ -153,9 +158,11 @@ class _Reader:
     def add_sentence(self, sentence: Any, number: int) -> None:
         """Add the tokens of a sentence, by its number from 1."""
         self.number = number
-        if isinstance(sentence, Mapping):
+        if (plain := _plain_tokens(sentence)) is not None:
+            self._add_plain(*plain)
+        elif isinstance(sentence, Mapping):
             raise FORM.refused(number, f"a sentence is one mapping, {shown(sentence)}")
-        if issparse(sentence) or (
+        elif issparse(sentence) or (
             isinstance(sentence, np.ndarray) and sentence.dtype.kind in "buif"
         ):
             self._add_matrix(sentence)
@@ -182,6 +189,15 @@ class _Reader:
             lines=np.repeat(np.arange(1, len(offsets)), np.diff(offsets)),
         )
 
+    def _add_plain(self, names: list[str], values: list[Any] | None, lengths: list[int]) -> None:
+        """Add the attributes of all tokens of a sentence."""
+        self.ends.extend(accumulate(lengths[1:], initial=len(self.ids) + lengths[0]))
+        self.ids.fromlist(list(map(self.names.__getitem__, names)))
+        if values is None:
+            self.values.extend(array("d", [1.0]) * len(names))
+        else:
+            self.values.frombytes(_array_of(values).astype(np.float64).tobytes())
+
     def _add_token(self, token: Any) -> None:
         if isinstance(token, Mapping):
             self._add_mapping(token, "")
@@ -201,7 +217,7 @@ class _Reader:
                 values.append(1.0)
             elif isinstance(value, (bool, int, float, Real, np.bool_)):  # the most frequent first
                 ids.append(names[name])
-                values.append(float(value))
+                values.append(_number(value))
             elif isinstance(value, Mapping):
                 self._add_mapping(value, name + SEPARATOR)
             elif isinstance(value, (list, tuple)):
@@ -257,6 +273,8 @@ class _Reader:
 
     def _check_names(self) -> None:
         """Refuse names that no file could hold."""
+        if _is_text("".join(self.names)):
+            return
         for index, name in enumerate(self.names):
             if not _is_text(name):
                 number = self._sentence_of(self.ids.index(index))

@@ -33,13 +33,14 @@ def k_best_viterbi(c, n, s, count, x, values, offsets, parts, counts):
             table += states
         shrink = states // L if t >= k else states
         e = s[n * L + (t - 1) * L * L :] if c.anchored else x.table[table:]
-        for u in range(states):
-            for y in range(L):
-                v = (u % shrink) * L + y
+        for v in range(shrink * L):
+            y, mine, origins, ranks = v % L, best[t, v], state[t, v], rank[t, v]
+            for u in range(v // L, states, shrink):
                 for j in range(count):
                     value = best[t - 1, u, j] + e[u * L + y] + s[t * L + y]
-                    if not insert(value, u, j, best[t, v], state[t, v], rank[t, v]):
+                    if not value > mine[count - 1]:  # as `insert` does, without a call
                         break
+                    insert(value, u, j, mine, origins, ranks)
         states = states * L if t < k else states
     ending, ending_state, ending_rank = (
         np.full(count, -inf),

@@ -74,6 +74,21 @@ open_sentence = SENTENCE.compiled
 
 
 @embedded
+def keep_known(p, n, valued):
+    """Leave out the attributes with the number -1."""
+    kept = begin = 0
+    for t in range(1, n + 1):
+        end = p.ends[t]
+        for j in range(begin, end):
+            if p.ids[j] >= 0:
+                p.ids[kept] = p.ids[j]
+                if valued:
+                    p.values[kept] = p.values[j]
+                kept += 1
+        begin, p.ends[t] = end, kept
+
+
+@embedded
 def list_rows(p, n, valued):
     """Fill the table of the rows; return how many entries it has."""
     x = p.rows
@@ -176,11 +191,13 @@ def features_of(p, n, valued):
 def solve_sentence(theta, ints, longs, floats, at, n, valued, temperature):
     """Write the best label of each of n positions, or at a temperature above 0 the marginals.
 
-    ids, values and ends of the record (`Sentence`) have the attributes. If not `valued`, all values
-    are 1, and sums over attributes take another order (`fill_scores`). Returns max_z s^T z +
-    temperature * H(z); -inf if the hard constraints allow no labelling.
+    ids, values and ends of the record (`Sentence`) have the attributes; those with the number -1
+    are left out. If not `valued`, all values are 1, and sums over attributes take another order
+    (`fill_scores`). Returns max_z s^T z + temperature * H(z); -inf if the hard constraints allow no
+    labelling.
     """
     p = open_sentence(Record(ints, longs, floats, at))
+    keep_known(p, n, valued)
     c = p.chain
     L = c.labels
     c.tokens[1] = n

@@ -5,12 +5,12 @@ neighbours.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.attribute_table import AttributeTable, Entries
 from structopt.core.data.places import nonempty_offsets
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError
@@ -124,6 +124,19 @@ class TemplateGroups:
             for group, one in self._groups.items()
         }
         return _of_pairs(tables, offsets)
+
+    def entries(
+        self, cells: Mapping[str, list[str]], length: int, missing: Collection[str]
+    ) -> Entries | None:
+        """Return the known attributes of one sentence; None if transitions have attributes, or if
+        it lacks a column that may not be `missing`.
+        """
+        templates = self._groups[TOKENS]
+        lacking = [name for name in templates.columns if name not in cells]
+        if len(self._groups) > 1 or not all(name in missing for name in lacking):
+            return None
+        table = templates.transform(cells, np.array([0, length]), lacking)
+        return table.ids, table.values, table.offsets
 
     def names(self, group: str) -> list[str]:
         """Return readable names of all attributes of a part group."""

@@ -1,0 +1,52 @@
+"""The k best labellings of one sentence, in one call with few arguments."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from numba import types
+
+from structopt.kernels.chain.constraints import constrain
+from structopt.kernels.chain.k_best_viterbi import k_best_viterbi
+from structopt.kernels.chain.ngram_parts import sum_ngram_scores
+from structopt.kernels.chain.sentence import features_of, keep_known, open_sentence
+from structopt.kernels.features.attributes.row_scores import fill_scores
+from structopt.kernels.waist.record import Record
+from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, kernel
+from structopt.kernels.waist.views import part
+
+
+@kernel(
+    types.int64(VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.boolean, VECTOR, INTS),
+)
+def list_sentence(theta, ints, longs, floats, at, n, valued, values, labels):
+    """Write the scores of the best labellings of n positions, in decreasing order, and their
+    labels; return how many there are that break no hard constraint, at most len(values).
+
+    See `structopt.kernels.chain.sentence.solve_sentence` for the first arguments; `labels` has the
+    shape (len(values) n,).
+    """
+    p = open_sentence(Record(ints, longs, floats, at))
+    keep_known(p, n, valued)
+    c, count = p.chain, len(values)
+    L = c.labels
+    c.tokens[1] = n
+    s = part(p.scores, 0, (n + L) * L)
+    fill_scores(features_of(p, n, valued), theta, 0, s)
+    constrain(c, 0, n, s)
+    sum_ngram_scores(c, n, s, p.scratch.table)
+    most = count * (n + L * L)
+    offsets, parts, counts = (
+        np.zeros(count + 1, np.int64),
+        np.zeros(most, np.int32),
+        np.zeros(most),
+    )
+    found = k_best_viterbi(c, n, s, count, p.scratch, values, offsets, parts, counts)
+    for q in range(found):
+        if values[q] == -inf:  # the best come first
+            return q
+        for j in range(offsets[q], offsets[q + 1]):
+            if parts[j] < n * L:
+                labels[q * n + parts[j] // L] = parts[j] % L
+    return found
