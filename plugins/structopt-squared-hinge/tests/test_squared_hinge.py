@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from structopt_squared_hinge.loss import SquaredHinge, squared_hinge
 
+from structopt import ArgumentError
 from structopt.plugin import Array, AttributeTable, ConfigError, Encoded
 from structopt.testing.components import command, component
 from structopt.testing.loss import LossSuite
@@ -132,7 +133,7 @@ class TestContract(LossSuite):
 def test_refusals() -> None:
     with pytest.raises(ConfigError, match=r"loss=squared_hinge has no variant prediction"):
         SquaredHinge().kernel("prediction")
-    with pytest.raises(ConfigError, match=r"loss.gamma=-1"):
+    with pytest.raises(ArgumentError, match=r"^gamma=-1"):
         SquaredHinge(gamma=-1.0)
 
 
