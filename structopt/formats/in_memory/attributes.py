@@ -254,8 +254,12 @@ class _Reader:
             matrix.tocsr()[rows, columns] if issparse(matrix) else matrix[rows, columns], np.float64
         ).ravel()
         begin = len(self.ids)
-        self.ids.extend(self.names[str(column)] for column in columns.tolist())
-        self.values.extend(entries.tolist())
+        distinct, first, places = np.unique(columns, return_index=True, return_inverse=True)
+        numbers = np.empty(len(distinct), np.int32)
+        for place in np.argsort(first).tolist():  # names are numbered as they occur
+            numbers[place] = self.names[str(distinct[place])]
+        self.ids.frombytes(numbers[places].tobytes())
+        self.values.frombytes(entries.tobytes())
         self.ends.extend(
             (begin + np.searchsorted(rows, np.arange(1, matrix.shape[0] + 1))).tolist()
         )
