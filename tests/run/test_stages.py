@@ -23,7 +23,9 @@ from structopt.command import main
 from structopt.config.composition import compose
 from structopt.config.validation import validate
 from structopt.formats import durable_files
+from structopt.objective.problem import Problem
 from structopt.run import history, stages
+from structopt.run.held_out import HeldOut
 from structopt.tracker.none import NoTracker
 from tests.interrupts import hear_interrupts
 
@@ -171,6 +173,31 @@ def test_without_a_dev_part(tmp_path: Path) -> None:
         "gap",
     ]
     assert (tmp_path / "plots/learning_curve.png").is_file()
+
+
+def test_numbers_that_epochs_evaluated_are_not_evaluated_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P after epochs 1, 2, 4 and 5; a resumed run, which trains nothing, evaluates the same."""
+    counts = {"objective": 0, "scores": 0}
+    for owner, name in ((Problem, "objective"), (HeldOut, "scores")):
+
+        def counted(*arguments: Any, evaluate: Any = getattr(owner, name), of: str = name) -> Any:
+            counts[of] += 1
+            return evaluate(*arguments)
+
+        monkeypatch.setattr(owner, name, counted)
+    words = [f"task.{part}={datasets.path(part, 'conll')}" for part in ("train", "dev")]
+    train(tmp_path, *words, "optimizer.epochs=5", "keep=last")
+    assert counts == {"objective": 4, "scores": 5}
+    found = metrics(tmp_path)
+    monkeypatch.undo()
+    stages.resume(tmp_path, ["tracker=none"])
+    again = metrics(tmp_path)
+    assert (again["train"]["objective"], again["dev"]) == (
+        found["train"]["objective"],
+        found["dev"],
+    )
 
 
 @pytest.mark.nightly("runs")
