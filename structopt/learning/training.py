@@ -113,7 +113,6 @@ class Evaluation:
     certificate: bool = False
     certifies: bool = True
 
-
     def due(self, epoch: int) -> bool:
         """Return whether P is evaluated after an epoch that may not be the last one."""
         every = self.objective_every

@@ -150,9 +150,7 @@ def mean_curve(
 def _by_epoch(run: RunRecord, key: str, against: str) -> dict[Value, tuple[float, float]]:
     """Return `against` and `key` of the epochs that have both."""
     rows = [(row.get("epoch"), row.get(against), row.get(key)) for row in run.history]
-    return {
-        epoch: (float(x), float(y)) for epoch, x, y in rows if x is not None and y is not None
-    }
+    return {epoch: (float(x), float(y)) for epoch, x, y in rows if x is not None and y is not None}
 
 
 def read_run(folder: Path) -> RunRecord:

@@ -26,7 +26,14 @@ from structopt.loss.family import LossFamily
 from structopt.objective.fingerprint import Fingerprint
 from structopt.process import interruption
 from structopt.progress import display
-from structopt.run.callbacks import Development, Interrupts, PassProgress, kept
+from structopt.run.callbacks import (
+    Development,
+    Interrupts,
+    PassLog,
+    PassProgress,
+    TrackedPasses,
+    kept,
+)
 from structopt.run.checkpoint import Checkpoint
 from structopt.run.history import read
 from structopt.run.report import closing_text
@@ -189,6 +196,31 @@ def test_a_run_that_is_resumed_with_more_epochs_keeps_its_last_evaluation(tmp_pa
             one.start(np.zeros(1))
         one.run()
     assert primals(tmp_path) == [1.0, 2.0, 3.0, 4.0, None, 6.0]
+
+
+def test_trackers_and_the_progress_get_no_objective_that_was_not_evaluated(tmp_path: Path) -> None:
+    logged: dict[int, Any] = {}
+    tracker: Any = SimpleNamespace(log_epoch=logged.__setitem__)
+    progress = PassProgress("f1")
+    after = (TrackedPasses(tracker, "f1"), progress, PassLog("crf", None))
+    one = trainer(tmp_path, 4, (0.3,) * 4, objective_every="auto", certificate=False, after=after)
+    remarks = []
+    one.callbacks.append(Noting(lambda: remarks.append(progress.remark())))
+    one.start(np.zeros(1))
+    one.run()
+    objectives = {epoch: row.get("train.objective") for epoch, row in logged.items()}
+    assert objectives == {1: 1.0, 2: 2.0, 3: None, 4: 4.0}
+    assert remarks[2] == "epoch 4 of 4, loss 0.333333, dev f1 0.3000"
+
+
+class Noting(Callback):
+    """Calls a function after each epoch."""
+
+    def __init__(self, note: Callable[[], Any]) -> None:
+        self.note = note
+
+    def passed(self, training: Any, row: Any) -> None:
+        self.note()
 
 
 @pytest.mark.parametrize(
