@@ -52,7 +52,7 @@ class Settings(TypedDict, total=False):
     tail: float | None
     test_curve: bool
     sweep: Sweep
-    objective_every: int
+    objective_every: int | Literal["auto"]
     patience: int | None
     keep: Literal["best", "last"] | None
     time_decoding: bool
@@ -190,5 +190,5 @@ def _check_ranges(config: Mapping[str, Any]) -> None:
     for key, lowest in LOWEST.items():
         node, _, name = key.rpartition(".")
         value = (config.get(node, {}) if node else config).get(name)
-        if value is not None and value < lowest:
+        if isinstance(value, int | float) and value < lowest:
             raise ConfigError(f"must be at least {lowest}.", parameter=key, value=value)

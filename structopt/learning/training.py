@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from math import inf, isfinite
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -98,9 +98,10 @@ class Evaluation:
 
     Attributes
     ----------
-    objective_every : int
-        Epochs between two evaluations of P; 0 means after the last one only. With a tolerance, P is
-        evaluated after every epoch.
+    objective_every : int or "auto"
+        Epochs between two evaluations of P; 0: after the last one only. ``auto``: after the epochs
+        1, 2, 4, 8, ... and the last one, and with `certificate` after each. With a tolerance, P is
+        evaluated after each epoch. Numbers that the optimizer reports are used as they are.
     certificate : bool
         Whether to bound the minimum of P after an evaluated epoch whose steps do not.
     certifies : bool
@@ -108,9 +109,16 @@ class Evaluation:
         distance of P from its minimum.
     """
 
-    objective_every: int = 1
+    objective_every: int | Literal["auto"] = 1
     certificate: bool = False
     certifies: bool = True
+
+    def due(self, epoch: int) -> bool:
+        """Return whether P is evaluated after an epoch that may not be the last one."""
+        every = self.objective_every
+        if every == "auto":
+            return self.certificate or epoch & (epoch - 1) == 0
+        return every > 0 and epoch % every == 0
 
 
 EVALUATION = Evaluation()
@@ -174,6 +182,8 @@ class Training:
         The state of the optimizer.
     kept : float64 vector or None
         Weights to return in place of the last ones, if a callback keeps others.
+    known : mapping
+        The row of the epoch whose weights are returned; empty if this process did not train it.
     """
 
     def __init__(
@@ -196,6 +206,7 @@ class Training:
         self.progress = Progress()
         self.state: State = {}
         self.kept: Array | None = None
+        self.known: Row = {}
         self._loss = problem.loss
         self._checked = False  # whether the result of a step was compared with the contract
         self._account = problem.executor.account
@@ -203,7 +214,7 @@ class Training:
 
     def start(self, weights: Array, earlier: Earlier | None = None) -> None:
         """Set the state before the first epoch: at these weights, or from an earlier run's."""
-        self.progress, self.kept = Progress(), None
+        self.progress, self.kept, self.known = Progress(), None, {}
         self.problem.messages[:] = 0.0
         if earlier is None:
             method, state = "init", self.optimizer.init(self.problem, weights)
@@ -294,6 +305,8 @@ class Training:
                 callback.trained(self)
             row = self._row(report)
         self._look_at_gap(row, report)
+        if self.kept is None:
+            self.known = row
         for callback in self.callbacks:
             callback.evaluated(self, row)
         return row
@@ -371,9 +384,7 @@ class Training:
     def _bounds(self, weights: Array, report: Report) -> tuple[float | None, float | None]:
         """Return P at the weights and a lower bound on its minimum, if they are known or due."""
         last = self.progress.epoch == self.epochs or bool(report.finished)
-        every = self.evaluation.objective_every
-        asked = every > 0 and self.progress.epoch % every == 0
-        if not (last or asked or self.tolerance > 0):
+        if not (last or self.tolerance > 0 or self.evaluation.due(self.progress.epoch)):
             return report.primal, report.dual
         with phases.phase("evaluating", "the objective", self.problem.m, lasting=False):
             if report.dual is None and self.evaluation.certificate:

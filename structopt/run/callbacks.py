@@ -111,15 +111,15 @@ class Development(Callback):
         for part, scores in scored.items():
             row |= {f"{part}.{name}": value for name, value in scores(weights).items()}
         if "convex_pass" not in row:
-            self._choose(training, row.get(f"dev.{self.metric}"), weights)
+            self._choose(training, row, weights)
 
-    def _choose(self, training: Training, score: float | None, weights: Array) -> None:
-        progress = training.progress
+    def _choose(self, training: Training, row: Row, weights: Array) -> None:
+        progress, score = training.progress, row.get(f"dev.{self.metric}")
         progress.latest = None if score is None else float(score)
         if score is not None and score > progress.best:
             progress.best, progress.best_epoch = float(score), progress.epoch
             if self.keep == "best":
-                training.kept = weights.copy()
+                training.kept, training.known = weights.copy(), row
         if self.patience is not None and progress.epoch - progress.best_epoch >= self.patience:
             training.stop(f"no better dev {self.metric} in {self.patience} passes")
 

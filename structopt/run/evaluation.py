@@ -34,6 +34,8 @@ def evaluate(
 ) -> Metrics:
     """Metrics of training, and of the weights on the dev and test splits.
 
+    Numbers that the last epochs evaluated at these weights are not evaluated again.
+
     Parameters
     ----------
     config : mapping
@@ -48,8 +50,8 @@ def evaluate(
     NumericalError
         If P is not finite at the weights.
     """
-    with phases.phase("evaluating", "the training split", data.problem.m):
-        objective = data.problem.objective(weights)
+    row = trainer.known
+    objective = _objective(data, trainer, weights)
     if not isfinite(objective):
         raise NumericalError(
             f"The objective of the trained weights came out as {objective:g}. {trainer.advice}"
@@ -61,7 +63,8 @@ def evaluate(
     _warn_of_zeros(components, trainer, weights, objective)
     _warn_of_new_labels(components, data, weights)
     metrics: Metrics = {"train": training} | {
-        split: _scores(data, split, weights) for split in data.held_out.splits
+        split: _scores(data, split, weights, _of_split(row, split))
+        for split in data.held_out.splits
     }
     return _with_pruner(metrics, data)
 
@@ -76,9 +79,7 @@ def known(
     """Metrics that need no evaluation: those of a pass, whose row of the history they are taken
     from.
     """
-    dev = {
-        name.removeprefix("dev."): value for name, value in row.items() if name.startswith("dev.")
-    }
+    dev = _of_split(row, "dev")
     training = _training_metrics(components, data, trainer, row.get("primal"), shards)
     return _with_pruner({"train": training, **({"dev": dev} if dev else {})}, data)
 
@@ -90,9 +91,30 @@ def _with_pruner(metrics: Metrics, data: TrainingData) -> Metrics:
     }
 
 
-def _scores(data: TrainingData, split: str, weights: Array) -> dict[str, Any]:
-    """Metrics of the weights on a split."""
-    return data.held_out.scores(split, weights, lasting=True) | data.held_out.limits(split)
+def _objective(data: TrainingData, trainer: Training, weights: Array) -> float:
+    """Return P at the weights: that of the epoch that they are of, if it was evaluated."""
+    primal = trainer.known.get("primal")
+    # losses that follow the epoch have a problem per epoch
+    if primal is not None and trainer.problem is data.problem:
+        return float(primal)
+    with phases.phase("evaluating", "the training split", data.problem.m):
+        return data.problem.objective(weights)
+
+
+def _of_split(row: Mapping[str, Any], split: str) -> dict[str, Any]:
+    """Return the scores on a split that an epoch's row has, by the names of the metrics."""
+    prefix = f"{split}."
+    return {
+        name.removeprefix(prefix): value for name, value in row.items() if name.startswith(prefix)
+    }
+
+
+def _scores(
+    data: TrainingData, split: str, weights: Array, scores: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the metrics of the weights on a split, given its scores; empty: compute them."""
+    scores = scores or data.held_out.scores(split, weights, lasting=True)
+    return scores | data.held_out.limits(split)
 
 
 def _training_metrics(

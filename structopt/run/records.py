@@ -138,13 +138,19 @@ class RunRecord:
 def mean_curve(
     runs: Sequence[RunRecord], key: str, against: str = "epoch", times: float = 1.0
 ) -> tuple[list[float], list[float]]:
-    """Return two columns of the history, averaged over runs, up to the last pass that all of them
-    have.
+    """Return two columns of the history, averaged over runs at the epochs at which all of them have
+    both.
     """
-    curves = [run.curve(key, against) for run in runs]
-    xs = [fmean(column) for column in zip(*(x for x, _ in curves), strict=False)]
-    ys = [times * fmean(column) for column in zip(*(y for _, y in curves), strict=False)]
-    return xs, ys
+    curves = [_by_epoch(run, key, against) for run in runs]
+    shared = [epoch for epoch in (curves or [{}])[0] if all(epoch in curve for curve in curves)]
+    xs = [fmean(curve[epoch][0] for curve in curves) for epoch in shared]
+    return xs, [times * fmean(curve[epoch][1] for curve in curves) for epoch in shared]
+
+
+def _by_epoch(run: RunRecord, key: str, against: str) -> dict[Value, tuple[float, float]]:
+    """Return `against` and `key` of the epochs that have both."""
+    rows = [(row.get("epoch"), row.get(against), row.get(key)) for row in run.history]
+    return {epoch: (float(x), float(y)) for epoch, x, y in rows if x is not None and y is not None}
 
 
 def read_run(folder: Path) -> RunRecord:

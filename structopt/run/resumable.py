@@ -105,7 +105,7 @@ class Resumable(Training):
 
     def _restore(self, arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> None:
         """Restore what `save` wrote."""
-        self.progress = restored_progress(notes["progress"])
+        self.progress, self.known = restored_progress(notes["progress"]), {}
         if self.progress.stopped.startswith(CERTIFIED) and not self.certified:
             self.progress.stopped = ""  # the resumed run asks for a smaller gap
         rest = dict(arrays)

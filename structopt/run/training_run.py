@@ -87,7 +87,7 @@ class TrainingRun:
 
     def optimizer(self, data: TrainingData) -> Optimizer:
         """The optimizer of the run, with its options."""
-        guard = self.config["objective_every"] == 1
+        guard = self.config["objective_every"] in (1, "auto")
         optimizer, problem = self.components.optimizer, data.problem
         certificate = self.components.fit.certificate
         return optioned(optimizer, problem, self.shards(data), guard, data.beginning, certificate)

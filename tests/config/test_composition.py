@@ -173,7 +173,7 @@ def test_defaults() -> None:
         "tuning": None,
         "tail": None,
         "test_curve": False,
-        "objective_every": 1,
+        "objective_every": "auto",
         "keep": None,
         "patience": None,
         "time_decoding": False,

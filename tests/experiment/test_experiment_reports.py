@@ -269,6 +269,16 @@ def test_curves_are_averaged_over_seeds_as_far_as_all_go(run):
     assert sample(runs, "dev.f1") is None
 
 
+def test_curves_are_averaged_at_the_epochs_that_all_runs_evaluated(run):
+    """Not by the position in a column, which lacks the epochs that were not evaluated."""
+    runs = [
+        run("a", primal=[8.0, 4.0, None, 2.0, 1.0]),
+        run("a", None, None, 1, primal=[6.0, 4.0, 3.0, None, 2.0]),
+    ]
+    assert mean_curve(runs, "primal") == ([1.0, 2.0, 5.0], [7.0, 4.0, 1.5])
+    assert mean_curve([], "primal") == ([], [])
+
+
 def test_values_of_a_curve():
     points = [1.0, 2.0, 4.0], [5.0, 7.0, 9.0]
     assert (at(points, 3), at(points, 0)) == (7.0, None)

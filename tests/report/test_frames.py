@@ -1,5 +1,7 @@
 """Runs and their histories as tables of pandas."""
 
+import shutil
+
 import pytest
 
 import structopt as so
@@ -14,6 +16,14 @@ def test_a_run(trained):
     epochs = so.history(folder)
     assert list(epochs["epoch"]) == list(range(1, len(epochs) + 1))
     assert epochs["seconds"].is_monotonic_increasing
+
+
+def test_cells_that_were_not_evaluated_are_missing(trained, tmp_path):
+    shutil.copytree(trained("ner"), tmp_path / "run")
+    (tmp_path / "run/history.csv").write_text("epoch,primal\n1,2.0\n2,0.0\n3,\n4,1.5\n")
+    primal = so.history(tmp_path / "run")["primal"]
+    assert primal.isna().tolist() == [False, False, True, False]
+    assert primal.mean() == pytest.approx(3.5 / 3)
 
 
 def test_no_run(tmp_path):

@@ -37,7 +37,8 @@ def convex(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ramp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three passes of the hinge loss and three of the ramp loss."""
     folder = tmp_path_factory.mktemp("ramp") / "run"
-    run(folder, "loss=ramp", "optimizer=sgd", "optimizer.epochs=3", "loss.convex_passes=3")
+    words = ("loss=ramp", "optimizer=sgd", "optimizer.epochs=3", "loss.convex_passes=3")
+    run(folder, *words, "objective_every=1")
     return folder
 
 

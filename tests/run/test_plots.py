@@ -77,6 +77,16 @@ def test_the_legend_is_below_the_axes() -> None:
     assert texts == ["primal objective", "dual objective", "loss"]
 
 
+def test_epochs_without_an_objective_are_left_out_of_its_curve() -> None:
+    axes = new_figure(5.5, 3.8).subplots()
+    rows = [
+        {"epoch": e, "loss": 9.0 / e, "primal": None if e == 3 else 8.0 / e} for e in range(1, 5)
+    ]
+    draw_objective(axes, rows)
+    curves = {line.get_label(): line.get_xydata().tolist() for line in axes.get_lines()}
+    assert curves["primal objective"] == [[1, 8], [2, 4], [4, 2]]
+
+
 def test_the_plot_says_that_dca_does_not_minimise_the_objective() -> None:
     figure = new_figure(5.5, 3.8)
     axes = figure.subplots()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -25,7 +26,14 @@ from structopt.loss.family import LossFamily
 from structopt.objective.fingerprint import Fingerprint
 from structopt.process import interruption
 from structopt.progress import display
-from structopt.run.callbacks import Development, Interrupts, PassProgress, kept
+from structopt.run.callbacks import (
+    Development,
+    Interrupts,
+    PassLog,
+    PassProgress,
+    TrackedPasses,
+    kept,
+)
 from structopt.run.checkpoint import Checkpoint
 from structopt.run.history import read
 from structopt.run.report import closing_text
@@ -59,7 +67,7 @@ def trainer(
     digest: str = "d",
     vocabulary: str = "",
     account: Account | None = None,
-    objective_every: int = 1,
+    objective_every: int | Literal["auto"] = 1,
     after: tuple[Callback, ...] = (),
     tolerance: float = 0.0,
     certificate: bool = False,
@@ -140,12 +148,96 @@ def test_passes(tmp_path: Path) -> None:
     one = trainer(tmp_path, 3, objective_every=2)
     one.start(np.zeros(1))
     assert one.run().tolist() == [3.0]
-    assert [(row["epoch"], row["primal"]) for row in read(tmp_path / "history.csv")] == [
-        (1, None),
-        (2, 2.0),
-        (3, 3.0),
-    ]
+    assert primals(tmp_path) == [None, 2.0, 3.0]
     assert (one.progress.epoch, one.progress.negative_losses, len(one.progress.passes)) == (3, 3, 3)
+
+
+def primals(folder: Path) -> list[float | None]:
+    """P after each epoch; that of `Counting` is the epoch's number."""
+    return [row["primal"] for row in read(folder / "history.csv")]
+
+
+@pytest.mark.parametrize(
+    ("options", "evaluated"),
+    [
+        ({}, [1, 2, 4, 8, 10]),
+        ({"tolerance": 1e-9}, range(1, 11)),
+        ({"certificate": True}, range(1, 11)),
+    ],
+)
+def test_the_objective_is_evaluated_after_powers_of_two_unless_training_uses_it(
+    tmp_path: Path, options: dict[str, Any], evaluated: Sequence[int]
+) -> None:
+    one = trainer(tmp_path, 10, objective_every="auto", **options)
+    one.start(np.zeros(1))
+    one.run()
+    assert primals(tmp_path) == [float(n) if n in evaluated else None for n in range(1, 11)]
+
+
+def test_an_objective_that_the_optimizer_reports_is_always_in_the_history(tmp_path: Path) -> None:
+    class Reporting(Counting):
+        """Reports P and a dual."""
+
+        def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
+            state, report = super().step(problem, state)
+            return state, replace(report, primal=7.0, dual=6.5)
+
+    one = trainer(tmp_path, 5, method=Reporting(), objective_every="auto")
+    one.start(np.zeros(1))
+    one.run()
+    rows = read(tmp_path / "history.csv")
+    assert [(row["primal"], row["dual"], row["gap"]) for row in rows] == [(7.0, 6.5, 0.5)] * 5
+
+
+def test_a_run_that_is_resumed_with_more_epochs_keeps_its_last_evaluation(tmp_path: Path) -> None:
+    for epochs in (3, 6):
+        one = trainer(tmp_path, epochs, (0.3,) * 6, objective_every="auto", keep="best")
+        if not one.resume():
+            one.start(np.zeros(1))
+        one.run()
+    assert primals(tmp_path) == [1.0, 2.0, 3.0, 4.0, None, 6.0]
+
+
+def test_trackers_and_the_progress_get_no_objective_that_was_not_evaluated(tmp_path: Path) -> None:
+    logged: dict[int, Any] = {}
+    tracker: Any = SimpleNamespace(log_epoch=logged.__setitem__)
+    progress = PassProgress("f1")
+    after = (TrackedPasses(tracker, "f1"), progress, PassLog("crf", None))
+    one = trainer(tmp_path, 4, (0.3,) * 4, objective_every="auto", certificate=False, after=after)
+    remarks = []
+    one.callbacks.append(Noting(lambda: remarks.append(progress.remark())))
+    one.start(np.zeros(1))
+    one.run()
+    objectives = {epoch: row.get("train.objective") for epoch, row in logged.items()}
+    assert objectives == {1: 1.0, 2: 2.0, 3: None, 4: 4.0}
+    assert remarks[2] == "epoch 4 of 4, loss 0.333333, dev f1 0.3000"
+
+
+class Noting(Callback):
+    """Calls a function after each epoch."""
+
+    def __init__(self, note: Callable[[], Any]) -> None:
+        self.note = note
+
+    def passed(self, training: Any, row: Any) -> None:
+        self.note()
+
+
+@pytest.mark.parametrize(
+    ("keep", "epoch", "primal"), [("best", 3, None), ("last", 5, 5.0)], ids=["best", "last"]
+)
+def test_the_row_of_the_returned_weights_is_known(
+    tmp_path: Path, keep: Literal["best", "last"], epoch: int, primal: float | None
+) -> None:
+    """In the process that trained that epoch."""
+    scores = (0.3, 0.4, 0.5, 0.1, 0.2)
+    one = trainer(tmp_path, 5, scores, objective_every="auto", keep=keep)
+    one.start(np.zeros(1))
+    one.run()
+    row = one.known
+    assert (row["epoch"], row["primal"], row["dev.f1"]) == (epoch, primal, scores[epoch - 1])
+    again = trainer(tmp_path, 5, scores, objective_every="auto", keep=keep)
+    assert again.resume() and again.run().tolist() == [epoch] and again.known == {}
 
 
 def test_no_passes(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,13 @@ from structopt import datasets
 from structopt.command import main
 from structopt.config.composition import compose
 from structopt.config.validation import validate
+from structopt.errors import ConfigError
 from structopt.formats import durable_files
+from structopt.learning.guarded import Guarded
+from structopt.objective.problem import Problem
 from structopt.run import history, stages
+from structopt.run.held_out import HeldOut
+from structopt.run.training_run import TrainingRun
 from structopt.tracker.none import NoTracker
 from tests.interrupts import hear_interrupts
 
@@ -171,6 +177,56 @@ def test_without_a_dev_part(tmp_path: Path) -> None:
         "gap",
     ]
     assert (tmp_path / "plots/learning_curve.png").is_file()
+
+
+@pytest.mark.parametrize(("every", "guarded"), [("auto", True), (1, True), (2, False), (0, False)])
+def test_epochs_are_guarded_if_the_objective_is_known_after_each(
+    every: int | str, guarded: bool
+) -> None:
+    words = [*QUICK, "optimizer=sgd", "optimizer.eta=0.1", f"objective_every={every}"]
+    config = validate(compose(words))
+    run = TrainingRun(config, stages.make_components(config))
+    data: Any = SimpleNamespace(
+        problem=SimpleNamespace(m=60, loss=run.components.loss), beginning=None
+    )
+    assert isinstance(run.optimizer(data), Guarded) == guarded
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"), [("-1", "must be at least 0"), ("often", "auto"), ("1.5", "auto")]
+)
+def test_values_of_objective_every_are_refused(value: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match="objective_every") as error:
+        validate(compose([*QUICK, f"objective_every={value}"]))
+    assert problem in str(error.value)
+
+
+def test_numbers_that_epochs_evaluated_are_not_evaluated_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P after epochs 1, 2, 4 and 5; a resumed run, which trains nothing, evaluates the same."""
+    counts = {"objective": 0, "scores": 0}
+
+    def counted(name: str, evaluate: Any) -> Any:
+        def evaluation(*arguments: Any, **named: Any) -> Any:
+            counts[name] += 1
+            return evaluate(*arguments, **named)
+
+        return evaluation
+
+    monkeypatch.setattr(Problem, "objective", counted("objective", Problem.objective))
+    monkeypatch.setattr(HeldOut, "scores", counted("scores", HeldOut.scores))
+    words = [f"task.{part}={datasets.path(part, 'conll')}" for part in ("train", "dev")]
+    train(tmp_path, *words, "optimizer.epochs=5", "keep=last")
+    assert counts == {"objective": 4, "scores": 5}
+    found = metrics(tmp_path)
+    monkeypatch.undo()
+    stages.resume(tmp_path, ["tracker=none"])
+    again = metrics(tmp_path)
+    assert (again["train"]["objective"], again["dev"]) == (
+        found["train"]["objective"],
+        found["dev"],
+    )
 
 
 @pytest.mark.nightly("runs")
@@ -418,7 +474,6 @@ def test_interrupted_in_the_first_pass(tmp_path: Path, monkeypatch: pytest.Monke
     """The evaluation of the first pass is interrupted: nothing is finished, and the model is the
     start.
     """
-    from structopt.run.held_out import HeldOut
 
     def interrupt(self: HeldOut, split: str, weights: Any) -> dict[str, float]:
         monkeypatch.undo()

@@ -66,7 +66,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "training": (*TRAIN, *LONG),
     "checking the inference": (*TRAIN, *LONG),
     "evaluating the dev split": (*TRAIN, *LONG),
-    "evaluating the training split": (*TRAIN, *LONG),
+    "evaluating the training split": (*TRAIN, *LONG, "optimizer.epochs=0"),
     "timing": (*TRAIN, *LONG),
     "recording": (*TRAIN, *LONG),
     "sweep": ("--multirun", "seed=0,1", *TRAIN, "hydra.sweep.dir=run", "optimizer.epochs=1"),
