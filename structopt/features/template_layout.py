@@ -14,6 +14,7 @@ import numpy as np
 from structopt.core.data.encoded import EncodedTrees
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.structure import Structure
+from structopt.core.storage.record_frame import RecordFrame
 from structopt.errors import ArgumentError, ConfigError
 from structopt.features.support import support_words
 from structopt.kernels.waist.record import Array, Record
@@ -157,32 +158,41 @@ class Layout:
         """Pack a corpus for the kernels of hashed templates (see
         `structopt.kernels.features.template_parts`).
         """
-        from structopt.kernels.features.template_parts import HASHED
-
         kinds = list(KINDS)
         groups = [kinds.index(_known(group.name)) for group in structure.groups]
-        bounds, templates, atoms = self._tables()
         slots, starts = _slots(structure)
         bits, row_bits = (
             (np.zeros(0, np.int64),) * 2 if support is None else self._support_words(support)
         )
-        return HASHED.pack(
-            hash_bits=self.hash_bits,
-            label_bits=self.label_bits,
-            labels=self.labels,
-            columns=max(len(self.columns), 1),
-            groups=groups,
-            bounds=bounds,
-            templates=templates,
-            atoms=atoms,
-            bins=distance_bins(self.distances),
-            codes=self.codes(encoded),
+        return self._frame.pack(
+            groups=np.array(groups, np.int32),
+            codes=self.codes(encoded).ravel(),
             slots=slots,
-            starts=starts,
+            starts=np.array(starts, np.int64),
             tokens=encoded.offsets,
-            positions=np.concatenate([[], *(g.offsets for g in structure.groups)]),
+            positions=np.concatenate([np.zeros(0, np.int64), *(g.offsets for g in structure.groups)]),
             support=bits,
             row_support=row_bits,
+        )
+
+    @cached_property
+    def _frame(self) -> RecordFrame:
+        """The fields of the record that corpora share."""
+        from structopt.kernels.features.template_parts import HASHED
+
+        bounds, templates, atoms = self._tables()
+        return RecordFrame(
+            HASHED,
+            {
+                "hash_bits": self.hash_bits,
+                "label_bits": self.label_bits,
+                "labels": self.labels,
+                "columns": max(len(self.columns), 1),
+                "bounds": bounds,
+                "templates": templates,
+                "atoms": atoms,
+                "bins": distance_bins(self.distances),
+            },
         )
 
     def codes(self, encoded: EncodedTrees) -> Array:
@@ -191,6 +201,8 @@ class Layout:
         """
         if not self.columns:
             return np.zeros((int(encoded.offsets[-1]), 1), np.int32)
+        if encoded.columns == self.columns:
+            return encoded.codes
         for which, templates in self.templates.items():
             check_columns(templates, which, encoded.columns)
         return encoded.codes[:, [encoded.columns.index(column) for column in self.columns]]

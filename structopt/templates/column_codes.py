@@ -74,7 +74,7 @@ class CodedColumns:
         known = {
             base
             for codes, one in zip(self._codes, self.expressions, strict=True)
-            if set(codes) - {EMPTY}
+            if len(codes) > (EMPTY in codes)
             for base in (one.base, one.other)
         }
         return [base for base in self.bases if base in known]

@@ -1,0 +1,76 @@
+"""Records of a model's corpora: most fields are equal for all corpora and are packed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from structopt.kernels.waist.record import BUFFERS, Array, Record
+
+if TYPE_CHECKING:  # it is compiled where it is declared
+    from structopt.kernels.waist.layout import RecordLayout
+
+CACHE_LINE = 64
+"""Bytes."""
+SMALL = 1 << 14
+"""Numbers of a buffer that stay in the first caches, however they are aligned."""
+
+
+class RecordFrame:
+    """The constant fields of a record, packed; `pack` adds arrays of one corpus.
+
+    A small corpus is packed in a tenth of the time of `RecordLayout.pack`, which checks each value
+    of each field.
+
+    Parameters
+    ----------
+    layout : RecordLayout
+    constants : mapping of field name to number or array
+        As `RecordLayout.pack` takes them; all numbers of the record are among them.
+    """
+
+    def __init__(self, layout: RecordLayout[Any], constants: Mapping[str, Any]) -> None:
+        names = {name: [f.name for f in layout.arrays[name]] for name in BUFFERS}
+        given = {name for each in names.values() for name in each} - constants.keys()
+        record = layout.pack(**constants, **dict.fromkeys(given, 0))
+        self._pieces: list[list[Array | str]] = []
+        self._fields: list[list[tuple[str, int]]] = []
+        at = iter(record.at.tolist())
+        for buffer, fields in names.items():
+            numbers, ends = getattr(record, buffer), [next(at) for _ in range(len(fields) + 1)]
+            pieces: list[Array | str] = [numbers[: ends[0]]]
+            for name, begin, end in zip(fields, ends, ends[1:], strict=False):
+                pieces.append(name if name in given else numbers[begin:end])
+            sizes = (end - begin for begin, end in zip(ends, ends[1:], strict=False))
+            self._pieces.append([one for one in pieces if isinstance(one, str) or len(one)])
+            self._fields.append([("", ends[0]), *zip(fields, sizes, strict=True)])
+        self._given = frozenset(given)
+
+    def pack(self, **arrays: Array) -> Record:
+        """Pack the arrays of the other fields, by name: vectors of the type of their buffer, which
+        are not checked.
+        """
+        assert arrays.keys() == self._given, arrays.keys() ^ self._given
+        offsets = []
+        for fields in self._fields:
+            end = 0
+            for name, size in fields:
+                end += len(arrays[name]) if name in arrays else size
+                offsets.append(end)
+        ints, longs, floats = (
+            _joined([arrays[one] if isinstance(one, str) else one for one in pieces], dtype)
+            for pieces, dtype in zip(self._pieces, BUFFERS.values(), strict=True)
+        )
+        return Record(ints, longs, floats, np.array(offsets, np.int64))
+
+
+def _joined(arrays: list[Array], dtype: Any) -> Array:
+    """Return one array after the other; of a large corpus aligned to cache lines."""
+    size = sum(map(len, arrays))
+    if size <= SMALL:
+        return np.concatenate([np.zeros(0, dtype), *arrays])
+    room = np.empty(size * np.dtype(dtype).itemsize + CACHE_LINE, np.uint8)
+    begin = -room.__array_interface__["data"][0] % CACHE_LINE
+    return np.concatenate(arrays, out=room[begin : begin + room.size - CACHE_LINE].view(dtype))
