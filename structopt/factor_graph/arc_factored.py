@@ -359,13 +359,14 @@ def chosen_heads(
     """
     parts, _ = structure.active_in(group, outputs)
     L = next(one.width for one in structure.groups if one.name == group)
-    arcs = parts // L
-    tokens = structure.part_tokens["arc"][arcs]
-    sentence = np.searchsorted(structure.spans("arc")[1], arcs, "right") - 1
+    arcs, relations = np.divmod(parts, L)
+    heads, modifiers = structure.part_tokens["arc"][arcs].T
+    if len(trees) > 1:
+        sentence = np.searchsorted(structure.spans("arc")[1], arcs, "right") - 1
+        modifiers = modifiers + trees.offsets[sentence]
     chosen = np.zeros((int(trees.offsets[-1]), 2), np.int32)
-    token = tokens[:, 1] + trees.offsets[sentence]
-    chosen[token, 0] = tokens[:, 0] + 1  # the root is -1
-    chosen[token, 1] = parts % L if group == "label" else -1
+    chosen[modifiers, 0] = heads + 1  # the root is -1
+    chosen[modifiers, 1] = relations if group == "label" else -1
     return chosen
 
 

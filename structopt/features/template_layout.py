@@ -32,6 +32,7 @@ parts.
 """
 JOINED = {"label": "arc", "arc": "arc", "sibling": "sibling", "grandparent": "grandparent"}
 """The entry of `Structure.part_tokens` that has the tokens of each kind's parts."""
+NO_STARTS = [0, 0, 0]
 SHAPES = 4
 VARIANTS, ROW_VARIANTS = 16, 4
 MOST_DISTANCES = 6
@@ -276,12 +277,12 @@ def _slots(structure: Structure) -> tuple[Array, list[int]]:
     """
     arrays, starts, size = [np.zeros(0, np.int32)], {}, 0
     for name, tokens in structure.part_tokens.items():
-        roles = tokens.shape[1]
-        starts[name] = [size + len(tokens) * (role if role < roles else 0) for role in range(3)]
-        arrays += [tokens[:, role].astype(np.int32) + np.int32(2) for role in range(roles)]
+        count, roles = tokens.shape
+        starts[name] = [size + count * (role if role < roles else 0) for role in range(3)]
+        arrays.append((tokens.T + np.int32(2)).ravel())
         size += tokens.size
-    return np.concatenate(arrays), [
-        start for kind in KINDS for start in starts.get(JOINED[kind], [0, 0, 0])
+    return np.concatenate(arrays, dtype=np.int32), [
+        start for kind in KINDS for start in starts.get(JOINED[kind], NO_STARTS)
     ]
 
 

@@ -231,8 +231,8 @@ def _listed(
     space = examples.space(gradients=False, losses=False)
     offsets, parts, counts = (
         np.zeros(last - first + 1, np.int64),
-        np.zeros(room, np.int32),
-        np.zeros(room),
+        np.empty(room, np.int32),
+        np.empty(room),
     )
     while first < last:
         rest = temperature, first, last, theta, offsets, parts, counts

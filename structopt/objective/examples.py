@@ -247,6 +247,8 @@ class Examples:
         """Ranges of instances: as many whatever the number of workers, so that sums have the same
         bits.
         """
+        if count == 1 or len(self) == 1:
+            return [(0, len(self))] if len(self) else []
         bounds = np.linspace(0, len(self), count + 1).astype(int)
         return [(int(a), int(b)) for a, b in pairwise(bounds) if a < b]
 
