@@ -44,33 +44,35 @@ class RecordFrame:
             for name, begin, end in zip(fields, ends, ends[1:], strict=False):
                 pieces.append(name if name in given else numbers[begin:end])
             sizes = (end - begin for begin, end in zip(ends, ends[1:], strict=False))
-            self._pieces.append([one for one in pieces if isinstance(one, str) or len(one)])
+            # the first piece, even if it is empty, gives the buffer its type
+            self._pieces.append(pieces[:1] + [one for one in pieces[1:] if len(one)])
             self._fields.append([("", ends[0]), *zip(fields, sizes, strict=True)])
         self._given = frozenset(given)
 
-    def pack(self, **arrays: Array) -> Record:
-        """Pack the arrays of the other fields, by name: vectors of the type of their buffer, which
-        are not checked.
+    def pack(self, **arrays: Array | list[Array]) -> Record:
+        """Pack the arrays of the other fields, or their pieces, by name: vectors of the type of
+        their buffer, which are not checked.
         """
         assert arrays.keys() == self._given, arrays.keys() ^ self._given
+        given = {n: one if isinstance(one, list) else [one] for n, one in arrays.items()}
         offsets = []
         for fields in self._fields:
             end = 0
             for name, size in fields:
-                end += len(arrays[name]) if name in arrays else size
+                end += sum(map(len, given[name])) if name in given else size
                 offsets.append(end)
         ints, longs, floats = (
-            _joined([arrays[one] if isinstance(one, str) else one for one in pieces], dtype)
-            for pieces, dtype in zip(self._pieces, BUFFERS.values(), strict=True)
+            _joined([a for one in pieces for a in (given[one] if isinstance(one, str) else [one])])
+            for pieces in self._pieces
         )
         return Record(ints, longs, floats, np.array(offsets, np.int64))
 
 
-def _joined(arrays: list[Array], dtype: Any) -> Array:
+def _joined(arrays: list[Array]) -> Array:
     """Return one array after the other; of a large corpus aligned to cache lines."""
-    size = sum(map(len, arrays))
+    size, dtype = sum(map(len, arrays)), arrays[0].dtype
     if size <= SMALL:
-        return np.concatenate([np.zeros(0, dtype), *arrays])
-    room = np.empty(size * np.dtype(dtype).itemsize + CACHE_LINE, np.uint8)
+        return np.concatenate(arrays, dtype=dtype)
+    room = np.empty(size * dtype.itemsize + CACHE_LINE, np.uint8)
     begin = -room.__array_interface__["data"][0] % CACHE_LINE
     return np.concatenate(arrays, out=room[begin : begin + room.size - CACHE_LINE].view(dtype))

@@ -114,17 +114,19 @@ def all_symbols(encoded: EncodedConstituents, rules: Rules) -> Cells:
     phrases = np.arange(1, rules.first_tag)
     longer = [(phrases, phrases), (phrases, np.zeros(1, np.int64))]
     assert encoded.allowed is not None
-    rows, kind = np.unique(encoded.allowed, axis=0, return_inverse=True)
+    rows = [row.tobytes() for row in encoded.allowed]
+    numbered = {row: number for number, row in enumerate(sorted(set(rows)))}
+    kind = np.array([numbered[row] for row in rows], np.int64)
     lists = longer
-    for row in rows:
-        tags = rules.first_tag + np.flatnonzero(row)
+    for row in numbered:
+        tags = rules.first_tag + np.flatnonzero(np.frombuffer(row, bool))
         lists = [*lists, (tags, rules.reachable_tops(tags)), (tags, np.zeros(1, np.int64))]
     begin, end = ends_of_spans(encoded.offsets)
     spans = spans_of(encoded.offsets)
     sentence = np.repeat(np.arange(len(encoded)), np.diff(spans))
     whole = end - begin == np.diff(encoded.offsets)[sentence]
     word = encoded.offsets[sentence] + begin
-    single = 2 + 2 * kind.ravel()[word]
+    single = 2 + 2 * kind[word]
     numbers = np.where(end - begin == 1, single, 0) + whole
     starts = ends_of(np.array([len(a) + len(b) for a, b in lists]))
     symbols = np.concatenate([one for pair in lists for one in pair]).astype(np.int32)
@@ -139,14 +141,7 @@ def all_symbols(encoded: EncodedConstituents, rules: Rules) -> Cells:
 
 def kept_symbols(rules: Rules, candidates: Candidates) -> Cells:
     """The symbols that a pruner kept: all that are one of these without what they remember."""
-    fine: dict[str, list[int]] = {}
-    for number, name in enumerate(rules.coarse):
-        fine.setdefault(name, []).append(number)
-    expansions = [fine.get(name, []) for name in candidates.symbols]
-    sizes, flat = (
-        np.array([len(one) for one in expansions]),
-        np.array([k for one in expansions for k in one], np.int64),
-    )
+    sizes, flat = rules.expanded(candidates.symbols)
     counts = sizes[candidates.numbers]
     first = ends_of(sizes)[:-1][candidates.numbers]
     index = np.repeat(first - ends_of(counts)[:-1], counts) + np.arange(int(counts.sum()))
