@@ -102,10 +102,10 @@ class ArcFactored(FactorGraph):
         """
         trees = trees_of(encoded)
         L = len(trees.labels) if self.labeled else 0
+        refuse_many_arcs(trees, L)
         words = int(trees.offsets[-1])
         if len(trees) == 1 and words <= FEW_WORDS and trees.candidates is None:
             return _one_sentence(words, L, self.single_root, self.kind)
-        refuse_many_arcs(trees, L)
         return _structure(trees.offsets, candidate_arcs(trees), L, self.single_root, self.kind)
 
     def batch(
