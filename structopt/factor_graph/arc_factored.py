@@ -214,7 +214,11 @@ def _one_sentence(words: int, labels: int, single_root: bool, kind: StructureKin
 
 
 def _structure(
-    tokens: Array, candidates: tuple[Array, Array], labels: int, single_root: bool, kind: StructureKind
+    tokens: Array,
+    candidates: tuple[Array, Array],
+    labels: int,
+    single_root: bool,
+    kind: StructureKind,
 ) -> Structure:
     """Lay out the candidate arcs of sentences, given where their tokens begin."""
     from structopt.kernels.trees.arcs import ARCS

@@ -171,7 +171,9 @@ class Layout:
             slots=slots,
             starts=np.array(starts, np.int64),
             tokens=encoded.offsets,
-            positions=np.concatenate([np.zeros(0, np.int64), *(g.offsets for g in structure.groups)]),
+            positions=np.concatenate(
+                [np.zeros(0, np.int64), *(g.offsets for g in structure.groups)]
+            ),
             support=bits,
             row_support=row_bits,
         )

@@ -4,7 +4,10 @@ a sentence.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -12,6 +15,9 @@ from structopt.core.data.encoded import Candidates, EncodedConstituents
 from structopt.core.parts.ragged import ends_of
 from structopt.factor_graph.grammar.rules import Rules
 from structopt.kernels.waist.record import Array
+
+FEW = 8
+"""Sentences of a corpus whose cells are remembered."""
 
 
 class Cells(NamedTuple):
@@ -100,6 +106,26 @@ def ends_of_spans(offsets: Array) -> tuple[Array, Array]:
 
 def cells_of(encoded: EncodedConstituents, rules: Rules) -> Cells:
     """The symbols that spans may have: those that a pruner kept, or all."""
+    if len(encoded) > FEW:
+        return _cells_of(encoded, rules)
+    if _latest.encoded() is not encoded or _latest.rules() is not rules:
+        _latest.cells = _cells_of(encoded, rules)
+        _latest.encoded, _latest.rules = ref(encoded), ref(rules)
+    return _latest.cells
+
+
+class _Latest(threading.local):
+    """The cells of the last small corpus, which a graph and its views ask for one after the other."""
+
+    encoded: Callable[[], Any] = staticmethod(lambda: None)
+    rules: Callable[[], Any] = staticmethod(lambda: None)
+    cells: Cells
+
+
+_latest = _Latest()
+
+
+def _cells_of(encoded: EncodedConstituents, rules: Rules) -> Cells:
     if encoded.candidates is None:
         return all_symbols(encoded, rules)
     return kept_symbols(rules, encoded.candidates)

@@ -102,9 +102,7 @@ def _note_unknown(
 ) -> None:
     """Log the keys of sentences that are not columns, as fields of files are."""
     known = {*names, *ignored}
-    keys = dict.fromkeys(
-        str(key) for sentence in sentences for key in sentence if key not in known
-    )
+    keys = dict.fromkeys(str(key) for sentence in sentences for key in sentence if key not in known)
     unread = [key for key in keys if not did_you_mean(key, names)]
     if unread:
         log.warning(
