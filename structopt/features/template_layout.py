@@ -162,6 +162,7 @@ class Layout:
         kinds = list(KINDS)
         groups = [kinds.index(_known(group.name)) for group in structure.groups]
         slots, starts = _slots(structure)
+        positions = [np.zeros(0, np.int64), *(group.offsets for group in structure.groups)]
         bits, row_bits = (
             (np.zeros(0, np.int64),) * 2 if support is None else self._support_words(support)
         )
@@ -171,9 +172,7 @@ class Layout:
             slots=slots,
             starts=np.array(starts, np.int64),
             tokens=encoded.offsets,
-            positions=np.concatenate(
-                [np.zeros(0, np.int64), *(g.offsets for g in structure.groups)]
-            ),
+            positions=np.concatenate(positions),
             support=bits,
             row_support=row_bits,
         )

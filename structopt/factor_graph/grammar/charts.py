@@ -115,7 +115,7 @@ def cells_of(encoded: EncodedConstituents, rules: Rules) -> Cells:
 
 
 class _Latest(threading.local):
-    """The cells of the last small corpus, which a graph and its views ask for one after the other."""
+    """The cells of the last small corpus: a graph and its views compute the same cells."""
 
     encoded: Callable[[], Any] = staticmethod(lambda: None)
     rules: Callable[[], Any] = staticmethod(lambda: None)
