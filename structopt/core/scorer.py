@@ -283,7 +283,7 @@ class SparseFeatures(Scorer):
         """Pack what the kernels read of a corpus."""
 
     def scores_record(self, encoded: Encoded, structure: Structure) -> Record:
-        """Pack what the kernel `scores` reads of a corpus; by default the whole `record`."""
+        """Pack the fields that the kernel `scores` reads; by default the whole `record`."""
         return self.record(encoded, structure)
 
     @abstractmethod

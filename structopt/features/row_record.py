@@ -218,7 +218,7 @@ def pack_rows(
 
 @cache
 def _frame() -> RecordFrame:
-    """The frame of the record, of which all fields depend on the corpus."""
+    """Return the frame of the record; all its fields depend on the corpus."""
     from structopt.kernels.features.attributes.record import ROWS
 
     return RecordFrame(ROWS, {})

@@ -181,13 +181,11 @@ class Rules:
 
     @cached_property
     def expansions(self) -> dict[tuple[str, ...], tuple[Array, Array]]:
-        """By the symbols of a coarser grammar: how many symbols each of them stands for, and
-        these.
-        """
+        """Sizes and symbols of `expanded`, by the symbols of the coarser grammar."""
         return {}
 
     def expanded(self, names: tuple[str, ...]) -> tuple[Array, Array]:
-        """Return how many symbols each symbol of a coarser grammar stands for, and these."""
+        """Return the number of symbols that become each symbol of a coarser grammar, and these."""
         if names not in self.expansions:
             fine: dict[str, list[int]] = {}
             for number, name in enumerate(self.coarse):

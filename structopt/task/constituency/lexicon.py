@@ -105,7 +105,7 @@ class Lexicon:
 
     @cached_property
     def _allowed(self) -> Array:
-        """The tags that each name may have, and in the last row those of unknown words."""
+        """The tags that each name may have; in the last row, tags of unknown words."""
         rare = [row for name, row in zip(self.names, self.seen, strict=True) if name[:1] == "<"]
         of_unknown = np.any(rare, axis=0) if rare else np.ones(len(self.tags), bool)
         return np.vstack([self.seen, of_unknown])
