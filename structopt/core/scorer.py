@@ -282,6 +282,10 @@ class SparseFeatures(Scorer):
     def record(self, encoded: Encoded, structure: Structure) -> Record:
         """Pack what the kernels read of a corpus."""
 
+    def scores_record(self, encoded: Encoded, structure: Structure) -> Record:
+        """Pack the fields that the kernel `scores` reads; by default the whole `record`."""
+        return self.record(encoded, structure)
+
     @abstractmethod
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate what one thread needs."""

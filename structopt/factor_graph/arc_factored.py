@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.core.parts.sizes import Sizes
+from structopt.core.structure_kind import StructureKind
 from structopt.errors import ArgumentError
 from structopt.factor_graph.batches import label_names
 from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
@@ -26,6 +28,8 @@ from structopt.kernels.waist.record import Array
 
 ARC_BYTES = 40
 """Approximate bytes per arc while a graph is built."""
+FEW_WORDS = 40
+"""Words of a sentence whose structure is remembered: a megabyte with 40 relations."""
 VECTORS = 6
 """Vectors over the parts of the largest instance, in the scratch of one thread."""
 
@@ -96,32 +100,13 @@ class ArcFactored(FactorGraph):
         """Lay out the arcs of every sentence, and the labels on them; no part is tied, whether
         `positional` or not.
         """
-        from structopt.kernels.trees.arcs import ARCS
-
         trees = trees_of(encoded)
         L = len(trees.labels) if self.labeled else 0
         refuse_many_arcs(trees, L)
-        arcs, heads = candidate_arcs(trees)
-        sentences = arcs[trees.offsets]  # where the arcs of each sentence begin
-        arc = PartGroup("arc", 1, sentences)
-        groups = (PartGroup("label", L, sentences), arc) if L else (arc,)
-        lengths = np.diff(trees.offsets)
-        algorithms, longest = (
-            import_module(f"structopt.kernels.trees.{self.kind}"),
-            int(lengths.max(initial=1)),
-        )
-        return Structure(
-            record=ARCS.pack(
-                labels=L, single_root=self.single_root, tokens=trees.offsets, arcs=arcs, heads=heads
-            ),
-            groups=groups,
-            parts=part_offsets(groups),
-            kind=self.kind,
-            memory=np.zeros(len(trees) + 1, np.int64),
-            work=algorithms.scratch(longest),
-            active=longest * len(groups),
-            part_tokens={"arc": arc_tokens(trees.offsets, arcs, heads)},
-        )
+        words = int(trees.offsets[-1])
+        if len(trees) == 1 and words <= FEW_WORDS and trees.candidates is None:
+            return _one_sentence(words, L, self.single_root, self.kind)
+        return _structure(trees.offsets, candidate_arcs(trees), L, self.single_root, self.kind)
 
     def batch(
         self, lengths: Any = None, *, mask: Any = None, labels: int | Sequence[str] | None = None
@@ -218,6 +203,44 @@ class ArcFactored(FactorGraph):
     ) -> list[dict[str, Array]]:
         """Every arc with every relation, and its probability."""
         return arc_choices(structure, marginals)
+
+
+@lru_cache(maxsize=2 * FEW_WORDS)
+def _one_sentence(words: int, labels: int, single_root: bool, kind: StructureKind) -> Structure:
+    """Return the structure of any sentence of so many words without given candidates."""
+    offsets = np.array([0, words])
+    arcs = np.arange(words + 1) * words, np.tile(np.arange(words, dtype=np.int32), words)
+    return _structure(offsets, arcs, labels, single_root, kind)
+
+
+def _structure(
+    tokens: Array,
+    candidates: tuple[Array, Array],
+    labels: int,
+    single_root: bool,
+    kind: StructureKind,
+) -> Structure:
+    """Lay out the candidate arcs of sentences, given where their tokens begin."""
+    from structopt.kernels.trees.arcs import ARCS
+
+    arcs, heads = candidates
+    sentences = arcs[tokens]  # where the arcs of each sentence begin
+    arc = PartGroup("arc", 1, sentences)
+    groups = (PartGroup("label", labels, sentences), arc) if labels else (arc,)
+    algorithms = import_module(f"structopt.kernels.trees.{kind}")
+    longest = int(np.diff(tokens).max(initial=1))
+    return Structure(
+        record=ARCS.pack(
+            labels=labels, single_root=single_root, tokens=tokens, arcs=arcs, heads=heads
+        ),
+        groups=groups,
+        parts=part_offsets(groups),
+        kind=kind,
+        memory=np.zeros(len(tokens), np.int64),
+        work=algorithms.scratch(longest),
+        active=longest * len(groups),
+        part_tokens={"arc": arc_tokens(tokens, arcs, heads)},
+    )
 
 
 def refuse_many_arcs(trees: EncodedTrees, labels: int) -> None:
@@ -338,17 +361,16 @@ def chosen_heads(
     """Head (0 for the root, else counted from 1) and relation number (-1: none) of every token,
     shape (tokens, 2).
     """
-    arcs, heads = candidate_arcs(trees)
     parts, _ = structure.active_in(group, outputs)
     L = next(one.width for one in structure.groups if one.name == group)
-    chosen_head, token = (
-        heads[parts // L],
-        np.repeat(np.arange(len(arcs) - 1), np.diff(arcs))[parts // L],
-    )
-    position = np.arange(len(arcs) - 1) - np.repeat(trees.offsets[:-1], np.diff(trees.offsets))
-    chosen = np.zeros((len(arcs) - 1, 2), np.int32)
-    chosen[token, 0] = np.where(chosen_head == position[token], 0, chosen_head + 1)
-    chosen[token, 1] = parts % L if group == "label" else -1
+    arcs, relations = np.divmod(parts, L)
+    heads, modifiers = structure.part_tokens["arc"][arcs].T
+    if len(trees) > 1:
+        sentence = np.searchsorted(structure.spans("arc")[1], arcs, "right") - 1
+        modifiers = modifiers + trees.offsets[sentence]
+    chosen = np.zeros((int(trees.offsets[-1]), 2), np.int32)
+    chosen[modifiers, 0] = heads + 1  # the root is -1
+    chosen[modifiers, 1] = relations if group == "label" else -1
     return chosen
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,10 @@ from structopt.factor_graph.token_places import joined_tokens
 from structopt.factor_graph.tree_corpora import refuse_trees
 from structopt.kernels.waist.record import Array, Record
 
+FEW_TOKENS, FEW_RUNS = 40, 1 << 12
+"""Tokens of a sentence, and runs of labels, whose structure is remembered: 40 structures of less
+than half a megabyte.
+"""
 LARGEST_STATE_SPACE = 1_000_000
 COPIES = 5
 """Of scores, potentials and marginals of one sentence, in the scratch of a thread."""
@@ -84,9 +89,17 @@ class LinearChain(FactorGraph):
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out label parts and n-gram parts of every sentence, and the hard constraints."""
         refuse_trees(encoded, "linear_chain")
-        L, m = len(encoded.labels), len(encoded)
+        L, n = len(encoded.labels), int(encoded.offsets[-1])
         self._check_size(L)
         anchored = positional or "transition" in encoded.tables
+        small = n <= FEW_TOKENS and L ** (self.order + 1) <= FEW_RUNS
+        if small and len(encoded) == 1 and encoded.allowed is None:
+            own = encoded.labels, *(tuple(one) for one in _forbidden(encoded))
+            return _one_sentence(self.order, n, anchored, *own)
+        return self._structure(encoded, anchored)
+
+    def _structure(self, encoded: Encoded, anchored: bool) -> Structure:
+        L, m = len(encoded.labels), len(encoded)
         groups = self._groups(encoded.offsets, L, m, anchored)
         return Structure(
             record=self._record(encoded, L, anchored),
@@ -265,6 +278,26 @@ class LinearChain(FactorGraph):
             temporary=states,
             back=n * states,
         )
+
+
+@lru_cache(maxsize=FEW_TOKENS)
+def _one_sentence(
+    order: int,
+    tokens: int,
+    anchored: bool,
+    labels: tuple[str, ...],
+    starts: tuple[int, ...],
+    ends: tuple[int, ...],
+    pairs: tuple[tuple[int, int], ...],
+) -> Structure:
+    """Return the structure of any sentence of so many tokens with these constraints."""
+    offsets = np.array([0, tokens])
+    encoded = Encoded(offsets, {}, labels, None, None, starts, ends, pairs)
+    return LinearChain(order)._structure(encoded, anchored)
+
+
+def _forbidden(encoded: Encoded) -> tuple[Any, Any, Any]:
+    return encoded.forbidden_starts, encoded.forbidden_ends, encoded.forbidden_transitions
 
 
 def _layouts(batch: LabelBatch) -> dict[str, GroupLayout]:

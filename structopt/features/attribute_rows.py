@@ -111,10 +111,17 @@ class AttributeRows(Supported):
         """Pack the attributes of a corpus for the kernels of
         `structopt.kernels.features.attributes.rows`.
         """
+        return self._packed(encoded, structure, self.support_words)
+
+    def scores_record(self, encoded: Encoded, structure: Structure) -> Record:
+        """See `structopt.core.scorer.SparseFeatures`: scores do not read the support."""
+        return self._packed(encoded, structure, None)
+
+    def _packed(self, encoded: Encoded, structure: Structure, support: Array | None) -> Record:
         tables, dense = self.tables(encoded, structure)
         return pack_rows(
             self._record_places(structure, tables),
-            self.support_words,
+            support,
             tables,
             structure,
             dense,

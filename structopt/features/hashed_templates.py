@@ -139,6 +139,13 @@ class HashedTemplates(Supported):
         """Pack what the kernels of `structopt.kernels.features.hashed_templates` read of a
         corpus.
         """
+        return self._packed(encoded, structure, self.support)
+
+    def scores_record(self, encoded: Encoded, structure: Structure) -> Record:
+        """See `structopt.core.scorer.SparseFeatures`: scores do not read the support."""
+        return self._packed(encoded, structure, None)
+
+    def _packed(self, encoded: Encoded, structure: Structure, support: Array | None) -> Record:
         labels = next(
             (group.width for group in structure.groups if group.name == "label"), self.layout.labels
         )
@@ -147,7 +154,7 @@ class HashedTemplates(Supported):
                 f"features: the model has weights for {self.layout.labels} labels, the corpus "
                 f"has {labels}."
             )
-        return self.layout.record(_trees(encoded), structure, self.support)
+        return self.layout.record(_trees(encoded), structure, support)
 
     def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
         """See `structopt.core.scorer.Scorer`: weights keep their indices; in rows of label weights

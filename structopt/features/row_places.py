@@ -101,6 +101,11 @@ class Places:
         """Offsets of the attributes among the single weights, int32, shape (size + 1,)."""
         return self._begins(self.singles)
 
+    @cached_property
+    def configuration_ids(self) -> Array:
+        """The configuration of each single weight, int32."""
+        return self.configurations.astype(np.int32)
+
     def _begins(self, owners: Array) -> Array:
         return np.searchsorted(owners, np.arange(self.group.size + 1)).astype(np.int32)
 

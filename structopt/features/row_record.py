@@ -5,8 +5,8 @@ have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,12 @@ from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.structure import Structure
 from structopt.core.storage.arrays import IN_MEMORY, Storage
 from structopt.core.storage.packing import Pieces, packed
+from structopt.core.storage.record_frame import RecordFrame
 from structopt.features.row_places import Places
 from structopt.kernels.waist.record import Array, Record
+
+FEW = 4
+"""A corpus is small if it has less than one entry per so many attributes of the model."""
 
 
 class _Lists(NamedTuple):
@@ -72,7 +76,7 @@ class _Table:
         self.positions = np.arange(len(positions)) if singles else positions
         self.count, self.dense = len(self.positions) if singles else len(table.offsets), dense
         self._table, self._positions = table, positions
-        self.singles, self._configurations = singles, places.configurations.astype(np.int32)
+        self.singles, self._configurations = singles, places.configuration_ids
         # attribute a becomes the numbers from begins[a] to begins[a + 1]
         self._begins = places.single_begins if singles else places.row_begins
 
@@ -109,16 +113,21 @@ class _Table:
             values = np.empty(room if valued else 0)
             count = kernels.replace_each(*every, ids, values, offsets)
             ids, values = ids[:count], values[:count]
+        size, distinct = self.size, None
+        if FEW * len(ids) < size and not self.singles:  # an entry per attribute takes longer
+            distinct, ids = np.unique(ids, return_inverse=True)
+            size, ids = len(distinct), ids.astype(np.int32)
         listed, seen, starts = (
             np.empty_like(ids),
-            np.full(self.size, -1, np.int64),
+            np.full(size, -1, np.int64),
             np.empty(len(positions), np.int64),
         )
         if not self.singles:
             indices = np.empty_like(ids)
             count = kernels.list_once(ids, offsets, positions, seen, listed, starts, indices)
-            return _Lists(listed[:count], starts, indices, offsets, values)
-        numbers, own, begins = (
+            own = listed[:count] if distinct is None else distinct[listed[:count]]
+            return _Lists(own, starts, indices, offsets, values)
+        numbers, own_values, begins = (
             np.empty(2 * len(ids), np.int32),
             np.empty(2 * len(values)),
             np.empty_like(starts),
@@ -135,9 +144,9 @@ class _Table:
             starts,
             begins,
             numbers,
-            own,
+            own_values,
         )
-        return _Lists(listed[:count], starts, numbers[:end], begins, own[:end])
+        return _Lists(listed[:count], starts, numbers[:end], begins, own_values[:end])
 
 
 def pack_rows(
@@ -173,12 +182,15 @@ def pack_rows(
         any(t.values is not None for t in tables),
     )
     lists = lru_cache(maxsize=len(own))(lambda t, first, last: own[t].lists(first, last, valued))
-    fields: dict[str, Any] = {
-        "widths": [table.width for table in own],
-        "lengths": [table.length for table in own],
-        "weights": np.array([*(table.start for table in own), places[-1].end if places else 0]),
-        "attributes": np.cumsum([0, *(table.size for table in own)]),
-        "starts": np.cumsum([0, *(table.count for table in own)])[:-1],
+    starts = np.cumsum([0, *(table.count for table in own)], dtype=np.int64)[:-1]
+    fields: dict[str, Array] = {
+        "widths": np.array([table.width for table in own], np.int32),
+        "lengths": np.array([table.length for table in own], np.int32),
+        "weights": np.array(
+            [*(table.start for table in own), places[-1].end if places else 0], np.int64
+        ),
+        "attributes": np.cumsum([0, *(table.size for table in own)], dtype=np.int64),
+        "starts": starts,
         "support": np.zeros(0, np.int64) if support is None else support,
         **_blocks(own),
     }
@@ -199,7 +211,17 @@ def pack_rows(
         ),
         "values": (lists(*one).values for one in ranges),
     }
-    return packed(ROWS, storage, fields, pieces)
+    if storage.in_files:
+        return packed(ROWS, storage, fields, pieces)
+    return _frame().pack(**fields, **{name: list(arrays) for name, arrays in pieces.items()})
+
+
+@cache
+def _frame() -> RecordFrame:
+    """Return the frame of the record; all its fields depend on the corpus."""
+    from structopt.kernels.features.attributes.record import ROWS
+
+    return RecordFrame(ROWS, {})
 
 
 def _split(
@@ -233,6 +255,10 @@ def _joined(
 
 def _blocks(tables: Sequence[_Table]) -> dict[str, Array]:
     """The fields of the dense tables; of their matrices the rows that some position has."""
+    if not any(table.dense for table in tables):
+        none, no_slots = np.zeros(0, np.int64), np.zeros(0, np.int32)
+        begins = np.zeros(len(tables) + 1, np.int64)
+        return {"dense": begins, "blocks": none, "slots": no_slots, "bits": no_slots}
     compact = [[one.compact() for one in table.dense] for table in tables]
     rows, slots, matrix = [], 0, 0
     for table, group in zip(tables, compact, strict=True):
@@ -248,7 +274,7 @@ def _blocks(tables: Sequence[_Table]) -> dict[str, Array]:
     bits = [np.ascontiguousarray(one.matrix, np.float32).view(np.int32).ravel() for one in flat]
     return {
         "dense": np.cumsum([0, *map(len, compact)]),
-        "blocks": np.array(rows, np.int64).reshape(-1, 5),
+        "blocks": np.array(rows, np.int64).ravel(),
         "slots": np.concatenate([np.zeros(0, np.int32), *(one.rows.ravel() for one in flat)]),
         "bits": np.concatenate([np.zeros(0, np.int32), *bits]),
     }

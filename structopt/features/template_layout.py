@@ -14,6 +14,7 @@ import numpy as np
 from structopt.core.data.encoded import EncodedTrees
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.structure import Structure
+from structopt.core.storage.record_frame import RecordFrame
 from structopt.errors import ArgumentError, ConfigError
 from structopt.features.support import support_words
 from structopt.kernels.waist.record import Array, Record
@@ -31,6 +32,7 @@ parts.
 """
 JOINED = {"label": "arc", "arc": "arc", "sibling": "sibling", "grandparent": "grandparent"}
 """The entry of `Structure.part_tokens` that has the tokens of each kind's parts."""
+NO_STARTS = [0, 0, 0]
 SHAPES = 4
 VARIANTS, ROW_VARIANTS = 16, 4
 MOST_DISTANCES = 6
@@ -157,32 +159,42 @@ class Layout:
         """Pack a corpus for the kernels of hashed templates (see
         `structopt.kernels.features.template_parts`).
         """
-        from structopt.kernels.features.template_parts import HASHED
-
         kinds = list(KINDS)
         groups = [kinds.index(_known(group.name)) for group in structure.groups]
-        bounds, templates, atoms = self._tables()
         slots, starts = _slots(structure)
+        positions = [np.zeros(0, np.int64), *(group.offsets for group in structure.groups)]
         bits, row_bits = (
             (np.zeros(0, np.int64),) * 2 if support is None else self._support_words(support)
         )
-        return HASHED.pack(
-            hash_bits=self.hash_bits,
-            label_bits=self.label_bits,
-            labels=self.labels,
-            columns=max(len(self.columns), 1),
-            groups=groups,
-            bounds=bounds,
-            templates=templates,
-            atoms=atoms,
-            bins=distance_bins(self.distances),
-            codes=self.codes(encoded),
+        return self._frame.pack(
+            groups=np.array(groups, np.int32),
+            codes=self.codes(encoded).ravel(),
             slots=slots,
-            starts=starts,
+            starts=np.array(starts, np.int64),
             tokens=encoded.offsets,
-            positions=np.concatenate([[], *(g.offsets for g in structure.groups)]),
+            positions=np.concatenate(positions),
             support=bits,
             row_support=row_bits,
+        )
+
+    @cached_property
+    def _frame(self) -> RecordFrame:
+        """The fields of the record that corpora share."""
+        from structopt.kernels.features.template_parts import HASHED
+
+        bounds, templates, atoms = self._tables()
+        return RecordFrame(
+            HASHED,
+            {
+                "hash_bits": self.hash_bits,
+                "label_bits": self.label_bits,
+                "labels": self.labels,
+                "columns": max(len(self.columns), 1),
+                "bounds": bounds,
+                "templates": templates,
+                "atoms": atoms,
+                "bins": distance_bins(self.distances),
+            },
         )
 
     def codes(self, encoded: EncodedTrees) -> Array:
@@ -191,6 +203,8 @@ class Layout:
         """
         if not self.columns:
             return np.zeros((int(encoded.offsets[-1]), 1), np.int32)
+        if encoded.columns == self.columns:
+            return encoded.codes
         for which, templates in self.templates.items():
             check_columns(templates, which, encoded.columns)
         return encoded.codes[:, [encoded.columns.index(column) for column in self.columns]]
@@ -264,12 +278,12 @@ def _slots(structure: Structure) -> tuple[Array, list[int]]:
     """
     arrays, starts, size = [np.zeros(0, np.int32)], {}, 0
     for name, tokens in structure.part_tokens.items():
-        roles = tokens.shape[1]
-        starts[name] = [size + len(tokens) * (role if role < roles else 0) for role in range(3)]
-        arrays += [tokens[:, role].astype(np.int32) + np.int32(2) for role in range(roles)]
+        count, roles = tokens.shape
+        starts[name] = [size + count * (role if role < roles else 0) for role in range(3)]
+        arrays.append((tokens.T + np.int32(2)).ravel())
         size += tokens.size
-    return np.concatenate(arrays), [
-        start for kind in KINDS for start in starts.get(JOINED[kind], [0, 0, 0])
+    return np.concatenate(arrays, dtype=np.int32), [
+        start for kind in KINDS for start in starts.get(JOINED[kind], NO_STARTS)
     ]
 
 

@@ -260,7 +260,7 @@ class Predictor:
             return None
         plans = self._plans
         if not plans.made:
-            if self.task.entries(instances[0], self._warned) is None:
+            if self.task.entries(instances[0], self.columns) is None:
                 return None
             plans.plan, plans.made = self._plan(instances), True
         if plans.plan is None:

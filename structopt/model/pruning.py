@@ -23,6 +23,7 @@ from structopt.core.task import Task
 from structopt.errors import ConfigError, NumericalError
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
+from structopt.kernels.waist.signatures import Kernels
 from structopt.model.restoring import graph_state, restore_graph, restored_scorer, weights_of
 from structopt.objective import relative_frequencies, scoring
 from structopt.objective.decoding import best_outputs, flat_marginals
@@ -60,6 +61,11 @@ class Pruner:
         self.pruning, self.node, self.graph = pruning, dict(node), graph
         self.scorer, self.weights, self.temperature = scorer, weights, temperature
         self.inference = registry.create("inference", {"name": "exact"})
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        """Kernels of its features and inference."""
+        return predicting(self.scorer, self.graph, self.inference)
 
     @classmethod
     def train(cls, encoded: Encoded, pruning: Pruning, scorer: Scorer, seed: int = 0) -> Pruner:
@@ -205,7 +211,7 @@ class _Coarse:
 
     def __init__(self, pruner: Pruner, encoded: Encoded, executor: Executor) -> None:
         self.pruner, self.encoded, self.executor = pruner, encoded, executor
-        self.kernels = predicting(pruner.scorer, pruner.graph, pruner.inference)
+        self.kernels = pruner.kernels
 
     @cached_property
     def examples(self) -> Examples:

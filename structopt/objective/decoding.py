@@ -111,16 +111,17 @@ def flat_marginals(
     examples.check_weights(weights)
     begins, offsets = examples.structure.spans(group)
     flat, own_kernels = np.zeros(int(offsets[-1])), examples.score_kernels(kernels)
+    quick = examples.structure.quick
 
     def shard(bounds: tuple[int, int]) -> int:
         space, (data, theta) = (
-            examples.space(gradients=False),
+            examples.space(gradients=False, losses=False),
             examples.scored(examples.data(), weights, bounds),
         )
         first, last = bounds
         while first < last:
             rest = temperature, first, last, theta, begins, offsets, flat
-            reached = int(run_decoder(marginal_pass, own_kernels, data, space, *rest))
+            reached = int(run_decoder(quick, marginal_pass, own_kernels, data, space, *rest))
             _check_reached(examples, reached)
             first = reached if reached >= 0 else -reached
         return first
@@ -201,6 +202,8 @@ def decoded(
 
 def joined(lists: list[SparseVectors]) -> SparseVectors:
     """Outputs of consecutive instances, put together."""
+    if len(lists) == 1:
+        return lists[0]
     ends = np.cumsum([0, *(int(one.offsets[-1]) for one in lists)])
     offsets = [one.offsets[1:] + end for one, end in zip(lists, ends[:-1].tolist(), strict=True)]
     parts, values = [one.parts for one in lists], [one.values for one in lists]
@@ -222,16 +225,18 @@ def _listed(
     """Best outputs of a range of instances."""
     from structopt.kernels.waist.passes import output_pass
 
-    (first, last), room, lists = bounds, max(ROOM, examples.most_parts), []
-    space = examples.space(gradients=False)
+    (first, last), quick, lists = bounds, examples.structure.quick, []
+    parts_of_all = int(examples.structure.parts[last] - examples.structure.parts[first])
+    room = min(max(ROOM, examples.most_parts), parts_of_all)
+    space = examples.space(gradients=False, losses=False)
     offsets, parts, counts = (
         np.zeros(last - first + 1, np.int64),
-        np.zeros(room, np.int32),
-        np.zeros(room),
+        np.empty(room, np.int32),
+        np.empty(room),
     )
     while first < last:
         rest = temperature, first, last, theta, offsets, parts, counts
-        reached = int(run_decoder(output_pass, kernels, data, space, *rest))
+        reached = int(run_decoder(quick, output_pass, kernels, data, space, *rest))
         _check_reached(examples, reached)
         solved = reached if reached >= 0 else -1 - reached
         end = int(offsets[solved - first])
@@ -293,7 +298,7 @@ def k_best(
 
     def shard(bounds: tuple[int, int]) -> list[KBest]:
         space, (data, theta) = (
-            examples.space(gradients=False),
+            examples.space(gradients=False, losses=False),
             examples.scored(examples.data(), weights, bounds),
         )
         return [
@@ -354,7 +359,7 @@ def log_partitions(
 
     def shard(bounds: tuple[int, int]) -> list[float]:
         space, (data, theta) = (
-            examples.space(gradients=False),
+            examples.space(gradients=False, losses=False),
             examples.scored(examples.data(), weights, bounds),
         )
         return [_log_partition(kernels, data, space, theta, i, temperature) for i in range(*bounds)]

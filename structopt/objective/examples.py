@@ -77,8 +77,8 @@ class Examples:
         places : Places or None
             Places of the instances in the whole corpus, with the empty instances.
         trusted : bool
-            Whether a task of this package has just encoded the corpus for weights that are finite,
-            so that arrays need no check.
+            Whether a task of this package has just encoded the corpus to be decoded, with weights
+            that are finite: arrays need no check, and the features no fields for gradients.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class Examples:
         structure = graph.build(encoded)
         structure = structure if inference is None else inference.prepare(structure)
         record, allowed = (
-            scoring.record_of(scorer, encoded, structure),
+            scoring.record_of(scorer, encoded, structure, scores_only=trusted),
             graph.restricted(encoded, structure),
         )
         return cls(
@@ -221,16 +221,23 @@ class Examples:
             weights,
         )
 
-    def space(self, gradients: bool = True) -> Space:
-        """Allocate scratch for one thread; without `gradients`, for drivers that make none of
-        single instances.
+    def space(self, gradients: bool = True, losses: bool = True) -> Space:
+        """Allocate scratch for one thread.
+
+        Parameters
+        ----------
+        gradients : bool
+            Whether drivers compute gradients of single instances.
+        losses : bool
+            Whether drivers evaluate losses, or else only infer.
         """
         work = Record(*(buffer.copy() for buffer in self.structure.work))
         none = FeatureScratch(EMPTY, 0, 0)
         scratch = (
             scoring.scratch_of(self.scorer, self.encoded, self.structure) if gradients else none
         )
-        vectors = [np.zeros(self.most_parts) for _ in range(6)]
+        sizes = [self.most_parts] * 2 + [self.most_parts if losses else 0] * 4
+        vectors = [np.zeros(size) for size in sizes]
         numbers = [
             np.zeros(size, np.int64) for size in (scratch.runs, scratch.runs, scratch.coordinates)
         ]
@@ -240,6 +247,8 @@ class Examples:
         """Ranges of instances: as many whatever the number of workers, so that sums have the same
         bits.
         """
+        if count == 1 or len(self) == 1:
+            return [(0, len(self))] if len(self) else []
         bounds = np.linspace(0, len(self), count + 1).astype(int)
         return [(int(a), int(b)) for a, b in pairwise(bounds) if a < b]
 

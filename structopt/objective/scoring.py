@@ -34,15 +34,16 @@ def copying_kernels() -> FeatureKernels:
     )
 
 
-def record_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> Record:
+def record_of(
+    scorer: Scorer, encoded: Encoded, structure: Structure, scores_only: bool = False
+) -> Record:
     """The record that these kernels open: the features, or where the scores of each instance
-    begin.
+    begin; with `scores_only` without the fields that only gradients read.
     """
-    return (
-        scorer.record(encoded, structure)
-        if isinstance(scorer, SparseFeatures)
-        else precomputed_scores(structure, 0)
-    )
+    if not isinstance(scorer, SparseFeatures):
+        return precomputed_scores(structure, 0)
+    pack = scorer.scores_record if scores_only else scorer.record
+    return pack(encoded, structure)
 
 
 def precomputed_scores(structure: Structure, first: int) -> Record:

@@ -159,7 +159,8 @@ class Dependency(Task):
         mappings from column to cells.
         """
         sentences, matrices = self._numbers.separated(instances, COLUMNS)
-        return replace(dependency_trees.in_memory(sentences), matrices=matrices)
+        corpus = dependency_trees.in_memory(sentences)
+        return replace(corpus, matrices=matrices) if matrices else corpus
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Trees:
         """Make a corpus of sentences, as `corpus` takes them, and trees: a head, or a pair (head,

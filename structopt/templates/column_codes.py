@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from structopt.templates.expressions import Expression, expression
 
 Cells = Mapping[str, Sequence[str]]
 """Plain columns: a cell a word."""
+FEW_WORDS, MOST_REMEMBERED = 64, 1 << 12
+"""Words of a corpus whose cells are looked up one by one, and cells whose codes are remembered."""
 UNSEEN, BLANK, FIRST = 0, 1, 2
 """Codes of a value that training has not kept, of an empty cell, and of the first value."""
 
@@ -37,13 +40,14 @@ class CodedColumns:
     def __init__(self, names: Sequence[str], plain: Sequence[str], min_count: int = 1) -> None:
         self.expressions, self.min_count = [expression(name, plain) for name in names], min_count
         self._codes: list[dict[str, int]] = [{} for _ in names]
+        self._remembered: list[dict[str | tuple[str, str], int]] = [{} for _ in names]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The expressions."""
         return tuple(one.text for one in self.expressions)
 
-    @property
+    @cached_property
     def bases(self) -> list[str]:
         """Plain columns that the expressions need."""
         return list(
@@ -74,7 +78,7 @@ class CodedColumns:
         known = {
             base
             for codes, one in zip(self._codes, self.expressions, strict=True)
-            if set(codes) - {EMPTY}
+            if len(codes) > (EMPTY in codes)
             for base in (one.base, one.other)
         }
         return [base for base in self.bases if base in known]
@@ -87,6 +91,7 @@ class CodedColumns:
         does not change.
         """
         distinct = _DistinctCells(cells, words)
+        self._remembered = [{} for _ in self.expressions]
         known = {} if earlier is None else dict(zip(earlier.names, earlier._codes, strict=True))
         for codes, one in zip(self._codes, self.expressions, strict=True):
             values, numbers = distinct.candidates(one)
@@ -110,7 +115,11 @@ class CodedColumns:
 
         0 unseen, 1 empty, from 2 the values sorted.
         """
-        return self._encode(_DistinctCells(cells, words))
+        if words > FEW_WORDS:
+            return self._encode(_DistinctCells(cells, words))
+        columns = [self._column(j, cells, words) for j in range(len(self.expressions))]
+        codes = np.array(columns, np.int32).reshape(len(columns), words)
+        return np.ascontiguousarray(codes.T)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return expressions and values."""
@@ -131,13 +140,31 @@ class CodedColumns:
         codes = np.empty((distinct.words, len(self.expressions)), np.int32)
         for j, one in enumerate(self.expressions):
             values, numbers = distinct.candidates(one)
-            known = self._codes[j]
-            found = (
-                next((known[value] for value in several if value in known), UNSEEN)
-                for several in values
-            )
+            found = (self._code(j, several) for several in values)
             codes[:, j] = np.fromiter(found, np.int32, len(values))[numbers]
         return codes
+
+    def _code(self, j: int, candidates: Sequence[str]) -> int:
+        """Return the code of the first candidate of column j that training has kept."""
+        known = self._codes[j]
+        return next((known[value] for value in candidates if value in known), UNSEEN)
+
+    def _column(self, j: int, cells: Cells, words: int) -> list[int]:
+        """Return the codes of a few words in column j; codes of frequent cells are remembered."""
+        one, remembered = self.expressions[j], self._remembered[j]
+        column: Sequence[Any] = cells[one.base] if one.base in cells else [EMPTY] * words
+        if one.other:
+            others = cells[one.other] if one.other in cells else [EMPTY] * words
+            column = list(zip(column, others, strict=True))
+        try:
+            return [remembered[cell] for cell in column]
+        except KeyError:
+            candidates = _pair_candidates if one.other else _candidates
+            codes = {cell: self._code(j, candidates(one, cell)) for cell in set(column)}
+        if len(remembered) > MOST_REMEMBERED:
+            remembered.clear()
+        remembered.update(codes)
+        return [codes[cell] for cell in column]
 
 
 class _DistinctCells:
@@ -154,9 +181,7 @@ class _DistinctCells:
         word's cell.
         """
         distinct, numbers = self._numbered(one.base)
-        candidates: list[Sequence[str]] = [
-            (cell,) if cell == EMPTY else one.candidates(cell) for cell in distinct
-        ]
+        candidates: list[Sequence[str]] = [_candidates(one, cell) for cell in distinct]
         return (
             self._with_others(one.other, candidates, numbers)
             if one.other
@@ -188,6 +213,18 @@ class _DistinctCells:
         cells = self._cells[base]
         numbers = {cell: number for number, cell in enumerate(dict.fromkeys(cells))}
         return list(numbers), np.fromiter(map(numbers.__getitem__, cells), np.int64, len(cells))
+
+
+def _candidates(one: Expression, cell: str) -> Sequence[str]:
+    """Return the values that an expression may have on a cell."""
+    return (cell,) if cell == EMPTY else one.candidates(cell)
+
+
+def _pair_candidates(one: Expression, pair: tuple[str, str]) -> Sequence[str]:
+    """Return the values of an expression on a cell and the cell of its other column, whose value
+    comes last, marked as such.
+    """
+    return (*_candidates(one, pair[0]), f"<{pair[1]}>")
 
 
 def _codes_of(values: Sequence[str]) -> dict[str, int]:

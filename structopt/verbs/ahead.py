@@ -9,7 +9,8 @@ from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.parts.batch import Batch
 from structopt.errors import ArgumentError
-from structopt.verbs.given_scores import FEW, solver_of
+from structopt.kernels.waist.interruptible import FEW
+from structopt.verbs.given_scores import solver_of
 from structopt.verbs.inferring import infer
 from structopt.verbs.losses import value_and_gradient
 from structopt.verbs.outputs import argmax

@@ -30,7 +30,7 @@ from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.lp import LP
 from structopt.inference.mplp import MPLP
 from structopt.inference.trw_bp import TRWBP
-from structopt.kernels.waist.interruptible import FEW_PARTS, obey, run_decoder
+from structopt.kernels.waist.interruptible import run_decoder
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.objective import scoring
@@ -39,8 +39,6 @@ from structopt.objective.examples import Examples
 
 NO_OUTPUT = -1e300
 """The value of an instance is above it if the instance has an output."""
-FEW = 8
-"""Instances of a call that are solved one by one."""
 
 
 class GivenScores(Scorer):
@@ -128,16 +126,8 @@ class Solver:
         return compose(scoring.copying_kernels(), solve, evaluate, rounding)
 
     def run(self, driver: Any, kernels: Kernels, data: Data, space: Space, *rest: Any) -> None:
-        """Call a driver of `structopt.kernels.waist.scored_passes`.
-
-        Its Python source makes one call of a kernel per instance. To hand all kernels to the
-        compiled driver takes as long as ten of these calls.
-        """
-        if len(self.structure) <= FEW and data.parts[-1] <= FEW_PARTS:
-            driver.py_func(kernels, data, space, *rest)
-            obey()
-        else:
-            run_decoder(driver, kernels, data, space, *rest)
+        """Call a driver of `structopt.kernels.waist.scored_passes`."""
+        run_decoder(self.structure.quick, driver, kernels, data, space, *rest)
 
     def filled(
         self, run: Callable[..., Any], scores: Parts, threads: int = 1

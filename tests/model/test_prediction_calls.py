@@ -7,9 +7,11 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import structopt
+from structopt import datasets
 from structopt.config import registry
 from structopt.kernels.waist import interruptible
 
@@ -19,6 +21,8 @@ INSTANCES = {
     "ner": ["John", "Smith", "works", "in", "Paris"],
     "attributes": [["word=John", "upper"], ["word=slept"]],
     "multiclass": {"1": 1.0, "3": 0.5},
+    "dependency": [("Ann", "Ann", "PROPN", "NNP", "_"), ("slept", "sleep", "VERB", "VBD", "_")],
+    "constituency": [("Ann", "NNP"), ("slept", "VBD")],
 }
 
 
@@ -54,3 +58,18 @@ def test_a_prediction_opens_no_file_and_waits_for_no_thread(
     LISTENING.clear()
     assert again == first
     assert not {"open", "_thread.start_new_thread", "os.listdir", "import"} & set(listening)
+
+
+@pytest.mark.parametrize(("task", "ending"), [("dependency", "conllu"), ("constituency", "ptb")])
+def test_sentences_alone_and_together_have_the_same_trees(
+    task: str, ending: str, trained: Any
+) -> None:
+    model = structopt.load(trained(task) / "model")
+    corpus = model.task.read(datasets.path("dev", ending), limit=12)
+    together = model.examples(corpus)
+    best = model.best_outputs(together)
+    marginals = model.view_marginals(together)
+    for i in range(len(corpus)):
+        alone = model.examples(model.task.subset(corpus, i, i + 1))
+        assert model.best_outputs(alone) == best[i : i + 1]
+        assert np.array_equal(model.view_marginals(alone)[0], marginals[i])

@@ -15,6 +15,11 @@ from structopt.core.structure_kind import StructureKind
 from structopt.errors import ArgumentError, did_you_mean
 from structopt.kernels.waist.record import EMPTY, Array, Record
 
+FEW_PARTS, FEW_PARTS_OF_LOOPY = 1 << 15, 1 << 12
+"""Parts of a corpus that is decoded without a second thread. Inferences on loopy graphs visit each
+part up to a thousand times.
+"""
+
 
 @dataclass(frozen=True)
 class PartGroup:
@@ -93,6 +98,13 @@ class Structure:
         return len(self.parts) - 1
 
     @property
+    def quick(self) -> bool:
+        """Whether inference on all instances takes less than 0.2 s, for which an interrupt may
+        wait.
+        """
+        return bool(self.parts[-1] <= (FEW_PARTS_OF_LOOPY if self.kind.loopy else FEW_PARTS))
+
+    @property
     def most_active(self) -> int:
         """The most parts that an output of any instance has."""
         return int(np.diff(self.parts).max(initial=0)) if self.active is None else self.active
@@ -124,6 +136,9 @@ class Structure:
         belong to the group.
         """
         begins, offsets = self.spans(name)
+        if len(self) == 1:
+            within = outputs.parts - begins[0]
+            return within, (within >= 0) & (within < offsets[1])
         instance = np.repeat(np.arange(len(self)), np.diff(outputs.offsets))
         within = outputs.parts - begins[instance]
         return within + offsets[instance], (within >= 0) & (within < np.diff(offsets)[instance])

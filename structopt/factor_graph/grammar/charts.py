@@ -4,7 +4,10 @@ a sentence.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -12,6 +15,9 @@ from structopt.core.data.encoded import Candidates, EncodedConstituents
 from structopt.core.parts.ragged import ends_of
 from structopt.factor_graph.grammar.rules import Rules
 from structopt.kernels.waist.record import Array
+
+FEW = 8
+"""Sentences of a corpus whose cells are remembered."""
 
 
 class Cells(NamedTuple):
@@ -100,6 +106,26 @@ def ends_of_spans(offsets: Array) -> tuple[Array, Array]:
 
 def cells_of(encoded: EncodedConstituents, rules: Rules) -> Cells:
     """The symbols that spans may have: those that a pruner kept, or all."""
+    if len(encoded) > FEW:
+        return _cells_of(encoded, rules)
+    if _latest.encoded() is not encoded or _latest.rules() is not rules:
+        _latest.cells = _cells_of(encoded, rules)
+        _latest.encoded, _latest.rules = ref(encoded), ref(rules)
+    return _latest.cells
+
+
+class _Latest(threading.local):
+    """The cells of the last small corpus: a graph and its views compute the same cells."""
+
+    encoded: Callable[[], Any] = staticmethod(lambda: None)
+    rules: Callable[[], Any] = staticmethod(lambda: None)
+    cells: Cells
+
+
+_latest = _Latest()
+
+
+def _cells_of(encoded: EncodedConstituents, rules: Rules) -> Cells:
     if encoded.candidates is None:
         return all_symbols(encoded, rules)
     return kept_symbols(rules, encoded.candidates)
@@ -114,17 +140,19 @@ def all_symbols(encoded: EncodedConstituents, rules: Rules) -> Cells:
     phrases = np.arange(1, rules.first_tag)
     longer = [(phrases, phrases), (phrases, np.zeros(1, np.int64))]
     assert encoded.allowed is not None
-    rows, kind = np.unique(encoded.allowed, axis=0, return_inverse=True)
+    rows = [row.tobytes() for row in encoded.allowed]
+    numbered = {row: number for number, row in enumerate(sorted(set(rows)))}
+    kind = np.array([numbered[row] for row in rows], np.int64)
     lists = longer
-    for row in rows:
-        tags = rules.first_tag + np.flatnonzero(row)
+    for row in numbered:
+        tags = rules.first_tag + np.flatnonzero(np.frombuffer(row, bool))
         lists = [*lists, (tags, rules.reachable_tops(tags)), (tags, np.zeros(1, np.int64))]
     begin, end = ends_of_spans(encoded.offsets)
     spans = spans_of(encoded.offsets)
     sentence = np.repeat(np.arange(len(encoded)), np.diff(spans))
     whole = end - begin == np.diff(encoded.offsets)[sentence]
     word = encoded.offsets[sentence] + begin
-    single = 2 + 2 * kind.ravel()[word]
+    single = 2 + 2 * kind[word]
     numbers = np.where(end - begin == 1, single, 0) + whole
     starts = ends_of(np.array([len(a) + len(b) for a, b in lists]))
     symbols = np.concatenate([one for pair in lists for one in pair]).astype(np.int32)
@@ -139,14 +167,7 @@ def all_symbols(encoded: EncodedConstituents, rules: Rules) -> Cells:
 
 def kept_symbols(rules: Rules, candidates: Candidates) -> Cells:
     """The symbols that a pruner kept: all that are one of these without what they remember."""
-    fine: dict[str, list[int]] = {}
-    for number, name in enumerate(rules.coarse):
-        fine.setdefault(name, []).append(number)
-    expansions = [fine.get(name, []) for name in candidates.symbols]
-    sizes, flat = (
-        np.array([len(one) for one in expansions]),
-        np.array([k for one in expansions for k in one], np.int64),
-    )
+    sizes, flat = rules.expanded(candidates.symbols)
     counts = sizes[candidates.numbers]
     first = ends_of(sizes)[:-1][candidates.numbers]
     index = np.repeat(first - ends_of(counts)[:-1], counts) + np.arange(int(counts.sum()))

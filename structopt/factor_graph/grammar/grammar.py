@@ -16,6 +16,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.factor_graph import GraphTraits, Nearest
 from structopt.core.parts.ragged import ends_of
+from structopt.core.storage.record_frame import RecordFrame
 from structopt.factor_graph.grammar import forests, readings
 from structopt.factor_graph.grammar.charts import Cells, cells_of, span_number
 from structopt.factor_graph.grammar.constituents import Uses, constituents_of
@@ -102,7 +103,6 @@ class Grammar(TreebankGrammar):
         `positional`: as forests, with the parts ``edge`` (a use of a rule or a step at its place,
         or a tag) and ``node``.
         """
-        from structopt.kernels.grammar.charts import CHARTS
         from structopt.kernels.grammar.grammar import scratch
 
         trees, rules = constituents_of(encoded), self.rules
@@ -111,32 +111,20 @@ class Grammar(TreebankGrammar):
             return weighted_forests(trees, rules, cells)
         anchors = self._anchors(trees, self.uses(trees))
         groups = self._groups(trees, cells, anchors.offsets)
-        longest, R, U = (
-            int(np.diff(trees.offsets).max(initial=1)),
-            len(rules.binary),
-            len(rules.chains),
-        )
-        record = CHARTS.pack(
-            symbols=len(rules.symbols),
-            rules=R,
-            steps=U,
-            tags=len(rules.tags),
-            root=0,
-            full=int(trees.candidates is None),
-            floor=self._floor,
-            **_indexed(rules),
-            tag_symbol=rules.first_tag + np.arange(len(rules.tags)),
+        longest = int(np.diff(trees.offsets).max(initial=1))
+        bottoms = cells.bottoms[cells.lists]
+        record = self._frame(trees.candidates is None).pack(
             tokens=trees.offsets,
             spans=cells.spans,
             first=cells.starts[cells.lists],
-            bottoms=cells.bottoms[cells.lists],
-            tops=cells.sizes - cells.bottoms[cells.lists],
-            node=cells.first_nodes,
+            bottoms=bottoms.astype(np.int32),
+            tops=(cells.sizes - bottoms).astype(np.int32),
+            node=cells.first_nodes.astype(np.int32),
             node_symbols=cells.symbols,
             anchors=anchors.offsets,
-            anchor_span=anchors.span,
-            anchor_split=anchors.split,
-            anchor_rule=anchors.number,
+            anchor_span=anchors.span.astype(np.int32),
+            anchor_split=anchors.split.astype(np.int32),
+            anchor_rule=anchors.number.astype(np.int32),
         )
         parts = part_offsets(groups)
         sizes = (
@@ -154,6 +142,26 @@ class Grammar(TreebankGrammar):
             # n - 1 rules, 2 n - 1 steps, n tags, 4 n - 2 nodes, and 3 n - 2 anchors
             active=13 * longest,
         )
+
+    def _frame(self, full: bool) -> RecordFrame:
+        """Return the fields of the record that depend on the grammar only."""
+        from structopt.kernels.grammar.charts import CHARTS
+
+        rules, key = self.rules, (full, self._floor)
+        if key not in rules.frames:
+            constants = {
+                "symbols": len(rules.symbols),
+                "rules": len(rules.binary),
+                "steps": len(rules.chains),
+                "tags": len(rules.tags),
+                "root": 0,
+                "full": int(full),
+                "floor": self._floor,
+                **_indexed(rules),
+                "tag_symbol": rules.first_tag + np.arange(len(rules.tags)),
+            }
+            rules.frames[key] = RecordFrame(CHARTS, constants)
+        return rules.frames[key]
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """How often the gold trees use each rule and step, and indicators of tags, nodes and

@@ -13,6 +13,7 @@ import numpy as np
 
 from structopt.core.data.encoded import EncodedConstituents
 from structopt.core.data.saved_state import SavedState
+from structopt.core.storage.record_frame import RecordFrame
 from structopt.factor_graph.grammar.binarization import BETWEEN, PARENT, Binarization, Chain, coarse
 from structopt.factor_graph.grammar.constituents import TAG, Numbering, Pair, Uses, uses_of
 from structopt.kernels.waist.record import Array
@@ -161,7 +162,38 @@ class Rules:
 
     def reachable_tops(self, bottoms: Array) -> Array:
         """Symbols, ascending and without the root, to which some step leads from any of these."""
-        return np.unique(self.tops[np.isin(self.bottoms, bottoms) & (self.tops != 0)])
+        return np.flatnonzero(self._reachable[bottoms].any(axis=0))
+
+    @cached_property
+    def _reachable(self) -> Array:
+        """Whether some step leads from each symbol to another one, except the root, bool, shape
+        (symbols, symbols).
+        """
+        reachable = np.zeros((len(self.symbols), len(self.symbols)), bool)
+        reachable[self.bottoms, self.tops] = True
+        reachable[:, 0] = False
+        return reachable
+
+    @cached_property
+    def frames(self) -> dict[Any, RecordFrame]:
+        """Frames of the records of charts, by their settings."""
+        return {}
+
+    @cached_property
+    def expansions(self) -> dict[tuple[str, ...], tuple[Array, Array]]:
+        """Sizes and symbols of `expanded`, by the symbols of the coarser grammar."""
+        return {}
+
+    def expanded(self, names: tuple[str, ...]) -> tuple[Array, Array]:
+        """Return the number of symbols that become each symbol of a coarser grammar, and these."""
+        if names not in self.expansions:
+            fine: dict[str, list[int]] = {}
+            for number, name in enumerate(self.coarse):
+                fine.setdefault(name, []).append(number)
+            every = [fine.get(name, []) for name in names]
+            sizes = np.array([len(one) for one in every])
+            self.expansions[names] = sizes, np.array([k for one in every for k in one], np.int64)
+        return self.expansions[names]
 
     def ends(self, uses: Uses, trees: EncodedConstituents) -> tuple[Array, Array]:
         """The symbols below and above the step of each span of gold trees; -1 where the grammar has

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
 from structopt.core.data.encoded import Candidates, Encoded, EncodedConstituents
-from structopt.core.data.saved_state import SavedState
 from structopt.core.factor_graph import CoarseOutputs, FactorGraph, Pruned, Pruning
 from structopt.core.parts.ragged import ends_of
 from structopt.errors import ConfigError
@@ -85,17 +84,21 @@ class SymbolPruning(Pruning):
         share of the gold symbols that are kept without `keep_gold`. Gold symbols that the coarser
         grammar does not have are not counted.
         """
-        trees, rules = constituents_of(encoded), Rules.restore(SavedState(*graph.state()))
+        trees = constituents_of(encoded)
+        rules: Rules = cast(Any, graph).rules  # it is a grammar
         if rules.symbols != rules.coarse:
             raise ConfigError(
                 f"`pruner`: the symbols of {self.model} remember labels around them.",
                 remedy="Give a model of horizontal=0 vertical=1, or leave pruner=None to make one.",
                 kinds=dict.fromkeys(("pruner", "horizontal", "vertical"), "factor_graph"),
             )
-        blocks = [
-            self._block(trees.subset(first, last), rules, coarse.subset(first, last), keep_gold)
-            for first, last in pairwise([*range(0, len(trees), BLOCK), len(trees)])
-        ]
+        if len(trees) <= BLOCK:
+            blocks = [self._block(trees, rules, coarse, keep_gold)]
+        else:
+            blocks = [
+                self._block(trees.subset(first, last), rules, coarse.subset(first, last), keep_gold)
+                for first, last in pairwise([*range(0, len(trees), BLOCK), len(trees)])
+            ]
         candidates = _joined(rules.symbols, [block.candidates for block in blocks])
         kept, every, gold, lost = (sum(block.counts[k] for block in blocks) for k in range(4))
         mean, share = kept / max(len(candidates.bottoms), 1), kept / max(every, 1)

@@ -87,7 +87,7 @@ class Form:
         no string.
         """
         column = self.elements(number, cells, f"column '{name}'")
-        for cell in column:
+        for cell in () if set(map(type, column)) <= {str} else column:
             if not isinstance(cell, str):
                 raise self.refused(number, f"{shown(cell)} in '{name}' is not a string")
         return column

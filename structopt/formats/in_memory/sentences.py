@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,11 @@ log = logging.getLogger(__name__)
 
 def form_of_sentences(names: Sequence[str]) -> Form:
     """The form of sentences with the named columns, the word first."""
+    return _form_of(tuple(names))
+
+
+@cache
+def _form_of(names: tuple[str, ...]) -> Form:
     first, *others = names
     cells = ", ".join([f"'{first}': ['Ann', 'slept']", *(f"'{name}': [...]" for name in others)])
     return Form(
@@ -70,7 +76,9 @@ def sentence_columns(
         that is no string; its ``line`` is the number of the sentence, from 1.
     """
     sentences = form_of_sentences(names).listed(instances)
-    _note_unknown(sentences, names, ignored)
+    mappings = [sentence for sentence in sentences if isinstance(sentence, Mapping)]
+    if mappings:
+        _note_unknown(mappings, names, ignored)
     columns = [
         columns_of(sentence, number, names, ignored) for number, sentence in enumerate(sentences, 1)
     ]
@@ -85,20 +93,16 @@ def sentence_columns(
         np.cumsum([0, *lengths], dtype=np.int64),
         np.repeat(np.arange(1, len(lengths) + 1), lengths),
         {name: [cell for one in with_words for cell in one[name]] for name in shared},
-        any(isinstance(sentence, Mapping) for sentence in sentences),
+        bool(mappings),
     )
 
 
-def _note_unknown(sentences: Sequence[Any], names: Sequence[str], ignored: Collection[str]) -> None:
-    """Log the keys of mappings that are not columns, as fields of files are."""
+def _note_unknown(
+    sentences: Sequence[Mapping[str, Any]], names: Sequence[str], ignored: Collection[str]
+) -> None:
+    """Log the keys of sentences that are not columns, as fields of files are."""
     known = {*names, *ignored}
-    keys = dict.fromkeys(
-        str(key)
-        for sentence in sentences
-        if isinstance(sentence, Mapping)
-        for key in sentence
-        if key not in known
-    )
+    keys = dict.fromkeys(str(key) for sentence in sentences for key in sentence if key not in known)
     unread = [key for key in keys if not did_you_mean(key, names)]
     if unread:
         log.warning(
@@ -154,10 +158,11 @@ def _columns_of_tuples(
     """Columns of a sentence with a tuple for each word, which may have one cell more, for the
     label.
     """
-    for word in words:
+    kinds = set(map(type, words))
+    for word in () if kinds <= {tuple, list} else words:
         if not isinstance(word, (tuple, list)):
             raise form.refused(number, f"{shown(word)} stands among words that are tuples of cells")
-    widths = {len(word) for word in words}
+    widths = set(map(len, words))
     if len(widths) > 1 or max(widths) > len(names) + 1 or not min(widths):
         counts = " to ".join(map(str, sorted({min(widths), max(widths)})))
         raise form.refused(

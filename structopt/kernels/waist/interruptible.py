@@ -25,8 +25,8 @@ from structopt.kernels.waist.drivers import Driver, P, Result
 if TYPE_CHECKING:  # it compiles
     from structopt.kernels.waist.signatures import Data, Kernels, Space
 
-FEW_PARTS = 4096
-"""Parts of the instances that are decoded in the thread of the caller."""
+FEW = 8
+"""Instances of a call that are solved one by one."""
 # seconds between two looks of the waiting thread, for systems where a signal does not wake it
 TICK = 0.2
 
@@ -82,6 +82,7 @@ def run_driver(
 
 
 def run_decoder(
+    quick: bool,
     driver: Driver[P, Result],
     kernels: Kernels,
     data: Data,
@@ -89,16 +90,23 @@ def run_decoder(
     *arguments: P.args,
     **named: P.kwargs,
 ) -> Result:
-    """Call a driver that decodes, in this thread if the instances have few parts.
+    """Call a driver that decodes, in this thread if the call is `quick`.
 
     A call in another thread, as of `run_driver`, takes longer than inference on one sentence. An
     interrupt waits for the end of a call in this thread, which takes less than 0.2 s.
+
+    A few instances are visited by the driver's Python source: to hand all kernels to the compiled
+    driver takes as long as ten calls of a kernel.
     """
     from structopt.kernels.waist.signatures import is_compiled
 
-    if data.parts[-1] > FEW_PARTS or not all(map(is_compiled, kernels)):
+    run = driver.py_func if len(data.parts) <= FEW + 1 else driver
+    if not all(map(is_compiled, kernels)):
         return run_driver(driver, kernels, data, space, *arguments, **named)
-    result = driver(kernels, data, space, *arguments, **named)
+    made = partial(run, kernels, data, space, *arguments, **named)
+    if not quick:
+        return cast(Result, call(made))
+    result = made()
     obey()
     return result
 

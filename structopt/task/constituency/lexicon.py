@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,8 @@ class Lexicon:
                 | {*(earlier.tags if earlier else ())}
             )
         )
+        for remembered in ("_tag_number", "_allowed"):
+            vars(self).pop(remembered, None)
         self._name([*common, *sorted((classes | {w for w in kept if w[:1] == "<"}) - {*common})])
         self.seen = np.zeros((len(self.names), len(self.tags)), bool)
         if earlier:
@@ -81,9 +84,7 @@ class Lexicon:
         has been seen with; where that was not seen either, those of all classes, or all tags.
         """
         names = self._attributes(words)
-        rare = [row for name, row in zip(self.names, self.seen, strict=True) if name[:1] == "<"]
-        of_unknown = np.any(rare, axis=0) if rare else np.ones(len(self.tags), bool)
-        allowed = np.vstack([self.seen, of_unknown])[names]
+        allowed = self._allowed[names]
         given = self.tag_numbers([tag for sentence in tags for tag in sentence])
         known = given >= 0
         allowed[known] = np.arange(len(self.tags)) == given[known, None]
@@ -95,8 +96,19 @@ class Lexicon:
 
     def tag_numbers(self, tags: Sequence[str]) -> Array:
         """Numbers of tags, int32; -1 for those that are not known, or empty."""
-        numbers = {tag: t for t, tag in enumerate(self.tags)}
+        numbers = self._tag_number
         return np.array([numbers.get(tag, -1) for tag in tags], np.int32)
+
+    @cached_property
+    def _tag_number(self) -> dict[str, int]:
+        return {tag: t for t, tag in enumerate(self.tags)}
+
+    @cached_property
+    def _allowed(self) -> Array:
+        """The tags that each name may have; in the last row, tags of unknown words."""
+        rare = [row for name, row in zip(self.names, self.seen, strict=True) if name[:1] == "<"]
+        of_unknown = np.any(rare, axis=0) if rare else np.ones(len(self.tags), bool)
+        return np.vstack([self.seen, of_unknown])
 
     def example(self, count: int) -> tuple[list[str], list[str]]:
         """Some words, and a tag that each has been seen with."""
