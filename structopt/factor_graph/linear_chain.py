@@ -83,7 +83,7 @@ class LinearChain(FactorGraph):
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out label parts and n-gram parts of every sentence, and the hard constraints."""
-        refuse_trees(encoded, "linear_chain")
+        refuse_trees(encoded, "LinearChain")
         L, m = len(encoded.labels), len(encoded)
         self._check_size(L)
         anchored = positional or "transition" in encoded.tables

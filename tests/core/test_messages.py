@@ -35,7 +35,7 @@ STATE = SavedState({"count": "three"}, {}, "features.")
         ),
         (
             lambda: file_sets.check_exists(Path("a.conll")),
-            "a.conll: there is no such file. Check task.train, task.dev and task.test.",
+            "a.conll: there is no such file. Check `train`, `dev` and `test`.",
         ),
         (
             lambda: file_sets.check_one_file("*.npz", "an npz"),

@@ -359,9 +359,9 @@ def test_refuses_other_graphs(row, unfit):
     with pytest.raises(CompatibilityError) as caught:
         MPLP().prepare(structure_of([ROWS[0], row]))
     assert str(caught.value) == (
-        "inference=mplp passes messages along tables over two variables, and this factor graph "
-        f"has {unfit}. Set "
-        "inference=ad3, which takes all kinds, or lp or ilp."
+        "inference=MPLP passes messages along tables over two variables, and this factor graph "
+        f"has {unfit}. Use "
+        "AD3(), which takes all kinds, or LP() or ILP()."
     )
 
 
