@@ -209,7 +209,7 @@ def test_documents_are_taken_apart():
 
 
 def test_refusals():
-    with pytest.raises(ConfigError, match="selects sentences of task=summarization"):
+    with pytest.raises(ConfigError, match="selects sentences of Summarization"):
         Coverage().build(Encoded(np.array([0, 1]), {}, ("a",)))
     with pytest.raises(ConfigError, match="Budgets and lengths of sentences must be at least 0"):
         Coverage().build(replace(random_texts(0, (2,)), budgets=np.array([-1], np.int32)))
