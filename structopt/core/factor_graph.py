@@ -401,7 +401,8 @@ class FactorGraph(Component):
         if role not in self.roles:
             raise ConfigError(
                 f"The cost counts parts of the role {role}, and this graph has: "
-                f"{', '.join(self.roles)}."
+                f"{', '.join(self.roles)}.",
+                remedy=f"Use a cost that counts one of these, or a graph that has the role {role}.",
             )
 
     def counted(self, role: str, encoded: Encoded) -> Counted:

@@ -55,7 +55,7 @@ KINDS_OF_ARGUMENTS = {
 """Kind of component by argument that the words on demands name in backquotes."""
 
 KEPT = "MPLP(passes=10, warm_start=True)"
-"""An inference that goes on with the messages of the last visit."""
+"""An inference that continues with the messages of the last visit."""
 
 OF_GRAPH = frozenset({Property.LOOPS})
 """Properties that are checked before the abilities of the inference."""

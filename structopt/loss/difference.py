@@ -33,7 +33,7 @@ class LossDifference(LossFamily):
     gamma : float
         Weight of the cost: greater than 0, to 1e12.
     cost : Cost
-        What a wrong output costs, as in `LossFamily`.
+        Cost of a wrong output, as in `LossFamily`.
     cost_weights : mapping of str to float
         The cost's own numbers, as in `LossFamily`.
     convex_passes : int or "auto"

@@ -177,6 +177,7 @@ def refuse(
     elif found.reason is Reason.ROLE:
         text = f"{names['loss']} counts costs in parts of the role {loss.role}, and "
         text += f"{type(graph).__name__} has the roles {', '.join(graph.roles)}."
+        remedy = f"Use a cost that counts one of these, or a graph that has the role {loss.role}."
     else:
         text = f"{names[found.who]}: {found.reason.value}."
     raise ArgumentError(text, parameter=found.who, remedy=remedy)
