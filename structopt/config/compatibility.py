@@ -19,7 +19,7 @@ from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.needs import KINDS_OF_ARGUMENTS, MINIMUM, Goal, of_fit, refusal, typed
+from structopt.core.needs import KINDS_OF_ARGUMENTS, MINIMUM, Goal, of_fit, refusal, setting
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.core.structure_kind import StructureKind
@@ -196,7 +196,7 @@ def _refuse_ability(
     ability, remedy = found.ability, None
     names = alternatives.inferences(ability, kind)
     if ability is Ability.MARGINALS and not names and isinstance(component, Loss):
-        remedy = f"{typed(component, 'beta', 'inf', 'svm')}, which needs none."
+        remedy = f"{setting(component, 'beta', 'inf', 'SVM')}, which needs none."
     complaint = _complaint(
         _who(found.who, component), ability, name_of("inference", inference), provided, names
     )

@@ -24,6 +24,7 @@ from structopt.config.schema import (
     of_source,
 )
 from structopt.config.synonyms import KEYS, synonym_of
+from structopt.config.wording import KINDS as KINDS
 from structopt.config.wording import keyed
 from structopt.core.component import Component, unset
 from structopt.core.entry_points import Installed, path_entries, warn_of_ignored
@@ -32,17 +33,6 @@ from structopt.core.entry_points import name_of as name_of
 from structopt.core.executor import Executor
 from structopt.errors import ConfigError, did_you_mean, form_of, meaning
 
-KINDS = (
-    "task",
-    "features",
-    "factor_graph",
-    "inference",
-    "loss",
-    "optimizer",
-    "tracker",
-    "executor",
-)
-"""Kinds that a config has a node of."""
 CONTRACTS = {
     "task": "task.Task",
     "features": "scorer.Scorer",

@@ -5,7 +5,8 @@ Hydra's grammar cannot read some mappings and lists, such as ``{B-é: 0.5}``. An
 value is quoted as a whole, and the check of the config reads its text with `flow_of`.
 
 Components name their arguments as Python has them, such as ``eta``. `StructoptError.kinds` says
-which kind of component has an argument, and `write_keys` writes ``optimizer.eta``.
+which kind of component has an argument, and `write_keys` writes ``optimizer.eta``. They name other
+components by their classes, such as ``AD3()``, and `write_keys` writes ``inference=ad3``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from typing import Any, Union
 
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
-from structopt.errors import ArgumentError, ConfigError, StructoptError
+from structopt.core.entry_points import installed
+from structopt.errors import ArgumentError, ConfigError, StructoptError, form_of
 
 PLAIN = re.compile(r"[\w.:/\\%@?|*+-]+", re.ASCII)
 """Values that need no quotes inside a list."""
@@ -28,6 +30,19 @@ ENDS = ("{}", "[]")
 WORDS = {"null": None, "true": True, "false": False}
 VALUES = {"True": "true", "False": "false", "None": "null"}
 """Values of Python that the command line writes otherwise."""
+KINDS = (
+    "task",
+    "features",
+    "factor_graph",
+    "inference",
+    "loss",
+    "optimizer",
+    "tracker",
+    "executor",
+)
+"""Kinds that a config has a node of."""
+CALL = re.compile(r"(?<![\w.])(?P<key>\w+=)?(?P<cls>[A-Z]\w*)\((?P<arguments>(?:\w+=[^()`]*)?)\)")
+"""A component as Python creates it, in a message."""
 
 
 def type_name(hint: Any) -> str:
@@ -179,11 +194,18 @@ def keyed(kinds: Mapping[str, str] | None = None) -> Iterator[None]:
 
 
 def write_keys(error: StructoptError) -> None:
-    """Write keys for the arguments that an error names by its `StructoptError.kinds`.
+    """Write keys for the arguments that an error names by its `StructoptError.kinds`, and words for
+    classes of components.
 
-    They are the parameter, names and assignments in backquotes, and assignments in the remedy.
-    Strings and None in backquotes become words of the command line.
+    The arguments are the parameter, names and assignments in backquotes, and assignments in the
+    remedy. Strings and None in backquotes become words of the command line. ``AD3()`` becomes
+    ``inference=ad3``, and of a value that is the name of a class its word.
     """
+    error.problem = in_words(error.problem)
+    if error.remedy:
+        error.remedy = in_words(error.remedy)
+    if error.parameter in KINDS and type(error.value) is str and error.value[:1].isupper():
+        _, error.value = _words().get(form_of(error.value), ("", error.value))
     kinds, error.kinds = error.kinds, {}
     if not kinds:
         return
@@ -206,6 +228,51 @@ def write_keys(error: StructoptError) -> None:
         error.remedy = re.sub(rf"(?<![\w.]){assigned}", key, remedy)
     if error.parameter and (head := error.parameter.partition(".")[0]) in kinds:
         error.parameter = f"{kinds[head]}.{error.parameter}"
+
+
+def in_words(text: str) -> str:
+    """Return a text with the words of the command line for calls of classes of components.
+
+    The kind is written once per list: ``DCA(), MIRA() or SGD()`` becomes ``optimizer=dca, mira or
+    sgd``. Other calls stay as they are.
+    """
+    matches = list(CALL.finditer(text))
+    names = _words() if matches else {}
+    written, end, before = "", 0, ""
+    for match in matches:
+        kind, word = names.get(form_of(match["cls"]), ("", ""))
+        between = text[end : match.start()]
+        if not word:
+            continue
+        listed = kind == before and between in (", ", " or ", " and ", ", or ") and not match["key"]
+        options = [f" {kind}.{_option(one)}" for one in match["arguments"].split(", ") if one]
+        written += between + ("" if listed else f"{kind}=") + word + "".join(options)
+        end, before = match.end(), kind
+    return written + text[end:]
+
+
+def _option(argument: str) -> str:
+    """Return ``warm_start=true``, given ``warm_start=True``."""
+    name, _, value = argument.partition("=")
+    return f"{name}={_typed(value)}"
+
+
+def _words() -> dict[str, tuple[str, str]]:
+    """Return the kind and the word of each component, by the forms of the names of its class and
+    presets.
+
+    A name has the form of the word, with the kind before or after it if two kinds share the word.
+    """
+    names = dict[str, tuple[str, str]]()
+    for kind in KINDS:
+        with suppress(ConfigError):  # two packages claim one word
+            for word, one in installed(kind).items():
+                own = form_of(one.entry_point.value.rpartition(":")[2])
+                for form in map(form_of, (word, word + kind, kind + word)):
+                    if form == own:
+                        names[form] = kind, word
+                    names.setdefault(form, (kind, word))
+    return names
 
 
 def _typed(value: str) -> str:

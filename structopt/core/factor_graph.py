@@ -123,7 +123,7 @@ class Pruning(ABC):
     """A coarser model and what its marginals prune, declared by a factor graph
     (`FactorGraph.pruning`).
 
-    A run trains the coarser model with ``inference=exact``, or loads it, and hands its outputs to
+    A run trains the coarser model with `Exact`, or loads it, and hands its outputs to
     `prune`. Users give that model as ``factor_graph.pruner``, and ``factor_graph.pruner_C`` where
     it is trained.
 
@@ -359,9 +359,10 @@ class FactorGraph(Component):
             By default: the graph cannot be restricted.
         """
         raise ConfigError(
-            "task.partial=true leaves gold outputs open, and this factor graph does not "
-            "say which of its parts they may have.",
-            remedy="Set task.partial=false, or take another factor_graph.",
+            "Some gold outputs are open, and this factor graph does not say which parts they may "
+            "have.",
+            remedy="Set `partial=False`, or take another factor graph.",
+            kinds={"partial": "task"},
         )
 
     def restricted(self, encoded: Encoded, structure: Structure) -> AllowedParts | None:
@@ -400,7 +401,8 @@ class FactorGraph(Component):
         if role not in self.roles:
             raise ConfigError(
                 f"The cost counts parts of the role {role}, and this graph has: "
-                f"{', '.join(self.roles)}."
+                f"{', '.join(self.roles)}.",
+                remedy=f"Use a cost that counts one of these, or a graph that has the role {role}.",
             )
 
     def counted(self, role: str, encoded: Encoded) -> Counted:

@@ -132,7 +132,7 @@ class FactorKind(Component):
             Where it has none.
         """
         raise ConfigError(
-            f"{type(self).__name__} has no linear description, which inference=lp and ilp need."
+            f"{type(self).__name__} has no linear description, which LP() and ILP() need."
         )
 
     @property

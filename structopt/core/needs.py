@@ -16,7 +16,7 @@ from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.weights.penalty import RIDGE, Penalty
 
-GRADIENTS = "take an optimizer that follows gradients alone: sgd, adagrad, adadelta"
+GRADIENTS = "take an optimizer that follows gradients alone: SGD(), AdaGrad(), AdaDelta()"
 
 
 class Property(Enum):
@@ -53,6 +53,9 @@ KINDS_OF_ARGUMENTS = {
     "order": "factor_graph",
 }
 """Kind of component by argument that the words on demands name in backquotes."""
+
+KEPT = "MPLP(passes=10, warm_start=True)"
+"""An inference that continues with the messages of the last visit."""
 
 OF_GRAPH = frozenset({Property.LOOPS})
 """Properties that are checked before the abilities of the inference."""
@@ -133,9 +136,9 @@ CERTIFIED: tuple[Demand, ...] = (
         Property.CONVEX,
         "`certificate=True`",
         ": its tangents are no bounds",
-        "Set it to false.",
+        "Set `certificate=False`.",
     ),
-    Demand(Property.POINTS, "`certificate=True`", remedy="Set it to false."),
+    Demand(Property.POINTS, "`certificate=True`", remedy="Set `certificate=False`."),
 )
 """Demands of a fit that bounds the minimum of P by tangents."""
 STOPPED: tuple[Demand, ...] = (
@@ -143,7 +146,7 @@ STOPPED: tuple[Demand, ...] = (
         Property.CONVEX,
         "`tolerance`",
         ": others have no certified gap",
-        "Set it to 0; `gradient_tolerance` stops at a stationary point.",
+        "Set `tolerance=0`; `gradient_tolerance` stops at a stationary point.",
     ),
 )
 """Demands of a fit that stops at a gap."""
@@ -272,68 +275,68 @@ def unmet(
         Property.CONVEX: (
             f"needs a convex loss, which {member} is not",
             "",
-            f"Set loss=crf, loss=svm or another member of the family, or {GRADIENTS}.",
+            f"Use CRF(), SVM() or another member of the family, or {GRADIENTS}.",
         ),
         Property.FAMILY: (
             f"climbs the dual of the loss family, of which {member} is no member",
             "",
-            f"Set {_members(asked)}, or {GRADIENTS}.",
+            f"Use {_members(asked)}, or {GRADIENTS}.",
         ),
         Property.MAXIMUM: (
             "needs `beta=inf`",
             f", a maximum over outputs (this is {member})",
-            "Set loss=svm.",
+            "Use SVM().",
         ),
         Property.SMOOTH: (
             "needs a differentiable loss, `beta` < inf",
             f" (this is {member})",
-            f"{typed(loss, 'beta', '1', 'crf')}, or {GRADIENTS}.",
+            f"{setting(loss, 'beta', '1', 'CRF')}, or {GRADIENTS}.",
         ),
         Property.COST: (
             "needs `gamma` > 0",
             f": without a cost, zero weights have no loss (this is {member})",
-            f"{typed(loss, 'gamma', '1', 'svm')}.",
+            f"{setting(loss, 'gamma', '1', 'SVM')}.",
         ),
         Property.LOSS_AT_ZERO: (
             "needs a loss at zero weights",
             f", the size of its ball, and {member} has none: P(0) = 0",
-            f"{typed(loss, 'gamma', '1', 'svm')}.",
+            f"{setting(loss, 'gamma', '1', 'SVM')}.",
         ),
         Property.PERCEPTRON: (
             "takes the best output without its cost, `beta=inf` and `gamma=0`",
             f" (this is {member})",
-            "Set loss=perceptron, or optimizer=mira for a cost, optimizer=dca for a temperature.",
+            "Use PerceptronLoss(), or MIRA() for a cost, DCA() for a temperature.",
         ),
         Property.CLOSED_FORMS: (
             "needs marginals of every position in closed form",
             ", which this factor graph has not",
-            "Set `order=1` for chains; for trees take another optimizer, such as sdca or dca.",
+            "Set `order=1` for chains; for trees take another optimizer, such as SDCA() or DCA().",
         ),
         Property.LOOPS: (
             "keeps messages along the edges of loopy graphs",
             ", and this factor graph has an exact inference, without any",
-            "Set optimizer=pegasos, which takes the same steps with it.",
+            "Use Pegasos(), which takes the same steps with it.",
         ),
         Property.KEPT_MESSAGES: _kept(inference, name),
         Property.SAME_FUNCTION: (
             "needs losses that stay the same functions from visit to visit",
             ", and messages that are kept change them",
-            "Set `warm_start=False`; or take an online method, such as dca, sgd or dlpw.",
+            "Set `warm_start=False`; or take an online method, such as DCA(), SGD() or DLPW().",
         ),
         Property.POINTS: (
             "needs gold outputs that are known in full",
             f", and {open_gold} leaves some open: their losses are not convex, and their dual is "
             "not known",
-            "Take an optimizer that completes them as it goes: dca, mira, perceptron, pegasos, "
-            "sgd, adagrad, adadelta, lbfgs, "
-            "cutting_plane, online_cutting_plane.",
+            "Take an optimizer that completes them as it goes: DCA(), MIRA(), Perceptron(), "
+            "Pegasos(), SGD(), AdaGrad(), AdaDelta(), LBFGS(), CuttingPlane(), "
+            "OnlineCuttingPlane().",
         ),
         Property.EQUAL_WEIGHTS: (
             "takes all instances to count the same",
             ", and these have weights",
-            "Leave the weights out; or take an optimizer that weighs losses: lbfgs, dca, sgd, "
-            "adagrad, adadelta, pegasos, "
-            "perceptron, cutting_plane, online_cutting_plane.",
+            "Leave the weights out; or take an optimizer that weighs losses: LBFGS(), DCA(), "
+            "SGD(), AdaGrad(), AdaDelta(), Pegasos(), Perceptron(), CuttingPlane(), "
+            "OnlineCuttingPlane().",
         ),
     }[demand.asks]
 
@@ -341,18 +344,18 @@ def unmet(
 def _members(asked: Collection[Property]) -> str:
     """The losses of the family that an optimizer takes."""
     if Property.PERCEPTRON in asked:
-        return "loss=perceptron"
-    return "loss=svm" if Property.MAXIMUM in asked else "loss=crf, loss=svm or loss=family"
+        return "PerceptronLoss()"
+    return "SVM()" if Property.MAXIMUM in asked else "CRF(), SVM() or LossFamily()"
 
 
-def typed(loss: Loss, parameter: str, value: str, other: str) -> str:
-    """What to type for a parameter of the loss; another loss, where this one has no such
+def setting(loss: Loss, parameter: str, value: str, other: str) -> str:
+    """Return how to set a parameter of the loss, or to take another loss if it has no such
     parameter.
     """
     return (
         f"Set `{parameter}={value}`"
         if parameter in signature(type(loss)).parameters
-        else f"Set loss={other}"
+        else f"Use {other}()"
     )
 
 
@@ -360,8 +363,7 @@ def _kept(inference: Inference, name: str) -> tuple[str, str, str]:
     """How an inference without messages, or with new ones at every visit, is refused."""
     needs = "goes on with the messages of the last visit"
     if inference.messages is Messages.NONE:
-        instead = f"Set inference=kept/mplp, or take optimizer=pegasos, which learns by {name}."
+        instead = f"Use {KEPT}, or Pegasos(), which learns by {name}."
         return needs, f", and {name} has none", instead
-    other = "; or inference=kept/mplp, which is both." if name == "inference=mplp" else "."
-    instead = "Set `warm_start=True` and few `passes`, such as 10" + other
+    instead = "Set `warm_start=True` and few `passes`, such as 10."
     return needs, f", which {name} does not keep as it is", instead

@@ -237,7 +237,7 @@ class Scorer(Component):
             f"the weights of {type(self).__name__} have no names by which those of an earlier "
             "model could be carried over.",
             where="warm_start",
-            remedy="Leave warm_start out, or take features that have: features=attribute_rows.",
+            remedy="Leave warm_start out, or take features that have, such as AttributeRows().",
         )
 
     def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> Self:

@@ -39,7 +39,7 @@ class StructureKind:
     name : str
         Kinds of the same name are the same, also in another process.
     exact : callable, or None
-        Loads the algorithms of ``inference=exact``; None where there are none.
+        Loads the algorithms of `Exact`; None where there are none.
     vertices : callable, or None
         Given a record, the number i of an instance, how many parts it has, and a largest number of
         outputs, the part vectors of all outputs of instance i, shape (outputs, parts): the
@@ -49,7 +49,7 @@ class StructureKind:
         Whether the record is one of variables and factors (`structopt.kernels.loopy.factors`),
         which the inferences on loopy graphs read.
     lists : bool
-        Whether the algorithms of ``inference=exact`` list the k best outputs
+        Whether the algorithms of `Exact` list the k best outputs
         (`InferenceKernels.k_best`). Said here, so that components are checked against each other
         before anything compiled is loaded.
     rounds : bool
@@ -95,6 +95,6 @@ def check_count(i: int, count: float, what: str, most: int) -> None:
     if count > most:
         shown = f"{int(count):,}" if count < 1e12 else f"{count:.1e}"
         raise TooManyOutputs(
-            f"inference=enumeration: instance {i + 1} has {shown} {what}, more than {most:,}. "
+            f"Enumeration(): instance {i + 1} has {shown} {what}, more than {most:,}. "
             "Take another inference, or shorter instances."
         )

@@ -206,7 +206,8 @@ class Task(Component):
         """
         raise ConfigError(
             "This task learns from files, and not from instances in memory.",
-            remedy="Set task.train=FILE.",
+            remedy="Set `train=FILE`.",
+            kinds={"train": "task"},
         )
 
     def subset(self, corpus: Any, first: int, last: int) -> Any:
@@ -225,7 +226,8 @@ class Task(Component):
             return corpus[first:last]
         raise ConfigError(
             "This task's training data cannot be divided.",
-            remedy="Give task.dev and task.test, and leave out tail.",
+            remedy="Give `dev` and `test`, and leave out `tail`.",
+            kinds=dict.fromkeys(("dev", "test", "tail"), "task"),
         )
 
     @property

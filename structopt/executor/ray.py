@@ -60,7 +60,7 @@ class Ray(Executor):
                 "needs Ray.",
                 parameter="executor",
                 value="ray",
-                remedy="Run: pip install 'structopt-trainer[ray]', or take executor=threads.",
+                remedy="Run: pip install 'structopt-trainer[ray]', or use Threads().",
             )
         if address is not None and workers is None:
             raise ArgumentError(

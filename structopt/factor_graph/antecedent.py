@@ -89,9 +89,8 @@ class Antecedent(FactorGraph):
             return encoded, ""
         return encoded, (
             f"{lost} of {len(chain.before)} mentions have all earlier mentions of their entity "
-            "out of reach "
-            f"(factor_graph.distance={_shown(self.distance)}, "
-            f"factor_graph.sentences={_shown(self.sentences)}): they count as new"
+            f"out of reach (distance={_shown(self.distance)}, "
+            f"sentences={_shown(self.sentences)}): they count as new"
         )
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
@@ -358,8 +357,8 @@ def _documents(encoded: Encoded) -> EncodedMentions:
         raise ConfigError(
             "is a graph of mentions and their antecedents, which this task's data do not have.",
             parameter="factor_graph",
-            value="antecedent",
-            remedy="Take task=coreference, or another factor_graph.",
+            value="Antecedent",
+            remedy="Use Coreference(), or another factor graph.",
         )
     return encoded
 

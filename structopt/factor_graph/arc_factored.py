@@ -257,7 +257,8 @@ def refuse_many_arcs(trees: EncodedTrees, labels: int) -> None:
         ARC_BYTES * count + VECTORS * NUMBER * (1 + labels) * longest**2,
         f"{count:,} arcs of {len(trees):,} sentences with up to {longest:,} words"
         + (f" and {labels} relations" if labels else ""),
-        "Divide long sentences, or set task.max_words or task.limit.",
+        "Divide long sentences, or use fewer (`max_words`, `limit`).",
+        dict.fromkeys(("max_words", "limit"), "task"),
     )
 
 

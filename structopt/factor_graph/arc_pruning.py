@@ -21,7 +21,7 @@ class ArcPruning(Pruning):
     """Keeps the heads h of each token m with p(h, m) >= ratio * max_g p(g, m), the max_heads most
     probable of them at most.
 
-    p are the arc marginals of a model of factor_graph=arc_factored. The arcs of its best tree are
+    p are the arc marginals of a model of `ArcFactored`. The arcs of its best tree are
     always kept, so that a tree survives whatever is pruned.
 
     Parameters

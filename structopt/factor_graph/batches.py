@@ -31,7 +31,7 @@ def label_names(labels: int | Sequence[str]) -> tuple[str, ...]:
     ArgumentError
     """
     if isinstance(labels, (int, np.integer)):
-        return _numbered(int(checks.integers("labels", labels, 1, shape=())))
+        return _numbered(labels)
     if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
         raise ArgumentError(
             "must be a number of labels, or their names.", parameter="labels", value=labels
@@ -39,9 +39,9 @@ def label_names(labels: int | Sequence[str]) -> tuple[str, ...]:
     return tuple(labels)
 
 
-@lru_cache(maxsize=8)
-def _numbered(count: int) -> tuple[str, ...]:
-    return tuple(map(str, range(count)))
+@lru_cache(maxsize=8, typed=True)
+def _numbered(labels: int) -> tuple[str, ...]:
+    return tuple(map(str, range(int(checks.integers("labels", labels, 1, shape=())))))
 
 
 def transitions(forbidden: Iterable[Any], labels: int) -> tuple[Any, Any, Any]:
@@ -251,29 +251,41 @@ def encoded_edges(
             f"has edges of {len(edges)} instances, and there are {len(sizes.lengths)}.",
             parameter="edges",
         )
-    arrays = [_edges_of(one, i) for i, one in enumerate(edges)]
-    counts, lengths = np.array([len(one) for one in arrays], np.int64), sizes.lengths
-    joined = np.concatenate([NO_EDGES, *arrays])
-    low, high = np.minimum(*joined.T), np.maximum(*joined.T)
-    right = (low >= 0) & (low < high) & (high < np.repeat(lengths, counts))
-    begins = np.repeat(ends_of(lengths)[:-1], counts)
-    keys = np.sort((begins + low) * int(lengths.sum()) + high)
-    if not right.all() or (keys[1:] == keys[:-1]).any():
-        for i, pairs in enumerate(arrays):
-            _check_edges(pairs, int(lengths[i]), i)
-    ordered = np.stack([low, high], axis=1).astype(np.int32)
+    joined = _concatenated(edges)
+    if joined is None:
+        edges = [_edges_of(one, i) for i, one in enumerate(edges)]
+        joined = np.concatenate([NO_EDGES, *edges])
+    counts = np.fromiter(map(len, edges), np.int64, len(edges))
+    first, second = joined.T.copy()  # contiguous
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    begins = ends_of(sizes.lengths)
+    keys = (begins[:-1].repeat(counts) + low) * int(begins[-1]) + high
+    keys.sort()
+    wrong = (low < 0) | (low == high) | (high >= sizes.lengths.repeat(counts))
+    if wrong.any() or (keys[1:] == keys[:-1]).any():
+        for i, pairs in enumerate(edges):
+            _check_edges(pairs, int(sizes.lengths[i]), i)
+    ordered = np.array([low, high], np.int32).T
     kept = ends_of(counts[sizes.kept])
-    graphs = EncodedGraphs(sizes.offsets, {}, names, edges=(kept, ordered))
-    return graphs, joined[:, 0] > joined[:, 1]
+    return EncodedGraphs(sizes.offsets, {}, names, edges=(kept, ordered)), first > second
 
 
 NO_EDGES = np.zeros((0, 2), np.int64)
 
 
+def _concatenated(edges: Sequence[Any]) -> Array | None:
+    """Return the edges of all instances, int64, shape (edges, 2), if these are arrays of them."""
+    if set(map(type, edges)) != {np.ndarray}:
+        return None
+    try:
+        joined = np.concatenate(edges, dtype=np.int64, casting="equiv")
+    except (TypeError, ValueError):  # other types, or other numbers of axes
+        return None
+    return joined if joined.shape[1:] == (2,) else None
+
+
 def _edges_of(value: Any, instance: int) -> Array:
     """Return the edges of an instance, int64, shape (edges, 2)."""
-    if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.shape[1:] == (2,):
-        return value
     if np.size(value) == 0:
         return NO_EDGES
     return checks.integers("edges", value, shape=(None, 2), place=checks.in_instance(instance))

@@ -42,8 +42,8 @@ class Coverage(FactorGraph):
 
     Notes
     -----
-    Gillick and Favre (2009); Berg-Kirkpatrick, Gillick and Klein (2011). Inference: inference=ilp,
-    lp, ad3 or greedy.
+    Gillick and Favre (2009); Berg-Kirkpatrick, Gillick and Klein (2011). Inference: `ILP`,
+    `LP`, `AD3` or `Greedy`.
     """
 
     traits = GraphTraits(LOOPY, anchored=True, covers=True)
@@ -79,9 +79,7 @@ class Coverage(FactorGraph):
         """
         corpus = _texts_of(encoded)
         if min(corpus.lengths.min(initial=0), corpus.budgets.min(initial=0)) < 0:
-            raise ConfigError(
-                "factor_graph=coverage: budgets and lengths of sentences must be at least 0."
-            )
+            raise ConfigError("Budgets and lengths of sentences must be at least 0.")
         starts, sentences = corpus.holders
         rows = []
         for i in range(len(corpus)):
@@ -221,9 +219,10 @@ def _texts_of(encoded: Encoded) -> EncodedTexts:
     """Return the corpus, or refuse that of another task."""
     if not isinstance(encoded, EncodedTexts):
         raise ConfigError(
-            "selects sentences of task=summarization; take the task's own factor graph.",
+            "selects sentences of Summarization().",
             parameter="factor_graph",
-            value="coverage",
+            value="Coverage",
+            remedy="Use the factor graph of your task.",
         )
     return encoded
 

@@ -88,7 +88,7 @@ class LinearChain(FactorGraph):
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out label parts and n-gram parts of every sentence, and the hard constraints."""
-        refuse_trees(encoded, "linear_chain")
+        refuse_trees(encoded, "LinearChain")
         L, n = len(encoded.labels), int(encoded.offsets[-1])
         self._check_size(L)
         anchored = positional or "transition" in encoded.tables

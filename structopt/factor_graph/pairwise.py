@@ -56,13 +56,13 @@ class Pairwise(FactorGraph):
     ----------
     edges : str
         ``task``: the edges that the task gives; ``complete``: between every two variables of an
-        instance, which task=multilabel and synthetic choose; ``none``: the variables are
+        instance, which `Multilabel` and `Synthetic` choose; ``none``: the variables are
         independent, which is the baseline of all others.
 
     Notes
     -----
-    Finley and Joachims (2008); Meshi et al. (2010), equation (2). Inference: inference=mplp, ad3,
-    lp or ilp, loopy_bp, trw_bp.
+    Finley and Joachims (2008); Meshi et al. (2010), equation (2). Inference: `MPLP`, `AD3`,
+    `LP`, `ILP`, `LoopyBP` or `TRWBP`.
 
     Examples
     --------
@@ -275,10 +275,9 @@ class Pairwise(FactorGraph):
             f"`edges='complete'` makes {count:,} edges of {len(graphs):,} instances "
             "with up to "
             f"{int(lengths.max(initial=0))} variables, which",
-            "Keep fewer variables (of task=multilabel: task.most_frequent=30) or instances "
-            "(task.limit), or set "
-            "edges='none'.",
-            {"edges": "factor_graph"},
+            "Keep fewer variables (of Multilabel(): `most_frequent=30`) or instances (`limit`), or "
+            "set edges='none'.",
+            {"edges": "factor_graph", "most_frequent": "task", "limit": "task"},
         )
 
     def _groups(self, graphs: EncodedGraphs, edges: Edges) -> tuple[PartGroup, ...]:
@@ -298,24 +297,25 @@ def _graphs_of(encoded: Encoded) -> EncodedGraphs:
     """Return the corpus, if the graph can represent it."""
     if not isinstance(encoded, EncodedGraphs):
         raise ConfigError(
-            "needs task=multilabel, grid or synthetic.",
+            "needs Multilabel(), Grid() or Synthetic().",
             parameter="factor_graph",
-            value="pairwise",
-            remedy="For other tasks, leave factor_graph out.",
+            value="Pairwise",
+            remedy="Use the factor graph of your task.",
         )
     if len(encoded.labels) < 2:
         raise ConfigError(
             "needs variables with at least 2 states, but the training data have "
             f"{len(encoded.labels)}.",
             parameter="factor_graph",
-            value="pairwise",
+            value="Pairwise",
         )
     if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions:
         raise ConfigError(
             "has no hard constraints between labels",
             parameter="factor_graph",
-            value="pairwise",
-            remedy="leave task.valid_tags=false.",
+            value="Pairwise",
+            remedy="leave valid_tags=False.",
+            kinds={"valid_tags": "task"},
         )
     return encoded
 

@@ -62,8 +62,8 @@ class SecondOrder(FactorGraph):
     (g -> h, h -> m).
 
     One hard factor asks for a tree; siblings are the pairs of head automata, one for each head and
-    side, and grandparents are pairs of arcs. The graph is loopy: inference=loopy_bp, trw_bp, ad3,
-    lp or ilp. Arcs carry no relations: those belong to factor_graph=arc_factored.
+    side, and grandparents are pairs of arcs. The graph is loopy: inference by `LoopyBP`,
+    `TRWBP`, `AD3`, `LP` or `ILP`. Arcs carry no relations: those belong to `ArcFactored`.
 
     There are O(n^3) parts; a pruner, a model of first order, leaves each token few heads. Trained
     in the same run, it prunes its own training data, on which it errs less than on others.
@@ -84,7 +84,7 @@ class SecondOrder(FactorGraph):
         What becomes of training sentences whose gold tree is none of these trees: ``lift`` moves
         arcs upwards until it is, ``drop`` leaves the sentence out, ``refuse`` ends with an error.
     pruner : str or None
-        A model of factor_graph=arc_factored that prunes, trained on the same file; None trains one
+        A model of `ArcFactored` that prunes, trained on the same file; None trains one
         first.
     prune_ratio : float
         A head is kept if it is at least so probable as this share of the most probable head of its
@@ -358,7 +358,10 @@ def _refuse_many_pairs(setting: str, count: int) -> None:
     refuse_what_does_not_fit(
         PAIR_BYTES * count,
         f"`{setting}` makes {count:,} pairs of arcs, which",
-        "Set max_heads=10 to prune arcs, set task.max_words or task.limit, or divide "
-        "long sentences.",
-        dict.fromkeys(("siblings", "grandparents", "max_heads"), "factor_graph"),
+        "Set max_heads=10 to prune arcs, divide long sentences, or use fewer (`max_words`, "
+        "`limit`).",
+        {
+            **dict.fromkeys(("siblings", "grandparents", "max_heads"), "factor_graph"),
+            **dict.fromkeys(("max_words", "limit"), "task"),
+        },
     )

@@ -119,14 +119,15 @@ def _check(encoded: Encoded) -> None:
         raise ConfigError(
             f"needs one variable per instance, and this one has {lengths[others[0]]}.",
             parameter="factor_graph",
-            value="single",
+            value="Single",
             where=checks.of_instance((int(others[0]),)),
-            remedy="For sequences set factor_graph=linear_chain.",
+            remedy="For sequences use LinearChain().",
         )
     if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions:
         raise ConfigError(
             "has no hard constraints.",
             parameter="factor_graph",
-            value="single",
-            remedy="Set task.valid_tags=false or factor_graph=linear_chain.",
+            value="Single",
+            remedy="Set valid_tags=False, or use LinearChain().",
+            kinds={"valid_tags": "task"},
         )

@@ -11,17 +11,19 @@ def trees_of(encoded: Encoded) -> EncodedTrees:
     if not isinstance(encoded, EncodedTrees):
         raise ConfigError(
             "This factor graph needs dependency trees.",
-            remedy="Set task=dependency, or the factor graph of your task.",
+            remedy="Use Dependency(), or the factor graph of your task.",
         )
     return encoded
 
 
 def refuse_trees(encoded: Encoded, name: str) -> None:
-    """Refuse a corpus of trees, whose variables choose heads and not labels."""
+    """Refuse a corpus of trees for the graph of this name; its variables choose heads and not
+    labels.
+    """
     if isinstance(encoded, EncodedTrees):
         raise ConfigError(
             "labels variables, and this task has trees.",
             parameter="factor_graph",
             value=name,
-            remedy="Set factor_graph=arc_factored or factor_graph=second_order.",
+            remedy="Use ArcFactored() or SecondOrder().",
         )

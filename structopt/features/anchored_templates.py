@@ -227,8 +227,8 @@ def _forests(encoded: Encoded, structure: Structure) -> EncodedConstituents:
         raise ConfigError(
             "are features of rules at their places, which are no parts of this task's graph.",
             parameter="features",
-            value="anchored_templates",
-            remedy="Take task=constituency factor_graph=span, or features=attribute_rows.",
+            value="AnchoredTemplates",
+            remedy="Use Constituency() with Span(), or AttributeRows().",
         )
     return encoded
 

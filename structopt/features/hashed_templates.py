@@ -264,8 +264,8 @@ def _trees(encoded: Encoded) -> EncodedTrees:
             "are features of the tokens that an arc joins, and this task's outputs are no "
             "dependency trees.",
             parameter="features",
-            value="hashed_templates",
-            remedy="Take task=dependency, or features=attribute_rows.",
+            value="HashedTemplates",
+            remedy="Use Dependency(), or AttributeRows().",
         )
     return encoded
 

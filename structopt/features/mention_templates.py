@@ -182,8 +182,8 @@ def _documents(encoded: Encoded) -> EncodedMentions:
         raise ConfigError(
             "are features of mentions and their antecedents, which this task's data do not have.",
             parameter="features",
-            value="mention_templates",
-            remedy="Take task=coreference, or features=attribute_rows.",
+            value="MentionTemplates",
+            remedy="Use Coreference(), or AttributeRows().",
         )
     return encoded
 

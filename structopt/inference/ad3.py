@@ -104,7 +104,7 @@ class AD3(Inference):
         """Return the solver."""
         from structopt.kernels.ad3.solve import solve
 
-        check_kind("ad3", kind)
+        check_kind("AD3", kind)
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:

@@ -42,7 +42,7 @@ class Enumeration(Inference):
         vertices_of = kind.vertices
         if vertices_of is None:
             raise CompatibilityError(
-                f"inference=enumeration: factor graphs of kind '{kind}' do not list their outputs."
+                f"Enumeration(): factor graphs of kind '{kind}' do not list their outputs."
             )
 
         def solve(

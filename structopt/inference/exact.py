@@ -39,7 +39,7 @@ class Exact(Inference):
         """Load the algorithms for a kind of structure."""
         if kind.exact is None:
             raise CompatibilityError(
-                f"inference=exact: factor graphs of kind '{kind}' name no exact algorithm. "
-                "Try inference=enumeration on small graphs."
+                f"Exact(): factor graphs of kind '{kind}' name no exact algorithm.",
+                remedy="Try Enumeration() on small graphs.",
             )
         return kind.exact()

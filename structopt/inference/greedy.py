@@ -62,14 +62,13 @@ class Greedy(Inference):
         if not graph.traits.kind.loopy or graph.traits.covers:
             return ""
         return (
-            "inference=greedy chooses sentences within a budget, and this factor graph is "
-            "another. Set "
-            "factor_graph=coverage, or inference=ad3, which takes all kinds, or lp or ilp."
+            "Greedy() chooses sentences within a budget, and this factor graph is another. Use "
+            "Coverage(), or AD3(), which takes all kinds, or LP() or ILP()."
         )
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the search."""
-        check_kind("greedy", kind)
+        check_kind("Greedy", kind)
         scaling = self.scaling
 
         def solve(
@@ -84,7 +83,7 @@ class Greedy(Inference):
             """The score of the output that is found, which goes to z; parts with the score -inf
             stay off.
             """
-            check_temperature("greedy", temperature)
+            check_temperature("Greedy", temperature)
             cover = _Cover.of(structure, i)
             on = _search(cover, s, scaling)
             cover.write(on, z)

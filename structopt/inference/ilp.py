@@ -80,7 +80,7 @@ class ILP(Inference):
         from structopt.inference.highs_program import Program
         from structopt.inference.program_pool import Programs
 
-        check_kind("ilp", kind)
+        check_kind("ILP", kind)
         programs = Programs(lambda polytope: Program(polytope, self.time_limit, self.gap))
 
         def solve(
@@ -99,7 +99,7 @@ class ILP(Inference):
             z is zero; where the time was too short to find any, value and z are the linear
             relaxation's.
             """
-            check_temperature("ilp", temperature)
+            check_temperature("ILP", temperature)
             with programs.program(structure, i, len(s)) as program:
                 answer = program.best_output(s)
             z[:] = answer.z
@@ -144,9 +144,8 @@ class Unproved:
             return
         if not self.count:
             log.warning(
-                "inference=ilp: a search ended with %s: its value is the bound. "
-                "inference.time_limit and inference.gap say when "
-                "it may end.",
+                "ILP: a search ended with %s: its value is the bound. `time_limit` and `gap` say "
+                "when it may end.",
                 "no output"
                 if score == -inf
                 else f"an output that may be {100 * distance:.2g} % below the best",

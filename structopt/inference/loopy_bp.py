@@ -89,7 +89,7 @@ class LoopyBP(Inference):
         """Pick the algorithm for a kind of structure."""
         from structopt.kernels.loopy.loopy_bp import solve
 
-        check_kind("loopy_bp", kind)
+        check_kind("LoopyBP", kind)
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:

@@ -57,7 +57,7 @@ class LP(Inference):
         """Return the solver, with models of its own."""
         from structopt.inference.program_pool import Programs
 
-        check_kind("lp", kind)
+        check_kind("LP", kind)
         programs = Programs()
 
         def solve(
@@ -75,7 +75,7 @@ class LP(Inference):
             Parts with the score -inf are fixed to 0. Where nothing is left, the value is -inf and z
             is zero.
             """
-            check_temperature("lp", temperature)
+            check_temperature("LP", temperature)
             with programs.program(structure, i, len(s)) as program:
                 answer = program.best_point(s, memory if len(memory) else None)
             z[:] = answer.z

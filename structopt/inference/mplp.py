@@ -97,16 +97,15 @@ class MPLP(Inference):
         if not graph.traits.kind.loopy or graph.traits.pairs_only:
             return ""
         return (
-            "inference=mplp passes messages along tables over two variables, and this factor "
-            "graph has other factors. Set "
-            "inference=ad3, which takes all kinds, or lp or ilp."
+            "MPLP() passes messages along tables over two variables, and this factor graph has "
+            "other factors. Use AD3(), which takes all kinds, or LP() or ILP()."
         )
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver."""
         from structopt.kernels.loopy.mplp import solve
 
-        check_kind("mplp", kind)
+        check_kind("MPLP", kind)
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:
@@ -186,6 +185,6 @@ def _check_factors(kinds: Array, widths: Array) -> None:
         raise CompatibilityError(
             f"passes messages along tables over two variables, and this factor graph has {unfit}.",
             parameter="inference",
-            value="mplp",
-            remedy="Set inference=ad3, which takes all kinds, or lp or ilp.",
+            value="MPLP",
+            remedy="Use AD3(), which takes all kinds, or LP() or ILP().",
         )

@@ -26,7 +26,7 @@ def check_kind(name: str, kind: StructureKind) -> None:
             f"solves factor graphs of kind 'factors', not '{kind}'.",
             parameter="inference",
             value=name,
-            remedy="Set inference=exact.",
+            remedy="Use Exact().",
         )
 
 

@@ -25,7 +25,7 @@ class TRWBP(Inference):
     """Bound temperature * log Z (at temperature 0 the best score) from above, and pass messages
     that lower the bound.
 
-    Graphs of pairs of variables (factor_graph=pairwise) are divided among a few spanning forests,
+    Graphs of pairs of variables (`Pairwise`) are divided among a few spanning forests,
     whose log Z have the bound as their mean; the potentials of the variables in the forests are the
     messages, and passes minimise over those of one variable after another. So the bound never
     rises, and without a temperature of 0 it comes down to the least of its kind. On graphs without
@@ -139,7 +139,7 @@ class TRWBP(Inference):
         """Pick the algorithm for a kind of structure."""
         from structopt.kernels.loopy.trw_bp import solve
 
-        check_kind("trw_bp", kind)
+        check_kind("TRWBP", kind)
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:

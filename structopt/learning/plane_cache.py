@@ -254,6 +254,6 @@ def _too_small(limit: int, needed: int) -> ConfigError:
     return ConfigError(
         f"`cache_mb={limit / 1000000.0:g}` is too small: the planes of all "
         f"instances need {needed / 1000000.0:.3g} MB even when they are merged.",
-        remedy="Raise it, set task.limit, or take optimizer=dca, which keeps no planes.",
-        kinds={"cache_mb": "optimizer"},
+        remedy="Raise it, use fewer instances (`limit`), or DCA(), which keeps no planes.",
+        kinds={"cache_mb": "optimizer", "limit": "task"},
     )

@@ -33,9 +33,9 @@ class LossDifference(LossFamily):
     gamma : float
         Weight of the cost: greater than 0, to 1e12.
     cost : Cost
-        What a wrong output costs, as in loss=family.
+        Cost of a wrong output, as in `LossFamily`.
     cost_weights : mapping of str to float
-        The cost's own numbers, as in loss=family.
+        The cost's own numbers, as in `LossFamily`.
     convex_passes : int or "auto"
         Passes over the data that minimise L_{beta,gamma}, which is convex, before those that
         minimise the difference. ``auto``: 10, and none where the weights of a trained model are the

@@ -10,7 +10,7 @@ from structopt.core.ability import NEEDS, Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
-from structopt.core.needs import MINIMUM, OF_GRAPH, Demand, Goal, met, of_fit, unmet
+from structopt.core.needs import MINIMUM, OF_GRAPH, Demand, Goal, Needs, met, of_fit, unmet
 from structopt.core.optimizer import Optimizer
 from structopt.errors import ArgumentError
 
@@ -158,12 +158,15 @@ def refuse(
         raise ArgumentError(
             f"is {goal.penalty}, and {names['optimizer']} minimises P with the penalty {accepted}.",
             parameter="penalty",
-            remedy="Take LBFGS(), or L2().",
+            remedy="Use LBFGS(), or L2().",
         )
-    on = f"on {type(graph).__name__}"
+    on, remedy = f"on {type(graph).__name__}", None
     if found.demand is not None:
-        needs, because, _ = unmet(found.demand, loss, inference, names["inference"])
+        all_needs = of_fit(optimizer.needs(loss, graph), goal) if optimizer else Needs()
+        asked = [demand.asks for demand in all_needs.demands]
+        needs, because, other = unmet(found.demand, loss, inference, names["inference"], asked)
         text = f"{names['optimizer']} {needs}{found.demand.because or because}."
+        remedy = found.demand.remedy or other
     elif found.reason is Reason.ABILITY:
         text = f"{names[found.who]} needs {NEEDS[found.ability]}, which {names['inference']} does "
         text += f"not give {on}."
@@ -174,6 +177,7 @@ def refuse(
     elif found.reason is Reason.ROLE:
         text = f"{names['loss']} counts costs in parts of the role {loss.role}, and "
         text += f"{type(graph).__name__} has the roles {', '.join(graph.roles)}."
+        remedy = f"Use a cost that counts one of these, or a graph that has the role {loss.role}."
     else:
         text = f"{names[found.who]}: {found.reason.value}."
-    raise ArgumentError(text, parameter=found.who)
+    raise ArgumentError(text, parameter=found.who, remedy=remedy)

@@ -286,8 +286,7 @@ def k_best(
     checks.integers("k", k, 1, shape=())
     if kernels.k_best is no_k_best:
         raise ConfigError(
-            "This inference has no lists of the k best outputs; inference=exact and enumeration "
-            "have."
+            "This inference has no lists of the k best outputs; Exact() and Enumeration() have."
         )
     active = examples.structure.most_active
     room = executor.workers * k * (NUMBER * 2 + active * (NUMBER + 4))

@@ -42,8 +42,9 @@ def check_gold(encoded: Encoded) -> None:
         raise ConfigError(
             f"The gold output of training instance {instance} has a label sequence that "
             "the constraints forbid.",
-            remedy="Correct it, or leave the constraints out: task.valid_tags=false (check "
-            "task.scheme, too), or a batch without forbidden.",
+            remedy="Correct it, or leave the constraints out: `valid_tags=False` (check `scheme`, "
+            "too), or a batch without forbidden.",
+            kinds=dict.fromkeys(("valid_tags", "scheme"), "task"),
         )
 
 
@@ -56,6 +57,10 @@ def refuse_empty_set(instance: int) -> None:
     """
     raise ConfigError(
         f"Training instance {instance} has partial labels that no output agrees with.",
-        remedy="Correct them, or leave the hard constraints out (task.valid_tags=false; "
-        "factor_graph.single_root=false, factor_graph.projective=false of trees).",
+        remedy="Correct them, or leave the hard constraints out (`valid_tags=False`; "
+        "`single_root=False`, `projective=False` of trees).",
+        kinds={
+            "valid_tags": "task",
+            **dict.fromkeys(("single_root", "projective"), "factor_graph"),
+        },
     )

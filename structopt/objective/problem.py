@@ -416,14 +416,15 @@ class Problem:
         """
         parts, advice = (
             int(self.structure.parts[-1]),
-            "take an optimizer without dual variables: dca, sgd or lbfgs.",
+            "an optimizer without dual variables: DCA(), SGD() or LBFGS().",
         )
         if self.storage.in_files:
             return self.storage.zeros(parts)
         refuse_what_does_not_fit(
             8 * parts,
             f"optimizer: {name} of all {self.m} instances",
-            f"Set task.limit, or {advice}",
+            f"Use fewer instances (`limit`), or {advice}",
+            {"limit": "task"},
         )
         return np.zeros(parts)
 

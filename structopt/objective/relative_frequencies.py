@@ -9,7 +9,6 @@ import numpy as np
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
-from structopt.core.entry_points import name_of
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.errors import ConfigError
@@ -49,14 +48,10 @@ def weights(
         or not classes
         or scorer.tables_of(np.zeros(scorer.dimension)) is None
     ):
-        names = (
-            f"factor_graph={name_of('factor_graph', graph)} with "
-            f"features={name_of('features', scorer)}"
-        )
+        names = f"{type(graph).__name__}() with {type(scorer).__name__}()"
         raise ConfigError(
             f"Relative frequencies make a generative model, and {names} is none.",
-            remedy="Take factor_graph=grammar with features=attribute_rows, or leave "
-            "warm_start out.",
+            remedy="Use Grammar() with AttributeRows(), or leave warm_start out.",
         )
     found = {}
     for name, counts in (scorer.tables_of(_counts(scorer, encoded, structure, gold)) or {}).items():

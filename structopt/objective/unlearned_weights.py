@@ -47,8 +47,9 @@ def weights(
                     f"weighs the attribute '{name}' of each {group}, and these features have none.",
                     parameter="warm_start",
                     value="counts",
-                    remedy=f"Take features=attribute_rows with '{name}' among "
-                    f"features.{group}s, or leave warm_start out.",
+                    remedy=f"Use AttributeRows() with '{name}' among "
+                    f"`{group}s`, or leave warm_start out.",
+                    kinds={f"{group}s": "features"},
                 )
             tables[group][names.index(name)] = value
     values = (

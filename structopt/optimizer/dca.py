@@ -29,7 +29,7 @@ class DCA(Optimizer):
         L_t||^2 )
 
     ``taylor`` replaces L_t by its tangent at theta_t, and by 0 where that is negative (13): one
-    inference and O(nnz) an instance; with loss.beta = inf this is 1-best MIRA. ``exact`` adds the
+    inference and O(nnz) an instance; with beta = inf this is 1-best MIRA. ``exact`` adds the
     tangents at the points that the steps lead to (the half-spaces of (17), here called planes)
     until the step is that of the loss itself (`structopt.kernels.learn.proximal_step`).
 

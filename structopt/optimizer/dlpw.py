@@ -36,8 +36,8 @@ class DLPW(Pegasos):
 
     Notes
     -----
-    Meshi et al. (2010), Algorithm 1 (R: `inference.passes`), with the ball and the average of
-    `Pegasos`. A visit costs `inference.passes` passes and O(nnz). There is no certificate: a
+    Meshi et al. (2010), Algorithm 1 (R: `passes`), with the ball and the average of
+    `Pegasos`. A visit costs `passes` passes and O(nnz). There is no certificate: a
     subgradient of the bound at some messages is not one of P until the messages have converged.
     """
 

@@ -149,7 +149,7 @@ class EG(Optimizer):
         )
         if self.initial == "smo":
             abilities |= Ability.MAP
-            demands += tuple(Demand(one.asks, "optimizer=eg `initial='smo'`") for one in MARGINS)
+            demands += tuple(Demand(one.asks, "EG(initial='smo')") for one in MARGINS)
         if positional and (self.initial == "smo" or not graph.traits.anchored):
             demands += (Demand(Property.CLOSED_FORMS),)
         return Needs(abilities, demands, positional)

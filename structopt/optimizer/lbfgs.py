@@ -38,7 +38,7 @@ class LBFGS(Optimizer):
 
     H is an estimate of the inverse Hessian from the last `memory` steps s and changes y of the
     gradient, t a step length that satisfies the strong Wolfe conditions. The loss must be
-    differentiable: loss.beta < inf. Where it is convex, and scores are linear in the weights, every
+    differentiable: beta < inf. If it is convex, and scores are linear in the weights, every
     pass bounds its distance from the minimum, because P has at least the curvature of its ridge:
     P(theta) - P* <= ||grad P(theta)||^2 / (2 lambda).
 

@@ -24,6 +24,7 @@ from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
+from structopt.core.tracker import Tracker
 from structopt.errors import ArgumentError, ConfigError, StructoptError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
@@ -38,6 +39,7 @@ SUITES: Mapping[type[Component], str] = {
     Inference: "inference.InferenceSuite",
     FactorGraph: "factor_graph.FactorGraphSuite",
     Cost: "cost.CostSuite",
+    Tracker: "tracker.TrackerSuite",
     Scorer: "scorer.ScorerContract",
     FactorKind: "factor_kind.FactorKindSuite",
     Executor: "executor.ExecutorSuite",
@@ -56,11 +58,12 @@ def check(component: Component, **fixtures: Any) -> None:
     Parameters
     ----------
     component : Component
-        A component of any kind but trackers.
+        A component of any kind.
     **fixtures
         Values of fixtures of its suite (`structopt.testing`), in place of small chains, and of its
         attributes, such as ``many=30``. Graphs need ``encoded``, tasks ``path``, a labelled file,
-        and kinds of factors ``factor``.
+        and kinds of factors ``factor``. Trackers take ``broken``, a function that creates one whose
+        store cannot be written.
 
     Raises
     ------
@@ -155,6 +158,8 @@ def _fixtures(component: Component) -> dict[str, Any]:
         return {"inference": component, "structure": _structure(component)}
     if isinstance(component, Task):
         return {"task": lambda: deepcopy(component)}
+    if isinstance(component, Tracker):
+        return {"tracker": lambda: deepcopy(component)}
     if isinstance(component, Scorer):
         return {"scorer": component, "encoded": random_encoded(1, (3, 1, 2, 4, 1))}
     names = {FactorGraph: "graph", Cost: "cost", FactorKind: "kind", Executor: "executor"}

@@ -21,13 +21,15 @@ else:
     _fixture = pytest.fixture  # type: ignore[assignment]
 
 
-def promises(kind: str) -> Callable[[type], type]:
+def promises(kind: str, never_raises: bool = False) -> Callable[[type], type]:
     """Make the failures of a suite's tests say what is wrong with the component, and what to do.
 
     Parameters
     ----------
     kind : str
         What is under test: ``loss``.
+    never_raises : bool
+        Whether any exception of the component breaks a promise.
 
     Returns
     -------
@@ -39,23 +41,25 @@ def promises(kind: str) -> Callable[[type], type]:
     def decorate(suite: type) -> type:
         for name, test in list(vars(suite).items()):
             if name.startswith("test_"):
-                setattr(suite, name, _explained(kind, name, test))
+                failures = (*FAILURES, Exception) if never_raises else FAILURES
+                setattr(suite, name, _explained(kind, name, test, failures))
         return suite
 
     return decorate
 
 
-def _explained(kind: str, name: str, test: Any) -> Any:
+def _explained(kind: str, name: str, test: Any, failures: tuple[type[BaseException], ...]) -> Any:
     promise, _, remedy = (" ".join(part.split()) for part in (getdoc(test) or "").partition("\n\n"))
 
     @wraps(test)
     def explained(self: Any, *arguments: Any, **fixtures: Any) -> None:
         try:
             test(self, *arguments, **fixtures)
-        except FAILURES as error:
+        except failures as error:
+            reason = str(error) if isinstance(error, FAILURES) else repr(error)
             text = (
                 f"{name}: this {kind} breaks a promise of its contract: {promise}\n{remedy}\n"
-                f"{error}".rstrip()
+                f"{reason}".rstrip()
             )
             raise AssertionError(text) from error
 

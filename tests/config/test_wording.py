@@ -2,8 +2,9 @@
 
 import pytest
 
-from structopt.config.wording import keyed, write_keys
-from structopt.errors import ArgumentError, CompatibilityError, ConfigError
+from structopt.config import registry
+from structopt.config.wording import KINDS, in_words, keyed, write_keys
+from structopt.errors import ArgumentError, CompatibilityError, ConfigError, form_of
 from structopt.loss.difference import LossDifference
 from structopt.optimizer.adagrad import AdaGrad
 from structopt.optimizer.eg import EG
@@ -43,6 +44,28 @@ def test_keys_are_written_once():
             "optimizer.eta=0.1 needs loss.beta=inf, not beta=1, or null; see executor.folder and "
             "`other`. Set loss.beta=1.5, optimizer.eta=auto or none, theta=2 or loss.beta=3."
         )
+
+
+def test_words_are_written_for_classes():
+    error = CompatibilityError(
+        "needs CRF(), SVM() or LossFamily(beta=1.0), and Focal() is none.",
+        parameter="inference",
+        value="LoopyBP",
+        remedy="Use PerceptronLoss(); or Perceptron(), MIRA() or SGD(), or `inference=AD3()`.",
+    )
+    for _ in range(2):
+        write_keys(error)
+        assert str(error) == (
+            "inference=loopy_bp needs loss=crf, svm or family loss.beta=1.0, and Focal() is none. "
+            "Use loss=perceptron; or optimizer=perceptron, mira or sgd, or `inference=ad3`."
+        )
+
+
+def test_every_builtin_component_has_a_word():
+    for kind in KINDS:
+        for word, one in registry.installed(kind).items():
+            name = form_of(word) + {"perceptron": "Loss"}.get(word, "") * (kind == "loss")
+            assert in_words(f"{name.capitalize()}()") == f"{kind}={word}", one
 
 
 def test_refused_arguments_keep_notes_and_fields():

@@ -31,11 +31,11 @@ STATE = SavedState({"count": "three"}, {}, "features.")
         (
             lambda: splits.divided(2, 0.2),
             "tail=0.2 of 2 training instances leaves one of the two parts empty. Give more data, "
-            "or task.dev.",
+            "or `dev`.",
         ),
         (
             lambda: file_sets.check_exists(Path("a.conll")),
-            "a.conll: there is no such file. Check task.train, task.dev and task.test.",
+            "a.conll: there is no such file. Check `train`, `dev` and `test`.",
         ),
         (
             lambda: file_sets.check_one_file("*.npz", "an npz"),

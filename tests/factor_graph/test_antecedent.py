@@ -153,6 +153,6 @@ def test_refusals(name, value):
 def test_other_data():
     with pytest.raises(
         ConfigError,
-        match="factor_graph=antecedent is a graph of mentions and their antecedents, which this",
+        match="factor_graph=Antecedent is a graph of mentions and their antecedents, which this",
     ):
         Antecedent().build(random_encoded())

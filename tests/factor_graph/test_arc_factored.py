@@ -216,7 +216,7 @@ def test_refuses():
     words = random_encoded()
     with pytest.raises(
         ConfigError,
-        match=r"This factor graph needs dependency trees\. Set task=dependency",
+        match=r"This factor graph needs dependency trees\. Use Dependency\(\)",
     ):
         ArcFactored().build(words)
     graph = ArcFactored()
@@ -237,6 +237,6 @@ def test_refuses():
 def test_graphs_of_labels_refuse_trees(graph):
     with pytest.raises(
         ConfigError,
-        match="labels variables, and this task has trees. Set factor_graph=arc_factored",
+        match="labels variables, and this task has trees. Use ArcFactored",
     ):
         graph.build(random_trees())

@@ -142,7 +142,7 @@ def test_greedy_is_for_summaries():
     with raises(ArgumentError, parameter="scaling"):
         Greedy(-1.0)
     assert Greedy().refusal(Coverage()) == ""
-    assert "Set factor_graph=coverage, or inference=ad3" in Greedy().refusal(Pairwise())
+    assert "Use Coverage(), or AD3()" in Greedy().refusal(Pairwise())
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -209,7 +209,7 @@ def test_documents_are_taken_apart():
 
 
 def test_refusals():
-    with pytest.raises(ConfigError, match="selects sentences of task=summarization"):
+    with pytest.raises(ConfigError, match="selects sentences of Summarization"):
         Coverage().build(Encoded(np.array([0, 1]), {}, ("a",)))
-    with pytest.raises(ConfigError, match="budgets and lengths of sentences must be at least 0"):
+    with pytest.raises(ConfigError, match="Budgets and lengths of sentences must be at least 0"):
         Coverage().build(replace(random_texts(0, (2,)), budgets=np.array([-1], np.int32)))

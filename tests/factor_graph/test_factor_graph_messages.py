@@ -52,17 +52,17 @@ CHAINS = random_encoded(labels=2, attributes=2, lengths=(1, 2))
         ),
         (
             lambda: Pairwise().build(CHAINS),
-            "factor_graph=pairwise needs task=multilabel, grid or synthetic. For other tasks, "
-            "leave factor_graph out.",
+            "factor_graph=pairwise needs task=multilabel, grid or synthetic. Use the factor "
+            "graph of your task.",
         ),
         (
             lambda: Single().build(CHAINS),
             "instance 1: factor_graph=single needs one variable per instance, and this one has "
-            "2. For sequences set factor_graph=linear_chain.",
+            "2. For sequences use factor_graph=linear_chain.",
         ),
         (
             lambda: tree_corpora.trees_of(CHAINS),
-            "This factor graph needs dependency trees. Set task=dependency, or the factor "
+            "This factor graph needs dependency trees. Use task=dependency, or the factor "
             "graph of your task.",
         ),
     ],

@@ -75,12 +75,12 @@ def test_empty_corpus():
     [
         (
             random_encoded(0, (1, 3)),
-            "instance 1: .* has 3. For sequences set factor_graph=linear_chain",
+            "instance 1: .* has 3. For sequences use LinearChain",
         ),
         (Encoded(np.array([0, 1, 1]), {}, ("A", "B")), "instance 1: .* has 0."),
         (
             random_encoded(0, (1, 1), constrained=True),
-            "has no hard constraints. Set task.valid_tags=false",
+            "has no hard constraints. Set valid_tags=False",
         ),
     ],
 )

@@ -389,5 +389,5 @@ def test_columns_and_graphs_that_there_are_not():
     tied = Grammar()
     tied.fit(encoded)
     charts = tied.build(encoded)
-    with pytest.raises(ConfigError, match="Take task=constituency factor_graph=span"):
+    with pytest.raises(ConfigError, match=r"Use Constituency\(\) with Span\(\)"):
         fitted(encoded, charts, tied.gold(encoded, charts))

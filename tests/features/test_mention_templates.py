@@ -250,6 +250,6 @@ def test_columns_that_there_are_not():
         fitted(encoded, graph, links=["same.b"])
     with pytest.raises(
         ConfigError,
-        match="features=mention_templates are features of mentions and their antecedents, which",
+        match="features=MentionTemplates are features of mentions and their antecedents, which",
     ):
         MentionTemplates().fit(random_encoded(), None, None)

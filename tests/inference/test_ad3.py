@@ -339,7 +339,7 @@ def test_refusals():
         CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=ad3 only maximises"
     ):
         check(Pairwise(), AD3(), LossFamily(beta=1.0, gamma=0.0), DCA())
-    with raises(CompatibilityError, parameter="inference", value="ad3"):
+    with raises(CompatibilityError, parameter="inference", value="AD3"):
         AD3().kernels(CHAIN)
     s = next(draws(0))
     assert np.isnan(run(SOLVE, AD3().prepare(PLAIN), 0, s, 1.0)[0])

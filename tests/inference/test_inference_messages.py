@@ -75,12 +75,12 @@ from tests.messages import keys_of
             "are usual.",
         ),
         (
-            lambda: refusals.check_temperature("ad3", 1.0),
+            lambda: refusals.check_temperature("AD3", 1.0),
             "inference=ad3 only maximises: it has no marginals at temperature 1.",
         ),
         (
-            lambda: refusals.check_kind("ad3", CHAIN),
-            "inference=ad3 solves factor graphs of kind 'factors', not 'chain'. Set "
+            lambda: refusals.check_kind("AD3", CHAIN),
+            "inference=ad3 solves factor graphs of kind 'factors', not 'chain'. Use "
             "inference=exact.",
         ),
     ],

@@ -359,9 +359,9 @@ def test_refuses_other_graphs(row, unfit):
     with pytest.raises(CompatibilityError) as caught:
         MPLP().prepare(structure_of([ROWS[0], row]))
     assert str(caught.value) == (
-        "inference=mplp passes messages along tables over two variables, and this factor graph "
-        f"has {unfit}. Set "
-        "inference=ad3, which takes all kinds, or lp or ilp."
+        "inference=MPLP passes messages along tables over two variables, and this factor graph "
+        f"has {unfit}. Use "
+        "AD3(), which takes all kinds, or LP() or ILP()."
     )
 
 
@@ -370,7 +370,7 @@ def test_refuses_sums():
         CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=mplp only maximises"
     ):
         check(Pairwise(), MPLP(), LossFamily(beta=1.0, gamma=0.0), DCA())
-    with raises(CompatibilityError, parameter="inference", value="mplp"):
+    with raises(CompatibilityError, parameter="inference", value="MPLP"):
         MPLP().kernels(CHAIN)
     solve = MPLP().kernels(LOOPY).solve
     assert np.isnan(run(solve, MPLP().prepare(PLAIN), 0, next(draws(0)), 1.0)[0])

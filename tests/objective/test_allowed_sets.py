@@ -365,7 +365,7 @@ def test_graphs_that_cannot_be_restricted_say_so():
 
     with pytest.raises(
         ConfigError,
-        match="task.partial=true leaves gold outputs open, and this factor graph does not say",
+        match="Some gold outputs are open, and this factor graph does not say",
     ):
         make_problem(with_open_gold(random_encoded(3)), Fixed(), LossFamily(), Exact())
 

@@ -226,9 +226,7 @@ def test_lists_that_do_not_fit_are_refused(serial):
 def test_no_k_best(serial):
     problem = problem_of()
     kernels = compose(problem.scorer.kernels, InferenceKernels(problem.kernels.solve))
-    message = (
-        "This inference has no lists of the k best outputs; inference=exact and enumeration have"
-    )
+    message = r"no lists of the k best outputs; Exact\(\) and Enumeration\(\) have"
     with pytest.raises(ConfigError, match=message):
         decoding.k_best(problem.examples, kernels, np.zeros(problem.dimension), 3, serial)
 

@@ -193,21 +193,23 @@ def test_pegasos_learns_by_linear_programs():
     assert -1e-4 < problem.objective(state.theta) / optimum(0.3, 2) - 1 < 0.05
 
 
+KEPT_WORDS = "inference=mplp inference.passes=10 inference.warm_start=true"
+
+
 def test_refuses_inferences_without_messages():
     with pytest.raises(CompatibilityError) as caught:
         check(Pairwise(), LP(), LossFamily(inf, 1.0), DLPW())
     assert str(caught.value) == (
         "optimizer=dlpw goes on with the messages of the last visit, and inference=lp has none. "
-        "Set inference=kept/mplp, or "
-        "take optimizer=pegasos, which learns by inference=lp."
+        f"Use {KEPT_WORDS}, or "
+        "optimizer=pegasos, which learns by inference=lp."
     )
     with pytest.raises(CompatibilityError) as caught:
         check(Pairwise(), MPLP(), LossFamily(inf, 1.0), DLPW())
     assert str(caught.value) == (
         "optimizer=dlpw goes on with the messages of the last visit, which inference=mplp does "
         "not keep as it is. Set "
-        "inference.warm_start=true and few inference.passes, such as 10; or inference=kept/mplp, "
-        "which is both."
+        "inference.warm_start=true and few inference.passes, such as 10."
     )
     check(Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
 
@@ -277,4 +279,4 @@ def test_a_run_reports_the_objective_of_the_relaxation(tmp_path):
 
 def test_a_run_refuses_what_it_cannot_learn_by(tmp_path, capsys):
     assert main.main([*WORDS, "optimizer=dlpw", "inference=lp", f"hydra.run.dir={tmp_path}"]) == 2
-    assert "inference=lp has none. Set inference=kept/mplp" in capsys.readouterr().err
+    assert f"inference=lp has none. Use {KEPT_WORDS}" in capsys.readouterr().err

@@ -95,7 +95,7 @@ NEEDS = {
     "beta": r"optimizer={} needs loss\.beta=inf",
     "gamma": r"optimizer={} needs loss\.gamma > 0",
     "smooth": r"optimizer={} needs a differentiable loss, loss\.beta < inf",
-    "neither": r"loss\.beta=inf and loss\.gamma=0 \(this is .*\)\. Set loss=perceptron",
+    "neither": r"loss\.beta=inf and loss\.gamma=0 \(this is .*\)\. Use loss=perceptron",
     "family": "optimizer={} climbs the dual of the loss family, of which .* is no member",
     "smo beta": r"optimizer={} optimizer\.initial=smo needs loss\.beta=inf",
     "smo gamma": r"optimizer={} optimizer\.initial=smo needs loss\.gamma > 0",

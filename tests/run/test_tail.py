@@ -174,7 +174,7 @@ def test_disk_and_memory_are_refused(capsys):
 def test_a_task_that_cannot_divide_its_data_says_so():
     assert Task.subset(None, [1, 2, 3], 1, 3) == [2, 3]
     with pytest.raises(
-        ConfigError, match=r"cannot be divided. Give task.dev and task.test, and leave out tail."
+        ConfigError, match=r"cannot be divided. Give `dev` and `test`, and leave out `tail`."
     ):
         Task.subset(None, object(), 0, 1)
 

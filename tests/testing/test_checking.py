@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import structopt as so
 from structopt.core.cost import Cost
 from structopt.testing.factor_kind import OneFactor
+from structopt.tracker.none import NoTracker
 from tests.messages import raises
 from tests.verbs.test_fitting import Descent, Focal, LogLoss
 
@@ -81,6 +83,26 @@ def test_other_kinds(tmp_path):
     so.check(so.component("task", "ner"), path=path)
     with raises(so.ArgumentError, parameter="path", match="without a default"):
         so.check(so.component("task", "ner"))
+
+
+class Fragile(NoTracker):
+    """A tracker that raises if its store cannot be written."""
+
+    def __init__(self, path="."):
+        self.path = path
+
+    def start(self, run):
+        next(Path(self.path).iterdir())
+
+
+def test_trackers():
+    so.check(NoTracker())
+    so.check(Fragile())
+    with pytest.raises(
+        so.StructoptError, match="test_a_broken_store.*this tracker breaks"
+    ) as raised:
+        so.check(Fragile(), broken=lambda: Fragile("no such folder"))
+    assert "FileNotFoundError" in str(raised.value)
 
 
 def test_fixtures():

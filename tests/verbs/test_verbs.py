@@ -20,6 +20,7 @@ from structopt.core.parts.batch import Batch
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError, InfeasibleError
 from structopt.kernels.waist.record import Array
+from tests.messages import raises
 
 TRIANGLE = [(0, 1), (2, 1), (0, 2)]
 PHRASES: dict[str, Any] = {
@@ -254,6 +255,14 @@ def test_edges_go_either_way_round() -> None:
     other = so.Pairwise().batch([2], [[(1, 0)]], labels=2).scores(edge=W.swapaxes(1, 2))
     assert np.array_equal(one.flat, other.flat)
     assert np.array_equal(other["edge"], W.swapaxes(1, 2))
+
+
+@pytest.mark.parametrize("convert", [np.array, list])
+def test_wrong_edges_name_their_instance(convert: Callable[[Any], Any]) -> None:
+    right = convert([[0, 1]])
+    for wrong in ([[1, 1]], [[0, 1], [1, 0]], [[0, 2]], [[-1, 0]]):
+        with raises(ArgumentError, parameter="edges", match="^instance 1[:,]"):
+            so.Pairwise().batch([2, 2], [right, convert(wrong)], labels=2)
 
 
 def test_open_gold_is_a_set_of_outputs() -> None:

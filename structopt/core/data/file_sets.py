@@ -172,7 +172,8 @@ def check_exists(path: DataPath) -> None:
         raise ConfigError(
             "there is no such file.",
             where=str(path),
-            remedy="Check task.train, task.dev and task.test.",
+            remedy="Check `train`, `dev` and `test`.",
+            kinds=dict.fromkeys(("train", "dev", "test"), "task"),
         )
 
 

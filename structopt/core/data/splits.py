@@ -61,7 +61,8 @@ def divided(count: int, share: float) -> int:
             f"of {count} training instances leaves one of the two parts empty.",
             parameter="tail",
             value=share,
-            remedy="Give more data, or task.dev.",
+            remedy="Give more data, or `dev`.",
+            kinds={"dev": "task"},
         )
     return first
 

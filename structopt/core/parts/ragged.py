@@ -41,5 +41,5 @@ def numbers(offsets: Array) -> Array:
 def ends_of(counts: Array) -> Array:
     """Offsets of runs of the given lengths."""
     offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    np.add.accumulate(counts, out=offsets[1:])
     return offsets

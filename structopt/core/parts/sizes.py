@@ -21,14 +21,12 @@ class Sizes:
     Attributes
     ----------
     lengths : int64, shape (instances,)
-    columns : int64, shape (positions,)
-    width : int
-        Columns of padded arrays.
+    mask : bool, shape (instances, width), or None
+        True at positions in padded arrays; None: at the first columns.
     """
 
     lengths: Array
-    columns: Array
-    width: int
+    mask: Array | None = None
 
     @classmethod
     def of(cls, lengths: Any, mask: Any = None) -> Self:
@@ -49,9 +47,18 @@ class Sizes:
                     parameter="mask",
                 )
             array = array.astype(bool)
-            return cls(array.sum(axis=1), np.nonzero(array)[1], array.shape[1])
-        counts = checks.integers("lengths", lengths, 0, shape=(None,))
-        return cls(counts, numbers_within(counts), int(counts.max(initial=0)))
+            return cls(array.sum(axis=1), array)
+        return cls(checks.integers("lengths", lengths, 0, shape=(None,)))
+
+    @cached_property
+    def columns(self) -> Array:
+        """Columns of the positions in padded arrays, int64, shape (positions,)."""
+        return numbers_within(self.lengths) if self.mask is None else np.nonzero(self.mask)[1]
+
+    @property
+    def width(self) -> int:
+        """Number of columns of padded arrays."""
+        return int(self.lengths.max(initial=0)) if self.mask is None else self.mask.shape[1]
 
     @cached_property
     def kept(self) -> Array:
@@ -65,7 +72,8 @@ class Sizes:
 
     def repeated(self, times: int) -> Sizes:
         """Return the sizes of so many copies."""
-        return Sizes(np.tile(self.lengths, times), np.tile(self.columns, times), self.width)
+        mask = None if self.mask is None else np.tile(self.mask, (times, 1))
+        return Sizes(np.tile(self.lengths, times), mask)
 
 
 def numbers_within(lengths: Array) -> Array:

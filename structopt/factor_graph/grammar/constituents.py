@@ -79,8 +79,8 @@ def constituents_of(encoded: Encoded) -> EncodedConstituents:
     """Return the corpus, if it is one of constituent trees."""
     if not isinstance(encoded, EncodedConstituents):
         raise ConfigError(
-            "factor_graph: trees of constituents are made for task=constituency; take the task's "
-            "own factor graph, or that task."
+            "This factor graph needs constituency trees.",
+            remedy="Use Constituency(), or the factor graph of your task.",
         )
     return encoded
 
@@ -126,7 +126,7 @@ def check_categories(encoded: EncodedConstituents) -> None:
     for name in encoded.categories:
         if name.startswith((BETWEEN, TAG)) or PARENT in name or CHILDREN in name:
             raise ConfigError(
-                f"factor_graph=grammar: the treebank has constituents {name!r}, and "
+                f"The treebank has constituents {name!r}, and "
                 f"symbols of the grammar are marked by {BETWEEN!r} and {TAG!r} at the "
                 f"beginning, {PARENT!r} and {CHILDREN!r} within.",
                 remedy="Rename them.",

@@ -45,7 +45,7 @@ class Grammar(TreebankGrammar):
     vertical : int
         Labels of constituents that a symbol remembers, its own included: 1 for no others.
     pruner : str or None
-        A model of factor_graph=grammar whose symbols remember nothing; None: one is made of
+        A model of `Grammar` whose symbols remember nothing; None: one is made of
         relative frequencies.
     prune_threshold : float
         Keep the symbols of a span that have at least this probability, below and above the step; 0:

@@ -115,5 +115,5 @@ def _opened(folder: Path) -> Encoded:
     except UnusableFolder as error:
         raise ConfigError(
             f"storage.folder: a worker wrote {folder}, which cannot be opened here: {error}.",
-            remedy="Name a folder that all machines see, or run with executor=serial first.",
+            remedy="Name a folder that all machines see, or run with Serial() first.",
         ) from error

@@ -138,7 +138,7 @@ def test_what_cannot_be_read(folder: Path, path: str, message: str) -> None:
 def test_a_file_that_is_missing(folder: Path) -> None:
     with pytest.raises(
         ConfigError,
-        match="nowhere: there is no such file. Check task.train, task.dev and task.test.",
+        match="nowhere: there is no such file. Check `train`, `dev` and `test`.",
     ):
         check_exists(data_path("nowhere"))
     check_exists(data_path("tb/b/wsj_01.txt"))
