@@ -35,6 +35,6 @@ def run(words: Sequence[str]) -> None:
     tasks = [f"task={name}" for name in registry.installed("task")] if every else []
     for task in tasks or [""]:
         begin, command = time.monotonic(), [*([task] if task else []), *overrides]
+        print(f"{' '.join(command) or 'default components'}: ", end="", flush=True)
         folder = compile_kernels(command)
-        seconds = time.monotonic() - begin
-        print(f"{' '.join(command) or 'the default command'}: ready in {folder}, {seconds:.0f} s")
+        print(f"ready in {folder}, {time.monotonic() - begin:.0f} s")

@@ -15,6 +15,7 @@ from structopt.config.overrides import check_single_run, key_of
 from structopt.errors import ConfigError, StructoptError
 from structopt.kernels.waist import disk_cache
 from structopt.model.model import Model
+from structopt.progress.quiet import quietly
 from structopt.run import stages
 
 SMALL = {"tracker": "none", "optimizer.epochs": "1", "task.limit": "20"}
@@ -45,7 +46,12 @@ def compile_kernels(overrides: Sequence[str]) -> Path:
     words += [f"{key}={value}" for key, value in SMALL.items()]
     check_single_run(words)
     config = validation.validate(composition.compose(words), words)
-    with TemporaryDirectory(prefix="structopt-compile-") as run, redirect_stdout(StringIO()):
+    # messages about the few instances would not be about the user's data
+    with (
+        TemporaryDirectory(prefix="structopt-compile-") as run,
+        redirect_stdout(StringIO()),
+        quietly(True),
+    ):
         _predict(stages.train(config, Path(run), pictures=False))
     return folder
 
