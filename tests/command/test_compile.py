@@ -1,6 +1,5 @@
 """`structopt compile` stores all kernels of a command, so that the command compiles none."""
 
-from pathlib import Path
 
 import structopt
 from structopt.command import main
@@ -18,7 +17,9 @@ def test_a_command_compiles_nothing_after_compile(tmp_path, monkeypatch, capsys)
     assert not shown.err
     assert not list(tmp_path.iterdir())
     compiled = STATE.compiled
-    structopt.train([*words, "task.limit=9", "optimizer.epochs=1", "tracker=none"], tmp_path / "run")
+    structopt.train(
+        [*words, "task.limit=9", "optimizer.epochs=1", "tracker=none"], tmp_path / "run"
+    )
     assert compiled == STATE.compiled
 
 

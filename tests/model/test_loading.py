@@ -17,7 +17,7 @@ HEAVY = (
     # of this package: training, and files of formats that no instance in memory has
     "structopt.core.optimizer",
     "structopt.objective.problem",
-    "structopt.kernels.waist.passes",
+    "structopt.kernels.passes.outputs",
     "structopt.formats.token_lists.parquet",
 )
 CODE = f"""import sys

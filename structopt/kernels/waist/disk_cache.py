@@ -91,7 +91,10 @@ def _file_of(module: str, roots: tuple[Path, ...]) -> Path | None:
     """The file of a module below one of the folders."""
     relative = module.replace(".", os.sep)
     for root in roots:
-        for path in (f"{root}{os.sep}{relative}.py", f"{root}{os.sep}{relative}{os.sep}__init__.py"):
+        for path in (
+            f"{root}{os.sep}{relative}.py",
+            f"{root}{os.sep}{relative}{os.sep}__init__.py",
+        ):
             if os.path.isfile(path):
                 return Path(path)
     return None
