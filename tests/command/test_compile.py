@@ -1,6 +1,5 @@
 """`structopt compile` stores all kernels of a command, so that the command compiles none."""
 
-
 import structopt
 from structopt.command import main
 from structopt.kernels.waist import disk_cache
