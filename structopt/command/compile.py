@@ -29,8 +29,8 @@ SYNTAX = Syntax(
     "stores them in the user's\n"
     "cache folder, or in NUMBA_CACHE_DIR. Use it when you build an image or install for a "
     "laboratory.\n"
-    "all compiles those of every task with its default components. KEY=VALUE are overrides of a "
-    "training command, such as\n"
+    "all compiles the kernels of every task with its default components. KEY=VALUE are overrides "
+    "of a training command, such as\n"
     "optimizer=lbfgs; each optimizer, loss and inference has kernels of its own.",
 )
 

@@ -1,5 +1,5 @@
 """Drivers over instances that learners and predictions share, one per module: a command loads only
-those that it calls.
+the drivers that it calls.
 
 A driver calls only the kernels among its arguments. Un-compiled (``driver.py_func``) it takes plain
 Python functions.

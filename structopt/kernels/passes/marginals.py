@@ -28,8 +28,8 @@ def marginal_pass(
     offsets: Array,
     marginals: Array,
 ) -> int:
-    """Write the marginals of the instances first <= i < last: of instance i those of the parts from
-    begins[i] on.
+    """Write the marginals of the instances first <= i < last: of instance i the marginals of the
+    parts from begins[i] on.
 
     They go to marginals[offsets[i] : offsets[i + 1]]. Returns `last`; -1 - i if the hard
     constraints allow no output of instance i.

@@ -21,8 +21,8 @@ def minibatch_pass(
     scores: Array,
     residuals: Array,
 ) -> float:
-    """Sum of L_i over some instances, whose scores stand one after the other (and are overwritten);
-    so do their residuals.
+    """Sum of L_i over some instances, whose scores follow one another (and are overwritten), as do
+    their residuals.
     """
     k, total, begin = Kernels(*kernels), 0.0, 0
     for i in instances:
