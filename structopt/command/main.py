@@ -19,7 +19,15 @@ from structopt.sweep.exit_codes import DONE, MENDABLE, SweepInterrupted
 
 log = logging.getLogger(__name__)
 
-COMMANDS = ("predict", "evaluate", "explain", "compare", "experiments", "components")
+COMMANDS = (
+    "predict",
+    "evaluate",
+    "explain",
+    "compare",
+    "experiments",
+    "components",
+    "compile",
+)
 """Subcommands, each a module of this package; words that begin with none of them train a model."""
 TRAIN = "train"
 """May be typed first where no subcommand is."""

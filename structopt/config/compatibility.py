@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from structopt.config import alternatives
 from structopt.config.registry import name_of
@@ -20,12 +20,14 @@ from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.needs import KINDS_OF_ARGUMENTS, MINIMUM, Goal, of_fit, refusal, setting
-from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.core.structure_kind import StructureKind
 from structopt.core.task import Task
 from structopt.errors import CompatibilityError
 from structopt.objective.compatibility import Misfit, Reason, first_misfit, unsolved
+
+if TYPE_CHECKING:
+    from structopt.core.optimizer import Optimizer
 
 SOURCES = {
     Ability.MAP: "the best output comes from",

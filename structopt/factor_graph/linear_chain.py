@@ -25,7 +25,7 @@ from structopt.factor_graph.batches import (
     tied_layout,
     transitions,
 )
-from structopt.factor_graph.kinds import CHAIN
+from structopt.factor_graph.kinds import CHAIN, FIRST_ORDER_CHAIN
 from structopt.factor_graph.label_parts import LABEL_ROLES, allowed_labels, chosen_labels
 from structopt.factor_graph.token_places import joined_tokens
 from structopt.factor_graph.tree_corpora import refuse_trees
@@ -65,7 +65,10 @@ class LinearChain(FactorGraph):
     @property
     def traits(self) -> GraphTraits:
         """A chain of its order."""
-        return GraphTraits(CHAIN, order=self.order, closed_forms=self.order == 1)
+        first = self.order == 1
+        return GraphTraits(
+            FIRST_ORDER_CHAIN if first else CHAIN, order=self.order, closed_forms=first
+        )
 
     @property
     def views(self) -> Mapping[str, str]:

@@ -234,7 +234,7 @@ class Training:
         with phases.phase("loading kernels", lasting=False):
             plan = self.optimizer.plan
             modules = plan.modules(self.problem.penalty)
-            for name in ("structopt.kernels.waist.passes", *modules, *plan.imports):
+            for name in (*modules, *plan.imports):
                 import_module(name)  # compiles kernels that the cache lacks
         try:
             for callback in self.callbacks:

@@ -29,7 +29,6 @@ from structopt.objective import relative_frequencies, scoring
 from structopt.objective.decoding import best_outputs, flat_marginals
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
-from structopt.objective.problem import Problem, Settings
 
 
 class Pruner:
@@ -94,6 +93,8 @@ class Pruner:
         graph.fit(encoded)
         loss = registry.create("loss", {"name": "crf", "beta": 1.0, "gamma": 0.0})
         optimizer = registry.create("optimizer", {"name": "dca"})
+        from structopt.objective.problem import Problem, Settings  # only training needs it
+
         problem = Problem.of(encoded, graph, loss, inference, scorer.fit, Settings(pruning.C, seed))
         initial = np.zeros(problem.dimension)
         if pruning.from_counts:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from structopt.core.ability import NEEDS, Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.needs import MINIMUM, OF_GRAPH, Demand, Goal, Needs, met, of_fit, unmet
-from structopt.core.optimizer import Optimizer
 from structopt.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from structopt.core.optimizer import Optimizer
 
 
 class Reason(Enum):

@@ -106,7 +106,7 @@ def flat_marginals(
     ConfigError
         Where the hard constraints allow no output for an instance.
     """
-    from structopt.kernels.waist.passes import marginal_pass
+    from structopt.kernels.passes.marginals import marginal_pass
 
     examples.check_weights(weights)
     begins, offsets = examples.structure.spans(group)
@@ -223,7 +223,7 @@ def _listed(
     bounds: tuple[int, int],
 ) -> SparseVectors:
     """Best outputs of a range of instances."""
-    from structopt.kernels.waist.passes import output_pass
+    from structopt.kernels.passes.outputs import output_pass
 
     (first, last), quick, lists = bounds, examples.structure.quick, []
     parts_of_all = int(examples.structure.parts[last] - examples.structure.parts[first])

@@ -160,7 +160,7 @@ class GradientShard:
 
     def gradient(self, moving: Array) -> Evaluation:
         """Losses and gradient, given the weights that may move."""
-        from structopt.kernels.waist.passes import residual_pass
+        from structopt.kernels.passes.residuals import residual_pass
 
         with self.batch.widened(moving) as weights:
             bounds = 0, len(self.data.parts) - 1

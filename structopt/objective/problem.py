@@ -307,10 +307,10 @@ class Problem:
 
     def _check_sets(self) -> None:
         """Refuse a training instance that no output agrees with."""
-        from structopt.kernels.waist.passes import target_pass
-
         if not self.targets.sets.any():
             return
+        from structopt.kernels.passes.targets import target_pass
+
         space = self._reported.space(False)
         empty = int(
             run_driver(target_pass, self.objective_kernels, self._objective_data, space, 0, self.m)
@@ -437,7 +437,7 @@ class Problem:
         Between scores and gradient runs one compiled pass over the instances, whatever the scorer;
         `noise` and the seed of the problem seed what is random in the scores.
         """
-        from structopt.kernels.waist.passes import minibatch_pass
+        from structopt.kernels.passes.minibatches import minibatch_pass
 
         scores, pullback = self.examples.training(weights, instances, [self.seed, *noise])
         residuals = np.zeros(len(scores))
@@ -448,7 +448,7 @@ class Problem:
         """Return L_i of an instance at some part scores, and its (sub)gradient with respect to
         them, by the kernels of P.
         """
-        from structopt.kernels.waist.passes import minibatch_pass
+        from structopt.kernels.passes.minibatches import minibatch_pass
 
         data, residuals = self._objective_data, np.zeros(len(scores))
         kept = slice(*data.memory[instance : instance + 2])
@@ -468,7 +468,7 @@ class Problem:
     def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""
         self.examples.check_weights(weights, finite=False)
-        from structopt.kernels.waist.passes import loss_pass
+        from structopt.kernels.passes.losses import loss_pass
 
         return float(sum(self._over_shards(loss_pass, self._objective_data, weights)))
 

@@ -110,7 +110,7 @@ class AdaDelta(Optimizer):
             kernel_modules=(
                 "structopt.kernels.learn.adadelta",
                 "structopt.kernels.learn.lazy_regularization",
-                "structopt.kernels.waist.passes",
+                "structopt.kernels.passes.minibatches",
             ),
             bound="",
         )

@@ -117,7 +117,7 @@ class AdaGrad(Optimizer):
             kernel_modules=(
                 "structopt.kernels.learn.adagrad",
                 "structopt.kernels.learn.lazy_regularization",
-                "structopt.kernels.waist.passes",
+                "structopt.kernels.passes.minibatches",
             ),
             bound="",
         )

@@ -33,7 +33,7 @@ KERNEL_MODULES = (
     "structopt.kernels.learn.cutting_plane",
     "structopt.kernels.learn.plane_cache",
     "structopt.kernels.learn.mira_program",
-    "structopt.kernels.waist.passes",
+    "structopt.kernels.passes.residuals",
     "structopt.kernels.features.bundles",
     "structopt.kernels.arrays.coordinates",
 )

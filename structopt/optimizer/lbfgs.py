@@ -24,7 +24,7 @@ from structopt.learning.ray import QuasiNewtonState, Ray, Sizes
 
 KERNEL_MODULES = (
     "structopt.kernels.quasi_newton.lbfgs",
-    "structopt.kernels.waist.passes",
+    "structopt.kernels.passes.residuals",
     "structopt.kernels.features.bundles",
     "structopt.kernels.features.attributes.columns",
     "structopt.kernels.arrays.coordinates",

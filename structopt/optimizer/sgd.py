@@ -72,7 +72,7 @@ class SGD(Optimizer):
             mixable=True,
             shortens=True,
             tried=("eta",) if self.eta == "auto" else (),
-            kernel_modules=("structopt.kernels.learn.sgd", "structopt.kernels.waist.passes"),
+            kernel_modules=("structopt.kernels.learn.sgd", "structopt.kernels.passes.minibatches"),
             bound="",
         )
 

@@ -154,7 +154,7 @@ def compiling_text() -> str:
     if not state.kernel or (present < NOTICED and not state.compiled):
         return ""
     return (
-        f"compiling kernels, once, which takes about a minute: {state.compiled} so far, "
+        f"compiling kernels, once (ahead: structopt compile): {state.compiled} so far, "
         f"{clock(state.seconds + present)}"
     )
 

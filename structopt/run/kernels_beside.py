@@ -36,7 +36,11 @@ from structopt.progress import phases
 
 KINDS = ("factor_graph", "inference", "loss", "optimizer")
 """The first fields of `Composed`."""
-DRIVERS = ("structopt.kernels.waist.passes", "structopt.kernels.waist.stand_ins")
+DRIVERS = (
+    "structopt.kernels.passes.losses",
+    "structopt.kernels.passes.outputs",
+    "structopt.kernels.waist.stand_ins",
+)
 """Modules of kernels that every run loads."""
 MOST_PROCESSES = 4
 """More of them would wait for the kernel that takes longest."""
@@ -75,8 +79,8 @@ class Composed(NamedTuple):
         positional = self.optimizer.needs(self.loss, self.graph).positional
         return [
             partial(self.inference.kernels, self.graph.kind),
-            *(partial(import_module, name) for name in (*self.modules, *DRIVERS)),
             partial(scoring.kernels_of, self.scorer),
+            *(partial(import_module, name) for name in (*self.modules, *DRIVERS)),
             partial(self.loss.kernel, variant),
             partial(GraphKernels.of, self.graph, positional),
         ]

@@ -117,7 +117,8 @@ def test_options_that_the_user_can_mend(
 
 
 @pytest.mark.parametrize(
-    "command", ["predict", "evaluate", "explain", "compare", "experiments", "components"]
+    "command",
+    ["predict", "evaluate", "explain", "compare", "experiments", "components", "compile"],
 )
 def test_usage_of_sub_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main([command, "--help"]) == 0

@@ -17,7 +17,7 @@ from structopt.config import pairs
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.kernels.learn import dca
-from structopt.kernels.waist import passes
+from structopt.kernels.passes import losses
 from structopt.kernels.waist.record import EMPTY
 from structopt.kernels.waist.signatures import VECTOR, driven, driver, kernel
 from structopt.kernels.waist.views import part
@@ -58,7 +58,7 @@ def test_drivers_are_compiled_once():
         state, _ = method.step(problem, method.init(problem, np.zeros(problem.dimension)))
         problem.objective(method.weights(state))
     assert len(dca.dca_pass.signatures) == 1
-    assert len(passes.loss_pass.signatures) == 1
+    assert len(losses.loss_pass.signatures) == 1
 
 
 def makes_an_array(kernels, data, space, x):

@@ -123,7 +123,7 @@ def test_compiling_is_shown_and_in_no_clock(fast: None, monkeypatch: pytest.Monk
     with display.shown(), phases.phase("featurising"):
         with compiling.under_way("viterbi"):
             wait_for(
-                "structopt: compiling kernels, once, which takes about a minute: 2 so far, 0:00\n",
+                "structopt: compiling kernels, once (ahead: structopt compile): 2 so far, 0:00\n",
                 stderr,
             )
         (phase,) = phases.under_way()

@@ -67,7 +67,7 @@ def test_modules_that_optimizers_name_have_kernels(name):
 @pytest.mark.nightly("rest")
 def test_what_is_not_compiled_is_not_on_disk(tmp_path, monkeypatch):
     """A module that has no compiled kernels, and one of a package that changed since."""
-    assert kernels_beside._on_disk("structopt.kernels.waist.passes")
+    assert kernels_beside._on_disk("structopt.kernels.passes.losses")
     assert not kernels_beside._on_disk("structopt.kernels.waist.layout")
     package = tmp_path / "some_kernels"
     package.mkdir()

@@ -135,7 +135,7 @@ class TorchAdamW(Optimizer):
         """Steps on batches."""
         return Plan(
             "minibatch",
-            kernel_modules=("structopt.kernels.waist.passes",),
+            kernel_modules=("structopt.kernels.passes.minibatches",),
             weights=("theta", "total", "gradients", "squares"),
             bound="its rates follow a schedule that ends with the run",
         )

@@ -10,14 +10,6 @@ from typing import Protocol
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
 from structopt.formats.text_files import read_text
-from structopt.formats.token_lists import (
-    conllu_words,
-    csv_rows,
-    json_lines,
-    parquet,
-    spacy_json,
-    text_spans,
-)
 from structopt.formats.token_lists.class_names import ClassNames
 from structopt.formats.token_lists.fields import Fields
 from structopt.formats.token_lists.predicted_lists import Cells, PredictedLists
@@ -138,8 +130,12 @@ class TokenFiles:
         predicted = PredictedLists.of(field, cells, probabilities, k_best)
         path, form = corpus.path, self.format_of(corpus.path)
         if form == "parquet":
+            from structopt.formats.token_lists import parquet
+
             return parquet.write(path, fspath(target), self.fields, predicted)
         if form == "csv":
+            from structopt.formats.token_lists import csv_rows
+
             return csv_rows.write(
                 path, fspath(target), self.fields, predicted, self.encoding, self.separator
             )
@@ -150,13 +146,19 @@ class TokenFiles:
     def _lists(self, path: str, limit: int | None) -> TokenLists:
         form = self.format_of(path)
         if form == "parquet":
+            from structopt.formats.token_lists import parquet
+
             return parquet.read(path, self.fields, limit)
         if form == "csv":
+            from structopt.formats.token_lists import csv_rows
+
             return csv_rows.read(path, self.fields, limit, self.encoding, self.separator)
         return self._module(path, form).read(path, self.fields, limit, self.encoding)
 
     def _module(self, path: str, form: str) -> _Format:
-        """The reader and writer of a format of text."""
+        """The reader and writer of a format of text, imported when a file has it."""
+        from structopt.formats.token_lists import conllu_words, json_lines, spacy_json, text_spans
+
         if form in ("spacy", CONLLU):
             return spacy_json if form == "spacy" else conllu_words
         has_texts = text_spans.has_texts(path, self.encoding, self.fields)

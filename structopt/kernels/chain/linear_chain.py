@@ -1,4 +1,4 @@
-"""Exact inference on linear chains of order k: Viterbi, forward-backward, k-best Viterbi.
+"""Exact inference on linear chains of order k: Viterbi, forward-backward.
 
 The state at position t is the tuple of the last min(t + 1, k) labels, so that order k costs O(n
 L^(k+1)). Order 1 has functions of its own (`first_order`); forward-backward falls back to log space
@@ -10,12 +10,11 @@ from __future__ import annotations
 from structopt.kernels.chain.constraints import constrain
 from structopt.kernels.chain.first_order_solve import solve_first_order
 from structopt.kernels.chain.forward_backward import forward_backward
-from structopt.kernels.chain.k_best_viterbi import k_best_viterbi
 from structopt.kernels.chain.log_forward_backward import log_forward_backward
 from structopt.kernels.chain.ngram_parts import sum_ngram_scores
 from structopt.kernels.chain.record import open_chain, open_scratch
 from structopt.kernels.chain.viterbi import viterbi
-from structopt.kernels.waist.signatures import K_BEST, SOLVE, kernel
+from structopt.kernels.waist.signatures import SOLVE, kernel
 
 
 @kernel(SOLVE)
@@ -37,16 +36,3 @@ def solve(structure, i, s, temperature, z, memory, work):
     if done:
         return value
     return log_forward_backward(c, n, s, temperature, x, z)
-
-
-@kernel(K_BEST)
-def k_best(structure, i, s, count, values, offsets, parts, counts, work):
-    """List the `count` best labellings in decreasing score, O(n L^(k+1) count); return how many
-    there are.
-    """
-    c, x = open_chain(structure), open_scratch(work)
-    n = c.tokens[i + 1] - c.tokens[i]
-    constrain(c, i, n, s)
-    if not c.anchored:
-        sum_ngram_scores(c, n, s, x.table)
-    return k_best_viterbi(c, n, s, count, x, values, offsets, parts, counts)

@@ -72,8 +72,8 @@ def _warn(seconds: float) -> None:
     STATE.compiling += seconds
     if waited and STATE.compiling >= PATIENCE and not STATE.shown:
         log.warning(
-            "Compiling kernels, once per version, takes about a minute for a command; "
-            "structopt.compile(batch) does it ahead."
+            "Compiling kernels, once per version, takes about a minute. The command structopt "
+            "compile, or structopt.compile(batch) in Python, does it ahead."
         )
 
 

@@ -15,7 +15,7 @@ pickles, so the folder is used only if it belongs to the user and nobody else ca
 Assumption: `numba.core.caching` has `FunctionCache`, whose ``_impl_class`` names the locators of
 the files, and a dispatcher stores its cache in ``_cache``. Tested with Numba 0.61 to 0.68. Gain:
 a new clone starts without compiling, which takes minutes for all kernels. If the interface
-changes, `attach` returns None and Numba compiles each kernel in each process.
+changes, Numba compiles each kernel in each process.
 """
 
 from __future__ import annotations
@@ -28,16 +28,19 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import numba
-from filelock import FileLock, Timeout
 from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 from numba.core import caching
+from numba.core.runtime import _nrt_python as _nrt
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 KERNELS = Path(__file__).parents[1]
 CORE = KERNELS.parent.parent
@@ -86,11 +89,14 @@ def _imports(path: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _file_of(module: str, roots: tuple[Path, ...]) -> Path | None:
     """The file of a module below one of the folders."""
+    relative = module.replace(".", os.sep)
     for root in roots:
-        base = root.joinpath(*module.split("."))
-        for path in (base.with_suffix(".py"), base / "__init__.py"):
-            if path.is_file():
-                return path
+        for path in (
+            f"{root}{os.sep}{relative}.py",
+            f"{root}{os.sep}{relative}{os.sep}__init__.py",
+        ):
+            if os.path.isfile(path):
+                return Path(path)
     return None
 
 
@@ -103,6 +109,8 @@ def _neighbours(path: Path, package: Path) -> Iterator[Path]:
     for module, names in _imports(path):
         if module == "structopt.plugin":
             yield from _through_plugin(names)
+            continue
+        if in_core and not module.startswith("structopt.kernels"):
             continue
         for name in (module, *(f"{module}.{name}" for name in names)):
             file = _file_of(name, roots)
@@ -272,8 +280,16 @@ class _ContentCache(caching.FunctionCache):
         return compiled
 
     def _load(self, sig: Any, target_context: Any) -> Any:
+        """Read a kernel from disk; return None if it is not there.
+
+        Numba's `load_overload` first imports everything that it can compile, SciPy's linear algebra
+        included, which takes as long as `import numba`. Machine code needs only the symbols of the
+        runtime. If Numba compiles a kernel, it imports the rest.
+        """
         try:
-            return super().load_overload(sig, target_context)
+            _add_symbols()
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         except Exception:  # a damaged file: whatever unpickling raises, the kernel is compiled
             with suppress(OSError):
                 self.flush()
@@ -287,6 +303,8 @@ class _ContentCache(caching.FunctionCache):
             self.release()
 
     def _acquire(self) -> None:
+        from filelock import FileLock, Timeout  # only compiling needs it
+
         with suppress(OSError, Timeout):
             self._impl.locator.ensure_cache_path()
             lock = FileLock(Path(self._cache_path) / f"{self._impl.filename_base}.lock")
@@ -300,11 +318,49 @@ class _ContentCache(caching.FunctionCache):
             self._lock = None
 
 
-def attach(kernel: Any) -> _ContentCache | None:
-    """Let a dispatcher store its machine code in the cache; return None if it cannot."""
-    try:
-        kernel._cache = _ContentCache(kernel.py_func)
-    except (RuntimeError, AttributeError, OSError):  # no folder, no source file, another Numba
-        return None
-    found: _ContentCache = kernel._cache
+@cache
+def _add_symbols() -> None:
+    """Let machine code find Numba's runtime, as `rtsys.initialize` does before it compiles a part
+    that machine code on disk contains.
+    """
+    for name, address in _nrt.c_helpers.items():
+        llvmlite.binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
+class _DeferredCache(caching.NullCache):
+    """The cache of a function, whose folder is determined when it is first used: kernels on disk
+    contain the functions that they inline, so that most caches are never used.
+    """
+
+    def __init__(self, py_func: Any) -> None:
+        self._py_func = py_func
+
+    @cached_property
+    def _files(self) -> _ContentCache | None:
+        try:
+            return _ContentCache(self._py_func)
+        except (RuntimeError, AttributeError, OSError):  # no folder, no source file, another Numba
+            return None
+
+    @property
+    def cache_path(self) -> Any:
+        return self._files and self._files.cache_path
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        return self._files and self._files.load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if self._files:
+            self._files.save_overload(sig, data)
+
+    def release(self) -> None:
+        """Let other processes compile the function."""
+        if self._files:
+            self._files.release()
+
+
+def attach(kernel: Any) -> _DeferredCache:
+    """Let a dispatcher store its machine code in the cache if a folder can store it."""
+    kernel._cache = _DeferredCache(kernel.py_func)
+    found: _DeferredCache = kernel._cache
     return found

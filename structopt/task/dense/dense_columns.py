@@ -19,7 +19,6 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column
 from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.formats.in_memory.instances import MEMORY
-from structopt.formats.vectors.matrices import read_matrix
 from structopt.kernels.waist.record import Array
 from structopt.task.dense.sentence_numbers import Matrices, key_of_matrix, separated, stacked
 from structopt.task.dense.word_rows import WordRows
@@ -408,6 +407,8 @@ class DenseColumns:
             if key in tokens.matrices:
                 matrix = stacked(key, tokens.matrices[key], tokens.offsets, block.dimensions)
             else:
+                from structopt.formats.vectors.matrices import read_matrix
+
                 matrix = read_matrix(_named(block.name, tokens.path, key), count, partial)
             return np.arange(count, dtype=np.int32), matrix
         if block.name not in tokens.cells:  # of a file to predict, which may lack columns

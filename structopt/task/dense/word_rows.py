@@ -12,7 +12,6 @@ import numpy as np
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError
 from structopt.formats.string_arrays import pack_strings, restored_strings
-from structopt.formats.vectors.word_vectors import read_word_vectors
 from structopt.kernels.waist.record import Array
 
 
@@ -95,6 +94,8 @@ class WordRows:
         )
         if self.path is None or not wanted:
             return
+        from structopt.formats.vectors.word_vectors import read_word_vectors
+
         found = read_word_vectors(self.path, wanted)
         self._absent |= wanted - found.numbers.keys()
         if self.unknown is not None and self.unknown in self._absent:

@@ -14,6 +14,7 @@ from structopt.kernels.chain import linear_chain
 from structopt.kernels.chain.constraints import constrain
 from structopt.kernels.chain.first_order import first_order
 from structopt.kernels.chain.forward_backward import forward_backward
+from structopt.kernels.chain.k_best import k_best
 from structopt.kernels.chain.log_forward_backward import log_forward_backward
 from structopt.kernels.chain.ngram_parts import sum_ngram_scores
 from structopt.kernels.chain.record import CHAIN, SCRATCH
@@ -82,11 +83,13 @@ def by_listing(vertices, s, temperature):
 
 
 def solve(structure, i, s, temperature):
-    z = np.full(len(s), 7.0)
-    value = linear_chain.solve(
-        structure.record, i, s.copy(), temperature, z, NO_MEMORY, structure.work
-    )
-    return value, z
+    found = []
+    for kernel in (linear_chain.solve, structure.kind.exact().solve):
+        z = np.full(len(s), 7.0)
+        value = kernel(structure.record, i, s.copy(), temperature, z, NO_MEMORY, structure.work)
+        found.append((value, z))
+    np.testing.assert_array_equal(*(np.append(z, value) for value, z in found))
+    return found[-1]
 
 
 def check(encoded, order, seed=0, scale=1.0, temperatures=TEMPERATURES):
@@ -261,7 +264,7 @@ def test_k_best_is_the_sorted_listing(order, anchored):
         vertices = listing(encoded, i, order)[1]
         expected = sorted(((score(z, s), k) for k, z in enumerate(vertices)), reverse=True)
         for count in (1, 4, 300):
-            values, outputs = best_listed(linear_chain.k_best, structure, i, s, count)
+            values, outputs = best_listed(k_best, structure, i, s, count)
             assert len(values) == min(count, len(expected))
             np.testing.assert_allclose(values, [value for value, _ in expected[:count]], atol=1e-10)
             np.testing.assert_array_equal(outputs, [vertices[k] for _, k in expected[:count]])

@@ -6,7 +6,8 @@ import pytest
 from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
-from structopt.kernels.chain import calculus, linear_chain
+from structopt.kernels.chain import calculus
+from structopt.kernels.chain.k_best import k_best
 from structopt.testing.inference import best_listed, run
 from structopt.testing.problems import random_encoded
 
@@ -73,7 +74,7 @@ def test_long_lists_have_every_output(i, order, positional):
     structure = LinearChain(order).build(random_encoded(0, LENGTHS), positional)
     s = GENERATOR.normal(size=int(np.diff(structure.parts)[i]))
     vertices = CHAIN.vertices(structure.record, i, len(s), 1000)
-    values, listed = best_listed(linear_chain.k_best, structure, i, s, 1000)
+    values, listed = best_listed(k_best, structure, i, s, 1000)
     best = vertices[np.argsort(-(vertices @ s))]
     np.testing.assert_allclose(values, best @ s, atol=1e-12)
     np.testing.assert_array_equal(listed, best)
