@@ -295,8 +295,8 @@ def test_refusals_of_the_loss_name_what_works(optimizer, plugins, tmp_path, monk
     message = capsys.readouterr().err
     assert "loss.beta=1" not in message
     loss, gradients = (
-        re.search(r"Set (loss=\w+)", message),
-        re.search(r"gradients alone: (\w+)", message),
+        re.search(r"Use (loss=\w+)", message),
+        re.search(r"gradients alone: optimizer=(\w+)", message),
     )
     small = ["tracker=none", "task.limit=20", "optimizer.epochs=1"]
     assert loss and main.main([loss[1], f"optimizer={optimizer}", *small]) == 0

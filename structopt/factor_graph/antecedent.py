@@ -89,8 +89,8 @@ class Antecedent(FactorGraph):
             return encoded, ""
         return encoded, (
             f"{lost} of {len(chain.before)} mentions have all earlier mentions of their entity "
-            f"out of reach (distance={_shown(self.distance)}, "
-            f"sentences={_shown(self.sentences)}): they count as new"
+            f"out of reach by Antecedent(distance={self.distance}, sentences={self.sentences}): "
+            "they count as new"
         )
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
@@ -383,7 +383,3 @@ def _added(first: SparseVectors, second: SparseVectors) -> SparseVectors:
     return SparseVectors(
         (first.offsets + second.offsets).astype(np.int64), parts[order], values[order]
     )
-
-
-def _shown(limit: int | None) -> str:
-    return "null" if limit is None else str(limit)

@@ -254,9 +254,9 @@ class Predictor:
         """Return the results of a method of the plan for sentences in memory; None if they need the
         general prediction.
         """
-        if given is not None or executor is not None or not instances:
+        if given is not None or executor is not None:
             return None
-        if not isinstance(instances, (list, tuple)):
+        if not isinstance(instances, (list, tuple)) or not instances:
             return None
         plans = self._plans
         if not plans.made:

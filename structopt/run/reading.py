@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from structopt.config.wording import in_words
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
@@ -218,7 +219,7 @@ def _admitted(components: Components, encoded: Encoded) -> Encoded:
     """The training split as the graph can represent it."""
     admitted, changes = components.graph.admit(encoded)
     if changes:
-        log.warning("%s: %s", components.files["train"], changes)
+        log.warning("%s: %s", components.files["train"], in_words(changes))
     return admitted
 
 

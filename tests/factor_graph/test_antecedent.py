@@ -138,10 +138,10 @@ def test_mentions_out_of_reach_are_counted():
     _, note = Antecedent(2).admit(encoded)
     assert note.startswith(
         "1 of 4 mentions have all earlier mentions of their entity out of reach "
-        "(factor_graph.distance=2, "
+        "by Antecedent(distance=2, "
     )
     note = Antecedent(None, 2).admit(encoded)[1]
-    assert note.endswith("factor_graph.distance=null, factor_graph.sentences=2): they count as new")
+    assert note.endswith("Antecedent(distance=None, sentences=2): they count as new")
 
 
 @pytest.mark.parametrize(("name", "value"), [("distance", 0), ("sentences", -1)])

@@ -25,13 +25,13 @@ CASES = {
         lambda: ArcFactored().build(TREES),
         10_000,
         "144 arcs of 1 sentences with up to 12 words need",
-        "task.max_words",
+        "`max_words`",
     ),
     "relations": (
         lambda: ArcFactored(labeled=True).build(TREES),
         20_000,
         "144 arcs of 1 sentences with up to 12 words and 2 relations need",
-        "task.max_words",
+        "`max_words`",
     ),
     "siblings": (
         lambda: SecondOrder(siblings="all").build(TREES),
@@ -43,7 +43,7 @@ CASES = {
         lambda: SecondOrder(siblings="none").build(TREES),
         20_000,
         "`grandparents=True` makes",
-        "task.max_words",
+        "`max_words`",
     ),
     "links": (
         lambda: Antecedent(distance=None).build(mentions(20)),

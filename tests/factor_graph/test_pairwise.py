@@ -319,7 +319,7 @@ def test_empty_corpora_and_graphs_without_edges():
 @pytest.mark.parametrize(
     ("encoded", "edges", "message"),
     [
-        (random_encoded(), "task", "needs task=multilabel, grid or synthetic"),
+        (random_encoded(), "task", r"needs Multilabel\(\), Grid\(\) or Synthetic\(\)"),
         (
             small(labels=("a",)),
             "task",

@@ -276,7 +276,7 @@ def test_a_kind_without_rows(inference):
     ):
         inference.prepare(lonely())
     with pytest.raises(
-        ConfigError, match="Undescribed has no linear description, which inference=lp and ilp need"
+        ConfigError, match=r"Undescribed has no linear description, which LP\(\) and ILP\(\) need"
     ):
         inference.kernels(kinds.LOOPY).solve(
             lonely().record, 0, np.zeros(2), 0.0, np.zeros(2), np.zeros(0), lonely().work

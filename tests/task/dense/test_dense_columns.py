@@ -260,7 +260,7 @@ def test_earlier_vectors_and_scales_are_kept(vectors):
 def test_a_file_is_read_once_for_words_that_it_lacks(vectors, monkeypatch):
     rows = WordRows(vectors)
     assert rows.rows(["Ann", "zzz", "Ann"]).tolist() == [0, -1, 0]
-    monkeypatch.setattr("structopt.task.dense.word_rows.read_word_vectors", None)
+    monkeypatch.setattr("structopt.formats.vectors.word_vectors.read_word_vectors", None)
     assert rows.rows(["zzz", "Ann"]).tolist() == [-1, 0]
 
 
