@@ -78,5 +78,11 @@ FOREST = StructureKind(
     "forest", _forests, forest_vertices, lists=True, rounds=True, incomplete=True
 )
 """The same on packed forests, every use of a rule a part of its own."""
+TABLES = StructureKind(
+    "tables", partial(_algorithms, "junction.junction"), factor_vertices, loopy=True, lists=True
+)
+"""Variables and factors over a few variables each: variable elimination, exact if the tables that it
+needs are small.
+"""
 LOOPY = StructureKind("factors", vertices=factor_vertices, loopy=True)
 """Variables and factors of any shape; no algorithm is exact on all of them but a listing."""
