@@ -18,7 +18,7 @@ from structopt.core.factor_kind import FactorKind
 from structopt.core.factor_kind_table import kind_of
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.errors import CompatibilityError
-from structopt.inference.elimination import Elimination, min_fill
+from structopt.inference.elimination import MOST_NEIGHBOURS, Elimination, elimination
 from structopt.kernels.loopy.factors import FACTORS, PAIRS, TABLE, Factors
 from structopt.kernels.waist.record import Array, Record
 
@@ -116,7 +116,7 @@ def _junction_tree(f: Factors, i: int, most: int) -> JunctionTree:
     """Eliminate the variables of an instance."""
     widths = f.widths[f.variables[i] : f.variables[i + 1]].tolist()
     states = [max(2, width) for width in widths]
-    found = min_fill(states, list(_scopes(f, i)))
+    found = elimination(states, list(_scopes(f, i)), most)
     if found.largest > most:
         _refuse(found, i, most)
     place = {v: rank for rank, v in enumerate(found.order)}
@@ -155,7 +155,7 @@ def _join(
 
 def _refuse(found: Elimination, i: int, most: int) -> None:
     # an order that has ended early may lead to larger tables
-    at_least = "at least " if len(found.order) and found.width > 200 else ""
+    at_least = "at least " if found.width > MOST_NEIGHBOURS else ""
     entries = f"{found.largest:,}" if found.largest < 10**12 else f"{found.largest:.1e}"
     raise CompatibilityError(
         f"is too small for exact inference: the largest table has {at_least}{entries} entries "
