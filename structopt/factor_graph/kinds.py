@@ -81,8 +81,8 @@ FOREST = StructureKind(
 TABLES = StructureKind(
     "tables", partial(_algorithms, "junction.junction"), factor_vertices, loopy=True, lists=True
 )
-"""Variables and factors over a few variables each: variable elimination, exact if the tables that it
-needs are small.
+"""Variables and factors over a few variables each: variable elimination, exact if its tables are
+small.
 """
 LOOPY = StructureKind("factors", vertices=factor_vertices, loopy=True)
 """Variables and factors of any shape; no algorithm is exact on all of them but a listing."""

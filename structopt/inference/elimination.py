@@ -73,9 +73,7 @@ def _elimination(states: list[int], order: list[int], sets: list[set[int]]) -> E
     """Measure the tables of an order, given the neighbours of each variable."""
     place = {v: rank for rank, v in enumerate(order)}
     above = [sorted(own, key=lambda u: place.get(u, len(states))) for own in sets]
-    sizes = [
-        states[v] * prod(states[u] for u in own) for v, own in zip(order, above, strict=True)
-    ]
+    sizes = [states[v] * prod(states[u] for u in own) for v, own in zip(order, above, strict=True)]
     at = max(range(len(sizes)), key=sizes.__getitem__, default=-1)
     largest, width = (sizes[at], len(above[at])) if sizes else (1, 0)
     return Elimination(order, above, sum(sizes), largest, width)
@@ -107,45 +105,62 @@ def _in_order(order: list[int], joined: list[set[int]]) -> tuple[list[int], list
     return order[: len(sets)], sets
 
 
-def _by_fill(states: list[int], joined: list[set[int]]) -> tuple[list[int], list[set[int]]]:
-    """The min-fill order, and the neighbours of each variable; `joined` is changed."""
-    heap: list[tuple[int, int, int]] = []
-    entries: dict[int, tuple[int, int, int]] = {}
+class _Fill:
+    """Variables that wait for their elimination, by the edges that their neighbours lack.
 
-    def put(v: int) -> None:
-        others = joined[v]
+    Entries of the heap whose variable has another entry by now are skipped.
+    """
+
+    def __init__(self, states: list[int], joined: list[set[int]]) -> None:
+        self.states, self.joined = states, joined
+        self.heap: list[tuple[int, int, int]] = []
+        self.entries: dict[int, tuple[int, int, int]] = {}
+        for v in range(len(states)):
+            self.put(v)
+
+    def put(self, v: int) -> None:
+        """Measure the neighbours of a variable."""
+        others = self.joined[v]
         if len(others) > MOST_NEIGHBOURS:
-            entry = (len(joined) ** 2, len(others), v)
+            entry = (len(self.joined) ** 2, len(others), v)
         else:
-            lacking = sum(len(others) - 1 - len(others & joined[u]) for u in others) // 2
-            entry = (lacking, states[v] * prod(states[u] for u in others), v)
-        if entries.get(v) != entry:
-            entries[v] = entry
-            heappush(heap, entry)
+            lacking = sum(len(others) - 1 - len(others & self.joined[u]) for u in others) // 2
+            entry = (lacking, self.states[v] * prod(self.states[u] for u in others), v)
+        if self.entries.get(v) != entry:
+            self.entries[v] = entry
+            heappush(self.heap, entry)
 
-    for v in range(len(states)):
-        put(v)
-    order: list[int] = []
-    sets: list[set[int]] = []
-    while heap:
-        entry = heappop(heap)
-        v = entry[2]
-        if entries.get(v) != entry:
-            continue
-        del entries[v]
-        others = joined[v]
-        order.append(v)
-        sets.append(others)
-        if len(others) > MOST_NEIGHBOURS:
-            break
+    def take(self) -> int:
+        """Take out the next variable; -1: none is left."""
+        while self.heap:
+            entry = heappop(self.heap)
+            if self.entries.get(entry[2]) == entry:
+                del self.entries[entry[2]]
+                return entry[2]
+        return -1
+
+    def eliminate(self, v: int) -> None:
+        """Join the neighbours of a variable, and remove it from theirs."""
+        others = self.joined[v]
         changed = set(others)
         for a, b in combinations(sorted(others), 2):
-            if b not in joined[a]:
-                changed |= joined[a] & joined[b]
-                joined[a].add(b)
-                joined[b].add(a)
+            if b not in self.joined[a]:
+                changed |= self.joined[a] & self.joined[b]
+                self.joined[a].add(b)
+                self.joined[b].add(a)
         for u in others:
-            joined[u].discard(v)
+            self.joined[u].discard(v)
         for u in changed - {v}:
-            put(u)
+            self.put(u)
+
+
+def _by_fill(states: list[int], joined: list[set[int]]) -> tuple[list[int], list[set[int]]]:
+    """The min-fill order, and the neighbours of each variable; `joined` is changed."""
+    waiting, order, sets = _Fill(states, joined), list[int](), list[set[int]]()
+    while (v := waiting.take()) >= 0:
+        order.append(v)
+        sets.append(joined[v])
+        if len(joined[v]) > MOST_NEIGHBOURS:
+            break
+        waiting.eliminate(v)
     return order, sets

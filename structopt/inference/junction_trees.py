@@ -24,9 +24,17 @@ from structopt.kernels.waist.record import Array, Record
 
 FORBIDDEN = -1
 CELL_BYTES, VERTEX_BYTES = 24, 32
-"""What an edge and a vertex of a hypergraph take: tails, score, marginal; begin of its edges, score,
-marginal, inside score.
+"""Bytes of an edge (tails, score, marginal) and of a vertex (begin of its edges, score, marginal,
+inside score) of a hypergraph.
 """
+
+VALUES = (
+    *("vertex", "edge", "cells", "left", "right"),
+    *("variables", "widths", "left_strides", "right_strides"),
+    *("stride", "states", "part", "listed"),
+)
+ENDS = ("buckets", "digits", "terms", "strides", "lists")
+"""Fields of `JunctionTrees`: numbers, and where the rows of other fields begin."""
 
 
 class Term(NamedTuple):
@@ -39,7 +47,7 @@ class Term(NamedTuple):
     part : int
         Part of the first joint state, which the others follow; -1: they are listed.
     lists : list of list of int
-        Otherwise the parts of each joint state; `FORBIDDEN` alone if it is not allowed.
+        Otherwise the parts of each joint state; only `FORBIDDEN` if it is not allowed.
     """
 
     scope: tuple[int, ...]
@@ -175,7 +183,7 @@ def _linked(f: Factors, factor: int) -> list[int]:
 
 
 def _scopes(f: Factors, i: int) -> Iterator[tuple[int, ...]]:
-    """The variables of every factor of an instance, of PAIRS those of every pair."""
+    """List the variables of each factor of an instance, and of each pair of PAIRS."""
     for factor in range(f.factors[i], f.factors[i + 1]):
         linked = _linked(f, factor)
         if f.kinds[factor] == PAIRS:
@@ -231,16 +239,8 @@ class _Arrays:
     """The arrays of `JunctionTrees` of several graphs, gathered bucket by bucket."""
 
     def __init__(self) -> None:
-        self.values: dict[str, list[int]] = {
-            name: []
-            for name in (
-                "vertex edge cells left right variables widths left_strides right_strides stride "
-                "states part listed"
-            ).split()
-        }
-        self.ends: dict[str, list[int]] = {
-            name: [0] for name in "buckets digits terms strides lists".split()
-        }
+        self.values: dict[str, list[int]] = {name: [] for name in VALUES}
+        self.ends: dict[str, list[int]] = {name: [0] for name in ENDS}
         self.listed_ends: list[int] = []
 
     def add_graph(self, tree: JunctionTree) -> tuple[int, int]:

@@ -81,9 +81,7 @@ def test_chains():
     for T in (0.0, 0.7):
         one, other = (so.infer(s, temperature=T) for s in (a, b))
         np.testing.assert_allclose(one.value, other.value)
-        np.testing.assert_allclose(
-            one.marginals["label"], other.marginals["label"], atol=1e-12
-        )
+        np.testing.assert_allclose(one.marginals["label"], other.marginals["label"], atol=1e-12)
     np.testing.assert_array_equal(so.k_best(a, 20)["labels"], so.k_best(b, 20)["labels"])
     np.testing.assert_allclose(so.entropy(a), so.entropy(b))
 
@@ -92,9 +90,7 @@ def test_grids():
     """The best score of integer programs."""
     generator = np.random.default_rng(0)
     grid = so.Pairwise().batch([20], [so.grid_edges(4, 5)], labels=2)
-    s = grid.scores(
-        label=generator.normal(size=(20, 2)), edge=generator.normal(size=(31, 2, 2))
-    )
+    s = grid.scores(label=generator.normal(size=(20, 2)), edge=generator.normal(size=(31, 2, 2)))
     best = so.argmax(s)
     np.testing.assert_allclose(best.score, so.argmax(s, so.ILP()).score)
     assert best.optimal.all()

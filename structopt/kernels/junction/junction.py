@@ -58,7 +58,7 @@ def hypergraph_of(t, graph, x):
 
 @inlined
 def fill_scores(t, graph, s, x, scores):
-    """Fill in the scores of edges, given those of parts; those of vertices are 0."""
+    """Fill in the scores of edges from the scores of parts; vertices score 0."""
     scores[:] = 0.0
     for b in range(t.buckets[graph], t.buckets[graph + 1]):
         table = scores[t.edge[b] : t.edge[b] + t.cells[b]]

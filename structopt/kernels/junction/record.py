@@ -2,7 +2,7 @@
 
 Variables are eliminated one after another. The *bucket* of a variable v has a table over v and the
 variables S that share a factor or an earlier bucket with v and are eliminated later. Its *cells*
-are the joint states, those of v fastest, then those of S in the order of their elimination. A
+are the joint states, the state of v fastest, then S in the order of its elimination. A
 *term* is a function of some variables of a bucket that include v: the scores of the states of a
 variable, or of the joint states of a factor.
 
