@@ -32,7 +32,12 @@ class Exact(Inference):
 
     def __init__(self, max_table: int = 1_000_000) -> None:
         if max_table < 1:
-            raise ArgumentError("must be at least 1.", parameter="max_table", value=max_table)
+            raise ArgumentError(
+                "must be at least 1.",
+                parameter="max_table",
+                value=max_table,
+                remedy="A million entries take about 40 MB.",
+            )
         self.max_table = max_table
 
     def provides(self, kind: StructureKind) -> Ability:

@@ -67,7 +67,7 @@ OPTIMIZERS = tuple(
 )
 
 
-ACCURACY = 1e-6  # of the minimum of P
+ACCURACY = 2e-6  # of the minimum of P
 
 
 @cache
