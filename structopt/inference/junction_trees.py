@@ -114,7 +114,7 @@ def _key(f: Factors, i: int) -> tuple[bytes, ...]:
     spans = [
         array[f.factors[i] : f.factors[i + 1] + 1] for array in (f.links, f.privates, f.extras)
     ]
-    arrays = [f.widths[variables], f.starts[variables], f.kinds[factors]]
+    arrays: list[Array] = [f.widths[variables], f.starts[variables], f.kinds[factors]]
     arrays += [np.diff(span) for span in spans]
     arrays += [f.linked[spans[0][0] : spans[0][-1]], f.extra[spans[2][0] : spans[2][-1]]]
     return tuple(array.tobytes() for array in arrays)
@@ -325,7 +325,7 @@ def _packed(graph: Array, trees: list[JunctionTree]) -> Record:
         "scores": edges + vertices,
         "marginals": edges + vertices,
         "inside": vertices,
-        "index": int(fields["cells"].max(initial=0)),
+        "places": int(fields["cells"].max(initial=0)),
         "values": int(fields["states"].max(initial=0)),
         "state": max((len(tree.states) for tree in trees), default=0),
     }

@@ -62,7 +62,7 @@ def fill_scores(t, graph, s, x, scores):
     scores[:] = 0.0
     for b in range(t.buckets[graph], t.buckets[graph + 1]):
         table = scores[t.edge[b] : t.edge[b] + t.cells[b]]
-        fill_table(t, b, s, table, x.index, x.values)
+        fill_table(t, b, s, table, x.places, x.values)
 
 
 @inlined
@@ -122,7 +122,7 @@ def solve(structure, i, s, temperature, z, memory, work):
         return value
     for b in range(t.buckets[graph], t.buckets[graph + 1]):
         table = marginals[t.edge[b] : t.edge[b] + t.cells[b]]
-        sum_out(t, b, table, z, x.index, x.values)
+        sum_out(t, b, table, z, x.places, x.values)
     return value
 
 

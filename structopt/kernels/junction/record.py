@@ -74,7 +74,7 @@ class Tables(NamedTuple):
     starts, left, right : as of `structopt.kernels.hypergraph.record.Hypergraph`
     scores, marginals : of edges and vertices
     inside : of vertices
-    index : a number for each cell of a bucket
+    places : a number for each cell of a bucket
     values : a number for each joint state of a term
     state : of each variable
     """
@@ -86,7 +86,7 @@ class Tables(NamedTuple):
     scores: Floats
     marginals: Floats
     inside: Floats
-    index: Ints
+    places: Ints
     values: Floats
     state: Ints
 
