@@ -37,7 +37,8 @@ class StructureKind:
     Attributes
     ----------
     name : str
-        Kinds of the same name are the same, also in another process.
+        The form of the record. Kinds of the same name are the same, also in another process,
+        although one may name exact algorithms and the other none.
     exact : callable, or None
         Loads the algorithms of `Exact`; None where there are none.
     vertices : callable, or None
@@ -64,7 +65,7 @@ class StructureKind:
     exact: Callable[[], InferenceKernels] | None = field(default=None, compare=False)
     vertices: Callable[[Record, int, int, int], Array] | None = field(default=None, compare=False)
     loopy: bool = False
-    lists: bool = False
+    lists: bool = field(default=False, compare=False)
     rounds: bool = False
     incomplete: bool = False
 

@@ -79,10 +79,10 @@ FOREST = StructureKind(
 )
 """The same on packed forests, every use of a rule a part of its own."""
 TABLES = StructureKind(
-    "tables", partial(_algorithms, "junction.junction"), factor_vertices, loopy=True, lists=True
+    "factors", partial(_algorithms, "junction.junction"), factor_vertices, loopy=True, lists=True
 )
 """Variables and factors over a few variables each: variable elimination, exact if its tables are
-small.
+small. The records are of the form of `LOOPY`.
 """
 LOOPY = StructureKind("factors", vertices=factor_vertices, loopy=True)
 """Variables and factors of any shape; no algorithm is exact on all of them but a listing."""
