@@ -7,6 +7,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ArgumentError, CompatibilityError
+from structopt.factor_graph.kinds import TABLES
 
 
 class Exact(Inference):
@@ -68,14 +69,15 @@ class Exact(Inference):
         return kind.exact()
 
     def prepare(self, structure: Structure) -> Structure:
-        """Give structures of variables and factors the junction trees of their graphs.
+        """Give structures of the kind `TABLES` the junction trees of their graphs.
 
         Raises
         ------
         CompatibilityError
             If a graph needs a table of more than `max_table` entries.
         """
-        if not structure.kind.loopy or structure.kind.exact is None:
+        kind = structure.kind
+        if kind != TABLES or kind.exact is None:  # other kinds have algorithms of their own
             return structure
         from structopt.inference.junction_trees import with_junction_trees
 

@@ -11,6 +11,7 @@ import pytest
 
 import structopt
 import structopt as so
+from structopt.core.structure_kind import StructureKind
 from structopt.errors import CompatibilityError
 from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows
@@ -209,3 +210,12 @@ def test_runs_of_label_sets(tmp_path):
     for model in (certified, other):
         for table in model.view_marginals(model.examples(vectors)):
             np.testing.assert_allclose(table.sum(axis=1), 1.0)
+
+
+def test_kinds_with_their_own_algorithms_keep_their_scratch():
+    """Plugins may have exact algorithms on variables and factors."""
+    structure = structure_of([complete([2, 2])])
+    own = StructureKind("own", lambda: None, loopy=True)
+    for kind in (own, kinds.LOOPY):
+        other = replace(structure, kind=kind)
+        assert Exact().prepare(other) is other
