@@ -59,6 +59,9 @@ class StructureKind:
         Whether an instance may have no output at all, as a sentence that no tree of a grammar
         spans. It is then predicted by the empty vector, which the graph's views and the task read
         as a fallback; elsewhere that is an error.
+    eliminates : bool
+        Whether ``inference=exact`` eliminates the variables of its records, which are records of
+        variables and factors.
     """
 
     name: str
@@ -68,6 +71,7 @@ class StructureKind:
     lists: bool = field(default=False, compare=False)
     rounds: bool = False
     incomplete: bool = False
+    eliminates: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return self.name

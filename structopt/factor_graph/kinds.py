@@ -79,7 +79,12 @@ FOREST = StructureKind(
 )
 """The same on packed forests, every use of a rule a part of its own."""
 TABLES = StructureKind(
-    "factors", partial(_algorithms, "junction.junction"), factor_vertices, loopy=True, lists=True
+    "factors",
+    partial(_algorithms, "junction.junction"),
+    factor_vertices,
+    loopy=True,
+    lists=True,
+    eliminates=True,
 )
 """Variables and factors over a few variables each: variable elimination, exact if its tables are
 small. The records are of the form of `LOOPY`.

@@ -7,7 +7,6 @@ from structopt.core.data.structure import Structure
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ArgumentError, CompatibilityError
-from structopt.factor_graph.kinds import TABLES
 
 
 class Exact(Inference):
@@ -69,15 +68,14 @@ class Exact(Inference):
         return kind.exact()
 
     def prepare(self, structure: Structure) -> Structure:
-        """Give structures of the kind `TABLES` the junction trees of their graphs.
+        """Give structures whose variables are eliminated the junction trees of their graphs.
 
         Raises
         ------
         CompatibilityError
             If a graph needs a table of more than `max_table` entries.
         """
-        kind = structure.kind
-        if kind != TABLES or kind.exact is None:  # other kinds have algorithms of their own
+        if not structure.kind.eliminates:
             return structure
         from structopt.inference.junction_trees import with_junction_trees
 
