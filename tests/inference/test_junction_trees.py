@@ -192,6 +192,7 @@ b 1:1 2:1
 """
 
 
+@pytest.mark.nightly("rest")
 def test_runs_of_label_sets(tmp_path):
     """Training by the command's settings: a certificate, the minimum by `lbfgs`, marginals."""
     (tmp_path / "train.svm").write_text(LIBSVM)
