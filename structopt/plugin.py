@@ -68,7 +68,15 @@ from structopt.errors import (
 )
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.grammar.forests import sentences as forest_sentences
-from structopt.factor_graph.kinds import ARBORESCENCE, CHAIN, INDEPENDENT, LOOPY, PROJECTIVE, SINGLE
+from structopt.factor_graph.kinds import (
+    ARBORESCENCE,
+    CHAIN,
+    INDEPENDENT,
+    LOOPY,
+    PROJECTIVE,
+    SINGLE,
+    TABLES,
+)
 from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.features.anchored_templates import AnchoredTemplates
@@ -236,6 +244,7 @@ __all__ = [
     "StructoptError",
     "Structure",
     "StructureKind",
+    "TABLES",
     "Targets",
     "Task",
     "Tracker",

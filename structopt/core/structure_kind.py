@@ -37,7 +37,8 @@ class StructureKind:
     Attributes
     ----------
     name : str
-        Kinds of the same name are the same, also in another process.
+        The form of the record. Kinds of the same name are the same, also in another process,
+        although one may name exact algorithms and the other none.
     exact : callable, or None
         Loads the algorithms of `Exact`; None where there are none.
     vertices : callable, or None
@@ -58,15 +59,19 @@ class StructureKind:
         Whether an instance may have no output at all, as a sentence that no tree of a grammar
         spans. It is then predicted by the empty vector, which the graph's views and the task read
         as a fallback; elsewhere that is an error.
+    eliminates : bool
+        Whether ``inference=exact`` eliminates the variables of its records, which are records of
+        variables and factors.
     """
 
     name: str
     exact: Callable[[], InferenceKernels] | None = field(default=None, compare=False)
     vertices: Callable[[Record, int, int, int], Array] | None = field(default=None, compare=False)
     loopy: bool = False
-    lists: bool = False
+    lists: bool = field(default=False, compare=False)
     rounds: bool = False
     incomplete: bool = False
+    eliminates: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return self.name

@@ -28,7 +28,7 @@ from structopt.factor_graph.batches import (
     label_names,
 )
 from structopt.factor_graph.edges import Edges, check_edges, complete_edges, same_graph
-from structopt.factor_graph.kinds import LOOPY
+from structopt.factor_graph.kinds import TABLES
 from structopt.factor_graph.label_parts import (
     LABEL_ROLES,
     allowed_labels,
@@ -62,7 +62,7 @@ class Pairwise(FactorGraph):
     Notes
     -----
     Finley and Joachims (2008); Meshi et al. (2010), equation (2). Inference: `MPLP`, `AD3`,
-    `LP`, `ILP`, `LoopyBP` or `TRWBP`.
+    `LP`, `ILP`, `LoopyBP` or `TRWBP`; `Exact` on graphs of small tree-width.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Pairwise(FactorGraph):
     [1, 1, 1, 0, 0]
     """
 
-    traits = GraphTraits(LOOPY, anchored=True, pairs_only=True)
+    traits = GraphTraits(TABLES, anchored=True, pairs_only=True)
     views = MappingProxyType({"labels": "label"})
     roles = LABEL_ROLES
 

@@ -36,6 +36,7 @@ GRAPHS = {
     "pairwise": (
         "ad3",
         "enumeration",
+        "exact",
         "ilp",
         "kept/ad3",
         "kept/mplp",
@@ -50,7 +51,7 @@ KINDS = {
     "single": kinds.SINGLE,
     "arc_factored": kinds.ARBORESCENCE,
     "second_order": kinds.LOOPY,
-    "pairwise": kinds.LOOPY,
+    "pairwise": kinds.TABLES,
 }
 TEMPLATES = {
     "templates": ["bias", "h.upos & m.upos", "m.form"],
@@ -66,7 +67,7 @@ OPTIMIZERS = tuple(
 )
 
 
-ACCURACY = 1e-6  # of the minimum of P
+ACCURACY = 2e-6  # of the minimum of P
 
 
 @cache
@@ -259,7 +260,7 @@ TASK_KINDS = {
     "dependency": kinds.ARBORESCENCE,
     "constituency": kinds.GRAMMAR,
     "summarization": kinds.LOOPY,
-    **dict.fromkeys(LOOPY, kinds.LOOPY),
+    **dict.fromkeys(LOOPY, kinds.TABLES),
 }
 REFUSED = (
     {("dependency", "smo"): "optimizer=smo needs marginals of every position in closed form"}

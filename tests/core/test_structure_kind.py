@@ -41,3 +41,9 @@ def test_counts_are_checked(count, shown):
         match=rf"instance 3 has {shown} trees, more than 10\. Take another inference",
     ):
         check_count(2, count, "trees", 10)
+
+
+def test_graphs_of_factors_have_one_form():
+    """Plugins of the kind `LOOPY` may build their record by `Pairwise`, whose kind is `TABLES`."""
+    assert kinds.LOOPY == kinds.TABLES
+    assert (kinds.LOOPY.exact, kinds.TABLES.lists) == (None, True)

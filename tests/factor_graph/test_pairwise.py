@@ -61,7 +61,7 @@ def small(**more):
 
 def test_layout():
     structure = Pairwise().build(small())
-    assert (structure.kind, len(structure), structure.memory.any()) == (kinds.LOOPY, 2, False)
+    assert (structure.kind, len(structure), structure.memory.any()) == (kinds.TABLES, 2, False)
     assert [(g.name, g.width, g.offsets.tolist()) for g in structure.groups] == [
         ("label", 3, [0, 3, 5]),
         ("edge", 9, [0, 2, 3]),

@@ -9,6 +9,7 @@ from structopt.errors import StructoptError
 from structopt.factor_graph.kinds import CHAIN
 from structopt.inference import refusals
 from structopt.inference.ad3 import AD3
+from structopt.inference.exact import Exact
 from structopt.inference.greedy import Greedy
 from structopt.inference.ilp import ILP
 from structopt.inference.loopy_bp import LoopyBP
@@ -32,6 +33,10 @@ from tests.messages import keys_of
         (
             lambda: AD3(eta=inf),
             "inference.eta=inf must be a finite number above 0.",
+        ),
+        (
+            lambda: Exact(max_table=0),
+            "inference.max_table=0 must be at least 1. A million entries take about 40 MB.",
         ),
         (
             lambda: Greedy(-1.0),

@@ -425,7 +425,7 @@ def test_calls_that_are_refused(models: dict[str, Any]) -> None:
         model.predict("nowhere.txt")
     with pytest.raises(
         CompatibilityError,
-        match=r"model\.marginals needs marginals.*come from: enumeration, loopy_bp, trw_bp",
+        match=r"model\.marginals needs marginals.*come from: enumeration, exact, loopy_bp, trw_bp",
     ):
         loopy.marginals([{1: 1.0}])
     with pytest.raises(

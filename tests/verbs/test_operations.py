@@ -8,7 +8,6 @@ from tools import operations
 
 REFUSALS = {
     ("`SecondOrder()`", "`k_best`"): "no inference gives the k best outputs on SecondOrder",
-    ("`Pairwise()`", "`k_best`"): "no inference gives the k best outputs on Pairwise",
     ("`Antecedent()`", "`log_prob`"): "instance 0: gold is known in part only",
     ("`Coverage()`", "`infer`"): "no inference gives marginals on Coverage",
     ("`Coverage()`", "`log_prob`"): "no inference gives marginals on Coverage",

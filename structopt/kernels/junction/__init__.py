@@ -1,0 +1,1 @@
+"""Exact inference on graphs of small tree-width: variable elimination as an acyclic hypergraph."""
