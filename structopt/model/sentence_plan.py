@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import exp, inf
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -177,7 +177,9 @@ class SentencePlan:
             None if `entries_of` returns None for a sentence, or the method no result: then the
             general prediction knows why.
         """
-        found, rest, places = list[Any](), list[Any](), list[int]()
+        found: list[Any] = []
+        rest: list[Any] = []
+        places: list[int] = []
         for place, instance in enumerate(instances):
             entries = entries_of(instance)
             if entries is None:
@@ -197,8 +199,7 @@ class SentencePlan:
         return Encoded(np.array([0, length]), {}, self.names)
 
 
-@dataclass(frozen=True)
-class Solved:
+class Solved(NamedTuple):
     """Results of `SentencePlan.solve_each`.
 
     Attributes

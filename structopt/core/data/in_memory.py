@@ -47,13 +47,15 @@ def read_once(name: str, value: Any, depth: int = DEEPEST) -> Any:
 
 
 def _read_once(value: Any, depth: int) -> Any:
-    if hasattr(type(value), "__next__"):
+    if type(value) not in (list, tuple):
+        if not hasattr(type(value), "__next__"):
+            return value
         value = list(value)
-    if depth <= 1 or type(value) not in (list, tuple):
+    if depth <= 1:
         return value
     # the types of the elements are few: most sentences are returned without a look at each token
-    kinds = set(map(type, value))
-    if kinds <= PLAIN or not any(_is_searched(kind, depth - 1) for kind in kinds):
+    kinds = set(map(type, value)) - PLAIN
+    if not kinds or not any(_is_searched(kind, depth - 1) for kind in kinds):
         return value
     elements = [_read_once(element, depth - 1) for element in value]
     changed = any(one is not other for one, other in zip(elements, value, strict=True))

@@ -34,6 +34,8 @@ from structopt.formats.in_memory.instances import MEMORY, Form, shown
 from structopt.formats.numbering import Numbering
 from structopt.kernels.waist.record import Array
 
+FORMS = ({dict}, {list}, {tuple})
+"""Types of the tokens of most sentences."""
 PLAIN = frozenset({str, bool, int, float})
 """Types of most values."""
 SEPARATOR = ":"
@@ -97,10 +99,10 @@ def _plain_tokens(sentence: Any) -> tuple[list[str], list[Any] | None, list[int]
     longer than the inference.
     """
     form = set(map(type, sentence)) if type(sentence) in (list, tuple) else set()
-    if form not in ({dict}, {list}, {tuple}):
+    if form not in FORMS:
         return None
     names = list(chain.from_iterable(sentence))
-    values = list(chain.from_iterable(map(dict.values, sentence))) if form == {dict} else []
+    values = list(chain.from_iterable(map(dict.values, sentence))) if dict in form else []
     kinds = set(map(type, values))
     if not kinds <= PLAIN:
         return None
