@@ -171,7 +171,7 @@ def _refuse(found: Elimination, i: int, most: int) -> None:
         parameter="max_table",
         value=most,
         where=of_instance((i,)),
-        remedy="Set inference=ad3, lp or ilp for the best output, loopy_bp or trw_bp for "
+        remedy="Use AD3(), LP() or ILP() for the best output, LoopyBP() or TRWBP() for "
         "marginals, or a larger `max_table`.",
         kinds={"max_table": "inference"},
     )
@@ -314,7 +314,7 @@ def _packed(graph: Array, trees: list[JunctionTree]) -> Record:
     refuse_what_does_not_fit(
         CELL_BYTES * edges + VERTEX_BYTES * vertices,
         f"Exact inference on the largest graph, with tables of {edges:,} entries,",
-        "Set inference=ad3, lp or ilp, or a smaller `max_table`.",
+        "Use AD3(), LP() or ILP(), or a smaller `max_table`.",
         {"max_table": "inference"},
     )
     tables = {

@@ -130,7 +130,7 @@ def test_wide_graphs_are_refused():
         parameter="max_table",
         value=700,
         where="instance 1",
-        remedy="Set inference=ad3, lp or ilp for the best output, loopy_bp or trw_bp for "
+        remedy="Use AD3(), LP() or ILP() for the best output, LoopyBP() or TRWBP() for "
         "marginals, or a larger `max_table`.",
     ):
         so.log_partition(s, inference)
