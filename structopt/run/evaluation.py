@@ -34,7 +34,7 @@ def evaluate(
 ) -> Metrics:
     """Metrics of training, and of the weights on the dev and test splits.
 
-    Numbers that the last epochs evaluated at these weights are not evaluated again.
+    Scores that an epoch had at these weights are not computed again.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def evaluate(
     NumericalError
         If P is not finite at the weights.
     """
-    row = trainer.known
-    objective = _objective(data, trainer, weights)
+    with phases.phase("evaluating", "the training split", data.problem.m):
+        objective = data.problem.objective(weights)
     if not isfinite(objective):
         raise NumericalError(
             f"The objective of the trained weights came out as {objective:g}. {trainer.advice}"
@@ -63,7 +63,7 @@ def evaluate(
     _warn_of_zeros(components, trainer, weights, objective)
     _warn_of_new_labels(components, data, weights)
     metrics: Metrics = {"train": training} | {
-        split: _scores(data, split, weights, _of_split(row, split))
+        split: _scores(data, split, weights, _of_split(trainer.known, split))
         for split in data.held_out.splits
     }
     return _with_pruner(metrics, data)
@@ -89,16 +89,6 @@ def _with_pruner(metrics: Metrics, data: TrainingData) -> Metrics:
     return {
         split: {**values, **data.pruned.metrics.get(split, {})} for split, values in metrics.items()
     }
-
-
-def _objective(data: TrainingData, trainer: Training, weights: Array) -> float:
-    """Return P at the weights: that of the epoch that they are of, if it was evaluated."""
-    primal = trainer.known.get("primal")
-    # losses that follow the epoch have a problem per epoch
-    if primal is not None and trainer.problem is data.problem:
-        return float(primal)
-    with phases.phase("evaluating", "the training split", data.problem.m):
-        return data.problem.objective(weights)
 
 
 def _of_split(row: Mapping[str, Any], split: str) -> dict[str, Any]:

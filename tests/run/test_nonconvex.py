@@ -25,6 +25,15 @@ def run(folder: Path, *words: str) -> dict[str, dict[str, Any]]:
     return metrics(folder)
 
 
+RAMP = (
+    "loss=ramp",
+    "optimizer=sgd",
+    "optimizer.epochs=3",
+    "loss.convex_passes=3",
+    "objective_every=1",
+)
+
+
 @pytest.fixture(scope="module")
 def convex(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of ten passes of dual coordinate ascent on the hinge loss."""
@@ -37,8 +46,7 @@ def convex(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ramp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three passes of the hinge loss and three of the ramp loss."""
     folder = tmp_path_factory.mktemp("ramp") / "run"
-    words = ("loss=ramp", "optimizer=sgd", "optimizer.epochs=3", "loss.convex_passes=3")
-    run(folder, *words, "objective_every=1")
+    run(folder, *RAMP)
     return folder
 
 
@@ -79,11 +87,7 @@ def test_resumes_to_the_same_bits(ramp: Path, tmp_path: Path) -> None:
     """From passes on both sides of the boundary, and from the boundary itself."""
     for passes in (2, 3, 4):
         folder = tmp_path / str(passes)
-        stopped(
-            folder,
-            passes,
-            [*QUICK, "loss=ramp", "optimizer=sgd", "optimizer.epochs=3", "loss.convex_passes=3"],
-        )
+        stopped(folder, passes, [*QUICK, *RAMP])
         assert len(history.read(folder / "history.csv")) == passes
         assert main.main([f"resume={folder}"]) == 0
         weights = "model/weights.safetensors"
