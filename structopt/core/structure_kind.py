@@ -60,7 +60,7 @@ class StructureKind:
         spans. It is then predicted by the empty vector, which the graph's views and the task read
         as a fallback; elsewhere that is an error.
     eliminates : bool
-        Whether ``inference=exact`` eliminates the variables of its records, which are records of
+        Whether `Exact` eliminates the variables of its records, which are records of
         variables and factors.
     """
 

@@ -78,16 +78,11 @@ FOREST = StructureKind(
     "forest", _forests, forest_vertices, lists=True, rounds=True, incomplete=True
 )
 """The same on packed forests, every use of a rule a part of its own."""
-TABLES = StructureKind(
-    "factors",
-    partial(_algorithms, "junction.junction"),
-    factor_vertices,
-    loopy=True,
-    lists=True,
-    eliminates=True,
-)
-"""Variables and factors over a few variables each: variable elimination, exact if its tables are
-small. The records are of the form of `LOOPY`.
-"""
 LOOPY = StructureKind("factors", vertices=factor_vertices, loopy=True)
 """Variables and factors of any shape; no algorithm is exact on all of them but a listing."""
+TABLES = replace(
+    LOOPY, exact=partial(_algorithms, "junction.junction"), lists=True, eliminates=True
+)
+"""The same kind, of factors over a few variables each: variable elimination, exact if its tables
+are small.
+"""

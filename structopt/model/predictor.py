@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
-from math import exp
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -32,7 +31,7 @@ from structopt.kernels.waist.signatures import Kernels
 from structopt.model.annotation import Annotator
 from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
-from structopt.model.ranking import Scored, ranked_outputs
+from structopt.model.ranking import Scored, ranked_outputs, scored
 from structopt.model.sentence_plan import Plans, SentencePlan, Solved, plan_of
 from structopt.model.showing import model_html
 from structopt.objective.decoding import (
@@ -314,24 +313,22 @@ class Predictor:
         )
         if solved is not None:
             others = self.predict_k_best(solved.rest, k, registry.serial()) if solved.rest else []
-            return solved.merged([self._scored(one) for one in solved.found], others)
+            found = [
+                scored(list(zip(scores, self.task.written(labels), strict=True)), value, T)
+                for labels, scores, value in solved.found
+            ]
+            return solved.merged(found, others)
         provided = compatibility.check_option(f"k={k}", Ability.K_BEST, self.inference, self.graph)
         examples, executor = self._read(instances, given, executor), executor or registry.serial()
         lists = self.k_best_outputs(examples, int(k), executor)
         ranked = ranked_outputs(self.task, self.graph, examples, lists, int(k))
         if not self.gibbs or Ability.MARGINALS not in provided:
-            return [[Scored(*pair) for pair in pairs] for pairs in ranked]
+            return [scored(pairs, None, T) for pairs in ranked]
         values = log_partitions(examples, self.kernels, self.weights, executor, T).tolist()
         return [
-            [Scored(score, output, min(exp((score - value) / T), 1.0)) for score, output in pairs]
+            scored(pairs, value, T)
             for value, pairs in zip(examples.spread(values, 0.0), ranked, strict=True)
         ]
-
-    def _scored(self, best: Sequence[tuple[list[str], float, float | None]]) -> list[Scored]:
-        """Return the k best labellings of a sentence as tuples."""
-        labels, scores, probabilities = zip(*best, strict=True)
-        outputs = self.task.written(labels)
-        return list(map(Scored, scores, outputs, probabilities))
 
     def predict_columns(self, columns: Mapping[str, Sequence[Any]]) -> list[Any]:
         """Best outputs of a table's rows, as of `predict`; the task's ``input_schema`` says which

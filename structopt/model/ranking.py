@@ -5,6 +5,7 @@ loss gives a distribution.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import exp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,18 @@ class Scored(NamedTuple):
     score: float
     output: Any
     probability: float | None = None
+
+
+def scored(ranked: Ranked, log_partition: float | None, temperature: float) -> list[Scored]:
+    """Return the outputs of an instance with probabilities, given T log sum_y exp(s(y) / T) at the
+    temperature T; None: the loss gives no distribution.
+    """
+    if log_partition is None:
+        return [Scored(*pair) for pair in ranked]
+    return [
+        Scored(score, output, min(exp((score - log_partition) / temperature), 1.0))
+        for score, output in ranked
+    ]
 
 
 def ranked_outputs(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from math import exp, inf
+from math import inf
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -27,6 +27,8 @@ POSITIONS = 256
 """Positions of the longest sentence that a plan takes."""
 ATTRIBUTES = 64
 """Attributes of a position, on average over the longest sentence."""
+MOST_LISTED = 64
+"""Most labellings that a plan lists; the general prediction checks the memory of longer lists."""
 STEPS = 1 << 24
 """Most pairs of labels at all positions: it bounds the time in which an interrupt waits."""
 
@@ -115,12 +117,15 @@ class SentencePlan:
 
     def k_best(
         self, weights: Array, entries: Entries, k: int, temperature: float
-    ) -> list[tuple[list[str], float, float | None]] | None:
-        """Return labels, score and probability of the k best labellings, of fewer if there are
-        fewer; None if the hard constraints allow none. At temperature 0 probabilities are None.
+    ) -> tuple[list[list[str]], list[float], float | None] | None:
+        """Return labels and scores of the k best labellings, of fewer if there are fewer, and above
+        temperature 0 T log sum_y exp(s(y) / T); None if the hard constraints allow no labelling, or
+        if k is above `MOST_LISTED`.
         """
         from structopt.kernels.chain.sentence_lists import list_sentence
 
+        if k > MOST_LISTED:
+            return None
         n, valued = self._fill(entries)
         values, labels = np.zeros(k), np.zeros(k * n, np.int32)
         count = list_sentence(weights, *self._record, n, valued, values, labels)
@@ -128,12 +133,8 @@ class SentencePlan:
         if not count:
             return None
         found = [self._named(labels[q * n : (q + 1) * n]) for q in range(count)]
-        scores: list[float] = values[:count].tolist()
-        shares: list[float | None] = [None] * count
-        if temperature > 0.0:
-            _, value = self._value(weights, entries, temperature)
-            shares = [min(exp((score - value) / temperature), 1.0) for score in scores]
-        return list(zip(found, scores, shares, strict=True))
+        value = self._value(weights, entries, temperature)[1] if temperature > 0.0 else None
+        return found, values[:count].tolist(), value
 
     def _value(self, weights: Array, entries: Entries, temperature: float) -> tuple[int, float]:
         """Return the number of positions, and the maximum of `solve_sentence`."""

@@ -48,7 +48,7 @@ class EGState(SMOState):
     etas, entropies : float64, shape (instances,), or None
         Length of steps and entropy of each instance, for online steps.
     exponents : float64, shape (dimension,), or None
-        Of the potentials F_i^T exponents + kappa gamma p_i of the primal form.
+        Weights that make the potentials F_i^T exponents + kappa gamma p_i, in the primal form.
     kappa : float or None
     residuals : float64, shape (parts,), or None
         mu_i - z_i, for SMO and online steps.

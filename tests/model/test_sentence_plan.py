@@ -96,6 +96,8 @@ def test_k_best_outputs_are_those_of_the_general_path(optimizer: str) -> None:
     assert model.gibbs == (optimizer == "dca")
     short = [X[0][:1]]
     assert len(of(model, short)[0]) == len(LABELS)  # as many as there are
+    with pytest.raises(StructoptError, match="best outputs"):  # does not fit into memory
+        model.predict_k_best(short, 10**12)
 
 
 def test_sentences_without_room_are_predicted_among_others() -> None:

@@ -45,8 +45,8 @@ class Grammar(TreebankGrammar):
     vertical : int
         Labels of constituents that a symbol remembers, its own included: 1 for no others.
     pruner : str or None
-        A model of `Grammar` whose symbols remember nothing; None: one is made of
-        relative frequencies.
+        A model of `Grammar` whose symbols remember nothing; None: relative
+        frequencies make one.
     prune_threshold : float
         Keep the symbols of a span that have at least this probability, below and above the step; 0:
         all.

@@ -108,8 +108,10 @@ def _plain_tokens(sentence: Any) -> tuple[list[str], list[Any] | None, list[int]
         return None
     texts = [value for value in values if type(value) is str] if str in kinds else []
     try:
-        "".join(names + texts).encode()
-    except (TypeError, UnicodeEncodeError):  # other types, half a surrogate pair
+        text = "".join(names + texts)
+    except TypeError:  # a name is no string
+        return None
+    if not _is_text(text):
         return None
     if texts:
         names = [

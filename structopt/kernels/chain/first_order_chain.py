@@ -13,7 +13,7 @@ def solve(structure, i, s, temperature, z, memory, work):
     """max_z' s^T z' + temperature * H(z'), and its maximiser z: Viterbi at temperature 0, else
     forward-backward.
 
-    Returns -inf, with z = 0, if the hard constraints allow no labeling.
+    Returns -inf, with z = 0, if the hard constraints allow no labelling.
     """
     c, x = open_chain(structure), open_scratch(work)
     n = c.tokens[i + 1] - c.tokens[i]

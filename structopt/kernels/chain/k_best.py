@@ -1,4 +1,4 @@
-"""The k best labelings of linear chains."""
+"""The k best labellings of linear chains."""
 
 from __future__ import annotations
 

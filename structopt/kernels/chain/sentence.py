@@ -185,6 +185,18 @@ def features_of(p, n, valued):
     )
 
 
+@embedded
+def constrained_scores(p, theta, n, valued):
+    """Return the scores of the parts of n positions; -inf if a hard constraint forbids a part."""
+    keep_known(p, n, valued)
+    c = p.chain
+    c.tokens[1] = n
+    s = part(p.scores, 0, (n + c.labels) * c.labels)
+    fill_scores(features_of(p, n, valued), theta, 0, s)
+    constrain(c, 0, n, s)
+    return s
+
+
 @kernel(
     types.float64(VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.boolean, types.float64)
 )
@@ -197,14 +209,9 @@ def solve_sentence(theta, ints, longs, floats, at, n, valued, temperature):
     labelling.
     """
     p = open_sentence(Record(ints, longs, floats, at))
-    keep_known(p, n, valued)
-    c = p.chain
-    L = c.labels
-    c.tokens[1] = n
-    s, z = part(p.scores, 0, (n + L) * L), part(p.marginals, 0, (n + L) * L)
-    fill_scores(features_of(p, n, valued), theta, 0, s)
-    constrain(c, 0, n, s)
-    value = solve_first_order(c, n, s, temperature, p.scratch, z)
+    s = constrained_scores(p, theta, n, valued)
+    L, z = p.chain.labels, part(p.marginals, 0, len(s))
+    value = solve_first_order(p.chain, n, s, temperature, p.scratch, z)
     for t in range(n if temperature == 0.0 else 0):
         for y in range(L):
             if z[t * L + y] > 0.0:

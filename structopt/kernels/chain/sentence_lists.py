@@ -7,14 +7,11 @@ from math import inf
 import numpy as np
 from numba import types
 
-from structopt.kernels.chain.constraints import constrain
 from structopt.kernels.chain.k_best_viterbi import k_best_viterbi
 from structopt.kernels.chain.ngram_parts import sum_ngram_scores
-from structopt.kernels.chain.sentence import features_of, keep_known, open_sentence
-from structopt.kernels.features.attributes.row_scores import fill_scores
+from structopt.kernels.chain.sentence import constrained_scores, open_sentence
 from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, kernel
-from structopt.kernels.waist.views import part
 
 
 @kernel(
@@ -28,13 +25,8 @@ def list_sentence(theta, ints, longs, floats, at, n, valued, values, labels):
     shape (len(values) n,).
     """
     p = open_sentence(Record(ints, longs, floats, at))
-    keep_known(p, n, valued)
-    c, count = p.chain, len(values)
-    L = c.labels
-    c.tokens[1] = n
-    s = part(p.scores, 0, (n + L) * L)
-    fill_scores(features_of(p, n, valued), theta, 0, s)
-    constrain(c, 0, n, s)
+    s = constrained_scores(p, theta, n, valued)
+    c, count, L = p.chain, len(values), p.chain.labels
     sum_ngram_scores(c, n, s, p.scratch.table)
     most = count * (n + L * L)
     offsets, parts, counts = (

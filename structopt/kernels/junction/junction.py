@@ -16,6 +16,7 @@ from structopt.kernels.junction.record import open_work
 from structopt.kernels.junction.tables import fill_index, fill_table, sum_out
 from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import K_BEST, SOLVE, inlined, kernel
+from structopt.kernels.waist.target import list_parts
 
 
 @inlined
@@ -155,10 +156,5 @@ def k_best(structure, i, s, k, values, offsets, parts, counts, work):
             if chosen[at] < edges:
                 marked[chosen[at]] = 0.0
         write_output(t, graph, x.state, z)
-        last = offsets[q]
-        for r in range(len(z)):
-            if z[r] != 0.0:
-                parts[last], counts[last] = r, 1.0
-                last += 1
-        offsets[q + 1] = last
+        offsets[q + 1] = list_parts(z, offsets[q], parts, counts)
     return found

@@ -14,9 +14,7 @@ from structopt.kernels.waist.signatures import inlined
 
 @inlined
 def fill_index(widths, strides, first, index):
-    """Number the cells of a table: `first` + sum of digit * stride, the first digit fastest; return
-    how many cells there are.
-    """
+    """Number the cells of a table: `first` + sum of digit * stride, the first digit fastest."""
     size, index[0] = 1, first
     for d in range(len(strides)):
         for y in range(1, widths[d]):
@@ -24,7 +22,6 @@ def fill_index(widths, strides, first, index):
             for r in range(size):
                 index[begin + r] = index[r] + shift
         size *= widths[d]
-    return size
 
 
 @inlined
