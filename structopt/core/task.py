@@ -168,17 +168,17 @@ class Task(Component):
     def corpus(self, instances: Sequence[Any]) -> Any:
         """Make an unlabelled corpus of instances given in memory."""
 
-    def entries(self, instance: Any, missing: Collection[str] = ()) -> Entries | None:
-        """Return the attributes of the positions of one instance, as `encode` numbers them.
+    def entries(self, instances: Sequence[Any], missing: Collection[str] = ()) -> Entries | None:
+        """Return the attributes of the positions of a few instances, as `encode` numbers them.
 
-        Predictions of one sentence use it, because a corpus takes longer than the inference. A task
-        that has no such shortcut, or whose `corpus` refuses the instance, returns None.
+        Predictions of a few sentences use it, because a corpus takes longer than the inference. A
+        task that has no such shortcut for one of them, or whose `corpus` refuses one, returns None.
 
         Parameters
         ----------
-        instance : object
+        instances : sequence
         missing : collection of str
-            Input columns that the instance may lack.
+            Input columns that the instances may lack.
         """
         return None
 

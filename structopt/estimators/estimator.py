@@ -364,7 +364,7 @@ class Estimator(BaseEstimator):
             what is ``given``.
         """
         instances = self._instances_of_fitted(X)
-        outputs = self.model_.predict(instances, given=self._allowed(read_once("allowed", allowed)))
+        outputs = self.model_.predict(instances, given=self._given(allowed))
         return Outputs(self._returned(outputs), self.model_, instances, outputs)
 
     def predict_marginals(self, X: Sequence[Any], *, allowed: Any = None) -> Any:
@@ -372,7 +372,7 @@ class Estimator(BaseEstimator):
         `Model.marginals`.
         """
         instances = self._instances_of_fitted(X)
-        return self.model_.marginals(instances, given=self._allowed(read_once("allowed", allowed)))
+        return self.model_.marginals(instances, given=self._given(allowed))
 
     def predict_k_best(
         self, X: Sequence[Any], k: int = 5, *, allowed: Any = None
@@ -381,11 +381,13 @@ class Estimator(BaseEstimator):
         probability).
         """
         instances = self._instances_of_fitted(X)
-        lists = self.model_.predict_k_best(
-            instances, k, given=self._allowed(read_once("allowed", allowed))
-        )
-        outputs = iter(self._returned([scored.output for one in lists for scored in one]))
-        return [[scored._replace(output=next(outputs)) for scored in one] for one in lists]
+        lists = self.model_.predict_k_best(instances, k, given=self._given(allowed))
+        outputs = [scored.output for one in lists for scored in one]
+        returned = self._returned(outputs)
+        if returned is outputs:
+            return lists
+        rest = iter(returned)
+        return [[scored._replace(output=next(rest)) for scored in one] for one in lists]
 
     def decision_function(self, X: Sequence[Any]) -> Array:
         """Return the score of the predicted output of every instance, s(y) = theta^T f(x, y),
@@ -489,6 +491,10 @@ class Estimator(BaseEstimator):
     def _returned(self, outputs: list[Any]) -> list[Any]:
         """Predicted outputs in the form of y."""
         return outputs
+
+    def _given(self, allowed: Any) -> Any:
+        """What is known of outputs, which is nothing in most calls."""
+        return None if allowed is None else self._allowed(read_once("allowed", allowed))
 
     def _allowed(self, allowed: Any) -> Any:
         """What is known of outputs, as `Model.predict` takes it."""

@@ -248,7 +248,7 @@ class Predictor:
         instances: Inputs,
         given: Given,
         executor: Executor | None,
-        solve: Callable[[SentencePlan, Entries], Any],
+        solve: Callable[[SentencePlan, Entries], list[Any] | None],
     ) -> Solved | None:
         """Return the results of a method of the plan for sentences in memory; None if they need the
         general prediction.
@@ -259,7 +259,7 @@ class Predictor:
             return None
         plans = self._plans
         if not plans.made:
-            if self.task.entries(instances[0], self.columns) is None:
+            if self.task.entries(instances[:1], self.columns) is None:
                 return None
             plans.plan, plans.made = self._plan(instances), True
         if plans.plan is None:

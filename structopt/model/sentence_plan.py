@@ -1,4 +1,4 @@
-"""Plans: everything that the prediction of one sentence by a first-order chain needs, packed once.
+"""Plans: everything that predictions of sentences by a first-order chain need, packed once.
 
 A general prediction makes a corpus, its graphs and the records of both, and calls a driver in an
 interruptible thread. For one sentence that takes many times longer than the inference.
@@ -7,9 +7,9 @@ interruptible thread. For one sentence that takes many times longer than the inf
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import inf
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,18 +23,20 @@ from structopt.kernels.waist import interruptible
 from structopt.kernels.waist.record import Array, Record
 from structopt.objective import scoring
 
-POSITIONS = 256
-"""Positions of the longest sentence that a plan takes."""
-ATTRIBUTES = 64
-"""Attributes of a position, on average over the longest sentence."""
+BLOCK = 16
+"""Sentences of one compiled call."""
+POSITIONS = 1024
+"""Positions of the sentences that a plan takes at once."""
+ATTRIBUTES = 32
+"""Attributes of a position, on average over these sentences."""
 MOST_LISTED = 64
 """Most labellings that a plan lists; the general prediction checks the memory of longer lists."""
 STEPS = 1 << 24
-"""Most pairs of labels at all positions: it bounds the time in which an interrupt waits."""
+"""Most pairs of labels at all positions of a call: it bounds how long an interrupt waits."""
 
 
 class SentencePlan:
-    """The memory and the constants of predictions of one sentence; of one thread.
+    """The memory and the constants of predictions of a few sentences; of one thread.
 
     Use `plan_of`.
 
@@ -54,7 +56,7 @@ class SentencePlan:
         self, encoded: Encoded, structure: Structure, features: Record, place: Any
     ) -> None:
         from structopt.kernels.chain.record import CHAIN, SCRATCH
-        from structopt.kernels.chain.sentence import SENTENCE, solve_sentence
+        from structopt.kernels.chain.sentence import SENTENCE, solve_sentences
         from structopt.kernels.features.attributes.record import ROWS
 
         rows = ROWS.open(features)
@@ -76,6 +78,10 @@ class SentencePlan:
                 "support": 0,
             },
             chain=chain._asdict(),
+            given_ids=entries,
+            given_values=entries,
+            given_ends=n + 1,
+            starts=n + 1,
             ids=entries,
             values=entries,
             ends=n + 1,
@@ -89,86 +95,94 @@ class SentencePlan:
             bounds=6,
             scores=parts,
             marginals=parts,
+            maxima=n,
             labels=n,
+            probabilities=n * len(encoded.labels),
         )
         opened = SENTENCE.open(record)
         self.structure, self.names = structure, encoded.labels
         self._positions, self._entries = n, entries
-        self._ids, self._values, self._ends = opened.ids, opened.values, opened.ends
-        self._labels, self._marginals = opened.labels, opened.marginals
-        self._record, self._call = tuple(record), solve_sentence
+        self._ids, self._values = opened.given_ids, opened.given_values
+        self._ends, self._starts = opened.given_ends, opened.starts
+        self._labels, self._probabilities = opened.labels, opened.probabilities
+        self._maxima = opened.maxima
+        self._record, self._call = tuple(record), solve_sentences
 
     def takes(self, entries: Entries) -> bool:
-        """Whether the plan has room for a sentence, which has a position."""
-        ids, _, ends = entries
-        return 1 < len(ends) <= self._positions + 1 and len(ids) <= self._entries
+        """Whether the plan has room for some sentences, all of which have a position."""
+        starts = entries.starts
+        return (
+            starts[-1] <= self._positions
+            and len(entries.ids) <= self._entries
+            and len(set(starts)) == len(starts)
+        )
 
-    def solve(self, weights: Array, entries: Entries, temperature: float) -> Any:
-        """Return the label of each position, or above temperature 0 their marginals, shape
-        (positions, labels); None if the hard constraints allow no labelling.
+    def solve(self, weights: Array, entries: Entries, temperature: float) -> list[Any] | None:
+        """Return the labels of the positions of each sentence, or above temperature 0 their
+        marginals, shape (positions, labels); None if the hard constraints allow no labelling.
         """
-        n, value = self._value(weights, entries, temperature)
-        if value == -inf:
+        if not self._solved(weights, entries, temperature):
             return None
+        starts, count = entries.starts, entries.starts[-1]
         if temperature == 0.0:
-            return self._named(self._labels[:n])
+            return _divided(self._named(self._labels[:count]), starts)
         labels = len(self.names)
-        return self._marginals[: n * labels].reshape(n, labels).copy()
+        marginals = self._probabilities[: count * labels].reshape(count, labels)
+        return [marginals[first:last].copy() for first, last in pairwise(starts)]
 
     def k_best(
         self, weights: Array, entries: Entries, k: int, temperature: float
-    ) -> tuple[list[list[str]], list[float], float | None] | None:
-        """Return labels and scores of the k best labellings, of fewer if there are fewer, and above
-        temperature 0 T log sum_y exp(s(y) / T); None if the hard constraints allow no labelling, or
-        if k is above `MOST_LISTED`.
+    ) -> list[tuple[list[list[str]], list[float], float | None]] | None:
+        """Return labels and scores of the k best labellings of each sentence, of fewer if there are
+        fewer, and above temperature 0 T log sum_y exp(s(y) / T); None if the hard constraints allow
+        no labelling, or if k is above `MOST_LISTED`.
         """
         from structopt.kernels.chain.sentence_lists import list_sentence
 
-        if k > MOST_LISTED:
+        if k > MOST_LISTED or not self._solved(weights, entries, temperature):
             return None
-        n, valued = self._fill(entries)
-        values, labels = np.zeros(k), np.zeros(k * n, np.int32)
-        count = list_sentence(weights, *self._record, n, valued, values, labels)
-        interruptible.obey()
-        if not count:
-            return None
-        found = [self._named(labels[q * n : (q + 1) * n]) for q in range(count)]
-        value = self._value(weights, entries, temperature)[1] if temperature > 0.0 else None
-        return found, values[:count].tolist(), value
+        maxima = self._maxima[: len(entries.starts) - 1].tolist()
+        found = []
+        for q, (first, last) in enumerate(pairwise(entries.starts)):
+            n, valued = last - first, entries.values is not None
+            values, labels = np.zeros(k), np.zeros(k * n, np.int32)
+            count = list_sentence(weights, *self._record, q, valued, values, labels)
+            interruptible.obey()
+            named = _divided(self._named(labels[: count * n]), range(0, count * n + 1, n))
+            found.append((named, values[:count].tolist(), maxima[q] if temperature > 0.0 else None))
+        return found
 
-    def _value(self, weights: Array, entries: Entries, temperature: float) -> tuple[int, float]:
-        """Return the number of positions, and the maximum of `solve_sentence`."""
-        n, valued = self._fill(entries)
-        value = self._call(weights, *self._record, n, valued, temperature)
-        interruptible.obey()
-        return n, value
-
-    def _fill(self, entries: Entries) -> tuple[int, bool]:
-        """Write the attributes; return the number of positions, and whether they have values."""
-        ids, values, ends = entries
-        n, count = len(ends) - 1, len(ids)
-        self._ids[:count] = ids
-        self._ends[: n + 1] = ends
+    def _solved(self, weights: Array, entries: Entries, temperature: float) -> bool:
+        """Write the attributes, and solve; return whether each sentence has a labelling."""
+        ids, values, ends, starts = entries
+        self._ids[: len(ids)] = ids
+        self._ends[: len(ends)] = ends
+        self._starts[: len(starts)] = starts
         if values is not None:
-            self._values[:count] = values
-        return n, values is not None
+            self._values[: len(values)] = values
+        solved = self._call(
+            weights, *self._record, len(starts) - 1, values is not None, temperature
+        )
+        interruptible.obey()
+        return bool(solved)
 
     def _named(self, labels: Array) -> list[str]:
-        return [self.names[label] for label in labels.tolist()]
+        return list(map(self.names.__getitem__, labels.tolist()))
 
     def solve_each(
         self,
-        entries_of: Callable[[Any], Entries | None],
-        instances: Iterable[Any],
-        solve: Callable[[SentencePlan, Entries], Any],
+        entries_of: Callable[[Sequence[Any]], Entries | None],
+        instances: Sequence[Any],
+        solve: Callable[[SentencePlan, Entries], list[Any] | None],
     ) -> Solved | None:
-        """Return the result of a method for each of several sentences.
+        """Return the result of a method for each of several sentences, a block of which takes one
+        call.
 
         Parameters
         ----------
         entries_of : callable
             `Task.entries` of the model's task.
-        instances : iterable
+        instances : sequence
         solve : callable
             A method of plans, with its arguments.
 
@@ -178,22 +192,38 @@ class SentencePlan:
             None if `entries_of` returns None for a sentence, or the method no result: then the
             general prediction knows why.
         """
-        found: list[Any] = []
-        rest: list[Any] = []
-        places: list[int] = []
-        for place, instance in enumerate(instances):
-            entries = entries_of(instance)
-            if entries is None:
+        solved = Solved(self, [], [], [])
+        for first in range(0, len(instances), BLOCK):
+            block = instances[first : first + BLOCK]
+            if not self._add(solved, first, block, entries_of, solve):
                 return None
-            if not self.takes(entries):
-                rest.append(instance)
-                places.append(place)
-                continue
-            result = solve(self, entries)
-            if result is None:
-                return None
-            found.append(result)
-        return Solved(self, found, rest, places)
+        return solved
+
+    def _add(
+        self,
+        solved: Solved,
+        first: int,
+        block: Sequence[Any],
+        entries_of: Callable[[Sequence[Any]], Entries | None],
+        solve: Callable[[SentencePlan, Entries], list[Any] | None],
+    ) -> bool:
+        """Add the results of a block, whose first sentence has the index `first`; one by one if the
+        sentences have several forms, or are too many. Returns whether there are results.
+        """
+        entries = entries_of(block)
+        if entries is not None and self.takes(entries):
+            results = solve(self, entries)
+            solved.found.extend(results or ())
+            return results is not None
+        if len(block) > 1:
+            return all(
+                self._add(solved, place, [one], entries_of, solve)
+                for place, one in enumerate(block, first)
+            )
+        if entries is not None:
+            solved.rest.extend(block)
+            solved.places.append(first)
+        return entries is not None
 
     def encoded(self, length: int) -> Encoded:
         """Return a sentence without its attributes."""
@@ -224,6 +254,11 @@ class Solved(NamedTuple):
         for place, result in zip(self.places, others, strict=True):
             found.insert(place, result)
         return found
+
+
+def _divided(listed: list[Any], bounds: Iterable[int]) -> list[list[Any]]:
+    """Divide a list at the bounds."""
+    return [listed[first:last] for first, last in pairwise(bounds)]
 
 
 class Plans(threading.local):

@@ -152,13 +152,13 @@ class AttributeLabelling(TokenLabelling):
         """
         return attribute_text(instances)
 
-    def entries(self, instance: Any, missing: Collection[str] = ()) -> Entries | None:
-        """Return the known attributes of a list of tokens; None for other forms, for hashed
+    def entries(self, instances: Sequence[Any], missing: Collection[str] = ()) -> Entries | None:
+        """Return the known attributes of lists of tokens; None for other forms, for hashed
         attributes, and for subclasses, whose `corpus` may take other forms.
         """
         if self.hash_bits is not None or type(self) is not AttributeLabelling:
             return None
-        return known_entries_of(instance, self._attributes)
+        return known_entries_of(instances, self._attributes)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> AttributeText:
         """Make a corpus of sentences, as `corpus` takes them, and lists of labels, one a token."""

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -274,20 +275,25 @@ class SequenceLabelling(TokenLabelling):
         self._check_last_column(corpus)
         return corpus
 
-    def entries(self, instance: Any, missing: Collection[str] = ()) -> Entries | None:
-        """Return the known attributes of a sentence; None for tasks with numbers or with features
-        of transitions, and for subclasses, whose `corpus` may take other forms.
+    def entries(self, instances: Sequence[Any], missing: Collection[str] = ()) -> Entries | None:
+        """Return the known attributes of sentences; None for tasks with numbers or with features of
+        transitions, and for subclasses, whose `corpus` may take other forms.
         """
         if type(self) is not SequenceLabelling or self._numbers.blocks:
             return None
-        if type(instance) is list and set(map(type, instance)) == {str}:
-            cells = {self.columns[0]: instance}
+        words = set(map(type, instances)) == {list} and list(chain.from_iterable(instances))
+        if words and set(map(type, words)) == {str}:
+            cells, starts = (
+                {self.columns[0]: words},
+                list(accumulate(map(len, instances), initial=0)),
+            )
         else:
             try:
-                cells = self._inputs(self.corpus([instance]))
+                corpus = self.corpus(instances)
             except DataError:
                 return None
-        return self._templates.entries(cells, len(cells[self.columns[0]]), missing)
+            cells, starts = self._inputs(corpus), corpus.offsets.tolist()
+        return self._templates.entries(cells, starts, missing)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Columns:
         """Make a corpus of sentences, in the forms that `corpus` takes, and lists of labels, one a

@@ -102,7 +102,7 @@ def test_k_best_outputs_are_those_of_the_general_path(optimizer: str) -> None:
 
 def test_sentences_without_room_are_predicted_among_others() -> None:
     model, X = fitted()
-    long = [{"word": word} for word in WORDS] * 30
+    long = [{"word": word} for word in WORDS] * 80
     instances = [[], X[0], long, X[1], X[2], [], long[:3]]
     assert model.predict(instances) == general(model, instances)
     assert [len(labels) for labels in model.predict(instances)] == list(map(len, instances))
@@ -123,7 +123,8 @@ def test_sentences_without_room_are_predicted_among_others() -> None:
         ({"word": "cat"},),
         [{"word": {"cat": 2.0}}, {"a": {"b", "c"}}],
         [{"length": 3}, {"length": np.float64(2.5)}, {"rare": np.True_}],
-        [{"length": True}] * 300,
+        [{"length": np.array(3)}, {"length": np.array(300), "rare": np.True_}],
+        [{"length": True}] * 1100,
         [{f"id={i}": True for i in range(400)}] * 60,
         np.ones((3, 2)),
     ],
@@ -173,6 +174,18 @@ def test_constraints_hold_and_threads_and_copies_agree() -> None:
         assert [other.predict([x])[0] for x in X] == expected
     with ThreadPoolExecutor(4) as pool:
         assert [one[0] for one in pool.map(model.predict, [[x] for x in X * 5])] == expected * 5
+
+
+def test_blocks_of_sentences_of_several_forms() -> None:
+    model, X = fitted()
+    words = [[[f"word:{word}"] for word in WORDS]] * 3
+    instances = X * 2 + words + [tuple(one) for one in X] + X + words
+    expected = [general(model, [x])[0] for x in instances]
+    assert model.predict(instances) == expected
+    found = model.marginals(instances)
+    singly = [general(model, [x], Model.marginals)[0] for x in instances]
+    assert all(np.array_equal(one, other) for one, other in zip(found, singly, strict=True))
+    assert planned(model)
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")

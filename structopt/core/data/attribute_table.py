@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,10 +12,27 @@ from structopt.kernels.waist.record import Array
 
 UNKNOWN = -1
 """The number of an attribute that training data lack."""
-Entries = tuple[Array, Array | None, Sequence[int] | Array]
-"""The attributes of the positions of one instance: numbers (or `UNKNOWN`), values (None: all are
-1), and their bounds. Position t has the entries ends[t] <= j < ends[t + 1].
-"""
+
+
+class Entries(NamedTuple):
+    """The attributes of the positions of a few instances.
+
+    Attributes
+    ----------
+    ids : int32, shape (entries,)
+        Their numbers, or `UNKNOWN`.
+    values : shape (entries,), or None
+        None: all are 1.
+    ends : integers, shape (positions + 1,)
+        Position t has the entries ends[t] <= j < ends[t + 1].
+    starts : list of int, of length instances + 1
+        Instance i has the positions starts[i] <= t < starts[i + 1].
+    """
+
+    ids: Array
+    values: Array | None
+    ends: Sequence[int] | Array
+    starts: list[int]
 
 
 @dataclass(frozen=True)

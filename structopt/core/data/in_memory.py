@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from operator import is_
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +56,11 @@ def _read_once(value: Any, depth: int) -> Any:
     if depth <= 1:
         return value
     # the types of the elements are few: most sentences are returned without a look at each token
-    kinds = set(map(type, value)) - PLAIN
-    if not kinds or not any(_is_searched(kind, depth - 1) for kind in kinds):
+    kinds = set(map(type, value))
+    if kinds <= PLAIN or not any(map(_is_searched, kinds, repeat(depth - 1))):
         return value
     elements = [_read_once(element, depth - 1) for element in value]
-    changed = any(one is not other for one, other in zip(elements, value, strict=True))
-    return elements if changed else value
+    return value if all(map(is_, elements, value)) else elements
 
 
 def _is_searched(kind: type, depth: int) -> bool:

@@ -17,8 +17,9 @@ attribute ``j``; zeros are left out.
 
 from __future__ import annotations
 
+import operator
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain, repeat
 from math import inf
 from numbers import Real
@@ -64,12 +65,12 @@ def attribute_text(sentences: Iterable[Any]) -> AttributeText:
     return reader.result()
 
 
-def known_entries_of(sentence: Any, numbers: Mapping[str, int]) -> Entries | None:
-    """Return the numbers and values of the known attributes of one sentence, without a corpus.
+def known_entries_of(sentences: Sequence[Any], numbers: Mapping[str, int]) -> Entries | None:
+    """Return the numbers and values of the known attributes of sentences, without a corpus.
 
     Parameters
     ----------
-    sentence : object
+    sentences : sequence
     numbers : mapping of str to int
         The known attributes.
 
@@ -79,18 +80,22 @@ def known_entries_of(sentence: Any, numbers: Mapping[str, int]) -> Entries | Non
         Values are None if all are 1, also of unknown attributes. None for the less frequent forms,
         and for all that `attribute_text` refuses.
     """
-    plain = _plain_tokens(sentence)
+    one = len(sentences) == 1
+    if not one and not set(map(type, sentences)) <= {list, tuple}:
+        return None
+    plain = _plain_tokens(sentences[0] if one else list(chain.from_iterable(sentences)))
     if plain is None:
         return None
-    names, listed, lengths = plain
-    values = None if listed is None else _array_of(listed)
-    if values is not None and ranges.first_fault(values) >= 0:
+    names, values, lengths = plain
+    # bytes are booleans and small integers, which are in any range
+    if values is not None and values.itemsize > 1 and ranges.first_fault(values) >= 0:
         return None
     ids = np.fromiter(map(numbers.get, names, repeat(UNKNOWN)), np.int32, len(names))
-    return ids, values, list(accumulate(lengths, initial=0))
+    ends, starts = accumulate(lengths, initial=0), accumulate(map(len, sentences), initial=0)
+    return Entries(ids, values, list(ends), list(starts))
 
 
-def _plain_tokens(sentence: Any) -> tuple[list[str], list[Any] | None, list[int]] | None:
+def _plain_tokens(sentence: Any) -> tuple[list[str], Array | None, list[int]] | None:
     """Return the attributes of all tokens of a sentence, their values (None: all are 1), and the
     number of attributes of each token; None for the less frequent forms, and for names that are no
     text.
@@ -101,34 +106,32 @@ def _plain_tokens(sentence: Any) -> tuple[list[str], list[Any] | None, list[int]
     form = set(map(type, sentence)) if type(sentence) in (list, tuple) else set()
     if form not in FORMS:
         return None
-    names = list(chain.from_iterable(sentence))
-    values = list(chain.from_iterable(map(dict.values, sentence))) if dict in form else []
-    kinds = set(map(type, values))
-    if not kinds <= PLAIN:
-        return None
-    texts = [value for value in values if type(value) is str] if str in kinds else []
+    names, values = list(chain.from_iterable(sentence)), None
+    if dict in form:
+        listed = list(chain.from_iterable(map(dict.values, sentence)))
+        try:
+            numbers = bytes(listed)  # booleans, and small integers
+            if numbers.count(1) < len(numbers):
+                values = np.frombuffer(numbers, np.uint8)
+        except (TypeError, ValueError):
+            kinds = set(map(type, listed))
+            if not kinds <= PLAIN or not set(map(type, names)) <= {str}:
+                return None
+            if str in kinds:
+                names = [
+                    f"{name}{SEPARATOR}{value}" if type(value) is str else name
+                    for name, value in zip(names, listed, strict=True)
+                ]
+                listed = [1 if type(value) is str else value for value in listed]
+            if listed.count(1) < len(listed):
+                values = np.fromiter(map(_number, listed), np.float64, len(listed))
     try:
-        text = "".join(names + texts)
+        text = "".join(names)
     except TypeError:  # a name is no string
         return None
-    if not _is_text(text):
+    if not (text.isascii() or _is_text(text)):
         return None
-    if texts:
-        names = [
-            f"{name}{SEPARATOR}{value}" if type(value) is str else name
-            for name, value in zip(names, values, strict=True)
-        ]
-        values = [1 if type(value) is str else value for value in values]
-    ones = values.count(True) == len(values)
-    return names, None if ones else values, list(map(len, sentence))
-
-
-def _array_of(values: list[Any]) -> Array:
-    """Return numbers as an array; integers above the largest float are infinite."""
-    try:
-        return np.frombuffer(bytes(values), np.uint8)  # booleans, and small integers
-    except (TypeError, ValueError):
-        return np.fromiter(map(_number, values), np.float64, len(values))
+    return names, values, list(map(len, sentence))
 
 
 def _number(value: Any) -> float:
@@ -193,14 +196,14 @@ class _Reader:
             lines=np.repeat(np.arange(1, len(offsets)), np.diff(offsets)),
         )
 
-    def _add_plain(self, names: list[str], values: list[Any] | None, lengths: list[int]) -> None:
+    def _add_plain(self, names: list[str], values: Array | None, lengths: list[int]) -> None:
         """Add the attributes of all tokens of a sentence."""
         self.ends.extend(accumulate(lengths[1:], initial=len(self.ids) + lengths[0]))
         self.ids.fromlist(list(map(self.names.__getitem__, names)))
         if values is None:
             self.values.extend(array("d", [1.0]) * len(names))
         else:
-            self.values.frombytes(_array_of(values).astype(np.float64).tobytes())
+            self.values.frombytes(values.astype(np.float64).tobytes())
 
     def _add_token(self, token: Any) -> None:
         if isinstance(token, Mapping):
@@ -231,14 +234,24 @@ class _Reader:
             elif isinstance(value, bytes):
                 self._add_names([value], name + SEPARATOR)
             else:
-                what = "is no number, text, list, set or mapping"
-                raise FORM.refused(self.number, f"the value {shown(value)} of '{name}' {what}")
+                ids.append(names[name])
+                values.append(self._integer(value, name))
 
     def _add_names(self, attributes: Iterable[Any], prefix: str) -> None:
         """Add attributes of the value 1, their names after the prefix."""
         names = [prefix + (one if isinstance(one, str) else self._text(one)) for one in attributes]
         self.ids.extend(map(self.names.__getitem__, names))
         self.values.extend([1.0] * len(names))
+
+    def _integer(self, value: Any, name: str) -> float:
+        """An integer of another library, such as an array of no dimensions, as a float."""
+        try:
+            return _number(operator.index(value))
+        except TypeError:
+            what = "is no number, text, list, set or mapping"
+            raise FORM.refused(
+                self.number, f"the value {shown(value)} of '{name}' {what}"
+            ) from None
 
     def _sorted(self, names: Iterable[Any]) -> list[str]:
         """The names of a set in an order that does not depend on the process."""

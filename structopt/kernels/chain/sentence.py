@@ -1,13 +1,14 @@
-"""Labels of one sentence, in one call with few arguments.
+"""Labels of a few sentences, in one call with few arguments.
 
 A driver takes the records of a corpus, which Python packs, and a tuple of kernels. For one sentence
 of a first-order chain with tied transitions the packing takes longer than the inference. So the
-record of a sentence is packed once per model, with room for a longest sentence, and the call itself
-fills what depends on the sentence.
+record is packed once per model, with room for a block of sentences, and the call itself fills what
+depends on each sentence.
 """
 
 from __future__ import annotations
 
+from math import inf
 from typing import NamedTuple
 
 from numba import types
@@ -33,12 +34,14 @@ class Sentence(NamedTuple):
     scratch : Scratch
         Tables of the inference, which begin at a cache line.
     rows : Rows
-        The features of one instance. Its tables are the rows of the label parts, their single
+        The features of one sentence. Its tables are the rows of the label parts, their single
         weights if there are any, and the one row of the transitions.
     chain : Chain
-        The graph of one instance.
-    ids, values : (E,) attributes of all positions, and their values
-    ends : (N + 1,) where the attributes of each position begin
+        The graph of one sentence.
+    given_ids, given_values, given_ends : (E,), (E,), (N + 1,) attributes of all positions of the
+        block, -1 for unknown ones, their values, and where those of each position begin
+    starts : (N + 1,) the first position of each sentence
+    ids, values, ends : (E,), (E,), (N + 1,) the same of the known attributes of one sentence
     row_begins, single_begins : (attributes + 1,) the first row, and the first single weight, of
     each attribute; empty if attribute a has row a, and if no weight is single
     configurations : (S,) the label of each single weight
@@ -46,13 +49,18 @@ class Sentence(NamedTuple):
     chosen, chosen_ends, chosen_values : the single weights of all positions, as `ids` lists
     attributes
     bounds : (6,) scratch for the bounds of the one instance
-    scores, marginals : (N L + L^2,)
-    labels : (N,) the result
+    scores, marginals : (N L + L^2,) of one sentence
+    maxima : (N,) the maximum of each sentence
+    labels, probabilities : (N,), (N L,) the results of all sentences
     """
 
     scratch: Scratch
     rows: Rows
     chain: Chain
+    given_ids: Ints
+    given_values: Floats
+    given_ends: Longs
+    starts: Longs
     ids: Ints
     values: Floats
     ends: Longs
@@ -66,7 +74,9 @@ class Sentence(NamedTuple):
     bounds: Longs
     scores: Floats
     marginals: Floats
+    maxima: Floats
     labels: Ints
+    probabilities: Floats
 
 
 SENTENCE = RecordLayout(Sentence)
@@ -74,18 +84,21 @@ open_sentence = SENTENCE.compiled
 
 
 @embedded
-def keep_known(p, n, valued):
-    """Leave out the attributes with the number -1."""
-    kept = begin = 0
+def keep_known(p, first, n, valued):
+    """Copy the known attributes of n positions; return whether a value is not 1."""
+    kept, begin, other = 0, p.given_ends[first], False
+    p.ends[0] = 0
     for t in range(1, n + 1):
-        end = p.ends[t]
+        end = p.given_ends[first + t]
         for j in range(begin, end):
-            if p.ids[j] >= 0:
-                p.ids[kept] = p.ids[j]
-                if valued:
-                    p.values[kept] = p.values[j]
+            if valued and p.given_values[j] != 1.0:
+                other = True
+            if p.given_ids[j] >= 0:
+                p.ids[kept] = p.given_ids[j]
+                p.values[kept] = p.given_values[j] if valued else 1.0
                 kept += 1
         begin, p.ends[t] = end, kept
+    return other
 
 
 @embedded
@@ -186,34 +199,41 @@ def features_of(p, n, valued):
 
 
 @embedded
-def constrained_scores(p, theta, n, valued):
-    """Return the scores of the parts of n positions; -inf if a hard constraint forbids a part."""
-    keep_known(p, n, valued)
+def constrained_scores(p, theta, q, valued):
+    """Return the scores of the parts of sentence q; -inf if a hard constraint forbids a part."""
+    first = p.starts[q]
+    n = p.starts[q + 1] - first
+    weighted = keep_known(p, first, n, valued)
     c = p.chain
     c.tokens[1] = n
     s = part(p.scores, 0, (n + c.labels) * c.labels)
-    fill_scores(features_of(p, n, valued), theta, 0, s)
+    fill_scores(features_of(p, n, weighted), theta, 0, s)
     constrain(c, 0, n, s)
     return s
 
 
 @kernel(
-    types.float64(VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.boolean, types.float64)
+    types.boolean(VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.boolean, types.float64)
 )
-def solve_sentence(theta, ints, longs, floats, at, n, valued, temperature):
-    """Write the best label of each of n positions, or at a temperature above 0 the marginals.
+def solve_sentences(theta, ints, longs, floats, at, count, valued, temperature):
+    """Write the best label of each position of some sentences, or at a temperature above 0 the
+    marginals.
 
-    ids, values and ends of the record (`Sentence`) have the attributes; those with the number -1
-    are left out. If not `valued`, all values are 1, and sums over attributes take another order
-    (`fill_scores`). Returns max_z s^T z + temperature * H(z); -inf if the hard constraints allow no
-    labelling.
+    The record (`Sentence`) has the attributes, and receives max_z s^T z + temperature * H(z) of
+    each sentence. Attributes with the number -1 are left out. If not `valued`, all values are 1;
+    sums over the attributes of a sentence whose values are 1 take another order (`fill_scores`).
+    Returns whether the hard constraints allow a labelling of each sentence.
     """
     p = open_sentence(Record(ints, longs, floats, at))
-    s = constrained_scores(p, theta, n, valued)
-    L, z = p.chain.labels, part(p.marginals, 0, len(s))
-    value = solve_first_order(p.chain, n, s, temperature, p.scratch, z)
-    for t in range(n if temperature == 0.0 else 0):
-        for y in range(L):
-            if z[t * L + y] > 0.0:
-                p.labels[t] = y
-    return value
+    L, allowed = p.chain.labels, True
+    for q in range(count):
+        s = constrained_scores(p, theta, q, valued)
+        first, z = p.starts[q], part(p.marginals, 0, len(s))
+        n = p.starts[q + 1] - first
+        p.maxima[q] = solve_first_order(p.chain, n, s, temperature, p.scratch, z)
+        allowed = allowed and p.maxima[q] > -inf
+        for j in range(n * L):
+            p.probabilities[first * L + j] = z[j]
+            if z[j] > 0.0:
+                p.labels[first + j // L] = j % L
+    return allowed

@@ -17,15 +17,16 @@ from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, kernel
 @kernel(
     types.int64(VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.boolean, VECTOR, INTS),
 )
-def list_sentence(theta, ints, longs, floats, at, n, valued, values, labels):
-    """Write the scores of the best labellings of n positions, in decreasing order, and their
-    labels; return how many there are that break no hard constraint, at most len(values).
+def list_sentence(theta, ints, longs, floats, at, q, valued, values, labels):
+    """Write the scores of the best labellings of sentence q, in decreasing order, and their labels;
+    return how many there are that break no hard constraint, at most len(values).
 
-    See `structopt.kernels.chain.sentence.solve_sentence` for the first arguments; `labels` has the
-    shape (len(values) n,).
+    See `structopt.kernels.chain.sentence.solve_sentences` for the other arguments; `labels` has the
+    shape (len(values) n,) for n positions.
     """
     p = open_sentence(Record(ints, longs, floats, at))
-    s = constrained_scores(p, theta, n, valued)
+    s = constrained_scores(p, theta, q, valued)
+    n = p.starts[q + 1] - p.starts[q]
     c, count, L = p.chain, len(values), p.chain.labels
     sum_ngram_scores(c, n, s, p.scratch.table)
     most = count * (n + L * L)
@@ -35,10 +36,10 @@ def list_sentence(theta, ints, longs, floats, at, n, valued, values, labels):
         np.zeros(most),
     )
     found = k_best_viterbi(c, n, s, count, p.scratch, values, offsets, parts, counts)
-    for q in range(found):
-        if values[q] == -inf:  # the best come first
-            return q
-        for j in range(offsets[q], offsets[q + 1]):
+    for rank in range(found):
+        if values[rank] == -inf:  # the best come first
+            return rank
+        for j in range(offsets[rank], offsets[rank + 1]):
             if parts[j] < n * L:
-                labels[q * n + parts[j] // L] = parts[j] % L
+                labels[rank * n + parts[j] // L] = parts[j] % L
     return found

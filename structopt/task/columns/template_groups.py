@@ -126,17 +126,17 @@ class TemplateGroups:
         return _of_pairs(tables, offsets)
 
     def entries(
-        self, cells: Mapping[str, list[str]], length: int, missing: Collection[str]
+        self, cells: Mapping[str, list[str]], starts: list[int], missing: Collection[str]
     ) -> Entries | None:
-        """Return the known attributes of one sentence; None if transitions have attributes, or if
-        it lacks a column that may not be `missing`.
+        """Return the known attributes of sentences, given the first token of each; None if
+        transitions have attributes, or if a column is absent that may not be `missing`.
         """
         templates = self._groups[TOKENS]
         lacking = [name for name in templates.columns if name not in cells]
         if len(self._groups) > 1 or not all(name in missing for name in lacking):
             return None
-        table = templates.transform(cells, np.array([0, length]), lacking)
-        return table.ids, table.values, table.offsets
+        table = templates.transform(cells, nonempty_offsets(np.array(starts)), lacking)
+        return Entries(table.ids, table.values, table.offsets, starts)
 
     def names(self, group: str) -> list[str]:
         """Return readable names of all attributes of a part group."""
