@@ -80,7 +80,7 @@ class SentencePlan:
             chain=chain._asdict(),
             given_ids=entries,
             given_values=entries,
-            given_ends=n + 1,
+            given_counts=n,
             starts=n + 1,
             ids=entries,
             values=entries,
@@ -103,7 +103,7 @@ class SentencePlan:
         self.structure, self.names = structure, encoded.labels
         self._positions, self._entries = n, entries
         self._ids, self._values = opened.given_ids, opened.given_values
-        self._ends, self._starts = opened.given_ends, opened.starts
+        self._counts, self._starts = opened.given_counts, opened.starts
         self._labels, self._probabilities = opened.labels, opened.probabilities
         self._maxima = opened.maxima
         self._record, self._call = tuple(record), solve_sentences
@@ -142,11 +142,12 @@ class SentencePlan:
         if k > MOST_LISTED or not self._solved(weights, entries, temperature):
             return None
         maxima = self._maxima[: len(entries.starts) - 1].tolist()
-        found = []
+        found, begin = [], 0
         for q, (first, last) in enumerate(pairwise(entries.starts)):
             n, valued = last - first, entries.values is not None
             values, labels = np.zeros(k), np.zeros(k * n, np.int32)
-            count = list_sentence(weights, *self._record, q, valued, values, labels)
+            count = list_sentence(weights, *self._record, q, begin, valued, values, labels)
+            begin += int(entries.counts[first:last].sum())
             interruptible.obey()
             named = _divided(self._named(labels[: count * n]), range(0, count * n + 1, n))
             found.append((named, values[:count].tolist(), maxima[q] if temperature > 0.0 else None))
@@ -154,9 +155,9 @@ class SentencePlan:
 
     def _solved(self, weights: Array, entries: Entries, temperature: float) -> bool:
         """Write the attributes, and solve; return whether each sentence has a labelling."""
-        ids, values, ends, starts = entries
+        ids, values, counts, starts = entries
         self._ids[: len(ids)] = ids
-        self._ends[: len(ends)] = ends
+        self._counts[: len(counts)] = counts
         self._starts[: len(starts)] = starts
         if values is not None:
             self._values[: len(values)] = values

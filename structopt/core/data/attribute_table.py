@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,15 +22,15 @@ class Entries(NamedTuple):
         Their numbers, or `UNKNOWN`.
     values : shape (entries,), or None
         None: all are 1.
-    ends : integers, shape (positions + 1,)
-        Position t has the entries ends[t] <= j < ends[t + 1].
+    counts : integers, shape (positions,)
+        How many entries each position has.
     starts : list of int, of length instances + 1
         Instance i has the positions starts[i] <= t < starts[i + 1].
     """
 
     ids: Array
     values: Array | None
-    ends: Sequence[int] | Array
+    counts: Array
     starts: list[int]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 from operator import is_
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,16 @@ def read_once(name: str, value: Any, depth: int = DEEPEST) -> Any:
         raise ArgumentError(
             "is a set, which has no order.", parameter=name, remedy="Give a list of instances."
         )
+    if type(value) is list and depth == DEEPEST and _is_plain(value):
+        return value
     return _read_once(value, depth)
+
+
+def _is_plain(instances: list[Any]) -> bool:
+    """Whether instances are lists whose elements need no search, as most are."""
+    if not set(map(type, instances)) <= {list, tuple}:
+        return False
+    return set(map(type, chain.from_iterable(instances))) <= PLAIN
 
 
 def _read_once(value: Any, depth: int) -> Any:

@@ -86,16 +86,15 @@ def known_entries_of(sentences: Sequence[Any], numbers: Mapping[str, int]) -> En
     plain = _plain_tokens(sentences[0] if one else list(chain.from_iterable(sentences)))
     if plain is None:
         return None
-    names, values, lengths = plain
+    names, values, counts = plain
     # bytes are booleans and small integers, which are in any range
     if values is not None and values.itemsize > 1 and ranges.first_fault(values) >= 0:
         return None
     ids = np.fromiter(map(numbers.get, names, repeat(UNKNOWN)), np.int32, len(names))
-    ends, starts = accumulate(lengths, initial=0), accumulate(map(len, sentences), initial=0)
-    return Entries(ids, values, list(ends), list(starts))
+    return Entries(ids, values, counts, list(accumulate(map(len, sentences), initial=0)))
 
 
-def _plain_tokens(sentence: Any) -> tuple[list[str], Array | None, list[int]] | None:
+def _plain_tokens(sentence: Any) -> tuple[list[str], Array | None, Array] | None:
     """Return the attributes of all tokens of a sentence, their values (None: all are 1), and the
     number of attributes of each token; None for the less frequent forms, and for names that are no
     text.
@@ -131,7 +130,7 @@ def _plain_tokens(sentence: Any) -> tuple[list[str], Array | None, list[int]] | 
         return None
     if not (text.isascii() or _is_text(text)):
         return None
-    return names, values, list(map(len, sentence))
+    return names, values, np.fromiter(map(len, sentence), np.int64, len(sentence))
 
 
 def _number(value: Any) -> float:
@@ -196,9 +195,9 @@ class _Reader:
             lines=np.repeat(np.arange(1, len(offsets)), np.diff(offsets)),
         )
 
-    def _add_plain(self, names: list[str], values: Array | None, lengths: list[int]) -> None:
+    def _add_plain(self, names: list[str], values: Array | None, counts: Array) -> None:
         """Add the attributes of all tokens of a sentence."""
-        self.ends.extend(accumulate(lengths[1:], initial=len(self.ids) + lengths[0]))
+        self.ends.frombytes((len(self.ids) + np.cumsum(counts)).tobytes())
         self.ids.fromlist(list(map(self.names.__getitem__, names)))
         if values is None:
             self.values.extend(array("d", [1.0]) * len(names))

@@ -38,8 +38,8 @@ class Sentence(NamedTuple):
         weights if there are any, and the one row of the transitions.
     chain : Chain
         The graph of one sentence.
-    given_ids, given_values, given_ends : (E,), (E,), (N + 1,) attributes of all positions of the
-        block, -1 for unknown ones, their values, and where those of each position begin
+    given_ids, given_values, given_counts : (E,), (E,), (N,) attributes of all positions of the
+        block, -1 for unknown ones, their values, and how many each position has
     starts : (N + 1,) the first position of each sentence
     ids, values, ends : (E,), (E,), (N + 1,) the same of the known attributes of one sentence
     row_begins, single_begins : (attributes + 1,) the first row, and the first single weight, of
@@ -59,7 +59,7 @@ class Sentence(NamedTuple):
     chain: Chain
     given_ids: Ints
     given_values: Floats
-    given_ends: Longs
+    given_counts: Longs
     starts: Longs
     ids: Ints
     values: Floats
@@ -84,21 +84,23 @@ open_sentence = SENTENCE.compiled
 
 
 @embedded
-def keep_known(p, first, n, valued):
-    """Copy the known attributes of n positions; return whether a value is not 1."""
-    kept, begin, other = 0, p.given_ends[first], False
+def keep_known(p, first, n, begin, valued):
+    """Copy the known attributes of n positions, which begin at an entry; return whether a value is
+    not 1, and the end of the entries.
+    """
+    kept, other = 0, False
     p.ends[0] = 0
-    for t in range(1, n + 1):
-        end = p.given_ends[first + t]
+    for t in range(n):
+        end = begin + p.given_counts[first + t]
         for j in range(begin, end):
-            if valued and p.given_values[j] != 1.0:
-                other = True
+            if valued:
+                other = other or p.given_values[j] != 1.0
+                p.values[kept] = p.given_values[j]
             if p.given_ids[j] >= 0:
                 p.ids[kept] = p.given_ids[j]
-                p.values[kept] = p.given_values[j] if valued else 1.0
                 kept += 1
-        begin, p.ends[t] = end, kept
-    return other
+        begin, p.ends[t + 1] = end, kept
+    return other, begin
 
 
 @embedded
@@ -199,17 +201,19 @@ def features_of(p, n, valued):
 
 
 @embedded
-def constrained_scores(p, theta, q, valued):
-    """Return the scores of the parts of sentence q; -inf if a hard constraint forbids a part."""
+def constrained_scores(p, theta, q, begin, valued):
+    """Return the scores of the parts of sentence q, -inf if a hard constraint forbids a part, and
+    the end of its entries, which begin at `begin`.
+    """
     first = p.starts[q]
     n = p.starts[q + 1] - first
-    weighted = keep_known(p, first, n, valued)
+    weighted, end = keep_known(p, first, n, begin, valued)
     c = p.chain
     c.tokens[1] = n
     s = part(p.scores, 0, (n + c.labels) * c.labels)
     fill_scores(features_of(p, n, weighted), theta, 0, s)
     constrain(c, 0, n, s)
-    return s
+    return s, end
 
 
 @kernel(
@@ -225,15 +229,19 @@ def solve_sentences(theta, ints, longs, floats, at, count, valued, temperature):
     Returns whether the hard constraints allow a labelling of each sentence.
     """
     p = open_sentence(Record(ints, longs, floats, at))
-    L, allowed = p.chain.labels, True
+    L, allowed, end = p.chain.labels, True, 0
     for q in range(count):
-        s = constrained_scores(p, theta, q, valued)
+        s, end = constrained_scores(p, theta, q, end, valued)
         first, z = p.starts[q], part(p.marginals, 0, len(s))
         n = p.starts[q + 1] - first
         p.maxima[q] = solve_first_order(p.chain, n, s, temperature, p.scratch, z)
         allowed = allowed and p.maxima[q] > -inf
-        for j in range(n * L):
-            p.probabilities[first * L + j] = z[j]
-            if z[j] > 0.0:
-                p.labels[first + j // L] = j % L
+        if temperature > 0.0:
+            for j in range(n * L):
+                p.probabilities[first * L + j] = z[j]
+        else:
+            for t in range(n):
+                for y in range(L):
+                    if z[t * L + y] > 0.0:
+                        p.labels[first + t] = y
     return allowed

@@ -136,7 +136,7 @@ class TemplateGroups:
         if len(self._groups) > 1 or not all(name in missing for name in lacking):
             return None
         table = templates.transform(cells, nonempty_offsets(np.array(starts)), lacking)
-        return Entries(table.ids, table.values, table.offsets, starts)
+        return Entries(table.ids, table.values, np.diff(table.offsets), starts)
 
     def names(self, group: str) -> list[str]:
         """Return readable names of all attributes of a part group."""
