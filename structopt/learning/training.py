@@ -30,6 +30,8 @@ Row = dict[str, float | int | None]
 CERTIFIED = "the certified gap is"
 NEAR = 1e-3
 """Certified gap, relative to the objective, at which a step that fails may be the last."""
+LOSS_KERNELS = "structopt.kernels.passes.losses"
+"""The kernels that evaluate the objective."""
 ADVICE = "Set a smaller C, which regularises more, or scale the features down."
 
 
@@ -131,7 +133,14 @@ class Callback:
     (an epoch on windows of a corpus has several), `trained`, then objective and bounds are
     evaluated, `evaluated`, `passed`; `failed` if an exception ends training; and `close`, however
     it ended.
+
+    Attributes
+    ----------
+    modules : tuple of str
+        Modules of kernels that it calls, which are loaded before the first epoch.
     """
+
+    modules: tuple[str, ...] = ()
 
     def begin(self, training: Training) -> None:
         """Begin; `training.progress` counts the earlier epochs of a resumed run."""
@@ -233,8 +242,9 @@ class Training:
         """
         with phases.phase("loading kernels", lasting=False):
             plan = self.optimizer.plan
-            modules = plan.modules(self.problem.penalty)
-            for name in (*modules, *plan.imports):
+            modules = [LOSS_KERNELS, *plan.modules(self.problem.penalty), *plan.imports]
+            modules += [name for callback in self.callbacks for name in callback.modules]
+            for name in modules:
                 import_module(name)  # compiles kernels that the cache lacks
         try:
             for callback in self.callbacks:

@@ -97,6 +97,7 @@ class Development(Callback):
     ) -> None:
         self.parts = {"dev": scores, "test": test}
         self.metric, self.keep, self.patience = metric, keep, patience
+        self.modules = ("structopt.kernels.passes.outputs",) if scores or test else ()
 
     def begin(self, training: Training) -> None:
         """Drop the best weights of a resumed run that kept them, unless this one does."""

@@ -26,7 +26,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from structopt.core.data import ranges
 from structopt.core.data.attribute_table import UNKNOWN, Entries
@@ -133,6 +132,17 @@ def _plain_tokens(sentence: Any) -> tuple[list[str], Array | None, Array] | None
     return names, values, np.fromiter(map(len, sentence), np.int64, len(sentence))
 
 
+def _is_matrix(sentence: Any) -> bool:
+    """Whether a sentence is a dense or sparse matrix of numbers."""
+    if isinstance(sentence, np.ndarray):
+        return sentence.dtype.kind in "buif"
+    if isinstance(sentence, (list, tuple)):
+        return False
+    from scipy.sparse import issparse  # loading it takes as long as loading a model
+
+    return bool(issparse(sentence))
+
+
 def _number(value: Any) -> float:
     try:
         return float(value)
@@ -168,9 +178,7 @@ class _Reader:
             self._add_plain(*plain)
         elif isinstance(sentence, Mapping):
             raise FORM.refused(number, f"a sentence is one mapping, {shown(sentence)}")
-        elif issparse(sentence) or (
-            isinstance(sentence, np.ndarray) and sentence.dtype.kind in "buif"
-        ):
+        elif _is_matrix(sentence):
             self._add_matrix(sentence)
         else:
             for token in FORM.elements(number, sentence):
@@ -267,7 +275,10 @@ class _Reader:
         order = np.lexsort((columns, rows))
         rows, columns = rows[order], columns[order]
         entries = np.asarray(
-            matrix.tocsr()[rows, columns] if issparse(matrix) else matrix[rows, columns], np.float64
+            matrix[rows, columns]
+            if isinstance(matrix, np.ndarray)
+            else matrix.tocsr()[rows, columns],
+            np.float64,
         ).ravel()
         begin = len(self.ids)
         distinct, first, places = np.unique(columns, return_index=True, return_inverse=True)

@@ -13,10 +13,10 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array
 
 from structopt.kernels.waist.bits import lowest_bit, mix
 from structopt.kernels.waist.signatures import inlined, merged
+from structopt.kernels.waist.views import fields_of
 
 NEWLINE = np.uint8(10)
 SEED, TIMES = np.uint64(0xCBF29CE484222325), np.uint64(0x9E3779B97F4A7C15)
@@ -139,7 +139,7 @@ def copy(source, a, target, b, length):
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
     """The address of a word in a contiguous vector of bytes, on any boundary."""
-    data = builder.gep(make_array(kind)(context, builder, array).data, [index])
+    data = builder.gep(fields_of(context, builder, kind, array).data, [index])
     return builder.bitcast(data, ir.IntType(64).as_pointer())
 
 

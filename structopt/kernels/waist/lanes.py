@@ -19,7 +19,8 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.core.typing import signature
 from numba.extending import lower_builtin, type_callable
-from numba.np.arrayobj import make_array
+
+from structopt.kernels.waist.views import fields_of
 
 LANES = 4  # numbers of one instruction
 # those that a sum over a long vector takes at once, since each addition waits for the one before
@@ -195,7 +196,7 @@ def _declare(returns: Any, code: Formula) -> Callable[[F], F]:
 
     def lowered(context: Any, build: Any, signature: Any, arguments: Any) -> Value:
         opened = (
-            make_array(kind)(context, build, value) if isinstance(kind, types.Array) else value
+            fields_of(context, build, kind, value) if isinstance(kind, types.Array) else value
             for kind, value in zip(signature.args, arguments, strict=True)
         )
         result = code(build, signature.args, *opened)

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any, Concatenate, NamedTuple
 
 import numba
-import numpy as np
 from numba import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError, NumbaExperimentalFeatureWarning
@@ -30,7 +29,7 @@ from structopt.kernels.waist import (
     disk_cache,
 )
 from structopt.kernels.waist.drivers import Driver, P, Result
-from structopt.kernels.waist.record import EMPTY, Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 # Numba calls functions as arguments experimental, also when it types a call. Here they are compiled
 # once, cached on disk, and tested.
@@ -39,10 +38,10 @@ warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 OWNED = "NRT required but not enabled", "Only accept returning of array"
 """What Numba says of drivers that make arrays, and of functions of theirs that return views."""
 
-RECORD: Any = numba.typeof(EMPTY)  # type: ignore[no-untyped-call]
 VECTOR = types.float64[::1]
 LONGS = types.int64[::1]
 INTS = types.int32[::1]
+RECORD: Any = types.NamedTuple((INTS, LONGS, VECTOR, LONGS), Record)
 
 # Features: a linear operator with one sparse column per part.
 # features, theta, i, s, scratch: features may note in `scratch` what PULLBACK of instance i needs;
@@ -223,9 +222,8 @@ def _typeof_kernels(kernels: Kernels, context: Any) -> Any:
     return KERNELS
 
 
-_V, _N = np.zeros(0), np.zeros(0, np.int64)
-DATA: Any = numba.typeof(Data(EMPTY, EMPTY, EMPTY, _V, _N, _N, _V, _V))  # type: ignore[no-untyped-call]
-SPACE: Any = numba.typeof(Space(_V, _V, _V, _V, _V, _V, EMPTY, EMPTY, _N, _N, _N, _V))  # type: ignore[no-untyped-call]
+DATA: Any = types.NamedTuple((RECORD, RECORD, RECORD, VECTOR, LONGS, LONGS, VECTOR, VECTOR), Data)
+SPACE: Any = types.NamedTuple((*[VECTOR] * 6, RECORD, RECORD, LONGS, LONGS, LONGS, VECTOR), Space)
 
 
 def is_compiled(function: Any) -> bool:

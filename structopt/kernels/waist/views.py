@@ -18,7 +18,6 @@ from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, lower_builtin, overload, type_callable
-from numba.np.arrayobj import make_array, populate_array
 
 CACHE_LINE = 64
 """Bytes."""
@@ -54,15 +53,25 @@ def prefetch_run(array, begin, end):
     """
 
 
+def fields_of(context: Any, builder: Any, kind: Any, *value: Any) -> Any:
+    """Return what reads and writes the fields of a compiled array; without a value, of a new one.
+
+    Numba's module is imported only when something is compiled: kernels from the cache load sooner.
+    """
+    from numba.np.arrayobj import make_array
+
+    return make_array(kind)(context, builder, *value)
+
+
 def _view(
     context: Any, builder: Any, signature: Any, array: Any, begin: Any, shape: list[Any]
 ) -> Any:
     """Build the view of the given shape that begins at an entry of a contiguous vector."""
+    from numba.np.arrayobj import populate_array
+
     kind = signature.args[0]
-    source, view = (
-        make_array(kind)(context, builder, array),
-        make_array(signature.return_type)(context, builder),
-    )
+    source = fields_of(context, builder, kind, array)
+    view = fields_of(context, builder, signature.return_type)
     size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     strides = [cgutils.intp_t(size)]
     for count in shape[:0:-1]:
@@ -113,7 +122,7 @@ def _prefetch(typingctx, array, index):  # type: ignore[no-untyped-def]
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         address = builder.bitcast(
-            builder.gep(make_array(array)(context, builder, arguments[0]).data, [arguments[1]]),
+            builder.gep(fields_of(context, builder, array, arguments[0]).data, [arguments[1]]),
             byte,
         )
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
