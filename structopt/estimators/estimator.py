@@ -493,7 +493,7 @@ class Estimator(BaseEstimator):
         return outputs
 
     def _given(self, allowed: Any) -> Any:
-        """What is known of outputs, which is nothing in most calls."""
+        """Known parts of outputs; most calls give none."""
         return None if allowed is None else self._allowed(read_once("allowed", allowed))
 
     def _allowed(self, allowed: Any) -> Any:

@@ -109,7 +109,7 @@ class SentencePlan:
         self._record, self._call = tuple(record), solve_sentences
 
     def takes(self, entries: Entries) -> bool:
-        """Whether the plan has room for some sentences, all of which have a position."""
+        """Whether the plan has room for some sentences, and each has a position."""
         starts = entries.starts
         return (
             starts[-1] <= self._positions
@@ -176,8 +176,7 @@ class SentencePlan:
         instances: Sequence[Any],
         solve: Callable[[SentencePlan, Entries], list[Any] | None],
     ) -> Solved | None:
-        """Return the result of a method for each of several sentences, a block of which takes one
-        call.
+        """Return the result of a method for each of several sentences, by one call per block.
 
         Parameters
         ----------
