@@ -45,7 +45,7 @@ APART = ("torch",)
 
 
 def direct_requirements(pyproject: Path = ROOT / "pyproject.toml") -> list[Requirement]:
-    """Read the dependencies and the extras of a project, except `APART` and references to itself."""
+    """Read the dependencies and extras of a project, except `APART` and itself."""
     project = tomllib.loads(pyproject.read_text(encoding="utf8"))["project"]
     extras = [
         lines
