@@ -213,6 +213,9 @@ def test_python_runs(name, trained, tmp_path, monkeypatch, capsys):
     """The Python blocks of a page run in order, print what a block of text below them shows, and
     draw the page's pictures.
     """
+    for module in ("torch", "jax"):
+        if f"import {module}\n" in TEXTS[name]:
+            pytest.importorskip(module)
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     run = trained("ner").as_posix()

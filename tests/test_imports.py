@@ -31,6 +31,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     COMPONENTS | {"learning", "reference"},
     frozenset({"objective"}),
     frozenset({"verbs"}),
+    frozenset({"torch"}),
     frozenset({"config"}),
     frozenset({"model"}),
     frozenset({"run"}),

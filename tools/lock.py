@@ -40,10 +40,18 @@ HEADER = """\
 """
 
 
+APART = ("torch",)
+"""Extras that are tested in an environment of their own; their packages are not locked."""
+
+
 def direct_requirements(pyproject: Path = ROOT / "pyproject.toml") -> list[Requirement]:
-    """Read the dependencies and all extras of a project, except references to itself."""
+    """Read the dependencies and extras of a project, except `APART` and itself."""
     project = tomllib.loads(pyproject.read_text(encoding="utf8"))["project"]
-    extras = project.get("optional-dependencies", {}).values()
+    extras = [
+        lines
+        for name, lines in project.get("optional-dependencies", {}).items()
+        if name not in APART
+    ]
     lines = [*project["dependencies"], *(line for extra in extras for line in extra)]
     own = canonicalize_name(project["name"])
     requirements = [Requirement(line) for line in lines]

@@ -178,7 +178,7 @@ def mutants(run: Runner) -> None:
 
 
 def torch(run: Runner) -> None:
-    """Run the tests of structopt-torch, in an environment that adds PyTorch to this one.
+    """Run the tests of PyTorch, in an environment that adds it to this one.
 
     PyTorch is installed without CUDA's libraries, some gigabytes. A build that needs them cannot be
     imported.
@@ -210,7 +210,10 @@ def torch(run: Runner) -> None:
         raise CannotRunError(f"{TORCH} cannot be installed or imported without CUDA") from error
     plugin = "plugins/structopt-torch"
     _pip(run, python, "--no-deps", "--no-build-isolation", "--force-reinstall", plugin)
-    run(python, "-m", "pytest", "-n2", f"{plugin}/tests")
+    run(python, "-m", "pytest", "-n2", f"{plugin}/tests", "tests/verbs/test_torch.py")
+    run(
+        python, "-m", "pytest", "-n0", "--nightly=documents", "tests/test_docs.py", "-k", "torch.md"
+    )
 
 
 def of_python(version: str) -> Callable[[Runner], None]:
@@ -293,7 +296,7 @@ ALL: Mapping[str, Part] = {
         if name != "data"
     },
     "bounds": Part("contract tests with bounds-checked kernels", bounds),
-    "torch": Part("tests of structopt-torch in an environment of their own", torch),
+    "torch": Part("tests of PyTorch in an environment of their own", torch),
     "oldest": Part("oldest supported versions of Numba, Hydra and MLflow", oldest),
     "newest": Part("newest supported versions of all packages", newest),
     **{f"python{one}": Part(f"tests with Python {one}", of_python(one)) for one in PYTHONS},

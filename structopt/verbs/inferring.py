@@ -97,17 +97,17 @@ def log_partition(
     scores: Parts, inference: Inference | None = None, temperature: float = 1.0
 ) -> Array:
     """Return T log sum_y exp(s^T z_y / T), nats, shape (instances,)."""
-    return infer(scores, inference, temperature=_positive(temperature)).value
+    return infer(scores, inference, temperature=positive(temperature)).value
 
 
 def marginals(scores: Parts, inference: Inference | None = None, temperature: float = 1.0) -> Parts:
     """Return the probability of each part, and the expected counts of tied parts."""
-    return infer(scores, inference, temperature=_positive(temperature)).marginals
+    return infer(scores, inference, temperature=positive(temperature)).marginals
 
 
 def entropy(scores: Parts, inference: Inference | None = None, temperature: float = 1.0) -> Array:
     """Return the entropy H(p) = (V(s) - s^T mu(s)) / T, nats, shape (instances,)."""
-    T = _positive(temperature)
+    T = positive(temperature)
     found = infer(scores, inference, temperature=T)
     return (found.value - scores @ found.marginals) / T
 
@@ -139,7 +139,7 @@ def covariance_product(
     if not np.isfinite(direction.flat).all():
         raise ArgumentError("must be finite.", parameter="direction")
     return marginal_slope(
-        partial(infer, inference=inference), scores, direction, _positive(temperature)
+        partial(infer, inference=inference), scores, direction, positive(temperature)
     )
 
 
@@ -174,7 +174,8 @@ def _temperature(temperature: float) -> float:
     return float(checks.floats("temperature", temperature, (), least=0.0))
 
 
-def _positive(temperature: float) -> float:
+def positive(temperature: float) -> float:
+    """Return a temperature above 0, or refuse it."""
     T = _temperature(temperature)
     if T == 0.0:
         raise ArgumentError("must be above 0.", parameter="temperature", value=temperature)

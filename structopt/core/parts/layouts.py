@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from structopt.core import checks
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
+
+Form = Literal["flat", "padded", "shared", "instance"]
+"""How an array holds a group: as `GroupLayout` says; ``shared``: a tied group's one array for all
+instances; ``instance``: the array of the only instance.
+"""
 
 
 @dataclass(frozen=True)
@@ -182,25 +187,55 @@ class GroupLayout:
                 parts.append(array[tuple(self.coordinates[own].T)].reshape(-1, *self.cells))
         return np.concatenate(parts)
 
-    def _gathered(self, array: Array) -> Array:
-        depth, sides = array.ndim - len(self.cells), self.sides
-        tied = not sides
-        if array.shape == (self.count, *sides, *self.cells) and not (tied and depth == 0):
-            return np.asarray(array[(self.instances, *self.padded_coordinates.T)])
-        if array.shape == (self.positions, *self.cells) and depth == 1:
-            return array
-        if tied and array.shape == self.cells:
-            return np.broadcast_to(array, (self.positions, *self.cells))
-        if self.count == 1 and array.shape == (*self.extents[0].tolist(), *self.cells):
-            return np.asarray(array[tuple(self.coordinates.T)])
-        forms = [(self.positions, *self.cells), (self.count, *sides, *self.cells)]
+    @property
+    def padded_shape(self) -> tuple[int, ...]:
+        """Shape of the padded form."""
+        return self.count, *self.sides, *self.cells
+
+    def form(self, shape: tuple[int, ...]) -> Form:
+        """Return the form of arrays of a shape.
+
+        Raises
+        ------
+        ArgumentError
+            If no form has the shape.
+        """
+        depth, tied = len(shape) - len(self.cells), not self.sides
+        if shape == self.padded_shape and not (tied and depth == 0):
+            return "padded"
+        if shape == (self.positions, *self.cells) and depth == 1:
+            return "flat"
+        if tied and shape == self.cells:
+            return "shared"
+        if self.count == 1 and shape == (*self.extents[0].tolist(), *self.cells):
+            return "instance"
+        forms = [(self.positions, *self.cells), self.padded_shape]
         forms += [self.cells] if tied else []
         known = " or ".join(str(form) for form in dict.fromkeys(forms))
         raise ArgumentError(
-            f"has the shape {array.shape}, and not {known}.",
+            f"has the shape {shape}, and not {known}.",
             parameter=self.name,
             remedy="Give one of these, or a list with an array per instance.",
         )
+
+    def _gathered(self, array: Array) -> Array:
+        form = self.form(array.shape)
+        if form == "padded":
+            return np.asarray(array[(self.instances, *self.padded_coordinates.T)])
+        if form == "shared":
+            return np.broadcast_to(array, (self.positions, *self.cells))
+        return array if form == "flat" else np.asarray(array[tuple(self.coordinates.T)])
+
+    def summed(self, group: Array, shape: tuple[int, ...]) -> Array:
+        """Return a group in the form of arrays of a shape: the adjoint of `read`, with 0 at other
+        places, and sums over the positions that share an element.
+        """
+        form = self.form(shape)
+        if form == "padded":
+            return self.padded(group, 0.0)
+        if form == "shared":
+            return np.asarray(group.sum(axis=0))
+        return group if form == "flat" else self.of_instance(group, 0, 0.0)
 
     @property
     def _place(self) -> Callable[[tuple[int, ...]], str]:
