@@ -16,8 +16,8 @@ from structopt.errors import ArgumentError, did_you_mean
 from structopt.kernels.waist.record import EMPTY, Array, Record
 
 FEW_PARTS, FEW_PARTS_OF_LOOPY = 1 << 15, 1 << 12
-"""Parts of a corpus that is decoded without a second thread. Inferences on loopy graphs visit each
-part up to a thousand times.
+"""Parts of an instance that is decoded without a second thread. Inferences on loopy graphs visit
+each part up to a thousand times; others take O(parts^1.5), as the cubic ones of trees do.
 """
 
 
@@ -102,7 +102,9 @@ class Structure:
         """Whether inference on all instances takes less than 0.2 s, for which an interrupt may
         wait.
         """
-        return bool(self.parts[-1] <= (FEW_PARTS_OF_LOOPY if self.kind.loopy else FEW_PARTS))
+        if self.kind.loopy or self.parts[-1] <= FEW_PARTS:
+            return bool(self.parts[-1] <= (FEW_PARTS_OF_LOOPY if self.kind.loopy else FEW_PARTS))
+        return bool((np.diff(self.parts) ** 1.5).sum() <= FEW_PARTS**1.5)
 
     @property
     def most_active(self) -> int:
