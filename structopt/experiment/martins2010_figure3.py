@@ -7,6 +7,7 @@ from functools import partial
 from operator import le
 
 from structopt.experiment.curves import Curve, Panel, draw
+from structopt.experiment.martins2010 import word_lists
 from structopt.experiment.noise import Arrival, every, higher, settled, sooner
 from structopt.experiment.report import Claim, Report, Table
 from structopt.experiment.runs import (
@@ -46,7 +47,7 @@ def figure3(records: Sequence[RunRecord], scale: str) -> Report:
     notes = [
         f"The paper gives only curves and, for L-BFGS after {LBFGS_PASSES} iterations, "
         f"{LBFGS_DEV} on eng.testa and {LBFGS_TEST} on eng.testb. Its features include "
-        "gazetteers; these runs use the shipped templates.",
+        f"gazetteers. {word_lists(records)}",
         "As in the paper, the epochs in which SGD tries its learning rates are not counted.",
     ]
     return Report(

@@ -51,8 +51,8 @@ def figure4(records: Sequence[RunRecord], scale: str) -> Report:
     key = parts.curve(UAS, [run for runs in groups.values() for run in runs])
     notes = [
         "The paper has Arabic and Danish of CoNLL-X and English of CoNLL-2008, and gives only "
-        "curves (with η = 0.01 for SGD). These runs use Universal Dependencies and the shipped "
-        "templates. Punctuation is not scored, as in the paper.",
+        "curves (with η = 0.01 for SGD). These runs use Universal Dependencies (English is EWT) "
+        "and the shipped templates. Punctuation is not scored, as in the paper.",
         "As in the paper, the epochs in which SGD tries its learning rates are not counted.",
         "DCA-TRW is not in the paper's figure. Footnote 9 proposes it: an upper bound on the "
         "log-partition function.",

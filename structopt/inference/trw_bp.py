@@ -50,8 +50,9 @@ class TRWBP(Inference):
         aim at no more.
     smoothing : float
         Counting number of the factors beside a TREE, all those at a variable together. 0 gives the
-        tightest bound, larger values marginals of the factors that change smoothly with the scores.
-        Graphs of pairs have no use for it.
+        tightest bound, larger values marginals of the factors that change smoothly with the scores:
+        second-order trees scored higher after training with 0.3 or 1. Graphs of pairs have no use
+        for it.
     warm_start : bool
         Whether each instance keeps its messages until its next visit: few passes then do, for a
         float a link of memory; in graphs of pairs, one a forest and state of a variable (d/2

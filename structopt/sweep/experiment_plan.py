@@ -20,6 +20,8 @@ TUNING = ("tail", "dev")
 TAIL = 0.2
 """The share of the training file that values are chosen on with ``tuning=tail``."""
 SEPARATOR = ", "
+NAMED = " of "
+"""Between the key of several named files and the name of each, in `Setting.files`."""
 Choice = tuple[str, str]
 """An override, and what it adds to the label."""
 
@@ -281,11 +283,20 @@ def _files_of(setting: Setting, data: str, tuning: str) -> list[str]:
     without = (
         setting.test_files if tuning == "tail" or not _all_there(data, setting.test_files) else []
     )
+    used = {key: path for key, path in setting.files.items() if path not in without}
+    named: dict[str, list[str]] = {}
+    for key, path in used.items():
+        node, _, name = key.partition(NAMED)
+        named.setdefault(node, []).append((f"{name}: " if name else "") + _in(data, path))
     return [
-        f"{key}={_quoted(str(Path(data) / path))}"
-        for key, path in setting.files.items()
-        if path not in without
+        f"{node}={{{', '.join(paths)}}}" if node not in used else f"{node}={paths[0]}"
+        for node, paths in named.items()
     ]
+
+
+def _in(data: str, path: str) -> str:
+    """Return the path of a file of the folder of data, as an override has it."""
+    return _quoted(str(Path(data) / path))
 
 
 def setting(label: str) -> str:
@@ -427,7 +438,13 @@ def _files(where: str, node: Any) -> dict[str, str]:
             f"{where}.files: this must be KEY: path inside data=DIR, such as task.train: "
             "conll2003/eng.train.gz."
         )
-    return {str(key): str(path) for key, path in node.items()}
+    files: dict[str, str] = {}
+    for key, value in node.items():
+        named = value.items() if isinstance(value, Mapping) else ()
+        files |= {f"{key}{NAMED}{name}": str(path) for name, path in named}
+        if not isinstance(value, Mapping):
+            files[str(key)] = str(value)
+    return files
 
 
 def _known(where: str, node: Mapping[str, Any], keys: Sequence[str]) -> None:

@@ -37,10 +37,11 @@ of the grid, and labels have it, as they have one that replaces a setting's. Fil
 used where ``data=DIR`` is given; without
 it the jobs run on the corpora shipped with the package, and the scale is small. A job's label is
 its setting's name and its values of the grid and of typed sweeps, ``DCA, C=0.1``; up to the first
-comma it is the setting's name (`structopt.sweep.experiment_plan.setting`). Files of test splits are
-used where they are there. With ``tuning=tail`` values are chosen on the end of the training file
-(``tail=0.2``), and the dev file reports: the default at scale=full where there are no test files. A
-typed ``seed=`` replaces the plan's.
+comma it is the setting's name (`structopt.sweep.experiment_plan.setting`). A key whose value maps
+names to files has such a mapping: ``features.lists: {towns: gazetteers/towns.txt}``. Files of test
+splits are used where they are there. With ``tuning=tail`` values are chosen on the end of the
+training file (``tail=0.2``), and the dev file reports: the default at scale=full where there are no
+test files. A typed ``seed=`` replaces the plan's.
 """
 
 from __future__ import annotations

@@ -124,6 +124,11 @@ class FeatureTemplates:
         return tuple(dict.fromkeys(view.column for view in self._views))
 
     @property
+    def lists(self) -> Collection[str]:
+        """Names of the word lists that the templates use."""
+        return self._entries.keys()
+
+    @property
     def size(self) -> int:
         """Number of attributes; 0 before `fit`, unless they are hashed."""
         return len(self._numbers) if self._hash_bits is None else 1 << self._hash_bits

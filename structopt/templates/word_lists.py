@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -105,12 +106,15 @@ def read_list(path: str) -> list[str]:
             else f"cannot read the word list: {error}"
         )
         raise DataError(path, None, f"{reason}; correct its path under 'lists'.") from error
+    text = expanded(path, data)
     try:
-        lines = io.StringIO(expanded(path, data).decode("utf-8-sig"), newline=None)
+        lines = io.StringIO(text.decode("utf-8-sig"), newline=None)
     except UnicodeDecodeError as error:
+        # positions of this codec do not count a byte order mark
+        line = text.removeprefix(codecs.BOM_UTF8).count(b"\n", 0, error.start) + 1
         raise DataError(
             path,
-            None,
+            line,
             f"the word list is not UTF-8 text ({error}); convert it, for example with iconv.",
         ) from error
     return list(dict.fromkeys(filter(None, (" ".join(line.split()) for line in lines))))

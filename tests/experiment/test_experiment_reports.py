@@ -104,6 +104,32 @@ def test_table1_takes_the_best_C_and_the_mean_over_seeds(run):
     assert "Every number is the mean over 2 seeds." in report.notes
 
 
+def test_table1_has_rows_of_MIRA_that_decide_no_claim(run):
+    family = table1_runs(run, [90.6, 90.75, 90.8, 90.8, 90.75, 90.75, 90.6])
+    config = {
+        "loss": {"beta": math.inf, "gamma": 1.0},
+        "optimizer": {"name": "mira", "C": 0.1, "epochs": 30},
+        "features": {"lists": {"towns": "towns.txt"}},
+    }
+    mira = [
+        run(f"{name}, C=0.1", config, {"dev": {"f1": score, "uas_nopunct": score}})
+        for name, score in (("5-best MIRA", 0.99), ("prediction-based MIRA", 0.2))
+    ]
+    report = martins2010.table1_ner(thrice([*family, *mira]), "full")
+    assert verdicts(report) == [True] * 4
+    rows = report.tables[0].rows[-2:]
+    assert [(row[0], row[3], row[-2:]) for row in rows] == [
+        ("5-best MIRA", "0.1", (None, None)),
+        ("prediction-based MIRA", "0.1", (None, None)),
+    ]
+    assert [row[4].mean for row in rows] == pytest.approx([99.0, 20.0])
+    assert rows[0][2] is None  # C = 1
+    assert report.source.endswith("and variants of MIRA")
+    notes = " ".join(report.notes)
+    assert "1 word lists (towns)" in notes and "footnote 7" in notes
+    assert "MIRA" not in " ".join(martins2010.table1_ner(thrice(family), "full").notes)
+
+
 def test_table1_without_the_SVM_tells_nothing(run):
     report = martins2010.table1_ner(table1_runs(run, [90.0] * 7)[:-1], "full")
     assert set(verdicts(report)) == {None}

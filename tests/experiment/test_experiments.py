@@ -67,6 +67,7 @@ def plan(**changes):
         ({"grid": {"optimizer.C": 1}}, "grid.optimizer.C: this must be a list of values"),
         ({"grid": {"optimizer.C": []}}, "grid.optimizer.C: this must be a list of values"),
         ({"files": ["a"]}, "files: this must be KEY: path"),
+        ({"full": {"files": ["a"]}}, "full.files: this must be KEY: path"),
         ({"small": ["task.limit=3"]}, "small: this must have overrides"),
         ({"small": {"limit": 3}}, "small: there is no key 'limit'"),
     ],
@@ -190,6 +191,22 @@ def test_files_are_given_where_there_is_data_and_a_setting_s_own_come_first():
         "task.train='my data/b/el.gz'",
     ]
     assert without == [["label='EN'"], ["label='EL'"]]
+
+
+def test_a_key_may_have_several_named_files(tmp_path):
+    lists = {"places": "lists/places.txt", "names": "it's/names.txt"}
+    trial = plan(settings={"DCA": []}, grid={}, full={"files": {"features.lists": lists}})
+    job = trial.jobs("d", "full", [], [[("seed=0", "")]])[0]
+    assert job[:2] == [
+        "task.train='d/a/train.gz'",
+        "features.lists={places: 'd/lists/places.txt', names: 'd/it\\'s/names.txt'}",
+    ]
+    assert trial.jobs("d", "small", [], NO_MORE)[0][:2] == [
+        "task.train='d/a/train.gz'",
+        "label='DCA'",
+    ]
+    with pytest.raises(ConfigError, match="not in that folder: a/train.gz, lists/places.txt, it's"):
+        trial.check_files(str(tmp_path), "full")
 
 
 def test_a_scale_replaces_settings_grid_and_files():

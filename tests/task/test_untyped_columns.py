@@ -14,6 +14,7 @@ from structopt import datasets
 from structopt.command import main
 from structopt.config.composition import compose
 from structopt.errors import ConfigError
+from structopt.task.columns.template_groups import TemplateGroups
 
 QUICK = [
     "task=ner",
@@ -114,3 +115,16 @@ def test_the_shipped_corpus_has_a_layout(task: str, columns: list[str]) -> None:
     config = validate(compose([f"task={task}"]))
     folder_of_files = feature_keys.task_of(config)
     assert list(folder_of_files.columns) == columns
+
+
+def test_a_word_list_without_a_template_is_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A list that no template names has no effect."""
+    (tmp_path / "towns.txt").write_text("Oslo\n")
+    keys = {"templates": ["word"], "lists": {"towns": str(tmp_path / "towns.txt")}}
+    TemplateGroups.of(keys)
+    assert "no template uses the list 'towns'; add one to features.templates" in caplog.text
+    caplog.clear()
+    TemplateGroups.of({**keys, "transitions": ["list(word, towns)"]})
+    assert not caplog.text

@@ -308,8 +308,8 @@ def test_other_errors(tmp_path: Path):
         FeatureTemplates(["list(word, a)"])
     with pytest.raises(DataError, match="nowhere.*no such word list"):
         FeatureTemplates(["list(word, a)"], lists={"a": str(tmp_path / "nowhere")})
-    (tmp_path / "latin").write_bytes(b"Catal\xe1n\n")
-    with pytest.raises(DataError, match="not UTF-8"):
+    (tmp_path / "latin").write_bytes(b"\xef\xbb\xbfParis\nCatal\xe1n\n")
+    with pytest.raises(DataError, match="latin:2: the word list is not UTF-8"):
         FeatureTemplates(["list(word, a)"], lists={"a": str(tmp_path / "latin")})
 
 

@@ -45,6 +45,14 @@ class TemplateGroups:
         groups = {TOKENS: FeatureTemplates(features.get("templates", ()), **settings)}
         if features.get("transitions"):
             groups[PAIRS] = FeatureTemplates(features["transitions"], **settings)
+        used = {name for templates in groups.values() for name in templates.lists}
+        for name in [name for name in features.get("lists") or () if name not in used]:
+            log.warning(
+                "features.lists: no template uses the list '%s'; add one to features.templates, "
+                "such as 'list(word, %s)'.",
+                name,
+                name,
+            )
         return cls(groups)
 
     def __iter__(self) -> Iterator[FeatureTemplates]:
