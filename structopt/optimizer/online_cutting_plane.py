@@ -115,8 +115,12 @@ class OnlineCuttingPlane(Optimizer):
 
         cache, totals = self._cache(problem, state), np.array([0.0, state.visits])
         vectors = state.theta, state.guide, state.lag, np.zeros(problem.dimension)
-        order, gamma = problem.order(state.epoch), float(problem.loss.gamma)
-        cache.run(problem, online_pass, order, *vectors, gamma, self.steps, cache.scratch(), totals)
+        rest = *vectors, float(problem.loss.gamma), self.steps, cache.scratch(), totals
+
+        def run(order: Array) -> int:
+            return int(problem.run(online_pass, cache.planes, order, *rest))
+
+        cache.visit(problem.order(state.epoch), run)
         state.visits = float(totals[1])
         state.guide = np.zeros(0)
         state.epoch += 1
