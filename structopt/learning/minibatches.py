@@ -15,6 +15,8 @@ from structopt.kernels.waist.drivers import Driver
 from structopt.kernels.waist.record import Array
 from structopt.learning.averaging import VisitState, add_to_total
 
+HELPERS = "structopt.kernels.learn.helpers"
+"""The module of kernels for threads that share visits."""
 VISITS = 16
 """Visits a thread between two sums of gradients: enough that threads seldom wait for each other."""
 

@@ -233,7 +233,7 @@ class Training:
         """
         with phases.phase("loading kernels", lasting=False):
             plan = self.optimizer.plan
-            modules = plan.modules(self.problem.penalty)
+            modules = plan.modules(self.problem.penalty, self.problem.threads(self.problem.m))
             for name in (*modules, *plan.imports):
                 import_module(name)  # compiles kernels that the cache lacks
         try:

@@ -24,7 +24,7 @@ from structopt.learning.averaging import (
     mean_by_total,
     weights_and_mean,
 )
-from structopt.learning.minibatches import answering_helper
+from structopt.learning.minibatches import HELPERS, answering_helper
 
 # with delay=auto, the first step is Polyak's step at zero weights divided by this, at most
 CAUTION = 3.0
@@ -107,6 +107,7 @@ class Pegasos(Optimizer):
             mixable=True,
             divisible=True,
             kernel_modules=modules,
+            helper_kernel_modules=(HELPERS,) if self.batch_size > 1 else (),
             bound="",
         )
 
