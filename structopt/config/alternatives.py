@@ -9,6 +9,7 @@ from structopt.config import registry
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.needs import met
 from structopt.core.structure_kind import StructureKind
 from structopt.errors import StructoptError
 
@@ -70,10 +71,16 @@ def costs(graph: FactorGraph) -> str:
 
 
 def optimizers_of_any_scorer(loss: Loss, graph: FactorGraph) -> str:
-    """Names of the optimizers that work with every scorer."""
-    optimizers = with_defaults("optimizer").items()
+    """Names of the optimizers that work with every scorer, and with this loss and this graph."""
+    needs = {
+        name: optimizer.needs(loss, graph) for name, optimizer in with_defaults("optimizer").items()
+    }
+    exact = registry.create("inference", {"name": "exact"})
     return ", ".join(
-        name for name, optimizer in optimizers if optimizer.needs(loss, graph).features == "any"
+        name
+        for name, own in needs.items()
+        if own.features == "any"
+        and all(met(demand.asks, loss, graph, exact) for demand in own.demands)
     )
 
 

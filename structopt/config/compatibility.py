@@ -257,14 +257,15 @@ def check_features(
     CompatibilityError
         Naming the optimizers that would do.
     """
-    needs = of_fit(optimizer.needs(loss, factor_graph), goal)
+    own = optimizer.needs(loss, factor_graph)
+    needs = of_fit(own, goal)
     if needs.features == "any" or isinstance(scorer, SparseFeatures):
         return
     who, name = (
         needs.by or f"optimizer={name_of('optimizer', optimizer)}",
         name_of("features", scorer),
     )
-    bounds = ", so that nothing bounds the least objective" if needs.by else ""
+    bounds = ", so that nothing bounds the least objective" if needs.by != own.by else ""
     others = alternatives.optimizers_of_any_scorer(loss, factor_graph)
     remedy = (
         f"Leave {needs.by.replace('=True', '')} out."

@@ -48,6 +48,7 @@ class Property(Enum):
 
 KINDS_OF_ARGUMENTS = {
     **dict.fromkeys(("certificate", "tolerance", "gradient_tolerance", "initial"), "optimizer"),
+    **dict.fromkeys(("inner", "k_best"), "optimizer"),
     **dict.fromkeys(("beta", "gamma"), "loss"),
     **dict.fromkeys(("warm_start", "passes"), "inference"),
     "order": "factor_graph",

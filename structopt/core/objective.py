@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from structopt.core.data.sparse_vectors import SparseVectors
@@ -154,6 +154,39 @@ class Objective(Protocol):
     def run(self, driver: Driver[P, Result], *arguments: P.args, **named: P.kwargs) -> Result:
         """Call a driver on the kernels and the data, in this thread; compiled or not, as the
         kernels are.
+        """
+
+    def threads(self, most: int) -> int:
+        """Return the number of threads that share `most` visits at the same weights: at most the
+        executor's workers; 1 if these are other processes.
+        """
+
+    def run_together(
+        self,
+        driver: Driver[..., Result],
+        helper: Callable[[], Driver[..., None]],
+        threads: int,
+        shared: Sequence[Any],
+        *arguments: Any,
+    ) -> Result:
+        """Call a driver in this thread, and a helper in so many others, until the driver ends.
+
+        Parameters
+        ----------
+        driver : compiled driver
+            Takes kernels, data and scratch; `shared`; the counters of the team
+            (`structopt.kernels.waist.team`); and `arguments`.
+        helper : callable
+            Returns the compiled driver of the other threads, which takes what `driver` takes
+            without `arguments`. It is called if there are other threads.
+        threads : int
+        shared : sequence
+            Arrays that all threads read and write.
+
+        Raises
+        ------
+        Exception
+            The error of one thread; the other threads then end early.
         """
 
     @property

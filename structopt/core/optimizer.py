@@ -60,6 +60,8 @@ class Plan:
         measured.
     sparse_kernel_modules : tuple of str
         Further modules of kernels that its steps import if the penalty has an l1 norm.
+    helper_kernel_modules : tuple of str
+        Further modules of kernels that its steps import if several threads share their visits.
     converges : bool
         Whether its weights come near the minimum of P, within a known bound or tolerance. Of other
         optimizers a run keeps the epoch that is best on the development part (`keep`), and refuses
@@ -99,6 +101,7 @@ class Plan:
     tried: tuple[str, ...] = ()
     kernel_modules: tuple[str, ...] = ()
     sparse_kernel_modules: tuple[str, ...] = ()
+    helper_kernel_modules: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
@@ -112,9 +115,12 @@ class Plan:
         own = {"l2": (self.penalty,), "l1 or l2": (RIDGE, LASSO)}
         return penalty in own.get(self.penalties, (penalty,))
 
-    def modules(self, penalty: Penalty) -> tuple[str, ...]:
-        """Return the modules of kernels that its steps import with a penalty."""
-        return self.kernel_modules + (self.sparse_kernel_modules if penalty.sparse else ())
+    def modules(self, penalty: Penalty, threads: int = 1) -> tuple[str, ...]:
+        """Return the modules of kernels that its steps import with a penalty, and with so many
+        threads that share visits.
+        """
+        sparse = self.sparse_kernel_modules if penalty.sparse else ()
+        return self.kernel_modules + sparse + (self.helper_kernel_modules if threads > 1 else ())
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ class Threads(Executor):
     Parameters
     ----------
     workers : int or None
-        Number of threads; None takes one a core.
+        Number of threads, which also share the instances of an optimizer's batch; None takes one a
+        core.
     shards : int
         Into how many shards evaluations of loss and gradient are divided: no more threads than that
         have work. On it the last bits of results depend, and not on the number of threads.

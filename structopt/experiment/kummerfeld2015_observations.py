@@ -22,6 +22,8 @@ TITLES = {
     "neural_parser": "Neural Parser",
     "mst_projective": "MST Proj.",
     "mst_nonprojective": "MST Non-Proj.",
+    "mst_projective_labeled": "MST Proj. LAS",
+    "mst_nonprojective_labeled": "MST Non-Proj. LAS",
     "summarization": "Summ.",
 }
 LATENT = "Coref"
@@ -116,6 +118,7 @@ OBSERVATIONS = (
         robustness.SAME,
     ),
     Observation("5: larger batches speed OPS up", most, robustness.FAST),
+    Observation("5: instances of a batch are decoded in parallel", most, robustness.PARALLEL),
     Observation(
         "5: for some tasks the step size has to be tuned again", some, robustness.TUNED_ANEW
     ),

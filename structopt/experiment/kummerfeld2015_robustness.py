@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any
 
 from structopt.experiment.kummerfeld2015 import FEATURES, PAPER, notes, pass_seconds
+from structopt.experiment.kummerfeld2015_tuned import metric_of
 from structopt.experiment.noise import (
     LEAST,
     Difference,
@@ -37,6 +38,8 @@ from structopt.run import plots
 from structopt.run.records import RunRecord
 
 PRIMAL, DUAL, BATCHES = ("OPS l2", "likelihood"), ("OCP", "CP"), "OPS l2 batches"
+SHARED = "OPS l2 batches 2 threads"
+"""The runs of `BATCHES` again, of one step size, whose batches are shared by two threads."""
 OTHER = {"OPS l2": "eta", "likelihood": "eta", "OCP": "steps"}
 """Parameters of the optimizer that are varied beside C; CP has none."""
 TITLES = {
@@ -47,7 +50,7 @@ TITLES = {
 }
 
 HIGH = 2.0
-"""Points of F1 below the best of all methods within which a score counts as high."""
+"""Points below the best of all methods within which a score counts as high."""
 BROAD = 0.5
 """Share of a grid that counts as a broad range."""
 FASTER = 1.2
@@ -69,13 +72,21 @@ SAME = (
     "than 1 point, η tuned)."
 )
 FAST = f"Larger batches speed OPS up, as there are fewer updates ({FASTER:g} times at least)."
+PARALLEL = (
+    "Larger batches speed OPS up, as their instances are decoded in parallel (two threads are "
+    f"{FASTER:g} times as fast as one, at the largest size)."
+)
 TUNED_ANEW = (
     "For some tasks the step size has to be tuned again when the size changes (or more is lost "
     "than by another seed)."
 )
 """The observations, of one task each."""
+CLAIMS5 = SAME, FAST, PARALLEL, TUNED_ANEW
 
 Value = float | int
+
+
+NONE: Mapping[Value, Sample] = {}
 
 
 @dataclass(frozen=True)
@@ -89,13 +100,22 @@ class Score:
 Grid = dict[tuple[Value, Value | None], Score]
 
 
+DATA = {
+    "ner": "Named entities, {} sentences of English CoNLL-2003 (the paper: OntoNotes); F1",
+    "dependency": "Dependencies, {} sentences of English EWT (the paper: version 1.1); LAS, with "
+    "wrong parents or relations as the cost",
+    "constituency": "Constituents, {} sentences of the free tenth of the Penn Treebank; bracket F1",
+    "summarization": "Summaries, {} documents of GUM (the paper: TAC); ROUGE-2 recall",
+}
+"""Data and scores, by task."""
+
+
 def robustness(records: Sequence[RunRecord], scale: str) -> Report:
-    """Observations 4 and 5, on named entities."""
-    data = (
-        "Named entities, {} sentences of English CoNLL-2003 (the paper: OntoNotes); F1 after the "
-        "epoch with the best tuning score"
-    )
-    return _robustness(records, scale, data, "f1")
+    """Observations 4 and 5, on one of the tasks whose outputs are known in full."""
+    task = str(records[0].setting("task.name")) if records else "ner"
+    metric = metric_of(records[0]) if records else "f1"
+    data = DATA[task] + " after the epoch with the best tuning score"
+    return _robustness(records, scale, data, metric)
 
 
 def robustness_coreference(records: Sequence[RunRecord], scale: str) -> Report:
@@ -110,6 +130,7 @@ def robustness_coreference(records: Sequence[RunRecord], scale: str) -> Report:
 def _robustness(records: Sequence[RunRecord], scale: str, data: str, metric: str) -> Report:
     parts = Parts.of(records)
     grids, batches, speeds = grids_of(records, metric)
+    shared = _speeds([run for run in records if setting_of(run) == SHARED])
     maps = tuple(_map_table(name, grid) for name, grid in grids.items())
     return Report(
         "Score over C and step size, and over the size of a batch",
@@ -117,9 +138,9 @@ def _robustness(records: Sequence[RunRecord], scale: str, data: str, metric: str
         (
             _summary(grids, parts.place(parts.score(metric))),
             *maps,
-            *([_batch_table(batches, speeds)] if batches else []),
+            *([_batch_table(batches, speeds, shared)] if batches else []),
         ),
-        (*observation4(grids), *observation5(batches, speeds)),
+        (*observation4(grids), *observation5(batches, speeds, shared)),
         notes(
             scale,
             parts.note,
@@ -134,8 +155,8 @@ def _robustness(records: Sequence[RunRecord], scale: str, data: str, metric: str
             "size changes the score if it costs 1 point or more with η tuned. Larger batches are "
             f"faster if they are {FASTER:g} times as fast at least. The step size has to be tuned "
             "again if not tuning it loses more than another seed does.",
-            "Batches are processed in one thread, so only the smaller number of updates can save "
-            "time. Times are hints if jobs run at the same time.",
+            "Batches are processed in one thread, except in the runs with two. Times are hints if "
+            "jobs run at the same time.",
             FEATURES,
         ),
         partial(_draw, _means(grids), _means({BATCHES: batches})[BATCHES], _mean_speeds(speeds))
@@ -282,13 +303,13 @@ def _summary(grids: Mapping[str, Grid], place: str) -> Table:
     columns = (
         "method",
         "settings",
-        "F1 at the chosen values",
+        "score at the chosen values",
         "median",
         "worst",
         f"% of settings within {HIGH:g} points of the best of all",
         f"C within {HIGH:g} points of its own best, the rest tuned",
     )
-    return Table(columns, tuple(rows), f"Each method over its grid: F1 on {place}.", 1)
+    return Table(columns, tuple(rows), f"Each method over its grid: score in points on {place}.", 1)
 
 
 def _high_range(grid: Grid) -> str:
@@ -300,11 +321,11 @@ def _high_range(grid: Grid) -> str:
 
 def _map_table(name: str, grid: Grid) -> Table:
     rows, columns = _axes(grid)
-    heads = [f"{OTHER[name]} = {column:g}" if column is not None else "F1" for column in columns]
+    heads = [f"{OTHER[name]} = {column:g}" if column is not None else "score" for column in columns]
     return Table(
         ("", *heads),
         tuple((f"C = {row:g}", *_cells(grid, row, columns)) for row in rows),
-        f"{TITLES[name]}: F1.",
+        f"{TITLES[name]}: score.",
         1,
         detail=True,
     )
@@ -314,16 +335,27 @@ def _cells(grid: Grid, row: Value, columns: Sequence[Value | None]) -> list[Samp
     return [grid[row, column].reported if (row, column) in grid else None for column in columns]
 
 
-def _batch_table(batches: Grid, speeds: Mapping[Value, Sample]) -> Table:
+def _batch_table(
+    batches: Grid, speeds: Mapping[Value, Sample], shared: Mapping[Value, Sample]
+) -> Table:
     rows, columns = _axes(batches)
-    cells = tuple((row, *_cells(batches, row, columns), speeds.get(row)) for row in rows)
+    cells = tuple(
+        (
+            row,
+            *_cells(batches, row, columns),
+            speeds.get(row),
+            *([shared.get(row)] if shared else []),
+        )
+        for row in rows
+    )
     heads = (
         "batch",
         *(f"η = {column:g}" for column in columns if column is not None),
         "seconds per epoch",
+        *(["seconds per epoch, 2 threads"] if shared else []),
     )
     return Table(
-        heads, cells, "OPS by the size of a batch: F1 after the same number of decodes.", 2
+        heads, cells, "OPS by the size of a batch: score after the same number of decodes.", 2
     )
 
 
@@ -365,22 +397,35 @@ def observation4(grids: Mapping[str, Grid]) -> list[Claim]:
     ]
 
 
-def observation5(batches: Grid, speeds: Mapping[Value, Sample]) -> list[Claim]:
-    """The size of a batch: scores, speed, and the step size."""
+def observation5(
+    batches: Grid, speeds: Mapping[Value, Sample], shared: Mapping[Value, Sample] = NONE
+) -> list[Claim]:
+    """The size of a batch: scores, speed in one thread and in two, and the step size."""
     best = {size: score.reported for size, score in _best_by_row(batches).items()}
     if len(best) < 2:
-        return [cannot_tell(text, "batches of several sizes") for text in (SAME, FAST, TUNED_ANEW)]
+        return [cannot_tell(text, "batches of several sizes") for text in CLAIMS5]
     ranked = sorted(best.values(), key=lambda score: score.mean)
     costs = _costs_of_not_tuning(batches, best)
     return [
-        Claim(SAME, ~higher(ranked[-1], ranked[0], 1.0), "F1 by size " + _listed(best)),
+        Claim(SAME, ~higher(ranked[-1], ranked[0], 1.0), "score by size " + _listed(best)),
         _faster(speeds),
+        _parallel(speeds, shared),
         Claim(
             TUNED_ANEW,
             some(cost.above() for cost in costs.values()),
             "points lost at the first size's η: " + _listed(costs),
         ),
     ]
+
+
+def _parallel(speeds: Mapping[Value, Sample], shared: Mapping[Value, Sample]) -> Claim:
+    """Judge whether two threads speed the largest batch up."""
+    sizes = [size for size in shared if size in speeds]
+    if not sizes:
+        return cannot_tell(PARALLEL, "runs with two threads")
+    one, two = speeds[max(sizes)], shared[max(sizes)]
+    numbers = f"size {max(sizes)}: one thread {one} s, two {two} s"
+    return Claim(PARALLEL, larger(one, two, FASTER), numbers)
 
 
 def _costs_of_not_tuning(batches: Grid, best: Mapping[Value, Sample]) -> dict[Value, Difference]:
@@ -447,7 +492,7 @@ def _heat(axes: Any, name: str, grid: Means, best: float) -> None:
         fontsize=8,
     )
     axes.set(xlabel="C", ylabel={"eta": "η", "steps": "steps a visit"}.get(OTHER.get(name, ""), ""))
-    axes.set_title(f"{TITLES[name]}: F1", loc="left", fontsize=10)
+    axes.set_title(f"{TITLES[name]}: score", loc="left", fontsize=10)
     for y, line in enumerate(table):
         for x, value in enumerate(line):
             shown = "" if isnan(value) else f"{value:.1f}"
@@ -489,6 +534,6 @@ def _sizes(axes: Any, batches: Means, speeds: Mapping[Value, float]) -> None:
         fontsize=8,
     )
     axes.minorticks_off()
-    axes.set_title("OPS by the size of a batch: F1, s a pass", loc="left", fontsize=10)
+    axes.set_title("OPS by the size of a batch: score, seconds per epoch", loc="left", fontsize=10)
     plots.draw_grid(axes)
     plots.legend_below(axes, columns=2, lines=2)

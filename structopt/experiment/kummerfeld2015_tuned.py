@@ -37,7 +37,9 @@ method, it has the length of its steps.
 
 
 def metric_of(record: RunRecord) -> str:
-    """The metric by which the paper scores a run's task."""
+    """Return the metric by which the paper scores a run's task; with relations that is LAS."""
+    if record.setting("factor_graph.labeled"):
+        return "las"
     return SCORES.get(str(record.setting("task.name")), "f1")
 
 

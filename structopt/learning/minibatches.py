@@ -5,18 +5,20 @@ dense for other scorers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Concatenate
+from typing import Any
 
 import numpy as np
 
 from structopt.core.memory import ProblemSizes
 from structopt.core.objective import Objective
-from structopt.kernels.waist.drivers import Driver, P
+from structopt.kernels.waist.drivers import Driver
 from structopt.kernels.waist.record import Array
 from structopt.learning.averaging import VisitState, add_to_total
 
-if TYPE_CHECKING:  # they compile
-    from structopt.kernels.learn.lazy_regularization import Lazy, Rule
+HELPERS = "structopt.kernels.learn.helpers"
+"""The module of kernels for threads that share visits."""
+VISITS = 16
+"""Visits a thread between two sums of gradients: enough that threads seldom wait for each other."""
 
 
 def lazy_bytes(sizes: ProblemSizes) -> int:
@@ -28,54 +30,70 @@ def lazy_bytes(sizes: ProblemSizes) -> int:
 
 def lazy_pass(
     problem: Objective,
-    driver: Driver[Concatenate[Array, Lazy, Rule, P], float],
+    driver: Driver[..., float],
     state: VisitState,
     batch_size: int,
     sparse: bool,
-    *arguments: P.args,
-    **named: P.kwargs,
+    *arguments: Any,
 ) -> float:
     """Call a driver that steps by `structopt.kernels.learn.lazy_regularization`; return the sum of
     the losses.
 
-    The pass and its visits are counted in the state. A call has batches of one size, so that a
-    short last batch is a call of its own: its gradient is a mean, and its iterate enters the sum of
-    the iterates as often as it has instances.
+    The executor's threads share the visits of a batch; results are bit-identical for any number of
+    threads. The pass and its visits are counted in the state. A call has batches of one size, so
+    that a short last batch is a call of its own: its gradient is a mean, and its iterate enters the
+    sum of the iterates as often as it has instances.
 
     Parameters
     ----------
     problem : Objective
     driver : compiled driver
-        Its arguments are the order, `Lazy`, `Rule` and the `arguments`. It sets the rates of
-        weights that are not 0 first.
+        Its arguments are the order, `Lazy`, `Rule`, `Slots`, the counters of a team of threads and
+        the `arguments`. It sets the rates of weights that are not 0 first.
     state : VisitState
     batch_size : int
     sparse : bool
         Whether the regulariser is that of l1.
     """
-    from structopt.kernels.learn.lazy_regularization import STALE, Lazy, Rule
+    from structopt.kernels.learn.lazy_regularization import STALE, Lazy, Rule, Slots
 
     order, most = problem.order(state.epoch), len(problem.space.indices)
     batch = min(batch_size, len(order))
     rates, dense = np.zeros(problem.dimension), np.zeros(problem.dimension)
     touched = np.zeros(min(problem.dimension, batch * most), np.int64)
     stale, missed = np.zeros(STALE, np.int64), np.zeros(STALE, np.int32)
+    threads = problem.threads(batch)
+    count = 1 if threads == 1 else min(batch, VISITS * threads)
+    slots = Slots(
+        np.zeros(count),
+        np.zeros(count, np.int64),
+        np.zeros(count * most, np.int64),
+        np.zeros(count * most),
+    )
     losses, full = 0.0, len(order) - len(order) % batch
     for visits, size in ((order[:full], batch), (order[full:], len(order) - full)):
         if len(visits):
             stamps = np.zeros(problem.dimension, np.int32)
             lazy = Lazy(state.theta, state.total, rates, stamps, dense, touched, stale, missed)
-            losses += problem.run(
-                driver,
-                visits,
-                lazy,
-                Rule(problem.regularization, sparse, size),
-                *arguments,
-                **named,
-            )
+            rule = Rule(problem.regularization, sparse, size)
+            shared = visits, lazy, rule, slots
+            losses += problem.run_together(driver, _helper, threads, shared, *arguments)
     state.visits += float(len(order))
     state.epoch += 1
     return losses
+
+
+def _helper() -> Driver[..., None]:
+    from structopt.kernels.learn.helpers import help_lazily
+
+    return help_lazily
+
+
+def answering_helper() -> Driver[..., None]:
+    """Return the driver of threads that help with `structopt.kernels.learn.answers.answer_all`."""
+    from structopt.kernels.learn.helpers import help_answering
+
+    return help_answering
 
 
 def dense_pass(

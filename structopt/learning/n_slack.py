@@ -11,6 +11,7 @@ import numpy as np
 
 from structopt.core.objective import Objective
 from structopt.kernels.waist.record import Array
+from structopt.learning.minibatches import VISITS, answering_helper
 from structopt.learning.plane_cache import PlaneCache
 
 # at most, a round: another round gains more than further digits of a problem that is about to
@@ -51,21 +52,33 @@ class NSlack:
         """Call the oracle for all instances; cache planes violated by more than a margin. Return
         the sum of the losses.
         """
+        from structopt.kernels.learn.answers import empty_answers
         from structopt.kernels.learn.cutting_plane import collect_pass
 
         problem, totals, cache = self.problem, np.zeros(2), self.cache
-        gamma, dense = problem.loss.gamma, np.zeros(problem.dimension)
-        cache.run(
-            problem,
-            collect_pass,
-            np.arange(problem.m),
-            weights,
-            dense,
-            gamma,
-            margin,
-            cache.scratch(),
-            totals,
-        )
+        # an instance may be visited again when the cache is full, which would move its messages
+        threads = 1 if len(problem.messages) else problem.threads(problem.m)
+        slots = 1 if threads == 1 else min(problem.m, VISITS * threads)
+        answers = empty_answers(slots, problem.examples.most_parts, scores=True)
+        dense, scratch = np.zeros(problem.dimension), cache.scratch()
+
+        def run(order: Array) -> int:
+            return int(
+                problem.run_together(
+                    collect_pass,
+                    answering_helper,
+                    threads,
+                    (order, weights, answers),
+                    cache.planes,
+                    dense,
+                    problem.loss.gamma,
+                    margin,
+                    scratch,
+                    totals,
+                )
+            )
+
+        cache.visit(np.arange(problem.m), run)
         return float(totals[0])
 
     def solve(self, accuracy: float, epoch: int) -> None:

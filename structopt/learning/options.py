@@ -8,7 +8,8 @@ Parameters
 average : bool
     Return the mean of all iterates (before each update, one a visit) instead of the last one.
 batch_size : int
-    Instances a step.
+    Instances a step. The threads of the executor share them, with bit-identical results for any
+    number of threads.
 """
 
 from __future__ import annotations

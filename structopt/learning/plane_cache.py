@@ -4,18 +4,17 @@ of bytes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Concatenate, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.memory import ProblemSizes
 from structopt.core.needs import MARGINS, Needs
-from structopt.core.objective import Objective
 from structopt.core.optimizer_state import OptimizerState, over_instances
 from structopt.errors import ConfigError
-from structopt.kernels.waist.drivers import Driver, P
 from structopt.kernels.waist.record import Array
 
 INACTIVE = 10  # rounds after which a plane with alpha = 0 is dropped
@@ -107,21 +106,14 @@ class PlaneCache:
         """Return the arrays as the kernels open them."""
         return _open(self.state)
 
-    def run(
-        self,
-        problem: Objective,
-        driver: Driver[Concatenate[Any, Array, P], int],
-        order: Array,
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> None:
-        """Call a driver that may find no free slot, with larger arrays each time, until it has
-        visited all of `order`.
+    def visit(self, order: Array, run: Callable[[Array], int]) -> None:
+        """Call a function until all of `order` is visited, with larger arrays each time. It returns
+        the index of the first instance whose plane lacks a slot.
         """
-        done = int(problem.run(driver, self.planes, order, *arguments, **named))
+        done = run(order)
         while done < len(order):
             self.make_room()
-            done += int(problem.run(driver, self.planes, order[done:], *arguments, **named))
+            done += run(order[done:])
 
     def scratch(self) -> Array:
         """Return scratch for two numbers a plane of any instance, after a pass that adds one plane

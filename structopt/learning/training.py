@@ -242,7 +242,8 @@ class Training:
         """
         with phases.phase("loading kernels", lasting=False):
             plan = self.optimizer.plan
-            modules = [LOSS_KERNELS, *plan.modules(self.problem.penalty), *plan.imports]
+            own = plan.modules(self.problem.penalty, self.problem.threads(self.problem.m))
+            modules = [LOSS_KERNELS, *own, *plan.imports]
             modules += [name for callback in self.callbacks for name in callback.modules]
             for name in modules:
                 import_module(name)  # compiles kernels that the cache lacks

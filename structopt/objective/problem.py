@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from structopt.core.data.encoded import Encoded
 from structopt.core.data.encoded_checks import check_encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.targets import Targets
-from structopt.core.executor import Executor
+from structopt.core.executor import Executor, in_order
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import MAX_LOSS, Loss
@@ -167,6 +167,7 @@ class Problem:
         self.judge = judge or (lambda weights: -self.objective(weights))
         self._compose()
         self._spaces: deque[Space] = deque()  # scratch that no thread is using
+        self._helpers: list[Space] = []  # scratch of the threads that help the optimizer's
         self._shards: GradientShards | None = None
         check_gold(examples.encoded)
         self._check_sets()
@@ -355,6 +356,49 @@ class Problem:
         """Call an optimizer's driver on this problem's kernels and data, in this thread."""
         return run_driver(driver, self.kernels, self.data, self.space, *arguments, **named)
 
+    def threads(self, most: int) -> int:
+        """Return the number of threads that share `most` visits at the same weights."""
+        return 1 if self.executor.remote else max(1, min(self.executor.workers, most))
+
+    def run_together(
+        self,
+        driver: Driver[..., Result],
+        helper: Callable[[], Driver[..., None]],
+        threads: int,
+        shared: Sequence[Any],
+        *arguments: Any,
+    ) -> Result:
+        """Call a driver in one thread and a helper in the others; see
+        `structopt.core.objective.Objective`.
+        """
+        from structopt.kernels.waist.team import end, new_team
+
+        team = new_team()
+        if threads == 1:
+            return self.run(driver, *shared, team, *arguments)
+        help_with = helper()
+
+        def work(space: Space | None) -> Any:
+            try:
+                if space is None:
+                    return self.run(driver, *shared, team, *arguments)
+                return run_driver(help_with, self.kernels, self.data, space, *shared, team)
+            except BaseException:
+                end(team)  # the others do not wait for the visits of this thread
+                raise
+            finally:
+                if space is None:
+                    end(team)
+
+        results = in_order(work, [None, *self._helper_spaces(threads - 1)], threads)
+        return cast(Result, list(results)[0])
+
+    def _helper_spaces(self, count: int) -> list[Space]:
+        """Return scratch of the threads that help the optimizer's."""
+        while len(self._helpers) < count:
+            self._helpers.append(self.examples.space())
+        return self._helpers[:count]
+
     @property
     def messages(self) -> Array:
         """What the inference keeps between visits, of all instances; empty where it is stateless.
@@ -440,9 +484,27 @@ class Problem:
         from structopt.kernels.passes.minibatches import minibatch_pass
 
         scores, pullback = self.examples.training(weights, instances, [self.seed, *noise])
-        residuals = np.zeros(len(scores))
-        losses = self.run(minibatch_pass, instances, scores, residuals)
-        return float(losses), pullback(residuals)
+        residuals, losses = np.zeros(len(scores)), np.zeros(len(instances))
+        offsets = np.append(0, np.cumsum(np.diff(self.structure.parts)[instances]))
+        threads = self.threads(len(instances))
+        bounds = np.linspace(0, len(instances), threads + 1).astype(int)
+
+        def visit(number: int) -> None:
+            some = slice(*bounds[number : number + 2])
+            parts = slice(offsets[some.start], offsets[some.stop])
+            run_driver(
+                minibatch_pass,
+                self.kernels,
+                self.data,
+                [self.space, *self._helper_spaces(threads - 1)][number],
+                instances[some],
+                scores[parts],
+                residuals[parts],
+                losses[some],
+            )
+
+        list(in_order(visit, range(threads), threads))
+        return float(np.cumsum(losses)[-1]), pullback(residuals)
 
     def loss_at(self, instance: int, scores: Array) -> tuple[float, Array]:
         """Return L_i of an instance at some part scores, and its (sub)gradient with respect to
@@ -451,9 +513,10 @@ class Problem:
         from structopt.kernels.passes.minibatches import minibatch_pass
 
         data, residuals = self._objective_data, np.zeros(len(scores))
+        losses = np.zeros(1)
         kept = slice(*data.memory[instance : instance + 2])
         messages = data.messages[kept].copy()
-        loss = run_driver(
+        run_driver(
             minibatch_pass,
             self.objective_kernels,
             data,
@@ -461,9 +524,10 @@ class Problem:
             np.array([instance]),
             scores.copy(),
             residuals,
+            losses,
         )
         data.messages[kept] = messages
-        return float(loss), residuals
+        return float(losses[0]), residuals
 
     def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""

@@ -19,7 +19,7 @@ from structopt.core.optimizer_state import lasting, over_weights
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
 from structopt.learning.averaging import VisitState, empty_mean, mean_by_total, weights_and_mean
-from structopt.learning.minibatches import dense_pass, dense_step, lazy_bytes, lazy_pass
+from structopt.learning.minibatches import HELPERS, dense_pass, dense_step, lazy_bytes, lazy_pass
 from structopt.learning.rate import SHORTER
 
 
@@ -112,6 +112,7 @@ class AdaDelta(Optimizer):
                 "structopt.kernels.learn.lazy_regularization",
                 "structopt.kernels.passes.minibatches",
             ),
+            helper_kernel_modules=(HELPERS,) if self.batch_size > 1 else (),
             bound="",
         )
 

@@ -20,7 +20,7 @@ from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.optimizer_state import over_weights
 from structopt.kernels.waist.record import Array
 from structopt.learning.averaging import empty_mean, mean_by_total, weights_and_mean
-from structopt.learning.minibatches import dense_pass, dense_step, lazy_bytes, lazy_pass
+from structopt.learning.minibatches import HELPERS, dense_pass, dense_step, lazy_bytes, lazy_pass
 from structopt.learning.rate import CANDIDATES, SHORTER, RateState, rate_by_trials
 
 
@@ -119,6 +119,7 @@ class AdaGrad(Optimizer):
                 "structopt.kernels.learn.lazy_regularization",
                 "structopt.kernels.passes.minibatches",
             ),
+            helper_kernel_modules=(HELPERS,) if self.batch_size > 1 else (),
             bound="",
         )
 

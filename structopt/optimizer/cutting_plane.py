@@ -19,6 +19,7 @@ from structopt.core.objective import Objective, certified_gap
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.core.optimizer_state import copied, over_weights
 from structopt.kernels.waist.record import Array
+from structopt.learning.minibatches import HELPERS
 from structopt.learning.n_slack import NSlack, block_difference
 from structopt.learning.one_slack import OneSlack, SlackArrays
 from structopt.learning.plane_cache import NEEDS, PlaneArrays, plane_bytes
@@ -126,6 +127,7 @@ class CuttingPlane(Optimizer):
             form,
             converges=True,
             kernel_modules=KERNEL_MODULES,
+            helper_kernel_modules=(HELPERS,) if self.variant == "n_slack" else (),
             bound="its planes are bounds of the losses of the data that they were made with",
         )
 

@@ -33,6 +33,10 @@ class DCA(Optimizer):
     tangents at the points that the steps lead to (the half-spaces of (17), here called planes)
     until the step is that of the loss itself (`structopt.kernels.learn.proximal_step`).
 
+    With scores that are not linear in the weights, ``taylor`` makes the same step: grad L_t is the
+    gradient by all weights, and (13) linearises scores and loss together. A step through the last
+    layer only would leave the other layers as they were initialised.
+
     Parameters
     ----------
     average
@@ -85,8 +89,10 @@ class DCA(Optimizer):
         self.inner, self.planes, self.inner_tolerance = inner, planes, inner_tolerance
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """Tangents that are bounds."""
-        return Needs(demands=CONVEX)
+        """Tangents that are bounds; with inner=taylor of any scorer."""
+        if self.inner == "taylor":
+            return Needs(demands=CONVEX, features="any")
+        return Needs(demands=CONVEX, by="`inner='exact'`")
 
     @property
     def plan(self) -> Plan:
@@ -139,6 +145,8 @@ class DCA(Optimizer):
         """
         from structopt.reference.mira_program import step_difference
 
+        if not problem.sparse:
+            return max(self._tangent_difference(problem, state.theta, i) for i in instances)
         messages, largest = problem.data.messages.copy(), 0.0
         for i in instances:
             after = state.theta.copy()
@@ -159,7 +167,9 @@ class DCA(Optimizer):
         negative ones.
         """
         totals = np.zeros(2)
-        if self.inner == "taylor":
+        if not problem.sparse:
+            self._visit_any(problem, order, theta, lag, visits, totals)
+        elif self.inner == "taylor":
             from structopt.kernels.learn.dca import dca_pass
 
             problem.run(dca_pass, order, theta, lag, visits, problem.C, totals)
@@ -179,6 +189,36 @@ class DCA(Optimizer):
                 totals,
             )
         return totals
+
+    @staticmethod
+    def _visit_any(
+        problem: Objective, order: Array, theta: Array, lag: Array, visits: float, totals: Array
+    ) -> None:
+        """Make the steps of `structopt.kernels.learn.dca.dca_pass` for any scorer."""
+        from structopt.kernels.learn.dca import NEGATIVE, SMALLEST
+
+        for t, i in enumerate(order, int(visits) + 1):
+            loss, gradient = problem.minibatch(theta, np.array([i]), (t,))
+            totals += loss, loss < NEGATIVE
+            norm = float(gradient @ gradient)
+            if loss > 0.0 and norm > SMALLEST:
+                gradient *= -min(problem.C, loss / norm)
+                theta += gradient
+                if len(lag):
+                    lag += t * gradient
+
+    def _tangent_difference(self, problem: Objective, theta: Array, i: int) -> float:
+        """Compare the step of an instance with a general solver's for the tangent of its loss."""
+        from structopt.reference.mira_program import k_best_step
+
+        messages, after, one = problem.data.messages.copy(), theta.copy(), np.array([i])
+        self._visit_any(problem, one, after, np.zeros(0), 0.0, np.zeros(2))
+        problem.data.messages[:] = messages
+        loss, gradient = problem.minibatch(theta, one, (1,))
+        problem.data.messages[:] = messages
+        offset = np.array([loss - float(gradient @ theta)])
+        theirs = k_best_step(theta, gradient[np.newaxis], offset, problem.C)
+        return float(np.abs(after - theirs).max() / max(1.0, np.abs(theirs).max()))
 
     def _planes_of_visit(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
         """Return residuals r_j, shape (planes, parts), and heights a_j^T theta + b_j of the planes

@@ -26,7 +26,8 @@ class MIRA(DCA):
         min_theta  1/2 ||theta - theta_t||^2 + C xi,    xi >= 0,    xi >= theta^T F(z'_j - z) +
         gamma * cost(z'_j),  j = 1..k
 
-    For one output this is the step of dual coordinate ascent at beta = inf; for several a quadratic
+    For one output this is the step of dual coordinate ascent at beta = inf, for scores that are not
+    linear in the weights with F(z'_1 - z) as their gradient at theta_t; for several a quadratic
     program, which `structopt.kernels.learn.mira_program` solves by moving dual mass between pairs
     of outputs.
 
@@ -65,12 +66,10 @@ class MIRA(DCA):
         self.k_best = k_best
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """Margins: a maximum over outputs, with a cost; and the k best outputs."""
-        return (
-            Needs(Ability.K_BEST, (*MARGINS, *UNWEIGHTED))
-            if self.k_best > 1
-            else Needs(Ability.MAP, MARGINS)
-        )
+        """Margins: a maximum over outputs, with a cost, of any scorer; and the k best outputs."""
+        if self.k_best > 1:
+            return Needs(Ability.K_BEST, (*MARGINS, *UNWEIGHTED), by="`k_best`")
+        return Needs(Ability.MAP, MARGINS, features="any")
 
     @property
     def plan(self) -> Plan:

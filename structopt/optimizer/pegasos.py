@@ -24,6 +24,7 @@ from structopt.learning.averaging import (
     mean_by_total,
     weights_and_mean,
 )
+from structopt.learning.minibatches import HELPERS, answering_helper
 
 # with delay=auto, the first step is Polyak's step at zero weights divided by this, at most
 CAUTION = 3.0
@@ -106,6 +107,7 @@ class Pegasos(Optimizer):
             mixable=True,
             divisible=True,
             kernel_modules=modules,
+            helper_kernel_modules=(HELPERS,) if self.batch_size > 1 else (),
             bound="",
         )
 
@@ -151,15 +153,22 @@ class Pegasos(Optimizer):
 
     def step(self, problem: Objective, state: PegasosState) -> tuple[PegasosState, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
+        from structopt.kernels.learn.answers import empty_answers
         from structopt.kernels.learn.pegasos import pegasos_pass
 
         order, batch = problem.order(state.epoch), min(self.batch_size, problem.m)
-        residuals = np.zeros(batch * problem.examples.most_parts)
-        point, sizes = (
-            (state.theta, state.total),
-            (state.steps, state.delay, problem.regularization),
+        answers = empty_answers(batch, problem.examples.most_parts, scores=False)
+        losses = problem.run_together(
+            pegasos_pass,
+            answering_helper,
+            problem.threads(batch),
+            (order, state.theta, answers),
+            state.total,
+            state.steps,
+            state.delay,
+            problem.regularization,
+            state.radius,
         )
-        losses = problem.run(pegasos_pass, order, batch, *point, *sizes, state.radius, residuals)
         state.steps += float(-(-len(order) // batch))
         state.epoch += 1
         return state, Report(loss=float(losses))

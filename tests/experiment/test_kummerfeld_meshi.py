@@ -25,6 +25,7 @@ pytestmark = pytest.mark.nightly("experiments")
 EXPERIMENTS = {  # those that are left out differ from one of these in their data alone
     "kummerfeld2015_figure1_ner": ("likelihood", "epochs to the peak"),
     "kummerfeld2015_figure1_mst_projective": ("OPS l1", "epochs to the peak"),
+    "kummerfeld2015_figure1_mst_projective_labeled": ("OPS l1", "scored by LAS"),
     "kummerfeld2015_figure1_parser": ("OPS l2", "bracket F1"),
     "kummerfeld2015_figure1_coreference": ("likelihood", "antecedents are latent"),
     "kummerfeld2015_figure1_summarization": ("OPS l2", "real-valued features"),

@@ -27,6 +27,9 @@ from structopt.optimizer.adadelta import AdaDelta
 from structopt.optimizer.adagrad import AdaGrad
 from structopt.optimizer.dca import DCA
 from structopt.optimizer.lbfgs import LBFGS
+from structopt.optimizer.mira import MIRA
+from structopt.optimizer.online_cutting_plane import OnlineCuttingPlane
+from structopt.optimizer.sdca import SDCA
 from structopt.optimizer.sgd import SGD
 from structopt.testing.problems import make_problem, random_encoded, random_trees, random_weights
 from structopt.testing.scorer import ScorerContract
@@ -196,12 +199,19 @@ def test_a_checkpoint_knows_the_data_of_any_scorer():
     ("optimizer", "goal", "text"),
     [
         (
-            DCA(),
+            SDCA(),
             Goal(),
-            "optimizer=dca needs scores that are linear in the weights, with sparse columns, and "
+            "optimizer=sdca needs scores that are linear in the weights, with sparse columns, and "
             "those of features=Plain are any "
             "function of them. Take one that needs their gradients alone: adadelta, adagrad, "
-            "lbfgs, sgd.",
+            "dca, lbfgs, sgd.",
+        ),
+        (
+            DCA(inner="exact"),
+            Goal(),
+            "optimizer.inner=exact needs scores that are linear in the weights, with sparse "
+            "columns, and those of features=Plain are any function of them. Leave "
+            "optimizer.inner=exact out.",
         ),
         (
             AdaGrad(),
@@ -230,7 +240,9 @@ def test_optimizers_that_need_sparse_features(optimizer, goal, text):
     assert str(refused.value) == text
 
 
-@pytest.mark.parametrize("optimizer", [AdaGrad(), AdaDelta(), SGD(), LBFGS()])
+@pytest.mark.parametrize(
+    "optimizer", [AdaGrad(), AdaDelta(), SGD(), LBFGS(), DCA(), MIRA(), OnlineCuttingPlane()]
+)
 def test_optimizers_that_do_not(optimizer):
     compatibility.check_features(Plain(), optimizer, LossFamily(inf, 1.0), LinearChain())
 

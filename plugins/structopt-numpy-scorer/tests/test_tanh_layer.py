@@ -119,8 +119,8 @@ def test_a_saved_model_predicts(run: Path) -> None:
     ("words", "text"),
     [
         (
-            ("optimizer=dca",),
-            "optimizer=dca needs scores that are linear in the weights, with sparse columns, and "
+            ("optimizer=sdca",),
+            "optimizer=sdca needs scores that are linear in the weights, with sparse columns, and "
             "those of ",
         ),
         (

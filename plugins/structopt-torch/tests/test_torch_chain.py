@@ -292,8 +292,8 @@ def test_losses_optimizers_and_graphs(tmp_path: Path, words: tuple[str, ...]) ->
     ("words", "text"),
     [
         (
-            ("optimizer=dca",),
-            "optimizer=dca needs scores that are linear in the weights, with sparse columns, and "
+            ("optimizer=sdca",),
+            "optimizer=sdca needs scores that are linear in the weights, with sparse columns, and "
             "those of ",
         ),
         (("features.encoder=lstm",), "features.encoder=lstm is none of: bilstm, window."),

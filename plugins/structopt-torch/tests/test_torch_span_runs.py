@@ -128,8 +128,8 @@ def test_losses_and_optimizers(tmp_path: Path, words: tuple[str, ...]) -> None:
     ("words", "text"),
     [
         (
-            ("optimizer=dca",),
-            "optimizer=dca needs scores that are linear in the weights, with sparse columns, and "
+            ("optimizer=sdca",),
+            "optimizer=sdca needs scores that are linear in the weights, with sparse columns, and "
             "those of ",
         ),
         (("features.hidden=0",), "features.hidden=0 must be a whole number from 1 to 1048576."),

@@ -10,8 +10,10 @@ from numba import types
 from structopt.kernels.learn.lazy_regularization import (
     LAZY,
     RULE,
+    SLOTS,
     Lazy,
     Rule,
+    Slots,
     catch_up_all,
     step,
     visit_batch,
@@ -19,9 +21,10 @@ from structopt.kernels.learn.lazy_regularization import (
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.team import TEAM
 
 
-@driver(types.float64, LONGS, LAZY, RULE, VECTOR, VECTOR, types.float64, types.float64)
+@driver(types.float64, LONGS, LAZY, RULE, SLOTS, TEAM, VECTOR, VECTOR, types.float64, types.float64)
 def adadelta_pass(
     kernels: Any,
     data: Any,
@@ -29,6 +32,8 @@ def adadelta_pass(
     order: Array,
     x: Lazy,
     rule: Rule,
+    slots: Slots,
+    team: Array,
     squares: Array,
     moves: Array,
     rho: float,
@@ -52,9 +57,7 @@ def adadelta_pass(
     for first in range(0, len(order), rule.batch):
         if halted():
             break
-        losses, count = visit_batch(
-            k, data, space, order[first : first + rule.batch], x, rule, now, losses
-        )
+        losses, count = visit_batch(k, data, space, order, first, x, rule, slots, team, losses)
         for j in range(count):
             f = x.touched[j]
             g = x.dense[f]

@@ -10,8 +10,10 @@ from numba import types
 from structopt.kernels.learn.lazy_regularization import (
     LAZY,
     RULE,
+    SLOTS,
     Lazy,
     Rule,
+    Slots,
     catch_up_all,
     step,
     visit_batch,
@@ -19,11 +21,12 @@ from structopt.kernels.learn.lazy_regularization import (
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.team import TEAM
 
 DELTA = 1e-6  # the squares that every coordinate begins with
 
 
-@driver(types.float64, LONGS, LAZY, RULE, VECTOR, types.float64)
+@driver(types.float64, LONGS, LAZY, RULE, SLOTS, TEAM, VECTOR, types.float64)
 def adagrad_pass(
     kernels: Any,
     data: Any,
@@ -31,6 +34,8 @@ def adagrad_pass(
     order: Array,
     x: Lazy,
     rule: Rule,
+    slots: Slots,
+    team: Array,
     squares: Array,
     eta: float,
 ) -> float:
@@ -50,9 +55,7 @@ def adagrad_pass(
     for first in range(0, len(order), rule.batch):
         if halted():
             break
-        losses, count = visit_batch(
-            k, data, space, order[first : first + rule.batch], x, rule, now, losses
-        )
+        losses, count = visit_batch(k, data, space, order, first, x, rule, slots, team, losses)
         for j in range(count):
             f = x.touched[j]
             squares[f] += x.dense[f] * x.dense[f]

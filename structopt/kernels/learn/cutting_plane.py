@@ -12,6 +12,14 @@ from typing import Any
 from numba import types
 
 from structopt.kernels.arrays.rows import set_row
+from structopt.kernels.learn.answers import (
+    ANSWERS,
+    Answers,
+    answer_all,
+    loss_of,
+    residual_of,
+    scores_of,
+)
 from structopt.kernels.learn.averaging import add_to_lag
 from structopt.kernels.learn.mira_program import MATRIX, pair_steps
 from structopt.kernels.learn.plane_cache import (
@@ -31,6 +39,7 @@ from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.target import cost_of, open_target, product
+from structopt.kernels.waist.team import TEAM
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import evaluate, image, size
 
@@ -162,14 +171,28 @@ def online_pass(
     return len(order)
 
 
-@driver(types.int64, PLANES, LONGS, VECTOR, VECTOR, types.float64, types.float64, MATRIX, VECTOR)
+@driver(
+    types.int64,
+    LONGS,
+    VECTOR,
+    ANSWERS,
+    TEAM,
+    PLANES,
+    VECTOR,
+    types.float64,
+    types.float64,
+    MATRIX,
+    VECTOR,
+)
 def collect_pass(
     kernels: Any,
     data: Any,
     space: Any,
-    planes: Planes,
     order: Array,
     theta: Array,
+    answers: Answers,
+    team: Array,
+    planes: Planes,
     dense: Array,
     gamma: float,
     margin: float,
@@ -182,14 +205,14 @@ def collect_pass(
     `totals` holds the sum of the losses and the number of new planes, and is added to. Returns the
     index in `order` of the instance whose plane found no free slot, or the length of `order`.
     """
-    k, values = Kernels(*kernels), scratch[0]
+    k, values, slots = Kernels(*kernels), scratch[0], len(answers.losses)
     for visit, i in enumerate(order):
+        if visit % slots == 0:
+            answer_all(k, data, space, order, min(visit + slots, len(order)), theta, answers, team)
         if halted():
             break
-        ask_ahead(k, data, order, visit)
         n = size(data, i)
-        s, r = part(space.direction, 0, n), part(space.residual, 0, n)
-        loss = ask(k, data, space, i, theta)
+        s, r = scores_of(answers, visit, n), residual_of(answers, visit, n)
         top, offset = (
             values_at(planes, i, s, values),
             gamma * cost_of(open_target(data.target), i, r),
@@ -198,9 +221,10 @@ def collect_pass(
         if value > top + max(margin, RESOLUTION * abs(value)):
             if not fits(planes, i, r):
                 return visit
+            set_row(part(space.residual, 0, n), r)
             add_plane(k, data, space, planes, i, offset, dense)
             totals[1] += 1.0
-        totals[0] += loss
+        totals[0] += loss_of(answers, visit)
     return len(order)
 
 

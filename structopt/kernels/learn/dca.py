@@ -15,6 +15,7 @@ from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, visit
 
 NEGATIVE = -1e-9  # losses between this and 0 are rounding
+SMALLEST = 1e-20  # squared norms of gradients up to this are zero
 
 
 @driver(types.void, LONGS, VECTOR, VECTOR, types.float64, types.float64, VECTOR)
@@ -50,7 +51,7 @@ def dca_pass(
         if loss <= 0.0:
             continue
         norm = k.pullback(data.features, i, part(space.residual, 0, size(data, i)), space.gradient)
-        if norm > 1e-20:
+        if norm > SMALLEST:
             averaged_step(k, data, space, theta, lag, -min(C, loss / norm), t)
     totals[0] = total
     totals[1] = negative

@@ -21,6 +21,7 @@ import numpy as np
 from structopt.kernels.learn.averaging import arithmetic_sum, geometric_sum
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import driven, inlined
+from structopt.kernels.waist.team import announce, claim, enter, leave, report, wait_for_all
 from structopt.kernels.waist.views import part, prefetch
 from structopt.kernels.waist.visit import size, visit_listed
 
@@ -64,9 +65,26 @@ class Rule(NamedTuple):
     batch: int
 
 
+class Slots(NamedTuple):
+    """Losses and gradients of visits, until they are added up.
+
+    Attributes
+    ----------
+    losses : one a slot
+    counts : entries of the gradient in each slot
+    indices, values : these gradients, as many entries a slot as any instance has
+    """
+
+    losses: np.ndarray
+    counts: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+
+
 _V, _I, _N = np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int64)
 LAZY: Any = numba.typeof(Lazy(_V, _V, _V, _I, _V, _N, _N, _I))  # type: ignore[no-untyped-call]
 RULE: Any = numba.typeof(Rule(0.0, False, 1))  # type: ignore[no-untyped-call]
+SLOTS: Any = numba.typeof(Slots(_V, _N, _N, _V))  # type: ignore[no-untyped-call]
 
 
 AHEAD = 32  # runs of weights, or weights
@@ -191,42 +209,68 @@ def catch_up_all(x, rule, now):
 
 
 @driven
-def lazy_visit(k, data, space, i, x, rule, now, count):
-    """Visit an instance of the batch of step `now`: return (L_i, how many coordinates the batch's
-    gradient reaches).
+def lazy_visit(k, data, space, order, j, x, rule, slots, team):
+    """Make visit j of the order: its loss and its sparse gradient go into its slot.
 
-    The weights that the visit reads are brought up to date first. A coordinate in `touched` has the
-    stamp now + 1, because the batch's step will be made at it.
+    The weights that the visit reads are brought up to date first, by one thread at a time. They are
+    then up to date for all threads until the batch's step, so it does not matter who does it.
     """
-    catch_up(
-        x,
-        rule,
-        space.starts,
-        space.widths,
-        k.spans(data.features, i, space.starts, space.widths, space.gradient),
-        now,
-    )
-    loss = visit_listed(k, data, space, i, x.theta)
+    i, now, slot = order[j], j // rule.batch, j % len(slots.losses)
+    runs = k.spans(data.features, i, space.starts, space.widths, space.gradient)
+    enter(team)
+    catch_up(x, rule, space.starts, space.widths, runs, now)
+    leave(team)
+    slots.losses[slot] = visit_listed(k, data, space, i, x.theta)
     k.pullback(data.features, i, part(space.residual, 0, size(data, i)), space.gradient)
-    for j in range(k.flatten(data.features, space.gradient, space.indices, space.values)):
-        f = space.indices[j]
+    width = len(slots.values) // len(slots.losses)
+    begin, end = slot * width, (slot + 1) * width
+    slots.counts[slot] = k.flatten(
+        data.features,
+        space.gradient,
+        part(slots.indices, begin, end),
+        part(slots.values, begin, end),
+    )
+    report(team)
+
+
+@inlined
+def add_gradient(x, rule, slots, slot, now, count):
+    """Add the gradient in a slot to that of the batch; return how many coordinates the batch's
+    gradient reaches.
+
+    A coordinate in `touched` has the stamp now + 1, because the step of the batch will change it.
+    """
+    begin = slot * (len(slots.values) // len(slots.losses))
+    for j in range(begin, begin + slots.counts[slot]):
+        f = slots.indices[j]
         if x.stamps[f] <= now:
             x.stamps[f] = now + 1
             x.touched[count] = f
             count += 1
-        x.dense[f] += space.values[j] / rule.batch
-    return loss, count
+        x.dense[f] += slots.values[j] / rule.batch
+    return count
 
 
 @driven
-def visit_batch(k, data, space, batch, x, rule, now, losses):
-    """Visit the batch of step `now`: return (`losses` plus those of the batch, how many coordinates
-    its gradient reaches).
+def visit_batch(k, data, space, order, first, x, rule, slots, team, losses):
+    """Visit the batch that begins at order[first], with the help of the team: return (`losses` plus
+    the losses of the batch, how many coordinates its gradient reaches).
+
+    Losses and gradients are added in the order of the visits, whoever has made them.
     """
-    count = 0
-    for i in batch:
+    now, count, last = first // rule.batch, 0, min(first + rule.batch, len(order))
+    for begin in range(first, last, len(slots.losses)):
+        end = min(begin + len(slots.losses), last)
+        announce(team, end)
+        j = claim(team)
+        while j >= 0:
+            lazy_visit(k, data, space, order, j, x, rule, slots, team)
+            j = claim(team)
+        wait_for_all(team, end)
         if halted():
             break
-        loss, count = lazy_visit(k, data, space, i, x, rule, now, count)
-        losses += loss
+        for j in range(begin, end):
+            slot = j % len(slots.losses)
+            losses += slots.losses[slot]
+            count = add_gradient(x, rule, slots, slot, now, count)
     return losses, count

@@ -7,11 +7,12 @@ from typing import Any
 
 from numba import types
 
-from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_visit, shrink
-from structopt.kernels.waist.ahead import ask_ahead
+from structopt.kernels.learn.answers import ANSWERS, Answers, answer_all, loss_of, residual_of
+from structopt.kernels.learn.scaled_weights import fold, scaled_step, shrink
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.team import TEAM
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, visit
 
@@ -40,28 +41,28 @@ def mean_square(
 @driver(
     types.float64,
     LONGS,
-    types.int64,
     VECTOR,
+    ANSWERS,
+    TEAM,
     VECTOR,
     types.float64,
     types.float64,
     types.float64,
     types.float64,
-    VECTOR,
 )
 def pegasos_pass(
     kernels: Any,
     data: Any,
     space: Any,
     order: Array,
-    batch: int,
     theta: Array,
+    answers: Answers,
+    team: Array,
     total: Array,
     steps: float,
     delay: float,
     regularization: float,
     radius: float,
-    residuals: Array,
 ) -> float:
     """Visit the instances in batches, `steps` of them before this pass, and step by the mean
     gradient g of each.
@@ -72,38 +73,35 @@ def pegasos_pass(
 
     The squared norm is kept up to date by ||theta + c g_i||^2 = ||theta||^2 + 2 c theta^T g_i + c^2
     ||g_i||^2, which accumulates rounding errors; every pass begins by computing it anew. `total`,
-    unless it is empty, collects t times the iterate before update t. `residuals` is scratch, as
-    long as the residuals of a batch. Returns the sum of the losses.
+    unless it is empty, collects t times the iterate before update t. `answers` has as many slots as
+    a batch has instances. Returns the sum of the losses.
     """
-    k = Kernels(*kernels)
+    k, batch = Kernels(*kernels), len(answers.losses)
     losses, scale, scale_sum, t, norm = 0.0, 1.0, 0.0, steps, 0.0
     for j in range(len(theta)):
         norm += theta[j] * theta[j]
     for first in range(0, len(order), batch):
         if halted():
             break
-        instances, end = order[first : first + batch], 0
-        for n, i in enumerate(instances):
-            ask_ahead(k, data, order, first + n)
-            losses += scaled_visit(
-                k, data, space, i, theta, scale, residuals[end : end + size(data, i)]
-            )
-            end += size(data, i)
+        last = min(first + batch, len(order))
+        answers.scale[0] = scale
+        answer_all(k, data, space, order, last, theta, answers, team)
+        for j in range(first, last):
+            losses += loss_of(answers, j)
         t += 1.0
         rho = 1.0 / (t + delay)
         scale, scale_sum = shrink(theta, total, scale, scale_sum + t * scale, 1.0 - rho)
         norm *= (1.0 - rho) ** 2
-        step, end = -rho / (regularization * len(instances)), 0
-        for i in instances:
-            squared = k.pullback(
-                data.features, i, residuals[end : end + size(data, i)], space.gradient
-            )
+        step = -rho / (regularization * (last - first))
+        for j in range(first, last):
+            i = order[j]
+            residual = residual_of(answers, j, size(data, i))
+            squared = k.pullback(data.features, i, residual, space.gradient)
             norm += (
                 2.0 * step * scale * k.dot(data.features, theta, space.gradient)
                 + step * step * squared
             )
             scaled_step(k, data, space, theta, total, scale, scale_sum, step)
-            end += size(data, i)
         if norm > radius * radius:
             scale, scale_sum = shrink(theta, total, scale, scale_sum, radius / sqrt(norm))
             norm = radius * radius

@@ -1,4 +1,4 @@
-"""Sum the losses of instances whose scores are given, and write their residuals."""
+"""Write the losses and the residuals of instances whose scores are given."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.visit import evaluate, size
 
 
-@driver(types.float64, LONGS, VECTOR, VECTOR)
+@driver(types.void, LONGS, VECTOR, VECTOR, VECTOR)
 def minibatch_pass(
     kernels: Any,
     data: Any,
@@ -20,15 +20,15 @@ def minibatch_pass(
     instances: Array,
     scores: Array,
     residuals: Array,
-) -> float:
-    """Sum of L_i over some instances, whose scores follow one another (and are overwritten), as do
+    losses: Array,
+) -> None:
+    """Write L_i of some instances, whose scores follow one another (and are overwritten), as do
     their residuals.
     """
-    k, total, begin = Kernels(*kernels), 0.0, 0
-    for i in instances:
+    k, begin = Kernels(*kernels), 0
+    for n, i in enumerate(instances):
         if halted():
             break
         end = begin + size(data, i)
-        total += evaluate(k, data, space, i, scores[begin:end], residuals[begin:end])
+        losses[n] = evaluate(k, data, space, i, scores[begin:end], residuals[begin:end])
         begin = end
-    return total
