@@ -59,7 +59,7 @@ def test_predicted_mentions(tmp_path):
         f"hydra.run.dir={tmp_path}",
     ]
     structopt.train(words)
-    assert json.loads((tmp_path / "metrics.json").read_text())["dev"]["conll_no_singletons"] > 0.5
+    assert json.loads((tmp_path / "metrics.json").read_text())["dev"]["conll_no_singletons"] > 0.45
 
 
 def test_single_mentions(tmp_path):
