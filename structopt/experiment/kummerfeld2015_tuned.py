@@ -168,14 +168,16 @@ class Figure1:
     curves: Mapping[str, Curve]
 
     @classmethod
-    def of(cls, records: Sequence[RunRecord]) -> Figure1:
+    def of(cls, records: Sequence[RunRecord], suffix: str = "") -> Figure1:
         """Take of every method the values whose highest dev score, the mean over seeds, is the
         highest.
+
+        Methods are the names of settings, without the `suffix` that all of them have.
         """
         parts = Parts.of(records)
         scored = [record for record in records if record.curve(f"dev.{metric_of(record)}")[1]]
         tried = [
-            Curve(setting_of(runs[0]), label, runs, metric_of(runs[0]), parts)
+            Curve(setting_of(runs[0]).removesuffix(suffix), label, runs, metric_of(runs[0]), parts)
             for label, runs in over_seeds(scored).items()
         ]
         curves = {}

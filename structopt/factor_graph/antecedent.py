@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,10 @@ class Antecedent(FactorGraph):
         How many mentions back an antecedent may be; None: any number.
     sentences : int or None
         How many sentences back; None: any number.
+    instances : str
+        The instances of training, each with its own step, plane and example: ``documents``, or
+        ``mentions``, since the choices of a document's mentions are independent. Predictions are of
+        documents in any case.
 
     Notes
     -----
@@ -54,7 +58,12 @@ class Antecedent(FactorGraph):
     views = MappingProxyType({"antecedents": "link"})
     roles = MappingProxyType({"variable": "link", "link": "link"})
 
-    def __init__(self, distance: int | None = 300, sentences: int | None = None) -> None:
+    def __init__(
+        self,
+        distance: int | None = 300,
+        sentences: int | None = None,
+        instances: Literal["documents", "mentions"] = "documents",
+    ) -> None:
         if distance is not None and distance < 1:
             raise ArgumentError(
                 "must be at least 1, or `None` for no limit.",
@@ -67,7 +76,7 @@ class Antecedent(FactorGraph):
                 parameter="sentences",
                 value=sentences,
             )
-        self.distance, self.sentences = distance, sentences
+        self.distance, self.sentences, self.instances = distance, sentences, instances
 
     @property
     def calculus(self) -> Calculus:
@@ -79,15 +88,17 @@ class Antecedent(FactorGraph):
         )
 
     def admit(self, encoded: Encoded) -> tuple[Encoded, str]:
-        """Return the training corpus as it is, and how many mentions have no antecedent in
+        """Return the training corpus by `instances`, and how many mentions have no antecedent in
         reach.
         """
         documents = _documents(encoded)
+        if self.instances == "mentions" and documents.documents is None:
+            documents = documents.of_mentions()
         chain = _chains(documents)
         lost = int(np.count_nonzero((chain.before > 0) & (self._nearest(documents, chain) < 0)))
         if not lost:
-            return encoded, ""
-        return encoded, (
+            return documents, ""
+        return documents, (
             f"{lost} of {len(chain.before)} mentions have all earlier mentions of their entity "
             f"out of reach by Antecedent(distance={self.distance}, sentences={self.sentences}): "
             "they count as new"
@@ -98,7 +109,7 @@ class Antecedent(FactorGraph):
         from structopt.kernels.independent.record import INDEPENDENT as RECORD
 
         documents = _documents(encoded)
-        parts = np.concatenate([[0], np.cumsum(1 + self._reach(documents))]).astype(np.int64)
+        parts = self._parts(documents)
         links = int(np.diff(parts[documents.offsets]).max(initial=0))
         refuse_what_does_not_fit(
             LINK_BYTES * links,
@@ -148,7 +159,8 @@ class Antecedent(FactorGraph):
         documents = _documents(encoded)
         nearest = self._nearest(documents, _chains(documents))
         first = np.arange(len(nearest)) - self._reach(documents)
-        parts = _starts(documents, structure) + np.where(nearest < 0, 0, 1 + nearest - first)
+        choice = np.where(nearest < 0, 0, 1 + nearest - first)[documents.context :]
+        parts = _starts(documents, structure) + choice
         return SparseVectors(documents.offsets, parts.astype(np.int32), np.ones(len(parts)))
 
     def allowed(
@@ -166,10 +178,12 @@ class Antecedent(FactorGraph):
         )
         antecedent = chain.order[chain.place[mention] - chain.before[mention] + rank]
         near = antecedent >= (np.arange(len(reach)) - reach)[mention]
-        mention, antecedent = mention[near], antecedent[near]
+        near &= mention >= documents.context
+        choice = 1 + (antecedent - (np.arange(len(reach)) - reach)[mention])[near]
+        mention, reach = mention[near] - documents.context, reach[documents.context :]
         counts = np.bincount(mention, minlength=len(reach))
         starts = _starts(documents, structure)
-        linked = starts[mention] + 1 + antecedent - (np.arange(len(reach)) - reach)[mention]
+        linked = starts[mention] + choice
         alone = np.flatnonzero(counts == 0)
         variables = np.concatenate([mention, alone])
         order = np.argsort(variables, kind="stable")
@@ -199,7 +213,7 @@ class Antecedent(FactorGraph):
         is missed by none at all.
         """
         documents = _documents(encoded)
-        anaphors = self._nearest(documents, _chains(documents)) >= 0
+        anaphors = self._nearest(documents, _chains(documents))[documents.context :] >= 0
         document = np.repeat(np.arange(len(documents)), np.diff(documents.offsets))
         if role == "variable":
             return Counted(("new", "link"), anaphors.astype(np.int32), np.diff(documents.offsets))
@@ -234,9 +248,10 @@ class Antecedent(FactorGraph):
     def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
         """The mention and its antecedent, by their numbers, from 1."""
         documents = _documents(encoded)
-        parts = np.concatenate([[0], np.cumsum(1 + self._reach(documents))])
-        mention = int(np.searchsorted(parts, position, side="right")) - 1
-        choice, reach = position - int(parts[mention]), int(self._reach(documents)[mention])
+        parts = self._parts(documents)
+        variable = int(np.searchsorted(parts, position, side="right")) - 1
+        mention, choice = documents.context + variable, position - int(parts[variable])
+        reach = int(self._reach(documents)[mention])
         return f"mention {mention + 1} " + (
             "starts an entity" if choice == 0 else f"→ {mention - reach + choice}"
         )
@@ -248,20 +263,13 @@ class Antecedent(FactorGraph):
         int32, shape (mentions,).
         """
         documents = _documents(encoded)
-        reach, begins = self._reach(documents), documents.offsets[:-1]
-        parts = np.concatenate([[0], np.cumsum(1 + reach)])
+        parts, reach = self._parts(documents), self._reach(documents)[documents.context :]
         chosen, counts = structure.active_in("link", outputs)
         chosen = chosen[np.argsort(counts, kind="stable")]
         mention = np.searchsorted(parts, chosen, side="right") - 1
         choice = np.zeros(len(reach), np.int64)
         choice[mention] = chosen - parts[mention]
-        antecedent = (
-            np.arange(len(reach))
-            - reach
-            - 1
-            + choice
-            - np.repeat(begins, np.diff(documents.offsets))
-        )
+        antecedent = _positions(documents)[documents.context :] - reach - 1 + choice
         return np.where(choice == 0, -1, antecedent).astype(np.int32)
 
     def probabilities(
@@ -289,12 +297,14 @@ class Antecedent(FactorGraph):
         and the ``probability``.
         """
         documents, columns = _documents(encoded), []
-        reach = self._reach(documents)
+        reach = self._reach(documents)[documents.context :]
+        position = _positions(documents)[documents.context :]
         for i, of_parts in enumerate(marginals):
-            own = reach[documents.offsets[i] : documents.offsets[i + 1]]
-            mention = np.repeat(np.arange(len(own)), 1 + own)
+            inside = slice(*documents.offsets[i : i + 2])
+            own = reach[inside]
+            mention = np.repeat(position[inside], 1 + own)
             choice = np.arange(len(mention)) - np.repeat(np.cumsum(1 + own) - 1 - own, 1 + own)
-            antecedent = np.where(choice == 0, 0, mention - own[mention] + choice)
+            antecedent = np.where(choice == 0, 0, mention - np.repeat(own, 1 + own) + choice)
             columns.append(
                 {"mention": mention + 1, "antecedent": antecedent, "probability": of_parts}
             )
@@ -302,18 +312,19 @@ class Antecedent(FactorGraph):
 
     def _reach(self, documents: EncodedMentions) -> Array:
         """How many mentions before each one may be its antecedent, int64, shape (mentions,)."""
-        position = np.arange(int(documents.offsets[-1])) - np.repeat(
-            documents.offsets[:-1], np.diff(documents.offsets)
-        )
+        position = _positions(documents)
         reach = position if self.distance is None else np.minimum(position, self.distance)
         if self.sentences is None:
             return np.asarray(reach)
-        document = (
-            np.repeat(np.arange(len(documents)), np.diff(documents.offsets)).astype(np.int64) << 32
-        )
+        document = _numbers(documents).astype(np.int64) << 32
         first_sentence = np.maximum(documents.sentences - self.sentences, 0)
         nearest = np.searchsorted(document + documents.sentences, document + first_sentence)
         return np.asarray(np.minimum(reach, np.arange(len(reach)) - nearest))
+
+    def _parts(self, documents: EncodedMentions) -> Array:
+        """The first part of each variable, and their number: int64, shape (variables + 1,)."""
+        reach = self._reach(documents)[documents.context :]
+        return np.concatenate([[0], np.cumsum(1 + reach)]).astype(np.int64)
 
     def _nearest(self, documents: EncodedMentions, chain: _Chains) -> Array:
         """The nearest earlier mention of the same entity, counted over the corpus; -1 where none is
@@ -341,7 +352,7 @@ class _Chains(NamedTuple):
 
 def _chains(documents: EncodedMentions) -> _Chains:
     assert documents.gold is not None
-    document = np.repeat(np.arange(len(documents)), np.diff(documents.offsets))
+    document = _numbers(documents)
     order = np.lexsort((documents.gold, document))
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
@@ -350,6 +361,17 @@ def _chains(documents: EncodedMentions) -> _Chains:
         np.where(np.concatenate([[False], same]), 0, np.arange(len(order)))
     )
     return _Chains(order, place, (np.arange(len(order)) - first)[place])
+
+
+def _numbers(documents: EncodedMentions) -> Array:
+    """The number of each mention's document."""
+    return np.repeat(np.arange(len(documents.bounds) - 1), np.diff(documents.bounds))
+
+
+def _positions(documents: EncodedMentions) -> Array:
+    """The number of each mention within its document, from 0."""
+    begins = np.repeat(documents.bounds[:-1], np.diff(documents.bounds))
+    return np.asarray(np.arange(int(documents.bounds[-1])) - begins)
 
 
 def _documents(encoded: Encoded) -> EncodedMentions:

@@ -38,12 +38,13 @@ class Coverage(FactorGraph):
     budget : str
         The kind of that factor: ``length_budget``, of which ad3 knows all that fits, or
         ``linear_budget``, whose sentences may be in in part, as in lp. The summaries are the same;
-        bounds of ad3 are lower with the first and found sooner with the second.
+        bounds of ad3 are lower with the first and found sooner with the second. Only the first has
+        marginals.
 
     Notes
     -----
     Gillick and Favre (2009); Berg-Kirkpatrick, Gillick and Klein (2011). Inference: `ILP`,
-    `LP`, `AD3` or `Greedy`.
+    `LP`, `AD3` or `Greedy`; with marginals `LoopyBP`, `TRWBP`, or `Enumeration` of few sentences.
     """
 
     traits = GraphTraits(LOOPY, anchored=True, covers=True)

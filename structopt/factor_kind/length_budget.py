@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.core.data.polytope import Rows
-from structopt.core.factor_kind import FactorAbility, FactorKernels, FactorKind
+from structopt.core.factor_kind import COMPILED, FactorAbility, FactorKernels, FactorKind
 from structopt.kernels.waist.record import Array
 
 
@@ -18,14 +18,14 @@ class LengthBudget(FactorKind):
     is an upper bound that ad3, which knows the hull, can improve on.
     """
 
-    declared = FactorAbility.ROWS | FactorAbility.MAXIMUM
+    declared = FactorAbility.ROWS | COMPILED
 
     @property
     def kernels(self) -> FactorKernels:
-        """A dynamic program over lengths."""
+        """Dynamic programs over lengths: maxima, sums and messages in O(variables * budget)."""
         from structopt.kernels.loopy.kinds import length_budget as k
 
-        return FactorKernels(k.extend, k.maximum)
+        return FactorKernels(k.extend, k.maximum, k.marginals, k.messages)
 
     def extend(self, x: Array, private: Array, widths: Array, extra: Array) -> bool:
         """Whether what is on is within the budget."""
@@ -44,7 +44,7 @@ class LengthBudget(FactorKind):
             rows.add(0.0, 0.0, (np.arange(len(long)), long, 1.0), count=len(long))
 
     def scratch(self, parts: Array, first: Array, extra: Array) -> tuple[int, int]:
-        """Tables of variables by lengths."""
+        """Tables of variables by lengths, and one more row."""
         return int(
-            ((np.asarray(parts, np.int64) + 1) * (extra[first].astype(np.int64) + 1)).max(initial=0)
+            ((np.asarray(parts, np.int64) + 2) * (extra[first].astype(np.int64) + 1)).max(initial=0)
         ), 0

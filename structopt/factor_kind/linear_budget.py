@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from structopt.core.factor_kind import FactorKernels
+from structopt.core.factor_kind import FactorAbility, FactorKernels
 from structopt.factor_kind.length_budget import LengthBudget
 from structopt.kernels.waist.record import Array
 
 
 class LinearBudget(LengthBudget):
     """The configurations of LENGTH_BUDGET, of which ad3 knows the row alone: its bound is then that
-    of lp, and found sooner.
+    of lp, and found sooner. It has no marginals: a polytope has no sum over configurations.
     """
 
     relaxed = True
+    declared = FactorAbility.ROWS | FactorAbility.MAXIMUM
 
     @property
     def kernels(self) -> FactorKernels:

@@ -177,6 +177,7 @@ class Layout:
         return MENTIONS.pack(
             graph=INDEPENDENT.open(structure.record)._asdict(),
             hash_bits=self.hash_bits,
+            context=encoded.context,
             columns=max(len(self.columns), 1),
             values=max(len(self.compared), 1),
             **tables,

@@ -48,6 +48,7 @@ class MentionNames:
         instances, positions, _ = parts_of_group(structure, group, self.occurring.outputs)
         mention = np.searchsorted(parts, positions, side="right") - 1
         choice, room = positions - parts[mention], np.diff(parts)[mention]
+        mention += self.documents.context
         antecedent = np.where(choice == 0, -1, mention - (room - 1) + choice - 1)
         new, links = self.layout.conjunctions
         for number, template in enumerate((*new, *links), 1):

@@ -18,6 +18,7 @@ from structopt.factor_graph import kinds
 from structopt.run.components import make_components
 from structopt.testing.components import check
 from structopt.testing.problems import make_problem, random_encoded, random_graphs, random_trees
+from tests.factor_graph.random_texts import random_texts
 from tests.optimizer.classes import (
     BatchSuite,
     CuttingSuite,
@@ -45,6 +46,7 @@ GRAPHS = {
         "mplp",
         "trw_bp",
     ),
+    "coverage": ("ad3", "enumeration", "greedy", "ilp", "kept/ad3", "loopy_bp", "lp", "trw_bp"),
 }
 KINDS = {
     "linear_chain": kinds.CHAIN,
@@ -52,6 +54,7 @@ KINDS = {
     "arc_factored": kinds.ARBORESCENCE,
     "second_order": kinds.LOOPY,
     "pairwise": kinds.TABLES,
+    "coverage": kinds.LOOPY,
 }
 TEMPLATES = {
     "templates": ["bias", "h.upos & m.upos", "m.form"],
@@ -85,6 +88,8 @@ def encoded_for(graph):
         return random_trees(1, (1, 2, 3, 4))
     if graph == "pairwise":
         return random_graphs(1, (1, 2, 3, 4))
+    if graph == "coverage":
+        return random_texts(1, (1, 2, 3, 4))
     return random_encoded(
         1, (1,) * 8 if graph == "single" else (1, 2, 3, 4), values=graph == "single"
     )

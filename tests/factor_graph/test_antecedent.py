@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from structopt.config import registry
+from structopt.core.data.encoded_checks import check_encoded
 from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.antecedent import Antecedent
+from structopt.kernels.independent.record import INDEPENDENT
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from structopt.testing.problems import random_encoded
 from tests.messages import raises
@@ -28,6 +30,12 @@ def reached(encoded, i, distance, sentences):
         ]
         for m in range(len(own))
     ]
+
+
+def flat(vectors, structure):
+    """Sparse vectors of all instances as one dense vector."""
+    sizes = enumerate(np.diff(structure.parts).tolist())
+    return np.concatenate([np.zeros(0), *(dense(vectors, i, size) for i, size in sizes)])
 
 
 class TestAntecedent(FactorGraphSuite):
@@ -142,6 +150,49 @@ def test_mentions_out_of_reach_are_counted():
     )
     note = Antecedent(None, 2).admit(encoded)[1]
     assert note.endswith("Antecedent(distance=None, sentences=2): they count as new")
+
+
+@pytest.mark.parametrize("limits", GRAPHS.values(), ids=GRAPHS)
+def test_mentions_as_instances(limits):
+    """The parts, gold sets, costs, views and probabilities of documents, mention by mention; also
+    of some of the mentions.
+    """
+    whole, graph = random_documents(2, (4, 0, 6, 3)), Antecedent(*limits)
+    apart = Antecedent(*limits, "mentions")
+    encoded, note = apart.admit(whole)
+    assert note == graph.admit(whole)[1] and len(encoded) == 13
+    structure, weights = graph.build(whole), np.random.default_rng(0).uniform(1, 2, 13)
+    parts = INDEPENDENT.open(structure.record).parts
+    targets, gold = graph.targets(whole, structure), graph.gold(whole, structure)
+    cost, view = (
+        graph.cost(whole, structure, weights),
+        graph.view("antecedents", whole, structure, gold),
+    )
+    marginals = np.random.default_rng(0).random(int(parts[-1]))
+    of_documents = np.split(marginals, structure.parts[1:-1])
+    choices = graph.choices("antecedents", whole, structure, of_documents)
+    for first, last in ((0, 13), (2, 9), (7, 13), (5, 5)):
+        some = encoded.subset(first, last)
+        check_encoded(some, training=True)
+        of, own = apart.build(some), slice(int(parts[first]), int(parts[last]))
+        assert of.parts.tolist() == (parts[first : last + 1] - parts[first]).tolist()
+        answer, gold_of = apart.targets(some, of), apart.gold(some, of)
+        vectors = (
+            (gold_of, gold),
+            (apart.cost(some, of, weights[first:last]), cost),
+            (answer.possible(of.parts), targets.possible(structure.parts)),
+        )
+        for one, other in vectors:
+            np.testing.assert_array_equal(flat(one, of), flat(other, structure)[own])
+        np.testing.assert_array_equal(
+            apart.view("antecedents", some, of, gold_of), view[first:last]
+        )
+        listed = apart.choices("antecedents", some, of, np.split(marginals[own], of.parts[1:-1]))
+        for number, one in enumerate(listed[: last - first], first):
+            document = int(np.searchsorted(whole.offsets, number, side="right")) - 1
+            rows = choices[document]["mention"] == number - whole.offsets[document] + 1
+            for name, values in one.items():
+                np.testing.assert_array_equal(values, choices[document][name][rows])
 
 
 @pytest.mark.parametrize(("name", "value"), [("distance", 0), ("sentences", -1)])

@@ -15,9 +15,13 @@ from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ad3 import AD3
 from structopt.inference.greedy import Greedy
 from structopt.inference.ilp import ILP
+from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.lp import LP
+from structopt.inference.trw_bp import TRWBP
+from structopt.loss.presets import CRF, SoftmaxMargin
 from structopt.testing.factor_graph import FactorGraphSuite, dense
-from structopt.testing.inference import run
+from structopt.testing.inference import finite_differences, run
+from structopt.testing.problems import loss_and_gradient, make_problem, random_weights
 from tests.factor_graph.random_texts import random_texts
 from tests.messages import raises
 
@@ -173,6 +177,49 @@ def test_searches_that_end_early_are_told(caplog):
     rough = ILP(gap=0.5)
     for (bound, z), (value, _), s in zip(solved(rough, corpus, scores), best, scores, strict=True):
         assert bound >= value - 1e-9 and s @ z >= 0.5 * bound - 1e-9
+
+
+def sums(corpus, i, s, temperature):
+    """T log of the sum of exp(score / T) over all summaries of a document, and the marginals."""
+    z = np.array(list(summaries(corpus, i)))
+    weights = np.exp(z @ s / temperature)
+    return temperature * np.log(weights.sum()), weights @ z / weights.sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_over_summaries(seed):
+    """Belief propagation is exact where each bigram is in one sentence; where several have it, it
+    is near if bigrams weigh little. The reweighted bound is above the sum on both.
+    """
+    shared = random_texts(seed, (1, 5, 9, 12), words=8)
+    starts, sentences = shared.holders
+    ends = np.arange(len(starts), dtype=np.int64)
+    own = replace(shared, holders=(ends, sentences[starts[:-1]]))
+    patient = LoopyBP(passes=300, tolerance=1e-12, damping=0.3)
+    for corpus, scale, near, nearly in ((own, 3.0, 1e-8, 1e-8), (shared, 0.1, 0.1, 0.2)):
+        for temperature in (0.5, 1.0):
+            scores = [s.copy() for s in random_scores(corpus, seed)]
+            for s, n in zip(scores, np.diff(corpus.offsets), strict=True):
+                s[n:] *= scale
+            structures = [one.prepare(Coverage().build(corpus)) for one in (patient, TRWBP())]
+            solves = [one.kernels(structures[0].kind).solve for one in (patient, TRWBP())]
+            for i, s in enumerate(scores):
+                expected, marginals = sums(corpus, i, s, temperature)
+                value, z = run(solves[0], structures[0], i, s, temperature)
+                assert value == pytest.approx(expected, abs=near)
+                np.testing.assert_allclose(z, marginals, atol=nearly)
+                assert run(solves[1], structures[1], i, s, temperature)[0] >= expected - 1e-9
+
+
+@pytest.mark.parametrize("loss", [CRF, SoftmaxMargin])
+def test_approximate_likelihood_has_its_gradient(loss):
+    """Central differences of the loss by the weights, at messages that have converged."""
+    inference = LoopyBP(passes=500, tolerance=1e-13, damping=0.3)
+    problem = make_problem(random_texts(2, (3, 4, 5)), Coverage(), loss(), inference)
+    weights = random_weights(problem, 1, 0.3)
+    for i in range(problem.m):
+        slopes = finite_differences(lambda w, i=i: loss_and_gradient(problem, w, i)[0], weights)
+        np.testing.assert_allclose(loss_and_gradient(problem, weights, i)[1], slopes, atol=1e-5)
 
 
 def test_cost_is_the_recall_that_is_lost():

@@ -2,7 +2,7 @@
 states, refusals.
 """
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from structopt.config import registry
 from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.antecedent import Antecedent
 from structopt.features.mention_templates import MentionTemplates
+from structopt.kernels.independent.record import INDEPENDENT
 from structopt.kernels.waist.record import EMPTY
 from structopt.loss.cost.coreference import Coreference
 from structopt.loss.family import LossFamily
@@ -118,9 +119,10 @@ class TestMentionTemplates(ScorerContract):
     def graph(self):
         return Antecedent(4)
 
-    @pytest.fixture
-    def encoded(self):
-        return random_documents(1, (6, 1, 9, 2))
+    @pytest.fixture(params=["documents", "mentions"])
+    def encoded(self, request):
+        documents = random_documents(1, (6, 1, 9, 2))
+        return documents if request.param == "documents" else documents.of_mentions()
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 4.0])
@@ -253,3 +255,31 @@ def test_columns_that_there_are_not():
         match="features=MentionTemplates are features of mentions and their antecedents, which",
     ):
         MentionTemplates().fit(random_encoded(), None, None)
+
+
+def scores_and_gradient(features, encoded, structure, theta, r):
+    """Scores of all parts, and F^T r."""
+    record, s, dense = features.record(encoded, structure), np.empty(len(r)), np.zeros(len(theta))
+    for i, (a, b) in enumerate(pairwise(structure.parts.tolist())):
+        features.kernels.scores(record, theta, i, s[a:b], EMPTY)
+        features.kernels.accumulate(record, i, r[a:b], dense)
+    return s, dense
+
+
+@pytest.mark.parametrize("limits", [(5, None), (None, 1)])
+def test_mentions_as_instances(limits):
+    """Scores and gradients of single mentions, and of some of them, are those of documents."""
+    whole, graph = random_documents(4, (9, 0, 14)), Antecedent(*limits, "mentions")
+    features, structure = fitted(whole, graph)
+    encoded, parts = graph.admit(whole)[0], INDEPENDENT.open(structure.record).parts
+    theta = np.random.default_rng(0).normal(size=features.dimension)
+    r = np.random.default_rng(1).normal(size=int(parts[-1]))
+    for first, last in ((0, 23), (4, 17), (12, 23)):
+        some = encoded.subset(first, last)
+        own = slice(int(parts[first]), int(parts[last]))
+        outside = r.copy()
+        outside[own] = 0.0
+        expected = scores_and_gradient(features, whole, structure, theta, r - outside)
+        found = scores_and_gradient(features, some, graph.build(some), theta, r[own])
+        np.testing.assert_allclose(found[0], expected[0][own], atol=1e-12)
+        np.testing.assert_allclose(found[1], expected[1], atol=1e-12)

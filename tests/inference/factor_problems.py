@@ -83,6 +83,17 @@ def binary_rows(count, budgets=(), ones=(), pairs=(), automata=()):
     return rows
 
 
+def summary_rows(lengths, budget, holders):
+    """Sentences of these lengths within a budget, and a COVERAGE factor, with two bigrams, for
+    every set of sentences that have the same bigrams.
+    """
+    rows = FactorRows(np.ones(len(lengths), np.int64))
+    for sentences in holders:
+        rows.add("coverage", sentences, privates=2)
+    rows.add("length_budget", np.arange(len(lengths)), extra=np.array([budget, *lengths]))
+    return rows
+
+
 def factor_structure(rows):
     """The structure of kind ``factors`` of some instances: one part group for the variables, one
     for the private parts.
@@ -140,6 +151,7 @@ ACYCLIC = {
     "pairs": binary_rows(4, pairs=[(0, 1), (2, 1), (3, 2)]),
     "budget": binary_rows(5, budgets=[(2, [4, 0, 1, 3])], pairs=[(0, 2)]),
     "exactly_one": binary_rows(5, ones=[[0, 3, 1], [1, 4]], pairs=[(2, 3)]),
+    "own_bigrams": summary_rows([3, 2, 0, 4, 9], 6, [[0], [2], [3], [4]]),
 }
 """Graphs without cycles, on which belief propagation is exact."""
 
@@ -157,6 +169,7 @@ LOOPY = {
         ones=[[3, 4, 5], [0, 5]],
         pairs=[(0, 1), (1, 4), (2, 5), (0, 4)],
     ),
+    "summary": summary_rows([3, 2, 4, 1, 5], 8, [[0], [0, 2], [1, 2, 3], [2, 4]]),
 }
 
 

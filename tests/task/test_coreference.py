@@ -29,6 +29,13 @@ FEATURES = {
     "joined": ["bias", "m.type"],
 }
 LEARNERS = {
+    "adagrad mentions": ["factor_graph.instances=mentions", "loss=crf", "optimizer.eta=0.1"],
+    "perceptron mentions": ["factor_graph.instances=mentions"],
+    "online_cutting_plane mentions": [
+        "factor_graph.instances=mentions",
+        "loss=svm",
+        "optimizer.tolerance=0",
+    ],
     "adagrad": ["loss=crf", "optimizer.eta=0.1"],
     "adagrad l1": ["loss=svm", "optimizer.penalty=l1", "optimizer.C=10"],
     "adadelta": ["loss=crf"],
@@ -218,6 +225,103 @@ def test_that_noun_phrases_are_taken_is_said(tmp_path, caplog):
         Coreference(features=FEATURES, format="conll").read(
             _without_mentions(tmp_path), labelled=False
         )
+
+
+DEPENDENCIES = """# newdoc id = d
+1\tAnn\t_\tPROPN\t_\t_\t2\tnsubj\t_\tEntity=(1-person)
+2\tsaw\t_\tVERB\t_\t_\t0\troot\t_\t_
+3\tthe\t_\tDET\t_\t_\t4\tdet\t_\tEntity=(2-animal
+4\tdog\t_\tNOUN\t_\t_\t2\tobj\t_\tEntity=2)
+
+1\tShe\t_\tPRON\t_\t_\t2\tnsubj\t_\tEntity=(1-person)
+2\tfed\t_\tVERB\t_\t_\t0\troot\t_\tEntity=(3-event)
+3\tit\t_\tPRON\t_\t_\t2\tobj\t_\tEntity=(2-animal)
+
+# newdoc id = e
+1\tRain\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_
+2\tfell\t_\tVERB\t_\t_\t0\troot\t_\tEntity=(1-event)
+
+"""
+
+
+def test_noun_phrases_in_training(tmp_path, caplog):
+    """Phrases have the entities of the mentions with their words; scores compare with the file."""
+    path = tmp_path / "a.conllu"
+    path.write_text(DEPENDENCIES)
+    task = Coreference(mentions="phrases", features=FEATURES)
+    read = task.read(path)
+    assert "5 noun phrases and pronouns are taken for mentions; 4 of the 6 marked" in caplog.text
+    assert read.mentions.tolist() == [[0, 1], [2, 4], [4, 5], [6, 7], [7, 8]]
+    assert read.clusters.tolist() == [0, 1, 0, 1, 0] and read.offsets.tolist() == [0, 4, 5]
+    key = [[[(0, 1), (4, 5)], [(2, 4), (6, 7)], [(5, 6)]], [[(1, 2)]]]
+    assert [read.entities(i) for i in range(2)] == key
+    assert read.subset(1, 2).entities(0) == key[1]
+    gold = Coreference(features=FEATURES).read(path)
+    encoded = task.fit(read)
+    linked = task.decode(encoded, np.array([-1, -1, 0, 1, -1]))
+    scores = task.evaluate(read, linked)
+    # the key has 6 mentions, 4 of them found; 1 of the 5 phrases is spurious
+    assert (scores["muc_f1"], scores["b3_recall"], scores["b3_precision"]) == (1.0, 4 / 6, 4 / 5)
+    assert scores == Coreference(features=FEATURES).evaluate(gold, linked)
+
+
+def entity_file(folder, cells, words="Ann saw the dog She fed it", name="d.conll"):
+    rows = enumerate(zip(words.split(" "), cells, strict=True))
+    text = "".join(f"{k}\t{word}\t{cell}\n" for k, (word, cell) in rows)
+    (folder / name).write_text(f"# begin document \n{text}# end document\n")
+
+
+def test_entities_of_other_files(tmp_path, caplog):
+    """Three columns or those of CoNLL-2012, brackets that run together, words that are missing."""
+    path, folder = tmp_path / "a.conllu", tmp_path / "entities"
+    path.write_text(DEPENDENCIES)
+    folder.mkdir()
+    entity_file(folder, ["(7", "_", "_", "7)", "(9(7)9)", "_", "_"], "Ann saw the dog She fed it")
+    (folder / "e.v.conll").write_text(
+        "#begin document (e); part 000\ne 0 0 Rain X (3)\ne 0 1 fell X (1)|(4)\n#end document\n"
+    )
+    read = Coreference(features=FEATURES, entities=f"{folder}/*.conll").read(path)
+    assert "2 mentions of the words of another mention are left out" in caplog.text
+    assert [read.entities(i) for i in range(2)] == [[[(0, 4), (4, 5)]], [[(0, 1)], [(1, 2)]]]
+    entity_file(folder, ["(7)", "_", "_", "-", "(7)", "_", "_"], "Ann saw  dog She fed it")
+    read = Coreference(features=FEATURES, entities=f"{folder}/*.conll", mentions="phrases")
+    assert read.read(path).clusters.tolist() == [0, 1, 0, 2, 0]
+    assert read.read(path, labelled=False).clusters is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "words", "text"),
+    [
+        ("_ _ _ _ _ _", "Ann saw the dog She fed", "d.conll:7: the document 'd' ends here"),
+        ("_ _ _ _ _ _ _ _", "Ann saw the dog She fed it it", "'it' is here, but no further word"),
+        (
+            "_ _ _ _ _ _ _",
+            "Ann saw the cat She fed it",
+            "d.conll:5: the word 'cat' is here, but 'dog",
+        ),
+        ("(7 _ _ _ 7) _ _", "Ann saw the dog She fed it", "ends in another sentence"),
+        ("(7 _ _ _ _ _ _", "Ann saw the dog She fed it", "is not closed by the end"),
+        ("x _ _ _ _ _ _", "Ann saw the dog She fed it", "'x' in the last column does not read as"),
+        ("7 _ _ _ _ _ _", "Ann saw the dog She fed it", "'7' in the last column does not read as"),
+    ],
+)
+def test_malformed_entity_files(cells, words, text, tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text(DEPENDENCIES.partition("# newdoc id = e")[0])
+    entity_file(tmp_path, cells.split(" "), words)
+    with pytest.raises(DataError, match=re.escape(text)):
+        Coreference(features=FEATURES, entities=str(tmp_path / "d.conll")).read(path)
+
+
+def test_documents_without_entities(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text(DEPENDENCIES)
+    entity_file(tmp_path, ["_"] * 7)
+    with pytest.raises(DataError, match="has no entities of the document 'e'"):
+        Coreference(features=FEATURES, entities=str(tmp_path / "d.conll")).read(path)
+    (tmp_path / "d.conll").write_text("0 Ann\n")
+    with pytest.raises(DataError, match="this row has 2 columns"):
+        Coreference(features=FEATURES, entities=str(tmp_path / "d.conll")).read(path)
 
 
 def _without_mentions(folder):

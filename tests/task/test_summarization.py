@@ -18,6 +18,8 @@ from structopt.objective.decoding import best_outputs
 from structopt.objective.problem import Problem, Settings
 from structopt.optimizer.perceptron import Perceptron
 from structopt.task.summarization.attributes import (
+    NUMBERS_OF_BIGRAMS,
+    NUMBERS_OF_SENTENCES,
     OF_BIGRAMS,
     OF_SENTENCES,
     Document,
@@ -71,7 +73,10 @@ def test_bins():
 def test_attributes():
     document = Document(document_bigrams(["Clean rooms.", "The clean rooms."]), [2, 3])
     templates = Templates(
-        "features.bigrams", ["bias", "frequency", "count & stopwords", "first"], OF_BIGRAMS
+        "features.bigrams",
+        ["bias", "frequency", "count & stopwords", "first"],
+        OF_BIGRAMS,
+        NUMBERS_OF_BIGRAMS,
     )
     of_first = [("bias", 1), ("frequency", 0.08), ("count=2 & stopwords=cc", 1), ("first=0", 1)]
     assert list(templates.entries(document, 0)) == of_first
@@ -88,24 +93,43 @@ def test_attributes():
         [1, 0, 1],
         [1.0, 0.08, 1.0],
     )
-    of_sentences = Templates("features.sentences", ["position & length"], OF_SENTENCES)
+    of_sentences = Templates(
+        "features.sentences", ["position & length"], OF_SENTENCES, NUMBERS_OF_SENTENCES
+    )
     assert list(of_sentences.entries(document, 1)) == [("position=1 & length=3-5", 1.0)]
+
+
+def test_numbers():
+    """Values that are not bins, under their own names."""
+    document = Document(document_bigrams(["Clean rooms.", "The clean rooms."]), [2, 4])
+    bigrams = Templates("features.bigrams", ["share", "earliness"], OF_BIGRAMS, NUMBERS_OF_BIGRAMS)
+    assert [list(bigrams.entries(document, b)) for b in range(2)] == [
+        [("share", 1.0), ("earliness", 1.0)],
+        [("share", 0.5), ("earliness", 0.5)],
+    ]
+    sentences = Templates(
+        "features.sentences", ["size", "earliness"], OF_SENTENCES, NUMBERS_OF_SENTENCES
+    )
+    assert list(sentences.entries(document, 0)) == [("size", 0.5), ("earliness", 1.0)]
+    assert sentences.names([(document, 2)]) == ["size", "earliness"]
 
 
 def test_templates_that_are_refused():
     with pytest.raises(
         ConfigError, match="features.bigrams: 'cuont' has no column 'cuont'. Did you mean 'count'"
     ):
-        Templates("features.bigrams", ["cuont"], OF_BIGRAMS)
+        Templates("features.bigrams", ["cuont"], OF_BIGRAMS, NUMBERS_OF_BIGRAMS)
     with pytest.raises(
         ConfigError,
         match="'bias & frequency' joins frequency, which is a number, to others: give it alone",
     ):
-        Templates("features.bigrams", ["bias & frequency"], OF_BIGRAMS)
+        Templates("features.bigrams", ["bias & frequency"], OF_BIGRAMS, NUMBERS_OF_BIGRAMS)
     with pytest.raises(
-        ConfigError, match="'frequency' has no column 'frequency'. Columns: bias, position, length"
+        ConfigError,
+        match="'frequency' has no column 'frequency'. Columns: bias, position, length, "
+        "earliness, size",
     ):
-        Templates("features.sentences", ["frequency"], OF_SENTENCES)
+        Templates("features.sentences", ["frequency"], OF_SENTENCES, NUMBERS_OF_SENTENCES)
 
 
 def test_best_extracts_are_gold(topics):

@@ -267,7 +267,9 @@ class EncodedGraphs(Encoded):
 class EncodedMentions(Encoded):
     """A corpus of documents with mentions as arrays: one variable a mention, its antecedent.
 
-    `gold` is the number of each mention's entity within its document; `tables` is empty.
+    `gold` is the number of each mention's entity within its document; `tables` is empty. An
+    instance is a document, or a single mention (`of_mentions`): the arrays then have the mentions
+    before it in its document, too.
 
     Attributes
     ----------
@@ -285,6 +287,12 @@ class EncodedMentions(Encoded):
         The number of each mention's sentence within its document, ascending.
     spans : int32, shape (mentions, 2)
         First word and the one after the last, within the document.
+    documents : int64, shape (documents + 1,), or None
+        Where each document begins in the mentions, if instances are mentions; None if they are
+        documents.
+    context : int
+        How many mentions at the head of the arrays, `gold` included, are not in any instance, but
+        may be antecedents.
     """
 
     columns: tuple[str, ...]
@@ -293,11 +301,40 @@ class EncodedMentions(Encoded):
     compared: Array
     sentences: Array
     spans: Array
+    documents: Array | None = None
+    context: int = 0
+
+    @property
+    def bounds(self) -> Array:
+        """The first mention of each document, and their number: int64, shape (documents + 1,)."""
+        return self.offsets if self.documents is None else self.documents
+
+    def of_mentions(self) -> EncodedMentions:
+        """The same documents with every mention as an instance, of its document's weight."""
+        weights, counts = self.instance_weights, np.diff(self.offsets)
+        return replace(
+            self,
+            offsets=np.arange(int(self.offsets[-1]) + 1, dtype=np.int64),
+            documents=self.offsets,
+            instance_weights=None if weights is None else np.repeat(weights, counts),
+            folder=None,
+        )
 
     def subset(self, first: int, last: int) -> Self:
-        """The documents first <= i < last."""
+        """The instances first <= i < last; if these are mentions, with those before them."""
         own = slice(int(self.offsets[first]), int(self.offsets[last]))
         known = self._sliced(EncodedMentions, first, last)
+        if self.documents is not None:
+            begin, end = self.context + own.start, self.context + own.stop
+            begins = self.documents[:-1]
+            head = int(begins[begins <= begin].max(initial=0))
+            own = slice(head, end)
+            inside = begins[(begins >= head) & (begins < end)]
+            known |= {
+                "gold": None if self.gold is None else self.gold[own],
+                "documents": np.append(inside, end) - head,
+                "context": begin - head,
+            }
         return replace(
             self,
             **known,

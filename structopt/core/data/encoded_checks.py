@@ -111,7 +111,8 @@ def _check_variables(encoded: Encoded, training: bool) -> None:
         of_labels = not isinstance(encoded, EncodedMentions | EncodedTrees | EncodedTexts)
         least = 0 if training and of_labels and not isinstance(encoded, EncodedConstituents) else -1
         most = labels - 1 if of_labels else None
-        checks.check_ids("gold", encoded.gold, least, most, (n,), place=place)
+        rows = int(encoded.bounds[-1]) if isinstance(encoded, EncodedMentions) else n
+        checks.check_ids("gold", encoded.gold, least, most, (rows,), place=place)
     for name in ("allowed", "gold_sets"):
         value = getattr(encoded, name)
         if value is not None:
@@ -172,7 +173,18 @@ def _check_graphs(graphs: EncodedGraphs, lengths: Array) -> None:
 
 def _check_mentions(documents: EncodedMentions) -> None:
     """Check the columns and the spans of mentions."""
-    n, place = int(documents.offsets[-1]), checks.in_instances(documents.offsets)
+    if documents.documents is not None:
+        checks.check_offsets("documents", documents.documents)
+        count = int(documents.offsets[-1])
+        checks.integers("context", documents.context, 0, shape=())
+        if int(documents.documents[-1]) != documents.context + count:
+            raise ArgumentError(
+                f"must end at {documents.context + count}, `context` and the mentions of the "
+                "instances.",
+                parameter="documents",
+                value=documents.documents,
+            )
+    n, place = int(documents.bounds[-1]), checks.in_instances(documents.bounds)
     shape = n, len(documents.columns)
     checks.check_ids("codes", documents.codes, 0, None, shape, place=place)
     shape = n, len(documents.compared_columns)

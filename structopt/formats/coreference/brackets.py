@@ -78,6 +78,7 @@ def mentions_of(
     documents: NDArray[np.int64],
     sentences: NDArray[np.int64],
     lines: NDArray[np.int64],
+    repeated: bool = False,
 ) -> Mentions:
     """Return the mentions that brackets make; those without words of their own are only in the
     markup. O(brackets log brackets).
@@ -91,6 +92,8 @@ def mentions_of(
     rows : sequence over documents, over rows with brackets
     documents, sentences, lines : int64 arrays
         As in `structopt.formats.coreference.documents.Documents`.
+    repeated : bool
+        Whether the same words may be a mention twice; the one that closes first counts.
 
     Raises
     ------
@@ -115,7 +118,7 @@ def mentions_of(
                 entities.append(one.mark.entity)
             elif one.mark[:2] != other.mark[:2]:
                 kept.append(one.mark)
-            elif not (one.is_hull or other.is_hull):
+            elif not (repeated or one.is_hull or other.is_hull):
                 raise _twice(path, one.first, one.end, [other.mark.entity, one.mark.entity], lines)
         marks = {(at[first], at[end - 1]): one.mark for (first, end), one in own.items()}
         hulls = sum(one.is_hull for one in found)

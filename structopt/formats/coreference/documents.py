@@ -104,6 +104,9 @@ class Documents:
         other. The lines at which the two begin.
     markup : tuple of Markup
         The brackets of each document of a file in CoNLL-U; empty for other formats.
+    key : tuple of lists, one per document, or None
+        The mentions of each entity in the file, with which predictions are compared, if `mentions`
+        are others. None if `mentions` are from the file.
     """
 
     path: str
@@ -120,6 +123,7 @@ class Documents:
     text: str = ""
     crossing: tuple[tuple[int, int], ...] = ()
     markup: tuple[Markup, ...] = ()
+    key: tuple[list[list[tuple[int, int]]], ...] | None = None
 
     def __len__(self) -> int:
         """Number of documents."""
@@ -144,6 +148,7 @@ class Documents:
             clusters=None if self.clusters is None else self.clusters[spans],
             crossing=tuple(pair for pair in self.crossing if lines.issuperset(pair)),
             markup=self.markup[first:last],
+            key=None if self.key is None else self.key[first:last],
         )
 
     def gold_clusters(self) -> NDArray[np.int32]:
@@ -158,14 +163,16 @@ class Documents:
         return self.clusters
 
     def entities(self, i: int) -> list[list[tuple[int, int]]]:
-        """Return the mentions of each entity of a document, as first word and the one after the
-        last within the document.
+        """Return the mentions of each entity of a document in its file, as first word and the one
+        after the last within the document.
 
         Raises
         ------
         DataError
             Unlabelled input, whose entities are not kept.
         """
+        if self.key is not None:
+            return self.key[i]
         begin, end = self.offsets[i : i + 2].tolist()
         clusters = self.gold_clusters()[begin:end].tolist()
         spans = (self.mentions[begin:end] - self.documents[i]).tolist()

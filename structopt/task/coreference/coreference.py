@@ -25,6 +25,7 @@ from structopt.formats.coreference.conll_columns import END
 from structopt.formats.coreference.document_picture import draw
 from structopt.formats.coreference.documents import Documents
 from structopt.formats.coreference.documents_in_memory import FORM, in_memory
+from structopt.formats.coreference.entity_files import with_entities
 from structopt.formats.coreference.link_table import link_table
 from structopt.formats.in_memory.instances import MEMORY
 from structopt.formats.text_files import write_text
@@ -32,7 +33,7 @@ from structopt.kernels.waist.record import Array
 from structopt.metrics import coreference
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.coreference.mention_columns import COLUMNS, mention_cells, numbered
-from structopt.task.coreference.noun_phrases import with_noun_phrases
+from structopt.task.coreference.noun_phrases import shared_mentions, with_noun_phrases
 from structopt.task.gold.entities import entity_numbers, gold_entities, with_mentions
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
@@ -74,9 +75,10 @@ class Coreference(Task):
     format : str
         Format of the files: conll, conllu, or auto (detected for each file).
     mentions : str
-        The mentions of files to predict. ``given``: those that the file marks. ``phrases``: all
-        noun phrases and pronouns, which trees or dependencies tell. ``auto``: those that it marks;
-        noun phrases, where it marks none.
+        The mentions that choose antecedents. ``given``: the mentions of the file. ``phrases``: all
+        noun phrases and pronouns, by trees or dependencies. In training, a phrase with the words of
+        a mention has its entity; scores compare with the entities of the file. ``auto``: the
+        mentions of the file, or phrases for input without mentions.
     singletons : bool
         Whether the main score counts entities with one mention.
     default_C : float
@@ -90,10 +92,13 @@ class Coreference(Task):
     discontinuous : str
         Whether discontinuous mentions of CoNLL-U are refused (``refuse``), or read from their first
         word to their last (``hull``).
+    entities : str or None
+        Files with the entities of all splits, in CoNLL columns named as the documents, if not those
+        of the documents' own files: for example another scheme of annotation.
     """
 
     reading = Reading
-    late = ("discontinuous",)
+    late = ("discontinuous", "entities")
 
     columns = ("sentences", "mentions")
     unit = "mentions"
@@ -118,8 +123,9 @@ class Coreference(Task):
         default_C_by: Mapping[str, float] | None = None,
         features: Mapping[str, Any] | None = None,
         discontinuous: Literal["refuse", "hull"] = "refuse",
+        entities: str | None = None,
     ) -> None:
-        self.discontinuous = discontinuous
+        self.discontinuous, self._entities = discontinuous, entities
         features = features or {}
         check_keys("features", features, Reading.__annotations__)
         min_count = int(features.get("min_count", 1))
@@ -164,9 +170,10 @@ class Coreference(Task):
         return files_of(self._paths, "coref")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Documents:
-        """Read documents; where they need not be `labelled`, the mentions that `mentions` says."""
+        """Read documents, with the mentions that `mentions` says; `labelled` ones have entities."""
+        own = labelled and self._entities is None
         documents = coreference_files.read(
-            path, self.format, limit, labelled, self.encoding, self.discontinuous
+            path, self.format, limit, own, self.encoding, self.discontinuous
         )
         _count_markup(documents, labelled)
         if documents.crossing:
@@ -177,15 +184,25 @@ class Coreference(Task):
                 "here): both are kept."
             )
             log.warning("%s", DataError(documents.path, first, message))
-        if (
-            labelled
-            or self.mentions == "given"
-            or (self.mentions == "auto" and len(documents.mentions))
-        ):
+        if labelled and self._entities is not None:
+            documents, repeated = with_entities(documents, self._entities)
+            if repeated:
+                log.warning(
+                    "%s: %d mentions of the words of another mention are left out.",
+                    self._entities,
+                    repeated,
+                )
+        unmarked = not labelled and not len(documents.mentions)
+        if not (self.mentions == "phrases" or (self.mentions == "auto" and unmarked)):
             return documents
         found = with_noun_phrases(documents)
         log.warning(
-            "%s: %d noun phrases and pronouns are taken for mentions.", path, len(found.mentions)
+            "%s: %d noun phrases and pronouns are taken for mentions%s.",
+            path,
+            len(found.mentions),
+            ""
+            if found.key is None
+            else "; {} of the {} marked ones are among them".format(*shared_mentions(found)),
         )
         return found
 

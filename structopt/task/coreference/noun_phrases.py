@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structopt.errors import DataError
 from structopt.formats.coreference.documents import Documents
@@ -38,6 +40,9 @@ def with_noun_phrases(documents: Documents) -> Documents:
     """Return the documents with all noun phrases and pronouns as mentions, in place of those they
     had.
 
+    If they had entities, a phrase of the same words as a mention is of its entity, and any other
+    phrase is an entity of its own; the entities of the file become the `key`.
+
     Raises
     ------
     DataError
@@ -64,7 +69,43 @@ def with_noun_phrases(documents: Documents) -> Documents:
         else np.zeros(len(documents), np.int64)
     )
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return replace(documents, mentions=mentions, offsets=offsets, clusters=None)
+    if documents.clusters is None:
+        return replace(documents, mentions=mentions, offsets=offsets)
+    return replace(
+        documents,
+        mentions=mentions,
+        offsets=offsets,
+        clusters=_clusters(documents, mentions, offsets),
+        key=tuple(documents.entities(i) for i in range(len(documents))),
+    )
+
+
+def shared_mentions(documents: Documents) -> tuple[int, int]:
+    """Return how many mentions of the key are among the mentions, and how many the key has."""
+    shared = total = 0
+    for i, entities in enumerate(documents.key or ()):
+        own = documents.mentions[slice(*documents.offsets[i : i + 2])] - documents.documents[i]
+        spans = {span for entity in entities for span in entity}
+        shared += len(spans & {(first, end) for first, end in own.tolist()})
+        total += len(spans)
+    return shared, total
+
+
+def _clusters(
+    documents: Documents, mentions: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """The number of the entity of each phrase within its document, in the order of first ones."""
+    known = dict(
+        zip(
+            map(tuple, documents.mentions.tolist()), documents.gold_clusters().tolist(), strict=True
+        )
+    )
+    clusters: list[int] = []
+    for a, b in pairwise(offsets.tolist()):
+        numbers: dict[object, int] = {}
+        own = (known.get(span, span) for span in map(tuple, mentions[a:b].tolist()))
+        clusters.extend(numbers.setdefault(entity, len(numbers)) for entity in own)
+    return np.array(clusters, np.int32)
 
 
 def _of_trees(documents: Documents) -> list[tuple[int, int]]:

@@ -1,4 +1,6 @@
-"""Attributes of bigrams and of sentences: what a text says of them, in bins, joined to features."""
+"""Attributes of bigrams and of sentences: properties of a text, in bins that are joined to
+features, or as numbers.
+"""
 
 from __future__ import annotations
 
@@ -72,6 +74,25 @@ OF_SENTENCES: dict[str, Callable[[Document, int], str]] = {
 """Of a sentence: its place in the document, and what it takes of the budget."""
 
 
+NUMBERS_OF_BIGRAMS: dict[str, Callable[[Document, int], float]] = {
+    FREQUENCY: lambda document, number: _repeated(len(document.bigrams.holders[number])) / UNIT,
+    "share": lambda document, number: len(document.bigrams.holders[number]) / len(document.lengths),
+    "earliness": lambda document, number: 1.0 / (1 + document.bigrams.holders[number][0]),
+}
+"""The sentences that have a bigram, if several; their share of the sentences; the inverse of the
+first one's place.
+"""
+NUMBERS_OF_SENTENCES: dict[str, Callable[[Document, int], float]] = {
+    "earliness": lambda _document, number: 1.0 / (1 + number),
+    "size": lambda document, number: document.lengths[number] / max(document.lengths),
+}
+"""The inverse of a sentence's place, and its length relative to the longest."""
+
+
+def _repeated(count: int) -> int:
+    return count if count > 1 else 0
+
+
 class Templates:
     """Attributes by their templates: columns joined by ``&``.
 
@@ -80,20 +101,24 @@ class Templates:
     key : str
         Where the templates are typed, for messages.
     templates : sequence of str
-        For example ``["bias", "count & stopwords"]``; of bigrams also ``frequency``, alone.
-    columns : mapping of name to function
+        For example ``["bias", "count & stopwords"]``; numbers, such as ``share``, are not joined.
+    columns, numbers : mapping of name to function
 
     Raises
     ------
     ConfigError
-        For a column that there is not, and for ``frequency`` joined to others.
+        For a column that there is not, and for a number that is joined to others.
     """
 
     def __init__(
-        self, key: str, templates: Sequence[str], columns: dict[str, Callable[[Document, int], str]]
+        self,
+        key: str,
+        templates: Sequence[str],
+        columns: dict[str, Callable[[Document, int], str]],
+        numbers: dict[str, Callable[[Document, int], float]],
     ) -> None:
-        self.key, self.texts, self.columns = key, tuple(templates), columns
-        known = [*columns, *([FREQUENCY] if columns is OF_BIGRAMS else [])]
+        self.key, self.texts, self.columns, self.numbers = key, tuple(templates), columns, numbers
+        known = [*columns, *numbers]
         self.parts = [tuple(part.strip() for part in template.split("&")) for template in templates]
         for template, parts in zip(templates, self.parts, strict=True):
             for part in parts:
@@ -103,19 +128,19 @@ class Templates:
                         f"{key}: '{template}' has no column '{part}'.{hint} Columns: "
                         f"{', '.join(known)}."
                     )
-            if FREQUENCY in parts and len(parts) > 1:
+            number = next((part for part in parts if part in numbers), None)
+            if number is not None and len(parts) > 1:
                 raise ConfigError(
-                    f"{key}: '{template}' joins frequency, which is a number, to others",
+                    f"{key}: '{template}' joins {number}, which is a number, to others",
                     remedy="give it alone.",
                 )
 
     def entries(self, document: Document, number: int) -> Iterable[tuple[str, float]]:
         """The attributes of a bigram or a sentence, and their values."""
         for parts in self.parts:
-            if parts == (FREQUENCY,):
-                count = len(document.bigrams.holders[number])
-                if count > 1:
-                    yield FREQUENCY, count / UNIT
+            if parts[0] in self.numbers:
+                if value := self.numbers[parts[0]](document, number):
+                    yield parts[0], value
             else:
                 yield " & ".join(self._named(part, document, number) for part in parts), 1.0
 
@@ -123,7 +148,7 @@ class Templates:
         """All attributes of documents with so many bigrams or sentences each, in the order in which
         they are first met.
         """
-        first = [FREQUENCY] if (FREQUENCY,) in self.parts else []
+        first = [parts[0] for parts in self.parts if parts[0] in self.numbers]
         listed = (
             name
             for document, size in documents

@@ -33,6 +33,8 @@ from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.summarization.attributes import (
     FREQUENCY,
+    NUMBERS_OF_BIGRAMS,
+    NUMBERS_OF_SENTENCES,
     OF_BIGRAMS,
     OF_SENTENCES,
     UNIT,
@@ -95,7 +97,7 @@ class Summarization(Task):
         The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``.
     features : mapping
         ``bigrams`` and ``sentences``: templates on attributes of each, such as ``frequency`` of
-        bigrams. The other keys are the scorer's.
+        bigrams, which is a number. The other keys are the scorer's.
 
     Notes
     -----
@@ -147,9 +149,14 @@ class Summarization(Task):
         self.words = words
         self.default_C, self.default_C_by = default_C, dict(default_C_by or {})
         self._templates = {
-            BIGRAM: Templates("features.bigrams", features.get("bigrams") or (), OF_BIGRAMS),
+            BIGRAM: Templates(
+                "features.bigrams", features.get("bigrams") or (), OF_BIGRAMS, NUMBERS_OF_BIGRAMS
+            ),
             SENTENCE: Templates(
-                "features.sentences", features.get("sentences") or (), OF_SENTENCES
+                "features.sentences",
+                features.get("sentences") or (),
+                OF_SENTENCES,
+                NUMBERS_OF_SENTENCES,
             ),
         }
         self._names: dict[str, list[str]] = {BIGRAM: [], SENTENCE: []}
@@ -343,7 +350,7 @@ class Summarization(Task):
         for group, templates in self._templates.items():
             try:
                 self._templates[group] = Templates(
-                    templates.key, state.strings(group), templates.columns
+                    templates.key, state.strings(group), templates.columns, templates.numbers
                 )
             except ConfigError as error:
                 state.refuse(group, f"templates of {group}s ({error})")

@@ -14,18 +14,22 @@ from structopt.kernels.waist.signatures import inlined
 
 
 class Document(NamedTuple):
-    """The mentions of a document, and their classes. n mentions, S sets of columns.
+    """The mentions of an instance, after those in reach of its first one, and their classes. n
+    mentions, S sets of columns.
 
     Attributes
     ----------
     begin : the first mention, among those of the corpus
+    own : the first mention of the instance, among the n; 0 for a document. The mentions before it
+    are antecedents only. Then the instance is one mention, and no class is needed
     of : (S, n) the class of each mention in each set
     counts : (S,) how many classes there are
     examples : (S, n) a mention of each class
-    starts : (n + 1,) where the parts of each mention begin in the document
+    starts : (n + 1,) where the parts of each mention begin in the instance
     """
 
     begin: int
+    own: int
     of: np.ndarray
     counts: np.ndarray
     examples: np.ndarray
@@ -34,32 +38,33 @@ class Document(NamedTuple):
 
 @inlined
 def document_of(x, i):
-    """Open a document and find the classes of its mentions. O(mentions log mentions) for each
-    column of a set.
+    """Open a document and find the classes of its mentions; or a single mention. O(mentions log
+    mentions) for each column of a set.
     """
-    begin, end = x.graph.variables[i], x.graph.variables[i + 1]
-    n, S = end - begin, len(x.sets) - 1
+    first, end = x.graph.variables[i], x.graph.variables[i + 1]
+    own = x.graph.parts[first + 1] - x.graph.parts[first] - 1 if end > first else np.int64(0)
+    begin, n, S = x.context + first - own, own + end - first, len(x.sets) - 1
+    starts = np.zeros(n + 1, np.int64)
+    starts[own:] = x.graph.parts[first : end + 1] - x.graph.parts[first]
     of, counts, examples = (
         np.zeros((S, n), np.int64),
         np.zeros(S, np.int64),
         np.zeros((S, n), np.int64),
     )
-    for number in range(S):
-        own = of[number]
+    for number in range(S if own == 0 else 0):
+        classes = of[number]
         if number == EVERY:
-            own[:] = np.arange(n)
+            classes[:] = np.arange(n)
         for at in range(x.sets[number], x.sets[number + 1]):
             column = np.int64(x.set_columns[at])
-            keys = own * (np.int64(1) << np.int64(32))
+            keys = classes * (np.int64(1) << np.int64(32))
             for m in range(n):
                 keys[m] += np.int64(x.codes[begin + m, column])
-            number_values(keys, own)
+            number_values(keys, classes)
         for m in range(n - 1, -1, -1):
-            examples[number, own[m]] = m
-            counts[number] = max(counts[number], own[m] + 1)
-    return Document(
-        begin, of, counts, examples, x.graph.parts[begin : end + 1] - x.graph.parts[begin]
-    )
+            examples[number, classes[m]] = m
+            counts[number] = max(counts[number], classes[m] + 1)
+    return Document(begin, own, of, counts, examples, starts)
 
 
 @inlined

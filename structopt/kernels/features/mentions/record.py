@@ -34,12 +34,13 @@ none, so that all are one.
 
 
 class Mentions(NamedTuple):
-    """The record of the features, opened. M mentions in m documents.
+    """The record of the features, opened. M mentions; an instance is a document, or a mention.
 
     Attributes
     ----------
     graph : Independent
-        The mentions of each document, and their parts.
+        The mentions of each instance, and their parts.
+    context : how many mentions come before the first one of an instance
     hash_bits : features are hashed into 2^hash_bits weights
     columns, values : how many columns of codes, and of values that are compared
     sets, set_columns : where the columns of each set begin in `set_columns`; the sets EVERY and
@@ -56,6 +57,7 @@ class Mentions(NamedTuple):
     """
 
     graph: Independent
+    context: Int
     hash_bits: Int
     columns: Int
     values: Int

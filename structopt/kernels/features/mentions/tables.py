@@ -30,8 +30,10 @@ LEAST = 64
 @inlined
 def is_dense(x, d, table):
     """Whether a table has no more cells than there are links: else templates are looked up link by
-    link.
+    link. So are all templates of a single mention.
     """
+    if d.own > 0:
+        return False
     cells = d.counts[x.tables[table, 0]] * d.counts[x.tables[table, 1]] * values_of_table(x, table)
     return cells <= max(d.starts[len(d.starts) - 1], LEAST)
 
@@ -108,7 +110,7 @@ def score_links(x, d, theta, s):
         if dense:
             cells = fill_table(x, d, theta, table)
             values = cells.shape[2]
-            for m in range(n):
+            for m in range(d.own, n):
                 links = d.starts[m + 1] - d.starts[m] - 1
                 first, value, at = m - links, room[:links], d.starts[m] + 1
                 measure_pairs(x, d, table, m, first, value)
@@ -121,13 +123,15 @@ def score_links(x, d, theta, s):
         every = np.arange(n)
         for q in range(x.tables[table, 2], x.tables[table, 3]):
             for t in range(x.lists[q, 2], x.lists[q, 3]):
-                a, b, c = hashes_of(x, d, t, table, every, every)
-                for m in range(n):
+                a, b, c = hashes_of(x, d, t, table, every[d.own :], every)
+                for m in range(d.own, n):
                     links = d.starts[m + 1] - d.starts[m] - 1
                     first, value, at = m - links, room[:links], d.starts[m] + 1
                     measure_pairs(x, d, table, m, first, value)
                     for k in range(links):
-                        s[at + k] += theta[finish(a[m] + b[first + k] + c[value[k]]) >> shift]
+                        s[at + k] += theta[
+                            finish(a[m - d.own] + b[first + k] + c[value[k]]) >> shift
+                        ]
 
 
 @inlined
@@ -135,13 +139,13 @@ def fill_scores(x, theta, i, s):
     """Fill s with the scores of the parts of document i."""
     d, shift = document_of(x, i), np.uint64(64 - x.hash_bits)
     s[:] = 0.0
-    every = np.arange(len(d.starts) - 1)
+    every = np.arange(d.own, len(d.starts) - 1)
     hashes = np.empty(len(every), np.uint64)
     for t in range(x.new[0], x.new[1]):
         mention_hashes(x, t, MENTION, d.begin, every, hashes)
         constant = partial(x.templates[t, 0], 0, 0)
         for m in range(len(every)):
-            s[d.starts[m]] += theta[finish(hashes[m] + constant) >> shift]
+            s[d.starts[every[m]]] += theta[finish(hashes[m] + constant) >> shift]
     score_links(x, d, theta, s)
 
 
@@ -214,7 +218,7 @@ def put_links(x, d, r, sink, waiting):
         if dense:
             values = values_of_table(x, table)
             amounts = np.zeros((d.counts[x.tables[table, 0]], d.counts[x.tables[table, 1]], values))
-            for m in range(n):
+            for m in range(d.own, n):
                 links = d.starts[m + 1] - d.starts[m] - 1
                 first, value, at = m - links, room[:links], d.starts[m] + 1
                 measure_pairs(x, d, table, m, first, value)
@@ -230,13 +234,13 @@ def put_links(x, d, r, sink, waiting):
         every = np.arange(n)
         for q in range(x.tables[table, 2], x.tables[table, 3]):
             for t in range(x.lists[q, 2], x.lists[q, 3]):
-                a, b, c = hashes_of(x, d, t, table, every, every)
-                for m in range(n):
+                a, b, c = hashes_of(x, d, t, table, every[d.own :], every)
+                for m in range(d.own, n):
                     links = d.starts[m + 1] - d.starts[m] - 1
                     first, value, at = m - links, room[:links], d.starts[m] + 1
                     measure_pairs(x, d, table, m, first, value)
                     for k in range(links):
-                        w = finish(a[m] + b[first + k] + c[value[k]]) >> shift
+                        w = finish(a[m - d.own] + b[first + k] + c[value[k]]) >> shift
                         if abs(r[at + k]) > least and moves(free, support, w):
                             if waiting == CHUNK:
                                 put_weights(sink, waiting)
@@ -252,7 +256,7 @@ def walk(x, i, r, sink):
     it.
     """
     d, waiting, least = document_of(x, i), 0, SMALLEST if sink.mode == SPARSE else 0.0
-    every, shift = np.arange(len(d.starts) - 1), np.uint64(64 - x.hash_bits)
+    every, shift = np.arange(d.own, len(d.starts) - 1), np.uint64(64 - x.hash_bits)
     hashes, support, free = (
         np.empty(len(every), np.uint64),
         x.support,
@@ -262,11 +266,11 @@ def walk(x, i, r, sink):
         mention_hashes(x, t, MENTION, d.begin, every, hashes)
         constant = partial(x.templates[t, 0], 0, 0)
         for m in range(len(every)):
-            w = finish(hashes[m] + constant) >> shift
-            if abs(r[d.starts[m]]) > least and moves(free, support, w):
+            w, residual = finish(hashes[m] + constant) >> shift, r[d.starts[every[m]]]
+            if abs(residual) > least and moves(free, support, w):
                 if waiting == CHUNK:
                     put_weights(sink, waiting)
                     waiting = 0
-                sink.indices[waiting], sink.amounts[waiting] = w, r[d.starts[m]]
+                sink.indices[waiting], sink.amounts[waiting] = w, residual
                 waiting += 1
     put_weights(sink, put_links(x, d, r, sink, waiting))

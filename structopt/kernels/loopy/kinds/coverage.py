@@ -9,7 +9,7 @@ With scores s of the variables, p of the private parts together, and L = sum_j l
 
 from __future__ import annotations
 
-from math import exp, expm1, inf, log
+from math import exp, inf
 
 from structopt.kernels.ad3.projections import project_onto_sum, unit
 from structopt.kernels.arrays.log_add import add_or_max
@@ -24,15 +24,13 @@ from structopt.kernels.waist.signatures import inlined, kernel
 
 
 @inlined
-def some_on(total, best, hot):
-    """Log of the summed weights of the states of several variables of which one at least is on;
-    where not `hot`, the best score.
+def some_on(some, score, hot):
+    """Add a variable to the log of the summed weights of the states with at least one variable on;
+    where not `hot`, to the best score.
 
-    `total` is the same without the condition, `best` the highest score of a variable.
+    `some` is -inf for no variables. Nothing cancels; e^L - 1 would if all scores are far below 0.
     """
-    if hot:
-        return total + log(-expm1(-total)) if total > 0.0 else -inf
-    return total if best > 0.0 else best
+    return add_or_max(some + add_or_max(0.0, score, hot), score, hot)
 
 
 @kernel(FACTOR_EXTEND)
@@ -52,7 +50,7 @@ def maximum(extra, s, p, out, private_out, floats, ints):
         total += max(s[j], 0.0)
         if best < 0 or s[j] > s[best]:
             best = j
-    value = some_on(total, s[best], False) + p.sum() if best >= 0 else 0.0
+    value = (total if s[best] > 0.0 else s[best]) + p.sum() if best >= 0 else 0.0
     if not value > 0.0:
         return 0.0
     for j in range(len(s)):
@@ -64,11 +62,11 @@ def maximum(extra, s, p, out, private_out, floats, ints):
 @kernel(FACTOR_LOCAL)
 def marginals(extra, s, p, out, private_out, floats, ints):
     """Log-partition function and marginals."""
-    total = 0.0
+    total, some, worth = 0.0, -inf, p.sum()
     for j in range(len(s)):
         total += add_or_max(0.0, s[j], True)
-    worth = p.sum()
-    covered = worth + some_on(total, 0.0, True)
+        some = some_on(some, s[j], True)
+    covered = worth + some
     value = add_or_max(0.0, covered, True)
     private_out[:] = exp(covered - value)
     for j in range(len(s)):
@@ -78,20 +76,21 @@ def marginals(extra, s, p, out, private_out, floats, ints):
 
 @kernel(FACTOR_MESSAGES)
 def messages(extra, n, p, hot, out, floats, ints):
-    """Log-odds of each variable, given the messages of the others: sums and maxima of those behind,
-    then of those ahead.
+    """Log-odds of each variable, given the messages of the others: sums over all their states, and
+    over the states with at least one of them on, behind it and then ahead of it.
     """
-    k = len(n)
-    totals, bests = floats[: k + 1], floats[k + 1 : 2 * k + 2]
-    totals[k], bests[k], worth = 0.0, -inf, p.sum()
+    k, worth = len(n), p.sum()
+    totals, somes = floats[: k + 1], floats[k + 1 : 2 * k + 2]
+    totals[k], somes[k] = 0.0, -inf
     for j in range(k - 1, -1, -1):
-        totals[j], bests[j] = totals[j + 1] + add_or_max(0.0, n[j], hot), max(bests[j + 1], n[j])
-    total, best = 0.0, -inf
+        totals[j] = totals[j + 1] + add_or_max(0.0, n[j], hot)
+        somes[j] = some_on(somes[j + 1], n[j], hot)
+    total, some = 0.0, -inf
     for j in range(k):
-        rest = total + totals[j + 1]
-        off = add_or_max(0.0, worth + some_on(rest, max(best, bests[j + 1]), hot), hot)
-        out[j] = bounded(worth + rest, off)
-        total, best = total + add_or_max(0.0, n[j], hot), max(best, n[j])
+        others = add_or_max(some + totals[j + 1], somes[j + 1], hot)
+        off = add_or_max(0.0, worth + others, hot)
+        out[j] = bounded(worth + total + totals[j + 1], off)
+        total, some = total + add_or_max(0.0, n[j], hot), some_on(some, n[j], hot)
     return True
 
 
