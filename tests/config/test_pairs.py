@@ -35,6 +35,7 @@ GRAPHS = {
     "second_order": ("ad3", "enumeration", "ilp", "kept/ad3", "loopy_bp", "lp", "trw_bp"),
     "pairwise": (
         "ad3",
+        "cut",
         "enumeration",
         "exact",
         "ilp",
