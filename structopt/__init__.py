@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from structopt.factor_graph.single import Single
     from structopt.features.sparse_map import SparseMap
     from structopt.inference.ad3 import AD3
+    from structopt.inference.cut import Cut
     from structopt.inference.enumeration import Enumeration
     from structopt.inference.exact import Exact
     from structopt.inference.greedy import Greedy
@@ -121,6 +122,7 @@ ON_DEMAND = {
     "Cost": "structopt.core.cost",
     "CostMatrix": "structopt.loss.cost.cost_matrix",
     "Coverage": "structopt.factor_graph.coverage",
+    "Cut": "structopt.inference.cut",
     "CuttingPlane": "structopt.optimizer.cutting_plane",
     "DCA": "structopt.optimizer.dca",
     "DLPW": "structopt.optimizer.dlpw",
@@ -215,6 +217,7 @@ __all__ = [
     "Cost",
     "CostMatrix",
     "Coverage",
+    "Cut",
     "CuttingPlane",
     "DCA",
     "DLPW",

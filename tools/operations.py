@@ -44,6 +44,7 @@ GRAPHS = {
 APPROXIMATE: dict[str, Callable[[], so.Inference]] = {
     "AD3": so.AD3,
     "MPLP": so.MPLP,
+    "Cut": so.Cut,
     "LoopyBP": so.LoopyBP,
     "TRWBP": so.TRWBP,
     "LP": so.LP,

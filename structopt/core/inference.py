@@ -94,6 +94,12 @@ class Inference(Component):
         """
         return self
 
+    def reports(self, graph: FactorGraph) -> Ability:
+        """Return the abilities of `converged` on all training structures of a graph: P and its
+        certificates are computed by it.
+        """
+        return self.provides(graph.kind)
+
     def decoder(self) -> Inference:
         """Return the inference that predictions are made with."""
         return self.converged()

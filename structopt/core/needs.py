@@ -123,6 +123,8 @@ class Needs:
         kernels for compiled passes; ``any``: that of every `Scorer`, scores and their gradient.
     by : str
         What asks for sparse features, where it is an option and not the optimizer as such.
+    reported : Ability
+        Abilities of the inference by which P is computed (`Inference.reports`).
     """
 
     abilities: Ability = Ability(0)
@@ -130,6 +132,7 @@ class Needs:
     positional: bool = False
     features: Literal["sparse", "any"] = "sparse"
     by: str = ""
+    reported: Ability = Ability(0)
 
 
 CERTIFIED: tuple[Demand, ...] = (
@@ -185,7 +188,7 @@ def of_fit(needs: Needs, goal: Goal) -> Needs:
         if asked:
             needs = replace(
                 needs,
-                abilities=needs.abilities | abilities,
+                reported=needs.reported | abilities,
                 demands=(*needs.demands, *demands),
                 features="sparse",
                 by=by if needs.features == "any" else needs.by,

@@ -1,5 +1,5 @@
-"""Max-product linear programming: messages that lower an upper bound on the best score of a graph
-of pairs.
+"""Max-product linear programming: messages that lower an upper bound on the best score of a factor
+graph.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import numpy as np
 from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.factor_kind_table import component_of
+from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ArgumentError, CompatibilityError
-from structopt.inference.refusals import check_kind
+from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.kernels.waist.record import Array, Record
 
 CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
@@ -26,12 +26,13 @@ tolerance.
 
 
 class MPLP(Inference):
-    """The dual of the linear relaxation over pairs of variables, minimised variable by variable
-    (max-sum diffusion in stars).
+    """The dual of the linear relaxation, minimised variable by variable in graphs of pairs (max-sum
+    diffusion in stars), and factor by factor in others (generalised MPLP).
 
     The value is an upper bound on the relaxation's, whenever the passes end; it never rises from
-    one pass to the next. Where all variables have two states it comes down to the relaxation's
-    value. With more states it can stick above it; smoothing then comes nearer, slowly.
+    one pass to the next. On pairs of variables of two states it comes down to the relaxation's
+    value. With more states and with other factors it can stick above it; in graphs of pairs
+    smoothing then comes nearer, slowly.
 
     Parameters
     ----------
@@ -52,8 +53,12 @@ class MPLP(Inference):
     The (sub)gradient is the one at the messages where the passes end: indicators of the best states
     of every variable and of the best pairs of every edge, each taken for itself. They agree where
     the bound is the best score. The states of the variables are the predictions. Compiled; O(edges
-    K^2) a pass. Meshi et al. (2010), section 3.1; Globerson and Jaakkola (2008).
+    K^2) a pass on pairs. Other factors take the work of their max-product messages; that of a TREE
+    factor is a best tree for every arc. Meshi et al. (2010), section 3.1 and the discussion of
+    larger cliques; Globerson and Jaakkola (2008).
     """
+
+    of_factors = FactorAbility.MAXIMUM | FactorAbility.MESSAGES
 
     def __init__(
         self,
@@ -92,15 +97,6 @@ class MPLP(Inference):
         """Return upper bounds; not convex ones, as messages follow the scores."""
         return Ability.MAP | Ability.UPPER if kind.loopy else Ability(0)
 
-    def refusal(self, graph: FactorGraph) -> str:
-        """It solves graphs with factors over pairs of variables alone."""
-        if not graph.traits.kind.loopy or graph.traits.pairs_only:
-            return ""
-        return (
-            "MPLP() passes messages along tables over two variables, and this factor graph has "
-            "other factors. Use AD3(), which takes all kinds, or LP() or ILP()."
-        )
-
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver."""
         from structopt.kernels.loopy.mplp import solve
@@ -115,16 +111,26 @@ class MPLP(Inference):
         Raises
         ------
         CompatibilityError
-            For factors over anything but two variables.
+            For kinds of factors without a compiled maximum and messages; with smoothing, for
+            factors other than tables over two variables.
         """
-        from structopt.inference.factor_sizes import message_offsets
+        from structopt.inference.factor_sizes import factor_sizes, message_offsets
         from structopt.kernels.loopy.factors import FACTORS
         from structopt.kernels.loopy.mplp import STARS
 
-        f = FACTORS.open(structure.record)
-        _check_factors(f.kinds, f.widths)
+        admit_kinds(self, structure.record)
+        f, pairwise = FACTORS.open(structure.record), _are_pairwise(structure.record)
+        if self.smoothing > 0 and not pairwise.all():
+            raise CompatibilityError(
+                "smooths tables over two variables, and this factor graph has other factors.",
+                parameter="smoothing",
+                value=self.smoothing,
+                remedy="Set `smoothing=0`.",
+                kinds={"smoothing": "inference"},
+            )
         offsets, links = message_offsets(structure.record), f.links[f.factors]
         V, H, M = (int(np.diff(one).max(initial=0)) for one in (f.variables, links, offsets))
+        sizes = None if pairwise.all() else factor_sizes(structure.record)
         work = STARS.pack(
             passes=self.passes,
             tolerance=self.tolerance,
@@ -138,27 +144,53 @@ class MPLP(Inference):
             belief=max(V, int(f.widths.max(initial=0))),
             r=H,
             w=H,
+            cliques={
+                "messages": sizes.messages if sizes else 0,
+                "b": sizes.shared if sizes else 0,
+                "n": sizes.linked if sizes else 0,
+                "out": sizes.linked if sizes else 0,
+                "floats": sizes.floats if sizes else 0,
+                "ints": sizes.ints if sizes else 0,
+            },
         )
-        kept = (
-            np.where(_are_binary(structure.record), np.diff(links), np.diff(offsets))
-            * self.warm_start
-        )
+        binary = pairwise & _are_binary(structure.record)
+        kept = np.where(binary, np.diff(links), np.diff(offsets)) * self.warm_start
         return replace(
             structure, work=work, memory=np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
         )
 
     def converged(self, structure: Structure | None = None) -> Inference:
-        """Return what gives the relaxation's value: itself, stateless and run to convergence;
-        without smoothing.
+        """Return the inference that computes the relaxation's value on a structure.
 
-        Given a structure that has variables of more than two states, on which it might stick, the
-        linear program.
+        Minimum cuts, if all factors are tables over variables of two states; the linear program, if
+        they are tables over two variables; else AD3. Without a structure: itself, stateless and run
+        to convergence; without smoothing.
         """
-        if structure is not None and not _are_binary(structure.record).all():
-            from structopt.inference.lp import LP
+        if structure is None:
+            return MPLP(**CONVERGED)  # type: ignore[arg-type]
+        from structopt.inference.ad3 import AD3
+        from structopt.inference.cut import Cut
+        from structopt.inference.lp import LP
 
-            return LP()
-        return MPLP(**CONVERGED)  # type: ignore[arg-type]
+        if not _are_pairwise(structure.record).all():
+            return AD3(**CONVERGED)  # type: ignore[arg-type]
+        return Cut() if _are_binary(structure.record).all() else LP()
+
+    def reports(self, graph: FactorGraph) -> Ability:
+        """Return the abilities of the relaxation's value: convex, if it is computed exactly."""
+        convex = Ability.CONVEX if graph.traits.pairs_only else Ability(0)
+        return self.provides(graph.kind) | convex
+
+
+def _are_pairwise(record: Record) -> Array:
+    """Whether all factors of an instance are tables over two variables, shape (instances,)."""
+    from structopt.kernels.loopy.factors import FACTORS, TABLE
+
+    f = FACTORS.open(record)
+    others = np.concatenate([[0], np.cumsum(f.kinds != TABLE)])[f.factors]
+    single = np.concatenate([[0], np.cumsum(f.widths < 2)])[f.variables]
+    pairwise: Array = (np.diff(others) == 0) & (np.diff(single) == 0)
+    return pairwise
 
 
 def _are_binary(record: Record) -> Array:
@@ -169,22 +201,3 @@ def _are_binary(record: Record) -> Array:
     others = np.concatenate([[0], np.cumsum(f.widths != 2)])[f.variables]
     binary: Array = np.diff(others) == 0
     return binary
-
-
-def _check_factors(kinds: Array, widths: Array) -> None:
-    from structopt.kernels.loopy.factors import TABLE
-
-    numbers = np.unique(kinds[kinds != TABLE]).tolist()
-    others = [component_of(number).name.upper() for number in numbers]
-    if others or (widths < 2).any():
-        unfit = (
-            f"factors of other kinds: {', '.join(others)}"
-            if others
-            else "variables that are not listed state by state"
-        )
-        raise CompatibilityError(
-            f"passes messages along tables over two variables, and this factor graph has {unfit}.",
-            parameter="inference",
-            value="MPLP",
-            remedy="Use AD3(), which takes all kinds, or LP() or ILP().",
-        )

@@ -4,6 +4,8 @@ of factors.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from structopt.core.factor_kind import FactorAbility
@@ -12,6 +14,9 @@ from structopt.core.inference import Inference, refusal_of_kinds
 from structopt.core.structure_kind import StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.kernels.waist.record import Array, Record
+
+if TYPE_CHECKING:
+    from structopt.kernels.loopy.factors import Factors
 
 
 def check_kind(name: str, kind: StructureKind) -> None:
@@ -71,6 +76,39 @@ def admit_kinds(inference: Inference, record: Record) -> None:
 
         for number, kind in zip(numbers, kinds.values(), strict=True):
             put(number, kind.hard, tuple(kind.kernels))
+
+
+def check_tables(name: str, what: str, f: Factors) -> None:
+    """Refuse factors other than tables over two variables.
+
+    Parameters
+    ----------
+    name : str
+        Class of the inference.
+    what : str
+        Verb and object of a sentence about its work.
+    f : Factors
+
+    Raises
+    ------
+    CompatibilityError
+    """
+    from structopt.kernels.loopy.factors import TABLE
+
+    numbers = np.unique(f.kinds[f.kinds != TABLE]).tolist()
+    others = [component_of(number).name.upper() for number in numbers]
+    if others or (f.widths < 2).any():
+        unfit = (
+            f"factors of other kinds: {', '.join(others)}"
+            if others
+            else "variables that are not listed state by state"
+        )
+        raise CompatibilityError(
+            f"{what}, and this factor graph has {unfit}.",
+            parameter="inference",
+            value=name,
+            remedy="Use AD3(), which takes all kinds, or LP() or ILP().",
+        )
 
 
 def open_numbers(kinds: Array) -> list[int]:

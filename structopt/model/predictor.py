@@ -36,16 +36,19 @@ from structopt.model.sentence_plan import Plans, SentencePlan, Solved, plan_of
 from structopt.model.showing import model_html
 from structopt.objective.decoding import (
     KBest,
+    best_outputs,
     decoded,
     k_best,
     log_partitions,
     marginals,
     output_scores,
     predicted_outputs,
+    proved,
 )
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
 
+PROVED = "proved_optimal"
 Inputs = Sequence[Any] | str | PathLike[str]
 """Instances in memory, or a file of them."""
 Given = Sequence[Any] | bool | None
@@ -521,10 +524,22 @@ class Predictor:
     def report(
         self, path: str | Path, executor: Executor | None = None
     ) -> tuple[dict[str, float], str]:
-        """Metrics on a labelled file, and the task's table of them."""
-        corpus = self.task.read(path)
-        outputs = self.outputs(self.examples(corpus, executor=executor), executor)
-        return self.task.evaluate(corpus, outputs), self.task.report(corpus, outputs)
+        """Metrics on a labelled file, and the task's table of them.
+
+        On loopy graphs, an inference with an upper bound adds ``proved_optimal``: the share of the
+        predictions whose score is the bound.
+        """
+        corpus, executor = self.task.read(path), executor or registry.serial()
+        examples = self.examples(corpus, executor=executor)
+        if not self._bounds or not len(examples):
+            outputs = self.outputs(examples, executor)
+            return self.task.evaluate(corpus, outputs), self.task.report(corpus, outputs)
+        upper = np.full(len(examples), np.inf)
+        best = best_outputs(examples, self.kernels, self.weights, executor, values=upper)
+        outputs = decoded(self.task, self.graph, examples, best)
+        share = float(proved(upper, output_scores(examples, self.weights, best)).mean())
+        metrics = self.task.evaluate(corpus, outputs) | {PROVED: share}
+        return metrics, f"{self.task.report(corpus, outputs)}\nproved optimal: {share:.1%}"
 
     def outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
         """Predictions of an encoded corpus as the task decodes them, which are compared with
@@ -534,3 +549,11 @@ class Predictor:
         of = self.task, self.inference, self.kernels, self.weights
         outputs = predicted_outputs(examples, *of, executor, self.temperature)
         return decoded(self.task, self.graph, examples, outputs)
+
+    @property
+    def _bounds(self) -> bool:
+        """Whether the inference gives the best output of a loopy graph, with an upper bound."""
+        kind = self.graph.kind
+        if self.task.rounds_marginals or self.inference.decoding_temperature > 0:
+            return False
+        return kind.loopy and Ability.UPPER in self.inference.provides(kind)

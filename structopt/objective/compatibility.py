@@ -96,12 +96,11 @@ def first_misfit(
     goal : Goal
         Goal of the fit.
     """
-    missed, asked, gap = list[Demand](), Ability(0), goal.tolerance > 0
+    missed, asked, gap = list[Demand](), Needs(), goal.tolerance > 0
     if optimizer is not None:
-        needs = of_fit(optimizer.needs(loss, graph), goal)
+        asked = of_fit(optimizer.needs(loss, graph), goal)
         facts = loss, graph, inference, points, equal
-        missed = [demand for demand in needs.demands if not met(demand.asks, *facts)]
-        asked = needs.abilities
+        missed = [demand for demand in asked.demands if not met(demand.asks, *facts)]
     if loss.follows_epoch and optimizer is not None and optimizer.plan.converges:
         return Misfit(Reason.FOLLOWS_EPOCH, "optimizer")
     if of_graph := [demand for demand in missed if demand.asks in OF_GRAPH]:
@@ -113,7 +112,8 @@ def first_misfit(
         return Misfit(Reason.DEMAND, "optimizer", demand=missed[0])
     if found is None and not points:
         found = _open_gold(inference, loss, gap)
-    if found is None and gap and not certifies(inference.provides(graph.kind)):
+    provided = inference.reports(graph) if goal.certificate else inference.provides(graph.kind)
+    if found is None and gap and not certifies(provided):
         return Misfit(Reason.NO_GAP, "optimizer")
     if found is None and optimizer and not optimizer.plan.minimizes_with(goal.penalty):
         return Misfit(Reason.PENALTY, "optimizer")
@@ -121,11 +121,15 @@ def first_misfit(
 
 
 def _lacking(
-    inference: Inference, graph: FactorGraph, of_loss: Ability, of_optimizer: Ability
+    inference: Inference, graph: FactorGraph, of_loss: Ability, of_optimizer: Needs
 ) -> Misfit | None:
-    provided = inference.provides(graph.kind)
-    for who, abilities in (("loss", of_loss), ("optimizer", of_optimizer)):
-        for ability in abilities & ~provided:
+    provided, reported = inference.provides(graph.kind), inference.reports(graph)
+    for who, lacking in (
+        ("loss", of_loss & ~provided),
+        ("optimizer", of_optimizer.abilities & ~provided),
+        ("optimizer", of_optimizer.reported & ~reported),
+    ):
+        for ability in lacking:
             return Misfit(Reason.ABILITY, who, ability)
     return None
 

@@ -26,6 +26,8 @@ from structopt.objective.examples import SHARDS, Examples
 
 ROOM = 1 << 16
 """Parts that a driver can list before the list is emptied."""
+CLOSE = 1e-9
+"""Relative difference of score and bound below which an output is proved optimal."""
 
 
 class KBest(NamedTuple):
@@ -43,10 +45,12 @@ def best_outputs(
     weights: Array,
     executor: Executor,
     temperature: float = 0.0,
+    values: Array | None = None,
 ) -> SparseVectors:
     """Return the highest-scoring output of every instance.
 
     Above temperature 0 it is the output that the graph makes of the marginals at that temperature.
+    `values`, shape (instances,), receives the value of the inference for every instance.
 
     Raises
     ------
@@ -65,6 +69,7 @@ def best_outputs(
             *examples.scored(examples.data(), weights, bounds),
             temperature,
             bounds,
+            values,
         )
 
     # a call takes as long as a dozen sentences
@@ -147,6 +152,11 @@ def predicted_outputs(
     return best_outputs(examples, kernels, weights, executor, at)
 
 
+def proved(upper: Array, scores: Array) -> Array:
+    """Whether upper bounds prove that no output scores higher, bool."""
+    return np.asarray(upper - scores <= CLOSE * (1.0 + np.abs(scores)))
+
+
 def output_scores(examples: Examples, weights: Array, outputs: SparseVectors) -> Array:
     """Return the score of an output of every instance, theta^T f(x, y), float64, shape
     (instances,).
@@ -221,8 +231,9 @@ def _listed(
     theta: Array,
     temperature: float,
     bounds: tuple[int, int],
+    values: Array | None = None,
 ) -> SparseVectors:
-    """Best outputs of a range of instances."""
+    """Best outputs of a range of instances; their values are written to the range in `values`."""
     from structopt.kernels.passes.outputs import output_pass
 
     (first, last), quick, lists = bounds, examples.structure.quick, []
@@ -235,7 +246,8 @@ def _listed(
         np.empty(room),
     )
     while first < last:
-        rest = temperature, first, last, theta, offsets, parts, counts
+        own = np.zeros(0) if values is None else values[first:last]
+        rest = temperature, first, last, theta, offsets, parts, counts, own
         reached = int(run_decoder(quick, output_pass, kernels, data, space, *rest))
         _check_reached(examples, reached)
         solved = reached if reached >= 0 else -1 - reached

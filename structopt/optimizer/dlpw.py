@@ -37,8 +37,10 @@ class DLPW(Pegasos):
     Notes
     -----
     Meshi et al. (2010), Algorithm 1 (R: `passes`), with the ball and the average of
-    `Pegasos`. A visit costs `passes` passes and O(nnz). There is no certificate: a
-    subgradient of the bound at some messages is not one of P until the messages have converged.
+    `Pegasos`. A visit costs `passes` passes and O(nnz). A subgradient of the bound at some messages
+    is not one of P until the messages have converged. A certificate therefore evaluates P and a
+    tangent by another inference (`Inference.converged`), on pairs by minimum cuts or linear
+    programs; it brackets the minimum of the relaxation's P.
     """
 
     def __init__(

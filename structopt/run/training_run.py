@@ -138,7 +138,7 @@ class TrainingRun:
 
     def options(self, data: TrainingData, optimizer: Optimizer) -> dict[str, Any]:
         """The arguments of the loop, without its callbacks."""
-        provided = self.components.inference.provides(self.components.graph.kind)
+        reported = self.components.inference.reports(self.components.graph)
         fit, beginning = self.components.fit, data.beginning
         return {
             "problem": data.problem,
@@ -148,7 +148,7 @@ class TrainingRun:
             "evaluation": Evaluation(
                 self.config["objective_every"],
                 fit.certificate,
-                not self.components.task.open_gold and certifies(provided),
+                not self.components.task.open_gold and certifies(reported),
             ),
             "advice": _advice(self.config),
         }

@@ -128,11 +128,20 @@ class InferenceSuite:
         return promised
 
     @default
-    def scores(self, structure: Structure) -> list[tuple[int, Array]]:
+    def admit(self, structure: Structure) -> Any:
+        """Return a function of an instance and its scores which gives scores that the inference
+        takes.
+
+        Override it if the inference refuses some scores.
+        """
+        return lambda _, s: s
+
+    @default
+    def scores(self, structure: Structure, admit: Any) -> list[tuple[int, Array]]:
         """Draw scores for every instance."""
         generator, sizes = np.random.default_rng(0), np.diff(structure.parts)
         return [
-            (i, scale * generator.normal(size=int(k)))
+            (i, admit(i, scale * generator.normal(size=int(k))))
             for scale in self.scales
             for i, k in enumerate(sizes)
         ]
@@ -229,7 +238,7 @@ class InferenceSuite:
             assert isclose(s @ vertex, best, rel_tol=self.tolerance, abs_tol=self.tolerance)
 
     def test_convex(
-        self, kernels: Any, structure: Structure, scores: Any, abilities: Ability
+        self, kernels: Any, structure: Structure, scores: Any, abilities: Ability, admit: Any
     ) -> None:
         """The value at a midpoint is at most the mean of the values at its ends.
 
@@ -240,7 +249,7 @@ class InferenceSuite:
             raise SkipTest("not convex")
         generator = np.random.default_rng(1)
         for i, a in scores:
-            b = generator.normal(size=len(a))
+            b = admit(i, generator.normal(size=len(a)))
             for temperature in self.temperatures(abilities):
                 left, right, middle = (
                     run(kernels.solve, structure, i, s, temperature)[0] for s in (a, b, (a + b) / 2)
@@ -248,7 +257,13 @@ class InferenceSuite:
                 assert middle <= (left + right) / 2 + 1e-8
 
     def test_extremes(
-        self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability
+        self,
+        kernels: Any,
+        reference: Any,
+        structure: Structure,
+        scores: Any,
+        abilities: Ability,
+        admit: Any,
     ) -> None:
         """Scores of +-1e4 do not overflow.
 
@@ -259,7 +274,7 @@ class InferenceSuite:
             raise SkipTest("not exact")
         generator = np.random.default_rng(2)
         for i, s in scores[: len(structure)]:
-            extreme = generator.choice([-1e4, 1e4, 0.0], len(s)) + s
+            extreme = admit(i, generator.choice([-1e4, 1e4, 0.0], len(s)) + s)
             for temperature in self.temperatures(abilities):
                 value, z = run(kernels.solve, structure, i, extreme, temperature)
                 expected, marginals = run(reference.solve, structure, i, extreme, temperature)

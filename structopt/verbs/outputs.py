@@ -21,9 +21,6 @@ from structopt.objective import decoding
 from structopt.verbs.given_scores import Solver, executor_of, solver_of
 from structopt.verbs.inferring import infer, scores_batch
 
-CLOSE = 1e-9
-"""Relative difference of score and bound below which an output is proved optimal."""
-
 
 @dataclass(frozen=True)
 class Best:
@@ -49,7 +46,7 @@ class Best:
     @property
     def optimal(self) -> Array:
         """Whether the bound proves that no output scores higher, bool, shape (instances,)."""
-        return np.asarray(self.upper - self.score <= CLOSE * (1.0 + np.abs(self.score)))
+        return decoding.proved(self.upper, self.score)
 
     def __len__(self) -> int:
         """Number of instances."""

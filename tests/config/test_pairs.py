@@ -33,9 +33,20 @@ GRAPHS = {
     "linear_chain": ("exact", "enumeration"),
     "single": ("exact", "enumeration"),
     "arc_factored": ("exact", "enumeration"),
-    "second_order": ("ad3", "enumeration", "ilp", "kept/ad3", "loopy_bp", "lp", "trw_bp"),
+    "second_order": (
+        "ad3",
+        "enumeration",
+        "ilp",
+        "kept/ad3",
+        "kept/mplp",
+        "loopy_bp",
+        "lp",
+        "mplp",
+        "trw_bp",
+    ),
     "pairwise": (
         "ad3",
+        "cut",
         "enumeration",
         "exact",
         "ilp",
@@ -279,7 +290,7 @@ REFUSED = (
         for task in TASKS
         if task not in LOOPY
     }
-    | {("summarization", "dlpw"): "inference=mplp passes messages along tables over two variables"}
+    | {("summarization", "dlpw"): "inference=mplp needs compiled messages of every kind of factor"}
     | {(task, name): f"optimizer={name} needs a convex value" for task in LOOPY for name in CUTTING}
     | {
         (task, name): f"optimizer={name} needs marginals, but inference=ad3 only"

@@ -48,6 +48,7 @@ NAMES = {
     ],
     "inference": [
         "ad3",
+        "cut",
         "enumeration",
         "exact",
         "greedy",

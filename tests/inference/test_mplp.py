@@ -14,6 +14,8 @@ from structopt.errors import CompatibilityError
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.factor_graph.pairwise import Pairwise
+from structopt.inference.ad3 import AD3
+from structopt.inference.cut import Cut
 from structopt.inference.lp import LP
 from structopt.inference.mplp import MPLP
 from structopt.kernels.loopy.factors import TABLE
@@ -21,7 +23,7 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DCA
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.covering import covering
-from tests.inference.small_graphs import complete, mixed, outputs, structure_of, tree
+from tests.inference.small_graphs import complete, outputs, structure_of, tree
 from tests.messages import raises
 
 
@@ -328,41 +330,21 @@ def test_where_nothing_is_allowed(i):
 
 
 def test_what_it_comes_to():
-    """By the relaxation's value: in messages where there are two states, else by the linear
-    program.
+    """The relaxation's value: by cuts if all variables have two states, else by the linear program,
+    and by AD3 with other factors.
     """
     stateful = MPLP(passes=1, smoothing=3.0, warm_start=True)
     two = stateful.converged(structure_of([ROWS[i] for i in BINARY]))
-    assert isinstance(two, MPLP)
-    assert (two.smoothing, two.warm_start) == (0.0, False)
+    assert isinstance(two, Cut)
+    assert (stateful.converged().smoothing, stateful.converged().warm_start) == (0.0, False)
     assert isinstance(stateful.converged(), MPLP)
+    assert isinstance(stateful.converged(structure_of([tree(3)])), AD3)
     assert isinstance(stateful.converged(PLAIN), LP)
 
 
 def test_what_it_provides():
     assert MPLP().provides(LOOPY) == Ability.MAP | Ability.UPPER
     assert not MPLP().provides(CHAIN)
-
-
-@pytest.mark.parametrize(
-    ("row", "unfit"),
-    [
-        (tree(3, siblings=True), "factors of other kinds: TREE, AUTOMATON"),
-        (
-            mixed(np.random.default_rng(0)),
-            "factors of other kinds: AUTOMATON, PAIRS, EXACTLY_ONE, BUDGET",
-        ),
-        (FactorRows(np.ones(2, np.int32)), "variables that are not listed state by state"),
-    ],
-)
-def test_refuses_other_graphs(row, unfit):
-    with pytest.raises(CompatibilityError) as caught:
-        MPLP().prepare(structure_of([ROWS[0], row]))
-    assert str(caught.value) == (
-        "inference=MPLP passes messages along tables over two variables, and this factor graph "
-        f"has {unfit}. Use "
-        "AD3(), which takes all kinds, or LP() or ILP()."
-    )
 
 
 def test_refuses_sums():

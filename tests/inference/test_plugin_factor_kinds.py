@@ -19,11 +19,11 @@ from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.ad3 import AD3
+from structopt.inference.cut import Cut
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.ilp import ILP
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.lp import LP
-from structopt.inference.mplp import MPLP
 from structopt.inference.trw_bp import TRWBP
 from structopt.kernels.loopy import open_kinds
 from structopt.kernels.loopy.factors import (
@@ -293,7 +293,7 @@ def test_pairs_alone():
     with pytest.raises(
         CompatibilityError, match="has factors of other kinds: PAIRS, BUDGET, AT_LEAST_ONE"
     ):
-        MPLP().prepare(factor_structure([graph("some")]))
+        Cut().prepare(factor_structure([graph("some")]))
 
 
 def test_numbers_follow_from_names():

@@ -15,6 +15,8 @@ from structopt.command import main
 from structopt.config.compatibility import check
 from structopt.config.composition import compose
 from structopt.config.validation import validate
+from structopt.core.ability import Ability
+from structopt.core.needs import Goal
 from structopt.errors import CompatibilityError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
@@ -25,6 +27,7 @@ from structopt.inference.mplp import MPLP
 from structopt.inference.trw_bp import TRWBP
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import LossFamily
+from structopt.objective.compatibility import Reason, first_misfit
 from structopt.optimizer.cutting_plane import CuttingPlane
 from structopt.optimizer.dlpw import DLPW
 from structopt.optimizer.pegasos import Pegasos
@@ -169,6 +172,29 @@ def test_the_objective_does_not_depend_on_the_messages_nor_touch_them():
     assert objective == pytest.approx(exact.objective(weights), rel=1e-5)
     assert losses == pytest.approx(exact.gradient(weights)[0], rel=1e-5)
     assert gradient.any()
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_the_certificate_brackets_the_least_objective_of_the_relaxation(labels):
+    """D <= min P <= P in each epoch; P is that of cuts or linear programs."""
+    problem, method = problem_of(C=0.3, labels=labels), DLPW()
+    goal, least = Goal(certificate=True, tolerance=1e-3), optimum(0.3, labels)
+    assert first_misfit(Pairwise(), problem.inference, problem.loss, method, goal=goal) is None
+    state = method.init(problem, np.zeros(problem.dimension))
+    for _ in range(10):
+        state, _ = method.step(problem, state)
+        primal, dual = problem.certificate(method.weights(state))
+        assert dual <= least * (1 + 1e-6)
+        assert dual > 0
+        assert primal >= least * (1 - 1e-4)
+
+
+def test_bounds_that_have_not_converged_give_no_certificate():
+    kept = AD3(passes=10, warm_start=True)
+    misfit = first_misfit(
+        Pairwise(), kept, LossFamily(inf, 1.0), DLPW(), goal=Goal(certificate=True)
+    )
+    assert (misfit.reason, misfit.ability) == (Reason.ABILITY, Ability.CONVEX)
 
 
 def test_more_than_two_states_are_reported_by_the_linear_program():

@@ -38,13 +38,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.loopy.factors import open_factors, private_start
+from structopt.kernels.loopy.factors import TABLE, open_factors, private_start
 from structopt.kernels.loopy.mplp_binary import (
     binary_edges,
     binary_pass,
     from_differences,
     soft_binary_pass,
     to_differences,
+)
+from structopt.kernels.loopy.mplp_cliques import (
+    Cliques,
+    clique_bound,
+    clique_pass,
+    start_cliques,
 )
 from structopt.kernels.loopy.mplp_states import edge_bound, star_pass
 from structopt.kernels.waist.fields import Float, Floats, Long, Longs
@@ -68,6 +74,7 @@ class Stars(NamedTuple):
     messages : as d above, link by link
     belief : of one variable; where there are two states, b_j + sum of u_j of every variable
     r, w : as above, a number a slot
+    cliques : scratch of graphs with other factors than tables
     """
 
     passes: Long
@@ -82,6 +89,7 @@ class Stars(NamedTuple):
     belief: Floats
     r: Floats
     w: Floats
+    cliques: Cliques
 
 
 STARS = RecordLayout(Stars)
@@ -189,18 +197,58 @@ def bound(f, i, s, z, x):
     return value
 
 
+@inlined
+def is_pairwise(f, i):
+    """Whether all factors are tables over two variables."""
+    for factor in range(f.factors[i], f.factors[i + 1]):
+        if f.kinds[factor] != TABLE:
+            return False
+    for v in range(f.variables[i], f.variables[i + 1]):
+        if f.widths[v] < 2:
+            return False
+    return True
+
+
+@inlined
+def solve_cliques(f, i, s, z, memory, x):
+    """`solve` by `structopt.kernels.loopy.mplp_cliques`; the memory holds a number for every part
+    of the linked variables of every factor.
+    """
+    low, least = lowest_score(s)
+    start_cliques(f, i, s, low, memory, x.cliques)
+    value, possible = inf, True
+    for _ in range(x.passes):
+        if halted() or not possible:
+            break
+        possible = clique_pass(f, i, s, x.cliques)
+        if x.tolerance > 0.0 and possible:
+            after = clique_bound(f, i, s, z, x.cliques)
+            if value - after <= x.tolerance:
+                break
+            value = after
+    memory[:] = x.cliques.messages[: len(memory)]
+    value = clique_bound(f, i, s, z, x.cliques)
+    if not possible or value < least or not value > -inf:
+        z[:] = 0.0
+        return -inf
+    return value
+
+
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
     """g after the passes, and z, its (sub)gradient by the scores at the messages where they ended.
 
-    `memory`, where there is any, holds the messages to begin with, and receives those of the end:
-    one number a link where all variables have two states, else one a link and state. Passes end
-    early when the bound falls by no more than the tolerance. Returns -inf, with z = 0, where the
-    bound shows that no output is allowed, and nan above temperature 0.
+    `memory`, unless it is empty, holds the messages to begin with, and receives the last ones. In
+    graphs of tables over two variables they are one number a link if all variables have two states,
+    else one a link and state. Passes end early when the bound falls by no more than the tolerance.
+    Returns -inf, with z = 0, if the bound shows that no output is allowed, and nan above
+    temperature 0.
     """
     if temperature != 0.0:
         return nan
     f, x = open_factors(structure), open_stars(work)
+    if not is_pairwise(f, i):
+        return solve_cliques(f, i, s, z, memory, x)
     links, numbers = find_slots(f, i, x)
     count = f.variables[i + 1] - f.variables[i]
     low, least = lowest_score(s)

@@ -15,7 +15,7 @@ from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, solve
 
 
-@driver(types.int64, types.float64, types.int64, types.int64, VECTOR, LONGS, INTS, VECTOR)
+@driver(types.int64, types.float64, types.int64, types.int64, VECTOR, LONGS, INTS, VECTOR, VECTOR)
 def output_pass(
     kernels: Any,
     data: Any,
@@ -27,14 +27,16 @@ def output_pass(
     offsets: Array,
     parts: Array,
     counts: Array,
+    values: Array,
 ) -> int:
     """List the parts of the best outputs of the instances first <= i < last, or of as many as
     `parts` has room for.
 
     Above temperature 0 an output is the graph's rounding of the marginals. Output number q, which
-    is that of instance first + q, has the parts parts[offsets[q] : offsets[q + 1]]. Returns the
-    first instance without an output: `last` if all have one; -1 - i if the hard constraints allow
-    none for instance i.
+    is that of instance first + q, has the parts parts[offsets[q] : offsets[q + 1]], and unless
+    `values` is empty, values[q] becomes the value of its inference. Returns the first instance
+    without an output: `last` if all have one; -1 - i if the hard constraints allow none for
+    instance i.
     """
     k = Kernels(*kernels)
     offsets[0] = 0
@@ -46,8 +48,11 @@ def output_pass(
             return i
         s, z = part(space.scores, 0, n), part(space.residual, 0, n)
         k.scores(data.features, theta, i, s, space.gradient)
-        if not solve(k, data, space, i, s, temperature, z) > LEAST:
+        value = solve(k, data, space, i, s, temperature, z)
+        if not value > LEAST:
             return -1 - i
+        if len(values) > 0:
+            values[i - first] = value
         k.round(data.structure, i, z, space.work)
         offsets[i - first + 1] = list_parts(z, offsets[i - first], parts, counts)
     return last

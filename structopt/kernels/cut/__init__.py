@@ -1,0 +1,1 @@
+"""Minimum cuts: the linear relaxation of graphs of two-state pairs, and expansion moves."""

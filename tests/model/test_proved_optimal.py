@@ -1,0 +1,42 @@
+"""`evaluate` reports the share of predictions that are proved optimal."""
+
+import numpy as np
+import pytest
+
+import structopt
+from structopt import datasets
+from structopt.model.predictor import PROVED
+
+DEV = datasets.path("dev", "multilabel")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    words = ["task=multilabel", "optimizer=dca", "optimizer.epochs=1", "tracker=none"]
+    return structopt.train(words, tmp_path_factory.mktemp("run"))
+
+
+def shares(model, names):
+    return {name: model.with_inference(name).evaluate(DEV).get(PROVED) for name in names}
+
+
+def test_relaxations_prove_the_outputs_that_are_integral(model):
+    found = shares(model, ("lp", "cut", "mplp", "ad3", "ilp", "exact", "loopy_bp"))
+    assert found["ilp"] == found["exact"] == 1.0
+    assert found["loopy_bp"] is None  # it has no bound
+    assert found["lp"] == found["cut"] > 0.5
+    for name in ("mplp", "ad3"):
+        assert 0.0 < found[name] <= 1.0
+        assert found[name] == pytest.approx(found["lp"], abs=0.05)
+
+
+def test_the_table_has_the_share(model):
+    metrics, table = model.with_inference("lp").report(DEV)
+    assert table.endswith(f"proved optimal: {metrics[PROVED]:.1%}")
+
+
+def test_proofs_are_right(model):
+    """Outputs that a relaxation proves optimal score as much as the exact ones."""
+    relaxed, exact = model.with_inference("mplp"), model.with_inference("exact")
+    equal = np.isclose(relaxed.scores(DEV), exact.scores(DEV), rtol=1e-9, atol=1e-9)
+    assert relaxed.evaluate(DEV)[PROVED] <= equal.mean()
