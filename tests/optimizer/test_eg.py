@@ -10,6 +10,7 @@ import pytest
 
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
@@ -155,6 +156,8 @@ CASES = [
     ("gold", inf, 1.0, SINGLE),
     ("auto", 1.0, 1.0, SINGLE),
     ("auto", inf, 1.0, {}),
+    ("online", 1.0, 1.0, {"order": 2}),
+    ("auto", inf, 1.0, {"order": 3, "lengths": (1, 2, 4, 3)}),
     ("primal auto", 1.0, 0.0, {}),
     ("primal auto", inf, 1.0, {"support": "seen"}),
 ]
@@ -280,7 +283,9 @@ def test_primal_form_learns_higher_orders():
     assert problem.objective(weights[-1]) == pytest.approx(best.value, rel=1e-4)
 
 
-@pytest.mark.parametrize("options", [{}, HARD, {"lengths": (1,) * 6}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, HARD, {"lengths": (1,) * 6}, {"order": 2, **HARD}], ids=str
+)
 @pytest.mark.parametrize("online", [True, False])
 def test_smo_hands_over_its_marginals(options, online):
     problem = problem_of(inf, 1.0, 1.0, **options)
@@ -415,4 +420,4 @@ def test_asks_for_positional_parts_in_dual_form():
     with pytest.raises(
         CompatibilityError, match="optimizer=eg needs marginals of every position in closed form"
     ):
-        check(EG(), loss, LinearChain(2))
+        check(EG(initial="smo"), LossFamily(inf, 1.0), ArcFactored())

@@ -8,6 +8,7 @@ import pytest
 
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.cost.hamming_normalized import HammingNormalized
@@ -24,15 +25,24 @@ from tests.optimizer.classes import DualSuite
 from tests.optimizer.composed import abilities, check
 
 HARD = {"constrained": True, "partial": True}
-CORPORA = [{}, {"anchored": True, "values": True}, {"support": "seen"}, HARD, {"lengths": (1,) * 6}]
+CORPORA = [
+    {},
+    {"anchored": True, "values": True},
+    {"support": "seen"},
+    HARD,
+    {"lengths": (1,) * 6},
+    {"order": 2} | HARD,
+]
 corpora = pytest.mark.parametrize("options", CORPORA, ids=str)
 
 
-def problem_of(C=0.5, seed=0, gamma=1.0, inference=None, support="all", cost=HAMMING, **options):
+def problem_of(
+    C=0.5, seed=0, gamma=1.0, inference=None, support="all", cost=HAMMING, order=1, **options
+):
     encoded = random_encoded(4, **{"lengths": (1, 2, 3, 4, 3, 2)} | options)
     loss = LossFamily(inf, gamma, cost)
     return make_problem(
-        encoded, LinearChain(), loss, inference or Exact(), C, seed, support, positional=True
+        encoded, LinearChain(order), loss, inference or Exact(), C, seed, support, positional=True
     )
 
 
@@ -186,4 +196,4 @@ def test_asks_for_positional_parts():
     with pytest.raises(
         CompatibilityError, match="optimizer=smo needs marginals of every position in closed form"
     ):
-        check(SMO(), LossFamily(inf, 1.0), LinearChain(2))
+        check(SMO(), LossFamily(inf, 1.0), ArcFactored())
