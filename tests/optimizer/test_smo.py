@@ -5,11 +5,13 @@ from math import inf
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
+from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.exact import Exact
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import HAMMING, LossFamily
@@ -19,6 +21,7 @@ from structopt.testing.problems import (
     make_problem,
     outputs,
     random_encoded,
+    random_graphs,
     random_weights,
 )
 from tests.optimizer.classes import DualSuite
@@ -189,6 +192,26 @@ def test_finishes_when_every_instance_is_in_balance():
 
 def test_requires_exact_maximisation():
     assert abilities(SMO()) == Ability.MAP | Ability.EXACT
+
+
+def test_steps_may_leave_the_marginals_of_graphs_with_loops():
+    """Why such graphs are refused, although their best outputs are known."""
+    with pytest.raises(CompatibilityError, match="may leave the marginal polytope"):
+        check(SMO(), LossFamily(inf, 1.0), Pairwise("complete"))
+    problem = make_problem(
+        random_graphs(0, (4, 4)), Pairwise("complete"), LossFamily(inf, 1.0), Exact(), 2.0
+    )
+    state, distances = SMO().init(problem, np.zeros(problem.dimension)), []
+    for _ in range(40):
+        state, _ = SMO().step(problem, state)
+        for i in range(2):
+            first, last = problem.structure.parts[i : i + 2]
+            listed = outputs(problem, i)
+            mu = state.residuals[first:last] + listed.gold
+            corners = np.vstack([listed.vertices.T, np.ones(len(listed.vertices))])
+            distances.append(nnls(corners, np.append(mu, 1.0))[1])
+    assert max(distances) > 1e-3
+    assert min(distances) < 1e-9
 
 
 def test_asks_for_positional_parts():
