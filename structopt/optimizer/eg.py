@@ -18,7 +18,7 @@ from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import DUAL, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report
-from structopt.core.optimizer_state import absent, over_instances, over_weights
+from structopt.core.optimizer_state import absent, copied, over_instances, over_weights
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
 from structopt.learning.part_duals import dual_at, gold_residuals, refuse_weights, weights_at
@@ -52,6 +52,8 @@ class EGState(SMOState):
     kappa : float or None
     residuals : float64, shape (parts,), or None
         mu_i - z_i, for SMO and online steps.
+    reached : float or None
+        D after the last pass of SMO.
     first : float or None
         D at the start, with ``eta="theorem"``.
     distance : float or None
@@ -66,6 +68,7 @@ class EGState(SMOState):
     entropies: Array = over_instances(None)
     exponents: Array = over_weights(None)
     kappa: float = absent()
+    reached: float = absent()
     first: float = absent()
     distance: float = absent()
 
@@ -125,8 +128,8 @@ class EG(Optimizer):
         which climbs fast and slows down early (beta = inf, gamma > 0 only).
     smo_passes : int, or "auto"
         How many of the passes are SMO's where ``initial`` is smo. ``auto``: SMO continues as long
-        as its pass raises D at least as much as a pass of EG from the same point, the loss by
-        `mixing` included. From the second pass on both methods try a pass, and the better counts.
+        as its pass raises D at least as much as the second pass of EG after the same passes of SMO.
+        The first one mostly undoes `mixing`. From the second pass on both methods try.
     mixing : float
         Share of the uniform distribution that is then mixed in, in (0, 1): SMO leaves zeros, which
         no multiplicative update leaves.
@@ -250,13 +253,16 @@ class EG(Optimizer):
         """Make a pass of SMO, unless it is EG's turn."""
         if self.smo_passes != "auto" and state.epoch >= self.smo_passes:
             return self._step_of_eg(problem, self._after_smo(problem, state))
-        trial = None
-        if self.smo_passes == "auto" and state.epoch > 0:
+        trial, rise = None, 0.0
+        if self.smo_passes == "auto" and state.reached is not None:
             trial = self._step_of_eg(problem, self._after_smo(problem, state))
+            ahead, _ = self._step_of_eg(problem, copied(trial[0]))
+            rise = ahead.dual - trial[0].dual
         report = pass_over(problem, state, 1)
         assert report.dual is not None
-        if trial is not None and trial[0].dual > report.dual:
+        if trial is not None and rise > report.dual - state.reached:
             return trial
+        state.reached = report.dual
         state.epoch += 1
         return state, Report(loss=report.loss, dual=report.dual)
 

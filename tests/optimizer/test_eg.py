@@ -315,8 +315,6 @@ def test_smo_hands_over_its_marginals(options, online):
 class TestUntilEGIsFaster(TestAfterSMO):
     """The contract with a change of method that depends on the progress of both."""
 
-    dual_rises = True  # a pass of EG counts only where it raises D
-
     @pytest.fixture
     def optimizer(self):
         return lambda: EG(initial="smo", smo_passes="auto")
@@ -324,24 +322,27 @@ class TestUntilEGIsFaster(TestAfterSMO):
 
 @pytest.mark.parametrize("online", [True, False])
 def test_changes_from_smo_when_eg_is_faster(online):
-    """Both passes are made from the same point; the larger D counts, and EG's remains in turn."""
-    problem, settings = problem_of(inf, 1.0, 1.0), {"initial": "smo", "online": online}
+    """SMO's pass against EG's second one after the same passes of SMO; the change is for good."""
+    problem, settings = problem_of(inf, 1.0, 0.1), {"initial": "smo", "online": online}
     whole, method = SMO(), EG(smo_passes="auto", **settings)
     state, smo = (one.init(problem, np.zeros(problem.dimension)) for one in (method, whole))
-    changed = 0
+    changed, reached = 0, 0.0
     for epoch in range(1, 20):
         state, report = method.step(problem, state)
         smo, alone = whole.step(problem, smo)
         _, _, others = trained(problem, epoch, smo_passes=max(epoch - 1, 1), **settings)
+        _, _, further = trained(problem, epoch + 1, smo_passes=max(epoch - 1, 1), **settings)
+        before, reached = reached, alone.dual
+        rise = further[-1].dual - others[-1].dual
         if state.dual is None:
             assert report.dual == alone.dual
-            assert epoch == 1 or others[-1].dual <= alone.dual
+            assert epoch == 1 or rise <= alone.dual - before
             continue
-        assert others[-1].dual > alone.dual
+        assert rise > alone.dual - before
         assert report.dual == others[-1].dual
         changed = epoch
         break
-    assert changed > 2
+    assert changed > 1
     _, _, rest = trained(problem, 30, smo_passes=changed - 1, **settings)
     _, _, own = trained(problem, 30, smo_passes="auto", **settings)
     assert [one.dual for one in own] == [one.dual for one in rest]
