@@ -35,6 +35,8 @@ from tests.parts import GATE_SECONDS, NIGHTLY_SECONDS, PARTS  # noqa: E402
 FOLDER, ENVIRONMENTS = ROOT / ".cache/nightly", ROOT / ".cache/environments"
 PYTHON = sys.executable
 PYTHONS = ("3.11", "3.12", "3.13")
+PGMPY = ("pgmpy-no-torch==1.0.4", "networkx", "opt-einsum", "statsmodels", "patsy")
+"""A build of pgmpy without PyTorch, and the packages that its inference imports."""
 TORCH = "torch==2.13.0"
 BOUNDED = ("numba", "hydra-core", "mlflow")
 """Packages of which the oldest supported versions are tested."""
@@ -183,16 +185,7 @@ def torch(run: Runner) -> None:
     PyTorch is installed without CUDA's libraries, some gigabytes. A build that needs them cannot be
     imported.
     """
-    python = _environment("torch", PYTHON, run)
-    folders = subprocess.check_output(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True
-    )
-    ours = subprocess.check_output(
-        [PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True
-    )
-    (Path(folders.strip()) / "first_environment.pth").write_text(
-        f"import site; site.addsitedir({ours.strip()!r})\n", encoding="utf8"
-    )
+    python = _addition("torch", run)
     needed = [
         "filelock",
         "typing-extensions",
@@ -214,6 +207,16 @@ def torch(run: Runner) -> None:
     run(
         python, "-m", "pytest", "-n0", "--nightly=documents", "tests/test_docs.py", "-k", "torch.md"
     )
+
+
+def pgmpy(run: Runner) -> None:
+    """Compare exact inference with pgmpy, in an environment that adds it to this one."""
+    python = _addition("pgmpy", run)
+    try:
+        _pip(run, python, "--no-deps", *PGMPY)
+    except subprocess.CalledProcessError as error:
+        raise CannotRunError("pgmpy cannot be installed") from error
+    run(python, "-m", "pytest", "-n0", "tests/inference/test_pgmpy.py")
 
 
 def of_python(version: str) -> Callable[[Runner], None]:
@@ -260,6 +263,19 @@ def _environment(name: str, interpreter: str, run: Runner) -> str:
     return str(python)
 
 
+def _addition(name: str, run: Runner) -> str:
+    """Return the interpreter of a virtual environment that adds packages to this one."""
+    python = _environment(name, PYTHON, run)
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    theirs, ours = (
+        subprocess.check_output([one, "-c", where], text=True).strip() for one in (python, PYTHON)
+    )
+    (Path(theirs) / "first_environment.pth").write_text(
+        f"import site; site.addsitedir({ours!r})\n", encoding="utf8"
+    )
+    return python
+
+
 def _pip(run: Runner, python: str, *arguments: str) -> None:
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
 
@@ -297,6 +313,7 @@ ALL: Mapping[str, Part] = {
     },
     "bounds": Part("contract tests with bounds-checked kernels", bounds),
     "torch": Part("tests of PyTorch in an environment of their own", torch),
+    "pgmpy": Part("exact inference against pgmpy in an environment of its own", pgmpy),
     "oldest": Part("oldest supported versions of Numba, Hydra and MLflow", oldest),
     "newest": Part("newest supported versions of all packages", newest),
     **{f"python{one}": Part(f"tests with Python {one}", of_python(one)) for one in PYTHONS},

@@ -314,7 +314,7 @@ def unmet(
         Property.CLOSED_FORMS: (
             "needs marginals of every position in closed form",
             ", which this factor graph has not",
-            "Set `order=1` for chains; for trees take another optimizer, such as SDCA() or DCA().",
+            "Take another optimizer, such as SDCA() or DCA().",
         ),
         Property.LOOPS: (
             "keeps messages along the edges of loopy graphs",

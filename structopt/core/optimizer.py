@@ -161,6 +161,8 @@ class Report:
         P at the weights that would be returned, where the step knows it to the last bit's rounding.
     dual : float or None
         D at a feasible dual point, a lower bound on the minimum of P.
+    rate_bound : float or None
+        Upper bound of the distance of `dual` from its maximum, by a proved rate of convergence.
     inference_seconds : float or None
         Time in the inference, where the step measures it.
     evaluations : tuple of float
@@ -182,6 +184,7 @@ class Report:
     negative_losses: int = 0
     primal: float | None = None
     dual: float | None = None
+    rate_bound: float | None = None
     inference_seconds: float | None = None
     evaluations: tuple[float, ...] = ()
     finished: str = ""

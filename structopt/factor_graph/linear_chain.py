@@ -44,8 +44,7 @@ class LinearChain(FactorGraph):
     """A chain of order k: every run of j + 1 neighbouring labels, 1 <= j <= k, has a factor.
 
     The (j+1)-gram factors are tied: one table of scores serves all positions. When the task gives
-    features on transitions, the bigram factors are anchored instead: one table a position (order 1
-    only).
+    features on transitions, they are anchored instead: one table per position.
 
     Parameters
     ----------
@@ -65,10 +64,8 @@ class LinearChain(FactorGraph):
     @property
     def traits(self) -> GraphTraits:
         """A chain of its order."""
-        first = self.order == 1
-        return GraphTraits(
-            FIRST_ORDER_CHAIN if first else CHAIN, order=self.order, closed_forms=first
-        )
+        kind = FIRST_ORDER_CHAIN if self.order == 1 else CHAIN
+        return GraphTraits(kind, order=self.order, closed_forms=True)
 
     @property
     def views(self) -> Mapping[str, str]:
@@ -82,9 +79,7 @@ class LinearChain(FactorGraph):
 
     @property
     def calculus(self) -> Calculus | None:
-        """Closed forms of the marginals of first-order chains."""
-        if not self.traits.closed_forms:
-            return None
+        """Closed forms of the marginals of anchored chains."""
         from structopt.kernels.chain import calculus as closed
 
         return Calculus(closed.entropy, closed.slope, closed.conditionals)
@@ -134,8 +129,8 @@ class LinearChain(FactorGraph):
         forbidden : iterable of pairs
             (i, j): label j after i; (None, j): j at the start; (i, None): i at the end.
         tied : bool
-            Whether one table of scores serves all positions; else each position after the first
-            has a table of its own (order 1).
+            Whether one table of scores serves all positions; else each position has tables of its
+            own.
 
         Raises
         ------
@@ -159,7 +154,6 @@ class LinearChain(FactorGraph):
             forbidden_transitions=pairs,
         )
         self._check_size(L)
-        self._check_tied(not tied)
         return LabelBatch(self, encoded, sizes, options, _layouts, positional=not tied)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
@@ -175,10 +169,10 @@ class LinearChain(FactorGraph):
                 (_shift(y, d) * L ** (d - 1) for d in range(1, order + 1)), np.zeros_like(y)
             )
             active = position >= order
-            anchor = 0 if group.tied else (position - 1) * group.width
+            anchor = 0 if group.tied else (position - order) * group.width
             parts.append((start + anchor + history * L + y)[active])
             owners.append(sentence[active])
-            start = start + group.width
+            start = start + group.width * np.diff(group.offsets)[sentence]
         return SparseVectors.of_parts(np.concatenate(owners), np.concatenate(parts), len(encoded))
 
     def allowed(
@@ -188,10 +182,11 @@ class LinearChain(FactorGraph):
         return allowed_labels(encoded)
 
     def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
-        """The token of a label; two neighbours of a pair of labels."""
+        """The token of a label; the neighbours of a run of labels."""
         if group.tied or group.name == "label":
             return super().place(encoded, structure, group, position)
-        return joined_tokens(encoded, [position, position + 1])
+        labels = 2 if group.name == "transition" else int(group.name.partition("-")[0])
+        return joined_tokens(encoded, list(range(position, position + labels)))
 
     def view(
         self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
@@ -218,24 +213,14 @@ class LinearChain(FactorGraph):
             {"order": "factor_graph"},
         )
 
-    def _check_tied(self, anchored: bool) -> None:
-        if anchored and self.order > 1:
-            raise ConfigError(
-                "Features on transitions (`transitions`), and transition parts at every position, "
-                f"need `order=1`; with `order={self.order}` leave them out.",
-                kinds={"order": "factor_graph", "transitions": "features"},
-            )
-
     def _groups(self, offsets: Array, L: int, m: int, anchored: bool) -> tuple[PartGroup, ...]:
-        labels = PartGroup("label", L, offsets)
-        self._check_tied(anchored)
+        labels, orders = PartGroup("label", L, offsets), range(1, self.order + 1)
         if anchored:
-            return labels, PartGroup("transition", L * L, offsets - np.arange(m + 1))
+            return labels, *(
+                PartGroup(_ngram_name(j), L ** (j + 1), _after(offsets, j)) for j in orders
+            )
         once = np.arange(m + 1, dtype=np.int64)
-        return labels, *(
-            PartGroup(_ngram_name(j), L ** (j + 1), once, tied=True)
-            for j in range(1, self.order + 1)
-        )
+        return labels, *(PartGroup(_ngram_name(j), L ** (j + 1), once, tied=True) for j in orders)
 
     def _record(self, encoded: Encoded, L: int, anchored: bool) -> Record:
         from structopt.kernels.chain.record import CHAIN
@@ -270,7 +255,8 @@ class LinearChain(FactorGraph):
             )
         else:
             row, states = L, max(L**self.order, self.order)
-            tables = potentials = sum(L ** (j + 1) for j in range(1, self.order + 1))
+            tables = sum(L ** (j + 1) for j in range(1, self.order + 1))
+            potentials = L * states * (n - 1) if anchored else tables
         return SCRATCH.pack(
             alpha=n * states,
             beta=n * states,
@@ -312,15 +298,21 @@ def _layouts(batch: LabelBatch) -> dict[str, GroupLayout]:
         layouts[group.name] = (
             tied_layout(structure, group, sizes, cells)
             if group.tied
-            else counted_layout(structure, group, sizes, cells, _neighbours(group))
+            else counted_layout(structure, group, sizes, cells, _neighbours(group, order))
         )
     return layouts
 
 
-def _neighbours(group: PartGroup) -> Array:
-    """The two positions of each transition part."""
+def _neighbours(group: PartGroup, labels: int) -> Array:
+    """The positions of the labels of each run, so many each."""
     first = numbers_within(np.diff(group.offsets))
-    return np.stack([first, first + 1], axis=1)
+    return first[:, None] + np.arange(labels)
+
+
+def _after(offsets: Array, order: int) -> Array:
+    """Offsets of the positions that have so many positions before them."""
+    counts = np.maximum(np.diff(offsets) - order, 0)
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def _ngram_name(order: int) -> str:

@@ -25,6 +25,7 @@ REPORTED: dict[str, tuple[type, ...]] = {
     "negative_losses": (Integral,),
     "primal": (Real, NoneType),
     "dual": (Real, NoneType),
+    "rate_bound": (Real, NoneType),
     "inference_seconds": (Real, NoneType),
     "evaluations": (tuple,),
     "finished": (str,),

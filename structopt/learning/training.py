@@ -57,6 +57,8 @@ class Progress:
         Lower bound on the least P, as of the last epoch.
     gap : float or None
         Certified gap relative to the objective, as of the last epoch.
+    rate_bound : float or None
+        Distance of the dual from its maximum by a proved rate, as of the last epoch.
     impossible_duals : int
         Epochs whose dual came out above the objective: numerical failures, which certify nothing.
     best, best_epoch : float, int
@@ -83,6 +85,7 @@ class Progress:
     repeated: int = 0
     dual: float | None = None
     gap: float | None = None
+    rate_bound: float | None = None
     impossible_duals: int = 0
     best: float = -inf
     best_epoch: int = 0
@@ -375,6 +378,9 @@ class Training:
             "dual": progress.dual,
             "gap": self.gap(primal),
         }
+        progress.rate_bound = report.rate_bound
+        if report.rate_bound is not None:
+            row["rate_bound"] = report.rate_bound
         if self._account is not None:
             row |= self._account.since(self._accounted)
             self._accounted = self._account.copied()

@@ -18,7 +18,7 @@ from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import DUAL, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report
-from structopt.core.optimizer_state import absent, over_instances, over_weights
+from structopt.core.optimizer_state import absent, copied, over_instances, over_weights
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
 from structopt.learning.part_duals import dual_at, gold_residuals, refuse_weights, weights_at
@@ -52,6 +52,12 @@ class EGState(SMOState):
     kappa : float or None
     residuals : float64, shape (parts,), or None
         mu_i - z_i, for SMO and online steps.
+    reached : float or None
+        D after the last pass of SMO.
+    first : float or None
+        D at the start, with ``eta="theorem"``.
+    distance : float or None
+        2.5 (B + lambda) KL / (C m) of Theorem 2, with ``eta="theorem"``.
     """
 
     residuals: Array = over_instances(None)
@@ -62,6 +68,9 @@ class EGState(SMOState):
     entropies: Array = over_instances(None)
     exponents: Array = over_weights(None)
     kappa: float = absent()
+    reached: float = absent()
+    first: float = absent()
+    distance: float = absent()
 
 
 class EG(Optimizer):
@@ -83,6 +92,16 @@ class EG(Optimizer):
 
         C/2 ||F_i d||^2 + KL(mu' || mu)/beta <= KL(mu' || mu) / (eta C),    d = mu' - mu
 
+    ``eta=theorem`` is the step length of Theorem 2 for batch steps at beta = inf:
+
+        eta = 0.4 / (B + lambda),    B = 2 (m C^2 R^2 + C max_iy l_iy),    lambda = m C^2 R^2
+        D* - D_T <= (2.5 (B + lambda) KL / (C m) + 1.5 (D_T - D_1)) / T    after T passes
+
+    KL is the largest sum_i KL(u_i || mu_i) from the start, and R^2 = max ||F_i (chi(y) - z_i)||^2,
+    or an upper bound. The paper's lambda is the largest eigenvalue of a matrix over all outputs of
+    all instances. In the proof (Lemma 3) it bounds ||C sum_i E (X_i - E X_i) Phi_i||^2 <= lambda
+    sum_i var X_i, which also holds for m C^2 R^2, by the inequality of Cauchy and Schwarz.
+
     The loss that is reported is its lower bound at mu. Weights of a warm start are refused: no dual
     point belongs to them.
 
@@ -94,29 +113,34 @@ class EG(Optimizer):
         costs at all times.
     online : bool
         Update theta after every instance, or after all (batch).
-    eta : float, from 1e-12 to 1e12, or "auto"
+    eta : float, from 1e-12 to 1e12, or "auto" or "theorem"
         The largest step length: halved for one instance (online, where it grows back by 5 % a
         visit) or for all (batch) when D would fall by a step. No more than beta/C is used, at which
         the factor of the old potentials is 0. ``auto``: begins at 1/C; online that of an instance
         is halved where its step is not safe in the sense above, and grows by half where it is.
+        ``theorem``: the value above, and the bound of the theorem is reported (batch, beta = inf).
     initial : float from -1e12 to 1e12, or "smo" or "auto"
         Potential of the parts that are not gold, that of gold parts being 0 (0 is the uniform
-        distribution, whose D is very low at beta = inf and large C); ``auto``: of 0, -1, -2, -3,
-        -4, -6, -8 and -12 the one with the largest D, which takes eight inferences an instance (0
-        in primal form); or ``smo``: begin with passes of factored SMO, which climbs fast and slows
-        down early (beta = inf, gamma > 0 only).
-    smo_passes : int
-        How many of the passes are SMO's where ``initial`` is smo.
+        distribution, whose D is very low at beta = inf and large C; negative values lean to gold).
+        In primal form the potential of a part is this number times its cost, at z_1 = 0. ``auto``:
+        of 0, -1, -2, -3, -4, -6, -8 and -12 the one with the largest D, which takes eight
+        inferences an instance (0 in primal form); or ``smo``: begin with passes of factored SMO,
+        which climbs fast and slows down early (beta = inf, gamma > 0 only).
+    smo_passes : int, or "auto"
+        How many of the passes are SMO's where ``initial`` is smo. ``auto``: SMO continues as long
+        as its pass raises D at least as much as the second pass of EG after the same passes of SMO.
+        The first one mostly undoes `mixing`. From the second pass on both methods try.
     mixing : float
         Share of the uniform distribution that is then mixed in, in (0, 1): SMO leaves zeros, which
         no multiplicative update leaves.
 
     Notes
     -----
-    Bartlett, Collins, Taskar and McAllester (2004), Figure 2, section 3 (primal form) and section 5
-    (online; after SMO). beta < inf and the halving online: Collins et al. (2008). The check of
-    eta=auto is the condition under which a proximal step of the entropy ascends and its rate holds
-    (Beck and Teboulle 2003), checked for the step that is made instead of all.
+    Bartlett, Collins, Taskar and McAllester (2004), Figure 2, section 3 (primal form), section 4
+    (Theorem 2) and section 5 (online; after SMO). beta < inf and the halving online: Collins et al.
+    (2008). The check of eta=auto is the condition under which a proximal step of the entropy
+    ascends and its rate holds (Beck and Teboulle 2003), checked for the step in question instead of
+    all.
     """
 
     state_type = EGState
@@ -125,17 +149,21 @@ class EG(Optimizer):
         self,
         form: Literal["dual", "primal"] = "dual",
         online: bool = True,
-        eta: float | Literal["auto"] = "auto",
+        eta: float | Literal["auto", "theorem"] = "auto",
         initial: float | Literal["smo", "auto"] = "auto",
-        smo_passes: int = 5,
+        smo_passes: int | Literal["auto"] = 5,
         mixing: float = 0.0001,
     ) -> None:
-        if eta != "auto":
+        if eta != "auto" and eta != "theorem":
             ranges.check_positive("eta", eta)
-        ranges.check_at_least("smo_passes", smo_passes, 1)
+        if smo_passes != "auto":
+            ranges.check_at_least("smo_passes", smo_passes, 1)
         _check_start(form, online, initial, mixing)
+        _check_theorem(eta, online, initial)
         self.form, self.online, self.initial = form, online, initial
-        self.eta: float | Literal["auto"] = eta if eta == "auto" else float(eta)
+        self.eta: float | Literal["auto", "theorem"] = (
+            eta if eta == "auto" or eta == "theorem" else float(eta)
+        )
         self.smo_passes, self.mixing = smo_passes, mixing
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
@@ -145,8 +173,11 @@ class EG(Optimizer):
         abilities, demands, positional = (
             Ability.MARGINALS | Ability.EXACT,
             DUAL,
-            self.form == "dual",
+            self.form == "dual" or self.eta == "theorem",
         )
+        if self.eta == "theorem":
+            abilities |= Ability.MAP
+            demands += (Demand(Property.MAXIMUM, "EG(eta='theorem')"),)
         if self.initial == "smo":
             abilities |= Ability.MAP
             demands += tuple(Demand(one.asks, "EG(initial='smo')") for one in MARGINS)
@@ -161,6 +192,7 @@ class EG(Optimizer):
             converges=True,
             kernel_modules=(
                 "structopt.kernels.learn.eg",
+                *(("structopt.kernels.learn.eg_rate",) if self.eta == "theorem" else ()),
                 "structopt.kernels.learn.smo",
                 "structopt.kernels.features.bundles",
             ),
@@ -180,7 +212,8 @@ class EG(Optimizer):
             if self.online
             else {}
         )
-        beside = 3 if self.initial == "auto" else 1  # a start is made beside the best so far
+        tries = "auto" in (self.initial, self.smo_passes)  # a start next to the best so far
+        beside = 3 if tries else 1
         vectors = "potentials", "dual variables"
         return Footprint(
             state, step=2 * weights, gradients=True, mapped=vectors, mapped_step=beside * parts
@@ -197,31 +230,57 @@ class EG(Optimizer):
         if self.initial == "smo":
             return replace(state, residuals=gold_residuals(problem))
         if self.form == "primal":
-            return replace(state, **self._in_primal_form(problem, np.zeros(problem.dimension), 0.0))
-        if self.initial == "auto":
+            kappa = _initial_kappa(problem, self.initial)
+            point = self._in_primal_form(problem, np.zeros(problem.dimension), kappa)
+            state = replace(state, **point)
+        elif self.initial == "auto":
             starts = (
                 self._started(problem, state, _initial_potentials(problem, initial))
                 for initial in STARTS
             )
-            return max(starts, key=lambda start: start.dual)  # the first of equals
-        return self._started(problem, state, _initial_potentials(problem, float(self.initial)))
+            state = max(starts, key=lambda start: start.dual)  # the first of equals
+        else:
+            state = self._started(problem, state, _initial_potentials(problem, float(self.initial)))
+        return self._by_theorem(problem, state) if self.eta == "theorem" else state
 
     def step(self, problem: Objective, state: EGState) -> tuple[EGState, Report]:
         """One pass; online in a random order that depends on the seed and the pass alone."""
+        if self.initial == "smo" and state.dual is None:
+            return self._step_of_smo(problem, state)
+        return self._step_of_eg(problem, state)
+
+    def _step_of_smo(self, problem: Objective, state: EGState) -> tuple[EGState, Report]:
+        """Make a pass of SMO, unless it is EG's turn."""
+        if self.smo_passes != "auto" and state.epoch >= self.smo_passes:
+            return self._step_of_eg(problem, self._after_smo(problem, state))
+        trial, rise = None, 0.0
+        if self.smo_passes == "auto" and state.reached is not None:
+            trial = self._step_of_eg(problem, self._after_smo(problem, state))
+            ahead, _ = self._step_of_eg(problem, copied(trial[0]))
+            rise = ahead.dual - trial[0].dual
+        report = pass_over(problem, state, 1)
+        assert report.dual is not None
+        if trial is not None and rise > report.dual - state.reached:
+            return trial
+        state.reached = report.dual
+        state.epoch += 1
+        return state, Report(loss=report.loss, dual=report.dual)
+
+    def _step_of_eg(self, problem: Objective, state: EGState) -> tuple[EGState, Report]:
+        """Make a pass of EG."""
         finished = ""
-        if self.initial == "smo" and state.epoch < self.smo_passes:
-            report = pass_over(problem, state, 1)
-            state.epoch += 1
-            return state, Report(loss=report.loss, dual=report.dual)
-        if state.dual is None:
-            state = self._after_smo(problem, state)
         if self.online:
             self._visit_all(problem, state)
         else:
             state, finished = self._climb(problem, state)
         state.epoch += 1
         dual, ridge = state.dual, problem.ridge(state.theta)
-        return state, Report(loss=problem.m * (dual - ridge), dual=dual, finished=finished)
+        return state, Report(
+            loss=problem.m * (dual - ridge),
+            dual=dual,
+            finished=finished,
+            rate_bound=_rate_bound(state),
+        )
 
     def weights(self, state: EGState) -> Array:
         """Return theta(mu)."""
@@ -229,7 +288,24 @@ class EG(Optimizer):
 
     def _first_eta(self, problem: Objective) -> float:
         """Return the step length to begin with."""
-        return 1 / problem.C if self.eta == "auto" else self.eta
+        return self.eta if isinstance(self.eta, float) else 1 / problem.C
+
+    def _by_theorem(self, problem: Objective, state: EGState) -> EGState:
+        """Return the state with the step length of Theorem 2, and the numbers of its bound."""
+        from structopt.kernels.learn.eg_rate import rate_pass
+
+        C, gamma, totals = problem.C, problem.loss.gamma, np.zeros(3)
+        potentials = state.potentials
+        if self.form == "primal":
+            potentials = _costs(problem, _initial_kappa(problem, self.initial) * gamma)
+        problem.run(rate_pass, gamma, potentials, np.zeros(problem.dimension), totals)
+        norm, cost, divergence = totals.tolist()
+        curvature = problem.m * C**2 * norm
+        speed = 2 * (curvature + C * cost) + curvature
+        if not speed > 0:
+            return replace(state, first=state.dual, distance=0.0)
+        distance = 2.5 * speed * divergence / (C * problem.m)
+        return replace(state, eta=0.4 / speed, first=state.dual, distance=distance)
 
     def _full(self, problem: Objective) -> float:
         """Return beta/C, the step length at which the factor of the old potentials is 0."""
@@ -331,6 +407,57 @@ def _initial_potentials(problem: Objective, other: float) -> Array:
     return potentials
 
 
+def _costs(problem: Objective, kappa: float) -> Array:
+    """Return potentials that are `kappa` times the costs."""
+    from structopt.kernels.waist.target import TARGET
+
+    potentials, t = _no_potentials(problem), TARGET.open(problem.data.target)
+    begins = np.repeat(problem.structure.parts[:-1], np.diff(t.cost_offsets))
+    potentials[t.cost_parts + begins] = kappa * t.cost_values
+    return potentials
+
+
+def _initial_kappa(problem: Objective, initial: float | str) -> float:
+    """Return kappa so that kappa gamma p are the initial potentials."""
+    if initial in (0, "auto"):
+        return 0.0
+    if problem.loss.gamma == 0:
+        raise ArgumentError(
+            "has no effect on potentials that are proportional to costs, at `gamma` = 0.",
+            parameter="initial",
+            value=initial,
+            remedy="Set `initial=0`, or form='dual'.",
+        )
+    return float(initial) / problem.loss.gamma
+
+
+def _rate_bound(state: EGState) -> float | None:
+    """Return the bound of D* - D by Theorem 2 after the passes of a state."""
+    if state.first is None:
+        return None
+    return float((state.distance + 1.5 * (state.dual - state.first)) / state.epoch)
+
+
+def _check_theorem(eta: float | str, online: bool, initial: float | str) -> None:
+    """Refuse the step length of Theorem 2 for steps that the theorem is not about."""
+    if eta != "theorem":
+        return
+    if online:
+        raise ArgumentError(
+            "is the step length of batch steps.",
+            parameter="eta",
+            value=eta,
+            remedy="Set online=False.",
+        )
+    if initial == "smo":
+        raise ArgumentError(
+            "belongs to steps from the first pass on.",
+            parameter="eta",
+            value=eta,
+            remedy="Set `initial` to auto or a number.",
+        )
+
+
 def _check_start(form: str, online: bool, initial: float | str, mixing: float) -> None:
     """Refuse initial potentials that make no sense, and those that the primal form cannot
     represent.
@@ -345,10 +472,10 @@ def _check_start(form: str, online: bool, initial: float | str, mixing: float) -
             parameter="initial",
             value=initial,
         )
-    if form == "primal" and (online or initial not in (0, "auto")):
+    if form == "primal" and (online or initial == "smo"):
         raise ArgumentError(
-            "has one vector for the potentials of all instances, which starts at 0 and has no "
-            "updates per instance.",
+            "has one vector for the potentials of all instances, which SMO cannot start and which "
+            "has no updates per instance.",
             parameter="form",
             value=form,
             remedy="Set online=False initial=0, or form='dual'.",

@@ -84,7 +84,7 @@ class SDCA(Optimizer):
 
     Every theta belongs to a dual point, whose value D is a lower bound on the least objective:
     training can stop at a `tolerance`. At beta < inf with a graph whose entropy has a closed form
-    in its marginals (first-order chains), tau is found by Newton steps
+    in its marginals (chains), tau is found by Newton steps
     (`structopt.kernels.learn.sdca`), and convergence is linear. On other graphs a number below the
     entropy is used instead of it (slow at large C). At beta = inf this is block-coordinate
     Frank-Wolfe (`structopt.kernels.learn.block_frank_wolfe`). A visit costs one inference and

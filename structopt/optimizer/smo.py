@@ -19,6 +19,11 @@ from structopt.core.optimizer_state import OptimizerState, over_instances, over_
 from structopt.kernels.waist.record import Array
 from structopt.learning.part_duals import dual_at, gold_residuals, refuse_weights, weights_at
 
+LOOPS = (
+    ": with loops a step between two outputs may leave the marginal polytope, since marginals of "
+    "pairs do not determine larger ones"
+)
+
 
 @dataclass(kw_only=True)
 class SMOState(OptimizerState):
@@ -59,7 +64,7 @@ class SMO(Optimizer):
     -----
     Taskar, Guestrin and Koller (2003), Max-margin Markov networks; compared with in Bartlett et al.
     (2004), section 5. Needs locally consistent marginals to be marginals of a distribution, which
-    is so on chains.
+    is so on chains of any order, but neither on trees of arcs nor on graphs with loops.
     """
 
     state_type = SMOState
@@ -70,7 +75,9 @@ class SMO(Optimizer):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Margins, and marginals of every position in closed form."""
-        demands = (*MARGINS, Demand(Property.POINTS), Demand(Property.CLOSED_FORMS), *UNWEIGHTED)
+        loops = graph.traits.kind.eliminates
+        closed = Demand(Property.CLOSED_FORMS, because=LOOPS if loops else "")
+        demands = (*MARGINS, Demand(Property.POINTS), closed, *UNWEIGHTED)
         return Needs(Ability.MAP | Ability.EXACT, demands, positional=True)
 
     @property

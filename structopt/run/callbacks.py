@@ -363,7 +363,7 @@ def epoch_metrics(row: Mapping[str, float | int], main: str) -> dict[str, float]
 
     A server draws a chart for each, and opens its page of comparisons at the first.
     """
-    train = {"loss", "primal", "dual", "gap", "seconds", "inference_seconds", *COSTS}
+    train = {"loss", "primal", "dual", "gap", "rate_bound", "seconds", "inference_seconds", *COSTS}
     shown = [
         main,
         *(

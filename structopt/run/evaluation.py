@@ -120,6 +120,7 @@ def _training_metrics(
         "objective": objective,
         "dual": progress.dual,
         "gap": trainer.gap(objective),
+        **({} if progress.rate_bound is None else {"rate_bound": progress.rate_bound}),
         "epochs": progress.epoch,
         **({"kept_epoch": progress.best_epoch} if trainer.kept is not None else {}),
         "seconds": progress.seconds,

@@ -174,13 +174,20 @@ def _kept(train: Mapping[str, Any], progress: Progress) -> list[str]:
 def _certified(train: Mapping[str, Any]) -> str:
     """What is known of the minimum of the objective, in words."""
     if train["gap"] is not None:
-        return f", at most {train['gap']:.2g} above the minimum"
+        return f", at most {train['gap']:.2g} above the minimum{_rate(train)}"
     if "impossible_duals" in train:
         return (
             f"; no bound of its minimum: in {train['impossible_duals']} epochs the dual was "
             "above the objective, a numerical failure"
         )
     return ""
+
+
+def _rate(train: Mapping[str, Any]) -> str:
+    """Describe the bound by a proved rate of convergence."""
+    if "rate_bound" not in train:
+        return ""
+    return f"; by its rate, the dual is at most {train['rate_bound']:.2g} below its maximum"
 
 
 def _remarks(

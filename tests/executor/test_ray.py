@@ -15,11 +15,18 @@ from structopt.executor.ray import Ray
 from structopt.executor.serial import Serial
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
+from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.exact import Exact
 from structopt.learning.mixing import Mixed
 from structopt.loss.family import LossFamily
 from structopt.objective.pass_shards import Passes
-from structopt.testing.problems import make_problem, random_encoded, random_trees, random_weights
+from structopt.testing.problems import (
+    make_problem,
+    random_encoded,
+    random_graphs,
+    random_trees,
+    random_weights,
+)
 from tests.messages import raises
 
 pytestmark = pytest.mark.nightly("ray")
@@ -64,6 +71,20 @@ def trees(executor):
     return problem
 
 
+def graphs(executor):
+    """Complete graphs, which junction trees decode."""
+    problem = make_problem(
+        random_graphs(1, (2, 3, 4) * 3),
+        Pairwise("complete"),
+        LossFamily(1.0, 1.0),
+        Exact(),
+        C=1.0,
+        support="seen",
+    )
+    problem.executor = executor
+    return problem
+
+
 def trained(problem, optimizer, passes=4, between=lambda: None):
     state = optimizer.init(problem, np.zeros(problem.dimension))
     for _ in range(passes):
@@ -72,7 +93,7 @@ def trained(problem, optimizer, passes=4, between=lambda: None):
     return optimizer.weights(state), report
 
 
-@pytest.mark.parametrize("problem_of", [chains, trees])
+@pytest.mark.parametrize("problem_of", [chains, trees, graphs])
 def test_lbfgs_is_that_of_one_thread_to_the_last_bit(executor, problem_of):
     lbfgs = {"name": "lbfgs", "C": 1.0}
     weights, report = trained(problem_of(executor), registry.create("optimizer", lbfgs))

@@ -283,6 +283,19 @@ def test_bartlett_s_figure_is_judged_by_dual_objectives(run, smo, eg, hybrid, ex
     assert report.tables[0].rows[0][-1].mean == pytest.approx(smo[-1])
 
 
+def test_bartlett_s_figure_judges_edge_features_apart(run):
+    curves = {"SMO": rising(10, 2), "EG η=1 θ=-3": rising(12, 8), "optimum (SDCA)": rising(12.1, 1)}
+    others = {"SMO": rising(9, 2), "EG η=1 θ=-3": rising(8, 8), "optimum (SDCA)": rising(12.1, 1)}
+    records = [dual(run, name, values) for name, values in curves.items()]
+    records += [dual(run, f"{name} with edge features", value) for name, value in others.items()]
+    report = bartlett2004.figure4(thrice(records), "full")
+    assert len(report.claims) == 12
+    plain, edges = report.claims[:6], report.claims[6:]
+    assert [f"{one.text}, with edge features" for one in plain] == [one.text for one in edges]
+    assert verdicts(report)[3] is True
+    assert verdicts(report)[9] is False
+
+
 def test_bartlett_s_figure_without_smo_tells_nothing(run):
     report = bartlett2004.figure4([dual(run, "EG η=1 θ=-3", rising(10, 2))], "small")
     assert set(verdicts(report)) == {None}

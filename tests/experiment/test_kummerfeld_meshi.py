@@ -423,6 +423,7 @@ def test_meshi_table_compares_with_the_papers_ratios(tmp_path):
         one(meshi2010.PLANES, (40, 0.9), (86, 0.501)),
         one(meshi2010.DLPW, (1, 0.6), (2, 0.502)),
         one(meshi2010.PEGASOS, (6, 0.6), (12, 0.5)),
+        one(meshi2010.EXACT, (1, 0.3), (2, 0.2)),
     ]
     report = meshi2010.figure1_yeast(thrice(runs), "full")
     rows = [(row[0], *row[-3:]) for row in report.tables[0].rows]
@@ -430,6 +431,8 @@ def test_meshi_table_compares_with_the_papers_ratios(tmp_path):
         (meshi2010.DLPW, "2.00 ± 0.00", None, None),
         (meshi2010.PEGASOS, "12.00 ± 0.00", "6.0", "6"),
         (meshi2010.PLANES, "86.00 ± 0.00", "43.0", "43"),
+        (meshi2010.EXACT, None, None, None),
     ]
+    assert report.notes[-1].startswith(meshi2010.EXACT)
     assert verdicts(report) == [True] * 3
     assert verdicts(meshi2010.figure1_yeast(runs[:1], "full")) == [None] * 3

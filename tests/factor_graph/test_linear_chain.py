@@ -20,8 +20,6 @@ def dense(vectors, structure, i):
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("anchored", [False, True])
 def test_gold_indicators(order, anchored):
-    if anchored and order > 1:
-        pytest.skip("anchored chains have order 1")
     encoded, graph = random_encoded(3, (1, 2, 5, 4), anchored=anchored), LinearChain(order)
     structure = graph.build(encoded)
     gold, L = graph.gold(encoded, structure), 3
@@ -33,10 +31,10 @@ def test_gold_indicators(order, anchored):
             start = n * L
             for j in range(1, order + 1):
                 if t >= j:
-                    anchor = (t - 1) * L * L if anchored else 0
+                    anchor = (t - j) * L ** (j + 1) if anchored else 0
                     history = sum(y[t - d] * L ** (d - 1) for d in range(1, j + 1))
                     expected[start + anchor + history * L + y[t]] += 1
-                start += L ** (j + 1)
+                start += L ** (j + 1) * (max(n - j, 0) if anchored else 1)
         np.testing.assert_array_equal(dense(gold, structure, i), expected)
 
 
@@ -55,6 +53,20 @@ def test_groups_and_their_names():
         ("transition", 9, False),
     ]
     assert np.diff(anchored.parts).tolist() == [3, 12 + 27]
+    trigrams = LinearChain(2).build(random_encoded(0, (1, 2, 4)), positional=True)
+    assert [(g.name, g.width, g.tied) for g in trigrams.groups] == [
+        ("label", 3, False),
+        ("transition", 9, False),
+        ("3-gram", 27, False),
+    ]
+    assert np.diff(trigrams.parts).tolist() == [3, 6 + 9, 12 + 27 + 54]
+
+
+def test_place_of_a_run_of_labels():
+    encoded, graph = random_encoded(0, (4,)), LinearChain(3)
+    structure = graph.build(encoded, positional=True)
+    places = [graph.place(encoded, structure, group, 0) for group in structure.groups]
+    assert places[1:] == ["1 → 2", "1 → 2 → 3", "1 → 2 → 3 → 4"]
 
 
 def test_costs_are_at_the_gold_label_parts():
@@ -79,7 +91,5 @@ def test_empty_corpus():
 def test_refuses():
     with raises(ArgumentError, parameter="order", value=0):
         LinearChain(0)
-    with pytest.raises(ConfigError, match=r"need `order=1`; with `order=2` leave them out"):
-        LinearChain(2).build(random_encoded(anchored=True))
     with pytest.raises(ConfigError, match=r"order=5 has 3200000 states with 20 labels"):
         LinearChain(5).build(random_encoded(labels=20))

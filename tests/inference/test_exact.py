@@ -19,6 +19,7 @@ CASES = {
     "trigram partial": (2, {"partial": True, "lengths": (1, 3)}),
     "four-gram": (3, {"labels": 2, "lengths": (1, 2, 5)}),
     "anchored": (1, {"anchored": True, "constrained": True}),
+    "anchored trigram": (2, {"anchored": True, "constrained": True, "lengths": (1, 2, 4)}),
     "one label": (2, {"labels": 1}),
 }
 

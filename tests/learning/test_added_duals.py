@@ -14,6 +14,7 @@ from structopt.executor.serial import Serial
 from structopt.executor.threads import Threads
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
+from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.exact import Exact
 from structopt.learning.added_duals import AddedDuals
 from structopt.learning.mixing import shards_of
@@ -23,7 +24,12 @@ from structopt.objective.dual_shards import DualAscents
 from structopt.objective.options import optioned
 from structopt.optimizer.sdca import SDCA
 from structopt.run.resumable import Resumable
-from structopt.testing.problems import make_problem, random_encoded, random_trees
+from structopt.testing.problems import (
+    make_problem,
+    random_encoded,
+    random_graphs,
+    random_trees,
+)
 from tests.optimizer.listings import minimum_of
 
 LENGTHS = (3, 1, 4, 2, 3, 2, 3)
@@ -98,6 +104,20 @@ def test_it_reaches_the_optimum_between_its_bounds(variant, shards, average):
         assert report.dual <= best * (1 + 1e-7)
         assert primal >= best * (1 - 1e-7)
     assert primal - report.dual <= (1e-2 if average else 1e-4) * best
+
+
+@variants
+def test_shards_of_graphs_with_loops_reach_the_optimum(variant):
+    """Junction trees in two shards, whose duals are those of exact inference."""
+    loss = LossFamily(*MEMBERS[variant])
+    corpus, graph = random_graphs(4, (2, 3, 4, 3)), Pairwise("complete")
+    problem = make_problem(corpus, graph, loss, Exact(), 0.3, support="seen")
+    best = minimum_of(problem).value
+    method = AddedDuals(SDCA(entropy="hypograph"), 2, DualAscents)
+    for primal, report in trained(method, problem, 60)[1]:
+        assert report.dual <= best * (1 + 1e-7)
+        assert primal >= best * (1 - 1e-7)
+    assert primal - report.dual <= 1e-2 * best
 
 
 @pytest.mark.nightly("optima")

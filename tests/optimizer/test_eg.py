@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from structopt.core.ability import Ability
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.errors import CompatibilityError, ConfigError, StructoptError
+from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
@@ -38,6 +39,7 @@ WAYS = {
     "gold": {"initial": -3.0, "eta": 10.0},
     "auto": {},
     "primal auto": {"online": False, "form": "primal"},
+    "primal gold": {"online": False, "form": "primal", "eta": 10.0, "initial": -2.0},
 }
 HARD = {"constrained": True, "partial": True}
 
@@ -155,7 +157,10 @@ CASES = [
     ("gold", inf, 1.0, SINGLE),
     ("auto", 1.0, 1.0, SINGLE),
     ("auto", inf, 1.0, {}),
+    ("online", 1.0, 1.0, {"order": 2}),
+    ("auto", inf, 1.0, {"order": 3, "lengths": (1, 2, 4, 3)}),
     ("primal auto", 1.0, 0.0, {}),
+    ("primal gold", inf, 1.0, HARD),
     ("primal auto", inf, 1.0, {"support": "seen"}),
 ]
 
@@ -280,7 +285,9 @@ def test_primal_form_learns_higher_orders():
     assert problem.objective(weights[-1]) == pytest.approx(best.value, rel=1e-4)
 
 
-@pytest.mark.parametrize("options", [{}, HARD, {"lengths": (1,) * 6}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, HARD, {"lengths": (1,) * 6}, {"order": 2, **HARD}], ids=str
+)
 @pytest.mark.parametrize("online", [True, False])
 def test_smo_hands_over_its_marginals(options, online):
     problem = problem_of(inf, 1.0, 1.0, **options)
@@ -303,6 +310,120 @@ def test_smo_hands_over_its_marginals(options, online):
         total += gold_and_cost(problem, i, len(mu))[1] @ (mixed - listed.gold)
     np.testing.assert_allclose(method.weights(after), expected, atol=1e-6)
     assert barely.dual == pytest.approx((total - expected @ expected / 2) / problem.m, abs=1e-6)
+
+
+class TestUntilEGIsFaster(TestAfterSMO):
+    """The contract with a change of method that depends on the progress of both."""
+
+    @pytest.fixture
+    def optimizer(self):
+        return lambda: EG(initial="smo", smo_passes="auto")
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_changes_from_smo_when_eg_is_faster(online):
+    """SMO's pass against EG's second one after the same passes of SMO; the change is for good."""
+    problem, settings = problem_of(inf, 1.0, 0.1), {"initial": "smo", "online": online}
+    whole, method = SMO(), EG(smo_passes="auto", **settings)
+    state, smo = (one.init(problem, np.zeros(problem.dimension)) for one in (method, whole))
+    changed, reached = 0, 0.0
+    for epoch in range(1, 20):
+        state, report = method.step(problem, state)
+        smo, alone = whole.step(problem, smo)
+        _, _, others = trained(problem, epoch, smo_passes=max(epoch - 1, 1), **settings)
+        _, _, further = trained(problem, epoch + 1, smo_passes=max(epoch - 1, 1), **settings)
+        before, reached = reached, alone.dual
+        rise = further[-1].dual - others[-1].dual
+        if state.dual is None:
+            assert report.dual == alone.dual
+            assert epoch == 1 or rise <= alone.dual - before
+            continue
+        assert rise > alone.dual - before
+        assert report.dual == others[-1].dual
+        changed = epoch
+        break
+    assert changed > 1
+    _, _, rest = trained(problem, 30, smo_passes=changed - 1, **settings)
+    _, _, own = trained(problem, 30, smo_passes="auto", **settings)
+    assert [one.dual for one in own] == [one.dual for one in rest]
+
+
+THEOREM = [
+    {"initial": 0.0},
+    {"initial": -2.0},
+    {"form": "primal", "initial": 0.0},
+    {"form": "primal", "initial": -2.0},
+]
+
+
+@pytest.mark.parametrize(
+    ("way", "options", "C"),
+    covering(THEOREM, [{}, HARD, SINGLE, {"anchored": True, "values": True}], [0.05, 1.0]),
+)
+def test_theorem_2(way, options, C):
+    """eta = 0.4/(B + lambda), and m C (D* - D) <= (2.5 (B + lambda) KL + 1.5 m C (D - D_1)) / T."""
+    problem = problem_of(inf, 1.0, C, **options)
+    best, listing = minimum_of(problem), Listing(problem)
+    state, _, reports = trained(problem, 30, eta="theorem", online=False, **way)
+    start, _, _ = trained(problem, 0, eta="theorem", online=False, **way)
+    norm = max(
+        float((((one.vertices - one.gold) @ one.features) ** 2).sum(axis=1).max())
+        for one in listing.lists
+    )
+    cost = max(
+        float((one.vertices @ costs).max())
+        for one, costs in zip(listing.lists, listing.costs, strict=True)
+    )
+    m, B = problem.m, 2 * (problem.m * C**2 * norm + C * cost)
+    largest = 0.4 / (B + m * C**2 * norm)
+    assert largest / 8 <= start.eta <= largest + 1e-12  # R is bounded by |F chi| + |F z|
+    first = way["initial"]
+    potentials = (
+        listing.start(first)
+        if way.get("form") != "primal"
+        else [first * costs for costs in listing.costs]
+    )
+    divergence = sum(-np.log(p.min()) for _, p in listing.distributions(potentials))
+    assert start.first == pytest.approx(listing.dual(potentials))
+    assert start.distance == pytest.approx(2.5 * 0.4 / start.eta * divergence / (C * m))
+    for passes, report in enumerate(reports, 1):
+        bound = (start.distance + 1.5 * (report.dual - start.first)) / passes
+        assert report.rate_bound == pytest.approx(bound)
+        assert best.value - report.dual <= report.rate_bound
+    assert state.eta == start.eta  # no step had to be shortened
+
+
+def test_variances_bound_the_curvature():
+    """m C^2 R^2 may replace the largest eigenvalue in the proof of Theorem 2 (Lemma 3)."""
+    problem, rng = problem_of(inf, 1.0, 0.7), np.random.default_rng(0)
+    listing, m, C = Listing(problem), problem.m, 0.7
+    rows = [(one.vertices - one.gold) @ one.features for one in listing.lists]
+    norm = max((row**2).sum(axis=1).max() for row in rows)
+    for _ in range(20):
+        total, variances = np.zeros(problem.dimension), 0.0
+        for row in rows:
+            p, g = rng.dirichlet(np.ones(len(row))), rng.normal(size=len(row))
+            centred = g - p @ g
+            total += C * (p * centred) @ row
+            variances += p @ centred**2
+        assert total @ total <= m * C**2 * norm * variances
+
+
+def test_theorem_is_of_margins():
+    with pytest.raises(CompatibilityError, match="optimizer.eta=theorem needs loss.beta=inf"):
+        check(EG(eta="theorem", online=False), LossFamily(1.0, 0.0), LinearChain())
+
+
+def test_primal_form_starts_at_costs():
+    """Potentials in primal form are proportional to costs, whatever gamma is above 0."""
+    problem = problem_of(inf, 2.0, 0.5)
+    state, _, _ = trained(problem, 0, form="primal", online=False, initial=-3.0)
+    listing = Listing(problem)
+    potentials = [-1.5 * costs for costs in listing.costs]  # costs are times gamma
+    np.testing.assert_allclose(state.theta, listing.theta(potentials), atol=1e-10)
+    assert state.dual == pytest.approx(listing.dual(potentials))
+    with pytest.raises(StructoptError, match="has no effect on potentials that are proportional"):
+        trained(problem_of(1.0, 0.0), 0, form="primal", online=False, initial=-3.0)
 
 
 @pytest.mark.parametrize(("member", "C"), covering(MEMBERS, [0.01, 1.0, 10.0], strength=1))
@@ -415,4 +536,4 @@ def test_asks_for_positional_parts_in_dual_form():
     with pytest.raises(
         CompatibilityError, match="optimizer=eg needs marginals of every position in closed form"
     ):
-        check(EG(), loss, LinearChain(2))
+        check(EG(initial="smo"), LossFamily(inf, 1.0), ArcFactored())

@@ -40,8 +40,17 @@ from tests.messages import keys_of
         (
             lambda: EG(form="primal"),
             "optimizer.form=primal has one vector for the potentials of all instances, which "
-            "starts at 0 and has no updates per instance. Set optimizer.online=false "
+            "SMO cannot start and which has no updates per instance. Set optimizer.online=false "
             "optimizer.initial=0, or optimizer.form=dual.",
+        ),
+        (
+            lambda: EG(eta="theorem"),
+            "optimizer.eta=theorem is the step length of batch steps. Set optimizer.online=false.",
+        ),
+        (
+            lambda: EG(eta="theorem", online=False, initial="smo"),
+            "optimizer.eta=theorem belongs to steps from the first pass on. Set optimizer.initial "
+            "to auto or a number.",
         ),
     ],
 )

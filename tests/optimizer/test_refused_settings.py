@@ -46,6 +46,7 @@ REFUSED = {
     EG: [
         ({"eta": 0.0}, None),
         ({"smo_passes": 0}, None),
+        ({"eta": "theorem"}, None),
     ],
     LBFGS: [
         ({"gradient_tolerance": -0.1}, None),

@@ -5,10 +5,13 @@ from math import inf
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
+from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.exact import Exact
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import HAMMING, LossFamily
@@ -18,21 +21,31 @@ from structopt.testing.problems import (
     make_problem,
     outputs,
     random_encoded,
+    random_graphs,
     random_weights,
 )
 from tests.optimizer.classes import DualSuite
 from tests.optimizer.composed import abilities, check
 
 HARD = {"constrained": True, "partial": True}
-CORPORA = [{}, {"anchored": True, "values": True}, {"support": "seen"}, HARD, {"lengths": (1,) * 6}]
+CORPORA = [
+    {},
+    {"anchored": True, "values": True},
+    {"support": "seen"},
+    HARD,
+    {"lengths": (1,) * 6},
+    {"order": 2} | HARD,
+]
 corpora = pytest.mark.parametrize("options", CORPORA, ids=str)
 
 
-def problem_of(C=0.5, seed=0, gamma=1.0, inference=None, support="all", cost=HAMMING, **options):
+def problem_of(
+    C=0.5, seed=0, gamma=1.0, inference=None, support="all", cost=HAMMING, order=1, **options
+):
     encoded = random_encoded(4, **{"lengths": (1, 2, 3, 4, 3, 2)} | options)
     loss = LossFamily(inf, gamma, cost)
     return make_problem(
-        encoded, LinearChain(), loss, inference or Exact(), C, seed, support, positional=True
+        encoded, LinearChain(order), loss, inference or Exact(), C, seed, support, positional=True
     )
 
 
@@ -181,9 +194,29 @@ def test_requires_exact_maximisation():
     assert abilities(SMO()) == Ability.MAP | Ability.EXACT
 
 
+def test_steps_may_leave_the_marginals_of_graphs_with_loops():
+    """Why such graphs are refused, although their best outputs are known."""
+    with pytest.raises(CompatibilityError, match="may leave the marginal polytope"):
+        check(SMO(), LossFamily(inf, 1.0), Pairwise("complete"))
+    problem = make_problem(
+        random_graphs(0, (4, 4)), Pairwise("complete"), LossFamily(inf, 1.0), Exact(), 2.0
+    )
+    state, distances = SMO().init(problem, np.zeros(problem.dimension)), []
+    for _ in range(40):
+        state, _ = SMO().step(problem, state)
+        for i in range(2):
+            first, last = problem.structure.parts[i : i + 2]
+            listed = outputs(problem, i)
+            mu = state.residuals[first:last] + listed.gold
+            corners = np.vstack([listed.vertices.T, np.ones(len(listed.vertices))])
+            distances.append(nnls(corners, np.append(mu, 1.0))[1])
+    assert max(distances) > 1e-3
+    assert min(distances) < 1e-9
+
+
 def test_asks_for_positional_parts():
     assert SMO().needs(LossFamily(inf, 1.0), LinearChain()).positional
     with pytest.raises(
         CompatibilityError, match="optimizer=smo needs marginals of every position in closed form"
     ):
-        check(SMO(), LossFamily(inf, 1.0), LinearChain(2))
+        check(SMO(), LossFamily(inf, 1.0), ArcFactored())

@@ -19,6 +19,7 @@ from structopt.errors import ConfigError
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.formats import array_folder, text_pieces
 from structopt.inference.enumeration import Enumeration
+from structopt.inference.exact import Exact
 from structopt.inference.mplp import MPLP
 from structopt.loss.family import LossFamily
 from structopt.objective.on_disk.corpus_folder import open_corpus, open_shard
@@ -347,17 +348,23 @@ def test_shards_are_opened_by_path_and_range():
             np.testing.assert_array_equal(shard.tables[name].ids, table.ids)
 
 
-@pytest.mark.parametrize("method", ["dlpw", "pegasos"])
+INFERENCES = {
+    "dlpw": MPLP(passes=3, tolerance=0.0, warm_start=True),
+    "pegasos": Enumeration(),
+    "sdca": Exact(),
+    "eg": Exact(),
+}
+
+
+@pytest.mark.parametrize("method", INFERENCES)
 def test_messages_of_graphs_of_pairs_are_mapped(tmp_path, method):
-    """The bits are those of memory too where an inference keeps messages; no task reads such graphs
-    in blocks yet.
+    """The bits are those of memory too where an inference keeps messages, or a dual method uses
+    junction trees; no task reads such graphs in blocks yet.
     """
     encoded, states = random_graphs(1, (4, 3) * 9, 2, "complete", values=True), []
     for where in (encoded, replace(encoded, storage=storage.InFiles(tmp_path))):
-        inference = (
-            MPLP(passes=3, tolerance=0.0, warm_start=True) if method == "dlpw" else Enumeration()
-        )
-        problem = make_problem(where, Pairwise(), LossFamily(np.inf, 1.0), inference, C=0.5)
+        loss = LossFamily(np.inf, 1.0)
+        problem = make_problem(where, Pairwise(), loss, INFERENCES[method], C=0.5)
         optimizer = registry.load("optimizer", method)()
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(3):

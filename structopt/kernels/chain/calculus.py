@@ -1,15 +1,16 @@
-"""Entropy, its derivatives and conditionals from the marginals of a first-order chain with
-transition parts at every position.
+"""Entropy, its derivatives and conditionals from the marginals of a chain with n-gram parts at
+every position.
 
-With edge marginals x_e and label marginals x_j, the largest entropy of any distribution with these
-marginals is that of the Markov chain:  H(x) = -sum_edges x_e log x_e + sum_inner x_j log x_j,
-inner being all positions but the first and last.
+With marginals x_e of the longest n-grams (edges at order 1) and x_j of the n-grams one label
+shorter, the largest entropy of any distribution with these marginals is that of the Markov chain:
+H(x) = -sum_e x_e log x_e + sum_inner x_j log x_j, inner being all positions but the first and last.
 """
 
 from __future__ import annotations
 
 from math import inf, log
 
+from structopt.kernels.chain.ngram_parts import first_part
 from structopt.kernels.chain.record import open_chain
 from structopt.kernels.waist.signatures import CONDITIONALS, ENTROPY, SLOPE, inlined, kernel
 
@@ -26,14 +27,24 @@ def negative_entropy(x, first, last):
     return total
 
 
+@inlined
+def ranges(c, n):
+    """Return the bounds of the inner n-grams that are one label shorter than the longest, and where
+    the longest begin.
+    """
+    k = min(c.order, n - 1)
+    if k == 0:
+        return 0, 0, 0
+    first, last = first_part(c, n, k - 1, k), first_part(c, n, k - 1, n - 1)
+    return first, last, first_part(c, n, k, k)
+
+
 @kernel(ENTROPY)
 def entropy(structure, i, z):
     """H(z) in nats."""
     c = open_chain(structure)
-    n, L = c.tokens[i + 1] - c.tokens[i], c.labels
-    if n == 1:
-        return -negative_entropy(z, 0, L)
-    return negative_entropy(z, L, (n - 1) * L) - negative_entropy(z, n * L, len(z))
+    first, last, longest = ranges(c, c.tokens[i + 1] - c.tokens[i])
+    return negative_entropy(z, first, last) - negative_entropy(z, longest, len(z))
 
 
 @inlined
@@ -61,28 +72,27 @@ def slope(structure, i, z, d, t, out):
     d keeps every sum.
     """
     c = open_chain(structure)
-    n, L = c.tokens[i + 1] - c.tokens[i], c.labels
+    first, last, longest = ranges(c, c.tokens[i + 1] - c.tokens[i])
     out[:] = 0.0
-    if n == 1:
-        add_slopes(z, d, t, -1.0, 0, L, out)
-    else:
-        add_slopes(z, d, t, 1.0, L, (n - 1) * L, out)
-        add_slopes(z, d, t, -1.0, n * L, len(z), out)
+    add_slopes(z, d, t, 1.0, first, last, out)
+    add_slopes(z, d, t, -1.0, longest, len(z), out)
 
 
 @kernel(CONDITIONALS)
 def conditionals(structure, i, z, out):
-    """Scores whose Gibbs distribution has the marginals z: log z of the first label, log of edge
-    over left label marginal.
+    """Scores whose Gibbs distribution has the marginals z: log z of the first label, log of the
+    longest n-grams over the marginals of their histories.
     """
     c = open_chain(structure)
     n, L = c.tokens[i + 1] - c.tokens[i], c.labels
     out[:] = 0.0
     for y in range(L):
         out[y] = log(z[y]) if z[y] > 0.0 else -inf
-    for t in range(n - 1):
-        for u in range(L):
-            left = z[t * L + u]
+    for t in range(1, n):
+        h = min(t, c.order)
+        histories, longest = first_part(c, n, h - 1, t - 1), first_part(c, n, h, t)
+        for u in range(L**h):
+            left = z[histories + u]
             for y in range(L):
-                edge = n * L + t * L * L + u * L + y
-                out[edge] = log(z[edge] / left) if z[edge] > 0.0 and left > 0.0 else -inf
+                e = longest + u * L + y
+                out[e] = log(z[e] / left) if z[e] > 0.0 and left > 0.0 else -inf

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log
 
 from structopt.kernels.chain.first_order import LOST, potentials
-from structopt.kernels.chain.ngram_parts import fold_counts
+from structopt.kernels.chain.ngram_parts import counts_at, fold_counts, scores_at
 from structopt.kernels.waist.signatures import inlined
 
 
@@ -18,7 +18,7 @@ def forward_backward(c, n, s, temperature, x, z):
     """Scaled forward-backward for orders above 1. Returns (value, True), or (0, False) where log
     space is needed.
     """
-    if not transition_potentials(c, n, temperature, x):
+    if not c.anchored and not transition_potentials(c, n, temperature, x):
         return 0.0, False
     value, safe, states, table = forward(c, n, s, temperature, x)
     if not safe:
@@ -66,8 +66,17 @@ def forward(c, n, s, temperature, x):
         else:
             if 1 < t <= k:
                 table += states
-            value += tops[min(t, k) - 1]
-            e = x.potential[table:]
+            if c.anchored:
+                e = x.potential[(t - 1) * N * L :]
+                top, safe = potentials(
+                    scores_at(c, n, s, t, table, x.table), states * L, temperature, e
+                )
+                if not safe:
+                    return 0.0, False, states, table
+                value += top
+            else:
+                value += tops[min(t, k) - 1]
+                e = x.potential[table:]
             before = x.alpha[(t - 1) * N : t * N]
             shrink = states // L if t >= k else states
             following = states * L if t < k else states
@@ -116,7 +125,8 @@ def backward(c, n, x, z, states, table):
                 weighted[v + y] = after[v + y] * node[y] / x.scale[t]
         previous = states // L if t < k else states
         shrink = previous // L if t >= k else previous
-        e, counts = x.potential[table:], z[n * L + table :]
+        e = x.potential[(t - 1) * N * L :] if c.anchored else x.potential[table:]
+        counts = counts_at(c, n, z, t, table)
         alpha = x.alpha[(t - 1) * N : t * N]
         for u in range(previous):
             total, a = 0.0, alpha[u]

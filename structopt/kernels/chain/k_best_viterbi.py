@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from structopt.kernels.arrays.ranked_lists import insert
-from structopt.kernels.chain.ngram_parts import mark
+from structopt.kernels.chain.ngram_parts import mark, scores_at
 from structopt.kernels.waist.signatures import inlined
 from structopt.kernels.waist.target import list_parts
 
@@ -18,7 +18,7 @@ def k_best_viterbi(c, n, s, count, x, values, offsets, parts, counts):
     there are.
 
     Of every state the `count` best values are kept, each with the state that it came from and its
-    rank there. x.table holds the summed n-gram scores, unless bigrams are anchored.
+    rank there. x.table holds the summed scores of tied n-grams.
     """
     L, k = c.labels, c.order
     N = x.temporary.size
@@ -32,7 +32,7 @@ def k_best_viterbi(c, n, s, count, x, values, offsets, parts, counts):
         if 1 < t <= k:
             table += states
         shrink = states // L if t >= k else states
-        e = s[n * L + (t - 1) * L * L :] if c.anchored else x.table[table:]
+        e = scores_at(c, n, s, t, table, x.table)
         for v in range(shrink * L):
             y, mine, origins, ranks = v % L, best[t, v], state[t, v], rank[t, v]
             for u in range(v // L, states, shrink):

@@ -29,7 +29,8 @@ def solve(structure, i, s, temperature, z, memory, work):
     constrain(c, i, n, s)
     if c.order == 1:
         return solve_first_order(c, n, s, temperature, x, z)
-    sum_ngram_scores(c, n, s, x.table)
+    if not c.anchored:
+        sum_ngram_scores(c, n, s, x.table)
     if temperature == 0.0:
         return viterbi(c, n, s, x, z)
     value, done = forward_backward(c, n, s, temperature, x, z)

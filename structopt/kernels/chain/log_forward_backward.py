@@ -7,7 +7,7 @@ from __future__ import annotations
 from math import exp, inf
 
 from structopt.kernels.arrays.log_add import log_add
-from structopt.kernels.chain.ngram_parts import fold_counts
+from structopt.kernels.chain.ngram_parts import counts_at, fold_counts, scores_at
 from structopt.kernels.waist.signatures import inlined
 
 
@@ -25,7 +25,7 @@ def log_forward_backward(c, n, s, temperature, x, z):
     if total == -inf:
         return total
     backward(c, n, s, temperature, total, states, table, x, z)
-    if not c.anchored:
+    if c.order > 1:
         fold_counts(c, n, z)
     return temperature * total
 
@@ -46,7 +46,7 @@ def forward(c, n, s, temperature, x):
         shrink = states // L if t >= k else states
         following = states * L if t < k else states
         now, before = x.alpha[t * N : (t + 1) * N], x.alpha[(t - 1) * N : t * N]
-        e = s[n * L + (t - 1) * L * L :] if c.anchored else x.table[table:]
+        e = scores_at(c, n, s, t, table, x.table)
         for v in range(following):
             now[v] = -inf
         for u in range(states):
@@ -74,8 +74,8 @@ def backward(c, n, s, temperature, total, states, table, x, z):
             break
         previous = states // L if t < k else states
         shrink = previous // L if t >= k else previous
-        e = s[n * L + (t - 1) * L * L :] if c.anchored else x.table[table:]
-        counts = z[n * L + (t - 1) * L * L :] if c.anchored else z[n * L + table :]
+        e = scores_at(c, n, s, t, table, x.table)
+        counts = counts_at(c, n, z, t, table)
         for u in range(previous):
             base, collected = (u % shrink) * L, -inf
             for y in range(L):

@@ -2,8 +2,8 @@
 
 Parts of an instance of n positions and L labels, in this order: n x L label parts; then for j =
 1..k the (j+1)-gram parts, L^j histories x L labels, *tied* (one table an instance, whose marginals
-are expected counts) or, for order 1, *anchored* (n - 1 tables). A (j+1)-gram part is active at
-every position that has j labels before it.
+are expected counts) or *anchored* (n - j tables). A (j+1)-gram part is active at every position
+that has j labels before it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Chain(NamedTuple):
     Attributes
     ----------
     labels, order : L and k
-    anchored : whether bigram parts have a table a position
+    anchored : whether n-gram parts have a table per position
     tokens : (m + 1,) where the positions of each instance begin
     forbidden_starts, forbidden_ends : label numbers
     forbidden_transitions : numbers u * L + y of forbidden bigrams

@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from structopt.kernels.chain.ngram_parts import mark
+from structopt.kernels.chain.ngram_parts import mark, scores_at
 from structopt.kernels.waist.signatures import inlined
 
 
@@ -34,7 +34,7 @@ def viterbi(c, n, s, x, z):
         for v in range(following):
             now[v] = -inf
             pointer[v] = 0
-        scores = x.table[table:]
+        scores = scores_at(c, n, s, t, table, x.table)
         for u in range(states):
             a = before[u]
             base = (u % shrink) * L

@@ -15,8 +15,8 @@ LENGTHS = (1, 2, 3, 4)
 GENERATOR = np.random.default_rng(5)
 
 
-def chains():
-    return LinearChain().build(random_encoded(0, LENGTHS), positional=True)
+def chains(order):
+    return LinearChain(order).build(random_encoded(0, LENGTHS), positional=True)
 
 
 def interior(structure, i):
@@ -26,26 +26,30 @@ def interior(structure, i):
     return z, value - float(s @ z)
 
 
+orders = pytest.mark.parametrize("order", [1, 2, 3])
 instances = pytest.mark.parametrize("i", range(len(LENGTHS)))
 
 
+@orders
 @instances
-def test_entropy_of_a_gibbs_distribution(i):
-    structure = chains()
+def test_entropy_of_a_gibbs_distribution(i, order):
+    structure = chains(order)
     z, entropy = interior(structure, i)
     assert calculus.entropy(structure.record, i, z) == pytest.approx(entropy, abs=1e-12)
 
 
+@orders
 @instances
-def test_entropy_of_an_output_is_zero(i):
-    structure = chains()
+def test_entropy_of_an_output_is_zero(i, order):
+    structure = chains(order)
     for vertex in CHAIN.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 1000)[::7]:
         assert calculus.entropy(structure.record, i, vertex) == 0.0
 
 
+@orders
 @instances
-def test_slopes_are_those_of_the_entropy(i):
-    structure = chains()
+def test_slopes_are_those_of_the_entropy(i, order):
+    structure = chains(order)
     z, other, step = interior(structure, i)[0], interior(structure, i)[0], 1e-4
     d, out = other - z, np.zeros(2)
     for t in (0.1, 0.5, 0.9):
@@ -57,9 +61,10 @@ def test_slopes_are_those_of_the_entropy(i):
         assert out[1] == pytest.approx((ahead - 2 * middle + behind) / step**2, rel=1e-4, abs=1e-5)
 
 
+@orders
 @instances
-def test_conditionals_are_scores_of_the_same_marginals(i):
-    structure = chains()
+def test_conditionals_are_scores_of_the_same_marginals(i, order):
+    structure = chains(order)
     z = interior(structure, i)[0]
     scores = np.zeros(len(z))
     calculus.conditionals(structure.record, i, z, scores)
@@ -68,7 +73,9 @@ def test_conditionals_are_scores_of_the_same_marginals(i):
     np.testing.assert_allclose(again, z, atol=1e-12)
 
 
-@pytest.mark.parametrize(("order", "positional"), [(1, False), (1, True), (2, False), (3, False)])
+@pytest.mark.parametrize(
+    ("order", "positional"), [(1, False), (1, True), (2, False), (2, True), (3, True)]
+)
 @instances
 def test_long_lists_have_every_output(i, order, positional):
     structure = LinearChain(order).build(random_encoded(0, LENGTHS), positional)
@@ -80,14 +87,15 @@ def test_long_lists_have_every_output(i, order, positional):
     np.testing.assert_array_equal(listed, best)
 
 
-def test_positional_chains_have_the_weights_of_tied_ones():
+@orders
+def test_positional_chains_have_the_weights_of_tied_ones(order):
     from structopt.inference.exact import Exact
     from structopt.loss.family import LossFamily
     from structopt.testing.problems import make_problem, random_weights
 
     encoded = random_encoded(0, LENGTHS)
     tied, anchored = (
-        make_problem(encoded, LinearChain(), LossFamily(), Exact(), positional=p)
+        make_problem(encoded, LinearChain(order), LossFamily(), Exact(), positional=p)
         for p in (False, True)
     )
     layouts = [
