@@ -64,6 +64,7 @@ def test_predictions(
 ) -> None:
     monkeypatch.chdir(version)
     now = save_models.predictions(model, tmp_path / save_models.written_name(model))
+    now.get("evaluate", {}).pop("proved_optimal", None)  # versions after 0.1 report it
     assert list(differences(now, stored(version, model), RELATIVE)) == []
     if model.written is not None:
         assert_equal_files(

@@ -161,8 +161,6 @@ class Report:
         P at the weights that would be returned, where the step knows it to the last bit's rounding.
     dual : float or None
         D at a feasible dual point, a lower bound on the minimum of P.
-    rate_bound : float or None
-        Upper bound of the distance of `dual` from its maximum, by a proved rate of convergence.
     inference_seconds : float or None
         Time in the inference, where the step measures it.
     evaluations : tuple of float
@@ -178,13 +176,14 @@ class Report:
         How often the pass was repeated with shorter steps, since it had raised P.
     judging_seconds : float
         Time that the step spent on P, which does not count as time of the optimizer.
+    rate_bound : float or None
+        Upper bound of the distance of `dual` from its maximum, by a proved rate of convergence.
     """
 
     loss: float
     negative_losses: int = 0
     primal: float | None = None
     dual: float | None = None
-    rate_bound: float | None = None
     inference_seconds: float | None = None
     evaluations: tuple[float, ...] = ()
     finished: str = ""
@@ -192,6 +191,7 @@ class Report:
     convex_pass: int | None = None
     repeated: int = 0
     judging_seconds: float = 0.0
+    rate_bound: float | None = None
 
 
 def taken(result: Any) -> tuple[Any, Report | None]:

@@ -8,6 +8,7 @@ Nothing here decides whether the tests pass but the agreement of the values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -64,22 +65,20 @@ def test_chain() -> None:
     scores = {"label": emissions, "transition": transitions}
     calls: dict[str, Call] = {"structopt": lambda: st.log_partition(batch, scores)}
     if find_spec("torchcrf"):
-        from torchcrf import CRF
-
-        crf = CRF(labels, batch_first=True)
+        crf = import_module("torchcrf").CRF(labels, batch_first=True)
         crf.start_transitions.data.zero_()
         crf.end_transitions.data.zero_()
         crf.transitions = torch.nn.Parameter(transitions.detach().clone())
         mask = torch.ones(length, B, dtype=torch.bool)
         calls["pytorch-crf"] = lambda: crf._compute_normalizer(emissions.transpose(0, 1), mask)
     if find_spec("torch_struct"):
-        from torch_struct import LinearChainCRF
+        chain = import_module("torch_struct").LinearChainCRF
 
         def theirs() -> Any:
             edges = emissions[:, 1:, :, None] + transitions.T  # to, from
             first = torch.zeros_like(edges)
             first[:, 0] = emissions[:, 0, None, :]
-            return LinearChainCRF(edges + first).partition
+            return chain(edges + first).partition
 
         calls["torch-struct"] = theirs
     measured(f"chain, B={B}, T={length}, L={labels}", calls, [emissions, transitions])
@@ -95,9 +94,8 @@ def test_trees(projective: bool) -> None:
     batch = graph.batch(lengths=[length] * B)
     calls: dict[str, Call] = {"structopt": lambda: st.log_partition(batch, {"arc": arcs})}
     if find_spec("torch_struct"):
-        from torch_struct import DependencyCRF, NonProjectiveDependencyCRF
-
-        theirs = DependencyCRF if projective else NonProjectiveDependencyCRF
+        name = "DependencyCRF" if projective else "NonProjectiveDependencyCRF"
+        theirs = getattr(import_module("torch_struct"), name)
 
         def partition() -> Any:
             # head, modifier; the root's scores are on the diagonal
@@ -121,11 +119,11 @@ def test_spans() -> None:
         "structopt": lambda: st.log_partition(batch, {"node": spans[..., None, None] * place})
     }
     if find_spec("torch_struct"):
-        from torch_struct import TreeCRF
+        tree = import_module("torch_struct").TreeCRF
 
         def partition() -> Any:
             several = spans[:, :, 1:] * (1 - torch.eye(length))  # begin, last; no single words
-            return TreeCRF(several[..., None]).partition
+            return tree(several[..., None]).partition
 
         calls["torch-struct"] = partition
     measured(f"binary trees of spans, B={B}, N={length}", calls, [spans])

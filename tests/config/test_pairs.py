@@ -137,7 +137,7 @@ def test_every_combination_has_a_verdict(graph):
         assert (not verdict) == accepts(key[0], graph, key[2], key[1])
         if verdict:
             blamed = (optimizer, "optimizer.", "loss.beta")
-            advice = ("Set ", "Use ", "take ", "Add ", "Leave ", " come from: ")
+            advice = ("Set ", "Use ", "Take ", "take ", "Add ", "Leave ", " come from: ")
             assert any(name in verdict for name in blamed), (key, verdict)
             assert any(word in verdict for word in advice), (key, verdict)
 

@@ -29,6 +29,7 @@ from structopt.optimizer.dca import DCA
 from structopt.optimizer.lbfgs import LBFGS
 from structopt.optimizer.mira import MIRA
 from structopt.optimizer.online_cutting_plane import OnlineCuttingPlane
+from structopt.optimizer.perceptron import Perceptron
 from structopt.optimizer.sdca import SDCA
 from structopt.optimizer.sgd import SGD
 from structopt.testing.problems import make_problem, random_encoded, random_trees, random_weights
@@ -249,7 +250,7 @@ def test_optimizers_that_do_not(optimizer):
 
 def test_a_driver_that_needs_kernels_says_so():
     problem = pair()[1]
-    method = DCA()
+    method = Perceptron()
     with pytest.raises(
         NotImplementedError, match="these features have no kernels for visits of single instances"
     ):

@@ -19,4 +19,5 @@ def check(optimizer, loss, graph=None, inference=None, **goal):
 
 def abilities(optimizer, loss=None, **goal) -> Ability:
     """What an optimizer and a fit need of an inference of chains."""
-    return of_fit(optimizer.needs(loss or LossFamily(), LinearChain()), Goal(**goal)).abilities
+    needs = of_fit(optimizer.needs(loss or LossFamily(), LinearChain()), Goal(**goal))
+    return needs.abilities | needs.reported

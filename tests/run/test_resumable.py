@@ -80,6 +80,7 @@ def trainer(
         covers=lambda array: array.shape == (dimension,),
     )
     problem: Any = SimpleNamespace(
+        threads=lambda visits: 1,
         before=0.0,
         m=4,
         dimension=dimension,

@@ -9,11 +9,8 @@ from tools import operations
 REFUSALS = {
     ("`SecondOrder()`", "`k_best`"): "no inference gives the k best outputs on SecondOrder",
     ("`Antecedent()`", "`log_prob`"): "instance 0: gold is known in part only",
-    ("`Coverage()`", "`infer`"): "no inference gives marginals on Coverage",
-    ("`Coverage()`", "`log_prob`"): "no inference gives marginals on Coverage",
     ("`Coverage()`", "`k_best`"): "no inference gives the k best outputs on Coverage",
     ("`Coverage()`", "`sample`"): "chosen variable by variable, and not of Coverage",
-    ("`Coverage()`", "loss `CRF()`"): "no inference gives marginals on Coverage",
 }
 """The messages of the empty cells."""
 COLUMNS = {column.partition(",")[0]: column for column in operations.OPERATIONS}
