@@ -57,7 +57,18 @@ GRAPHS = {
         "mplp",
         "trw_bp",
     ),
-    "coverage": ("ad3", "enumeration", "greedy", "ilp", "kept/ad3", "loopy_bp", "lp", "trw_bp"),
+    "coverage": (
+        "ad3",
+        "enumeration",
+        "greedy",
+        "ilp",
+        "kept/ad3",
+        "kept/mplp",
+        "loopy_bp",
+        "lp",
+        "mplp",
+        "trw_bp",
+    ),
 }
 KINDS = {
     "linear_chain": kinds.CHAIN,
@@ -290,7 +301,6 @@ REFUSED = (
         for task in TASKS
         if task not in LOOPY
     }
-    | {("summarization", "dlpw"): "inference=mplp needs compiled messages of every kind of factor"}
     | {(task, name): f"optimizer={name} needs a convex value" for task in LOOPY for name in CUTTING}
     | {
         (task, name): f"optimizer={name} needs marginals, but inference=ad3 only"
