@@ -299,7 +299,7 @@ REFUSED = (
     | {
         (task, "dlpw"): "optimizer=dlpw keeps messages along the edges of loopy graphs"
         for task in TASKS
-        if task not in LOOPY
+        if task not in (*LOOPY, "summarization")
     }
     | {(task, name): f"optimizer={name} needs a convex value" for task in LOOPY for name in CUTTING}
     | {
