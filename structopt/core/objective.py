@@ -22,6 +22,10 @@ if TYPE_CHECKING:  # they compile
 
 ROUNDING = 1e-6
 """A dual that comes out above the objective by at most this share of it does so by rounding."""
+LOSS_KERNELS = "structopt.kernels.passes.losses"
+"""The module of the kernels that evaluate P."""
+OUTPUT_KERNELS = "structopt.kernels.passes.outputs"
+"""The module of the kernels that decode."""
 
 
 class Certificate(NamedTuple):

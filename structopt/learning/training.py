@@ -13,7 +13,7 @@ import numpy as np
 
 from structopt.core.data import ranges
 from structopt.core.executor import Account
-from structopt.core.objective import certified_gap
+from structopt.core.objective import LOSS_KERNELS, certified_gap
 from structopt.core.optimizer import Earlier, Optimizer, Report, reported
 from structopt.core.optimizer_state import State
 from structopt.errors import NumericalError
@@ -30,8 +30,6 @@ Row = dict[str, float | int | None]
 CERTIFIED = "the certified gap is"
 NEAR = 1e-3
 """Certified gap, relative to the objective, at which a step that fails may be the last."""
-LOSS_KERNELS = "structopt.kernels.passes.losses"
-"""The kernels that evaluate the objective."""
 ADVICE = "Set a smaller C, which regularises more, or scale the features down."
 
 

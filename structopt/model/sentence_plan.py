@@ -121,6 +121,7 @@ class SentencePlan:
         """Return the labels of the positions of each sentence, or above temperature 0 their
         marginals, shape (positions, labels); None if the hard constraints allow no labelling.
         """
+        self._write(entries)
         if not self._solved(weights, entries, temperature):
             return None
         starts, count = entries.starts, entries.starts[-1]
@@ -139,31 +140,38 @@ class SentencePlan:
         """
         from structopt.kernels.chain.sentence_lists import list_sentence
 
-        if k > MOST_LISTED or not self._solved(weights, entries, temperature):
+        if k > MOST_LISTED:
             return None
+        self._write(entries)
+        gibbs, found, begin = temperature > 0.0, [], 0
+        if gibbs:
+            self._solved(weights, entries, temperature)
         maxima = self._maxima[: len(entries.starts) - 1].tolist()
-        found, begin = [], 0
         for q, (first, last) in enumerate(pairwise(entries.starts)):
             n, valued = last - first, entries.values is not None
             values, labels = np.zeros(k), np.zeros(k * n, np.int32)
             count = list_sentence(weights, *self._record, q, begin, valued, values, labels)
             begin += int(entries.counts[first:last].sum())
             interruptible.obey()
+            if not count:
+                return None
             named = _divided(self._named(labels[: count * n]), range(0, count * n + 1, n))
-            found.append((named, values[:count].tolist(), maxima[q] if temperature > 0.0 else None))
+            found.append((named, values[:count].tolist(), maxima[q] if gibbs else None))
         return found
 
-    def _solved(self, weights: Array, entries: Entries, temperature: float) -> bool:
-        """Write the attributes, and solve; return whether each sentence has a labelling."""
+    def _write(self, entries: Entries) -> None:
+        """Write the attributes into the record."""
         ids, values, counts, starts = entries
         self._ids[: len(ids)] = ids
         self._counts[: len(counts)] = counts
         self._starts[: len(starts)] = starts
         if values is not None:
             self._values[: len(values)] = values
-        solved = self._call(
-            weights, *self._record, len(starts) - 1, values is not None, temperature
-        )
+
+    def _solved(self, weights: Array, entries: Entries, temperature: float) -> bool:
+        """Solve for the attributes in the record; return whether each sentence has a labelling."""
+        count, valued = len(entries.starts) - 1, entries.values is not None
+        solved = self._call(weights, *self._record, count, valued, temperature)
         interruptible.obey()
         return bool(solved)
 

@@ -378,19 +378,21 @@ class Problem:
             return self.run(driver, *shared, team, *arguments)
         help_with = helper()
 
-        def work(space: Space | None) -> Any:
+        def lead() -> Any:
             try:
-                if space is None:
-                    return self.run(driver, *shared, team, *arguments)
-                return run_driver(help_with, self.kernels, self.data, space, *shared, team)
+                return self.run(driver, *shared, team, *arguments)
+            finally:
+                end(team)
+
+        def help_in(space: Space) -> None:
+            try:
+                run_driver(help_with, self.kernels, self.data, space, *shared, team)
             except BaseException:
                 end(team)  # the others do not wait for the visits of this thread
                 raise
-            finally:
-                if space is None:
-                    end(team)
 
-        results = in_order(work, [None, *self._helper_spaces(threads - 1)], threads)
+        others = [partial(help_in, space) for space in self._helper_spaces(threads - 1)]
+        results = in_order(lambda work: work(), [lead, *others], threads)
         return cast(Result, list(results)[0])
 
     def _helper_spaces(self, count: int) -> list[Space]:
@@ -488,6 +490,7 @@ class Problem:
         offsets = np.append(0, np.cumsum(np.diff(self.structure.parts)[instances]))
         threads = self.threads(len(instances))
         bounds = np.linspace(0, len(instances), threads + 1).astype(int)
+        spaces = [self.space, *self._helper_spaces(threads - 1)]
 
         def visit(number: int) -> None:
             some = slice(*bounds[number : number + 2])
@@ -496,7 +499,7 @@ class Problem:
                 minibatch_pass,
                 self.kernels,
                 self.data,
-                [self.space, *self._helper_spaces(threads - 1)][number],
+                spaces[number],
                 instances[some],
                 scores[parts],
                 residuals[parts],

@@ -13,6 +13,7 @@ import numpy as np
 
 from structopt.core.executor import COSTS
 from structopt.core.loss import Beginning
+from structopt.core.objective import OUTPUT_KERNELS
 from structopt.core.optimizer import Plan
 from structopt.core.optimizer_state import values_of
 from structopt.core.tracker import Tracker
@@ -97,7 +98,7 @@ class Development(Callback):
     ) -> None:
         self.parts = {"dev": scores, "test": test}
         self.metric, self.keep, self.patience = metric, keep, patience
-        self.modules = ("structopt.kernels.passes.outputs",) if scores or test else ()
+        self.modules = (OUTPUT_KERNELS,) if scores or test else ()
 
     def begin(self, training: Training) -> None:
         """Drop the best weights of a resumed run that kept them, unless this one does."""

@@ -26,6 +26,7 @@ from structopt.config.fit_settings import FitSettings
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
+from structopt.core.objective import LOSS_KERNELS, OUTPUT_KERNELS
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer
 from structopt.core.weights.penalty import Penalty
@@ -37,8 +38,8 @@ from structopt.progress import phases
 KINDS = ("factor_graph", "inference", "loss", "optimizer")
 """The first fields of `Composed`."""
 DRIVERS = (
-    "structopt.kernels.passes.losses",
-    "structopt.kernels.passes.outputs",
+    LOSS_KERNELS,
+    OUTPUT_KERNELS,
     "structopt.kernels.waist.stand_ins",
 )
 """Modules of kernels that every run loads."""

@@ -59,8 +59,7 @@ def _copied(tensors: list[Tensor]) -> list[Tensor]:
 def to_tensors(arrays: Sequence[Array], like: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Return arrays as new tensors of the types and the device of others."""
     found = [
-        torch.from_numpy(np.array(array)).to(tensor.dtype)
-        for array, tensor in zip(arrays, like, strict=True)
+        torch.tensor(array, dtype=tensor.dtype) for array, tensor in zip(arrays, like, strict=True)
     ]
     if not like or not like[0].is_cuda:
         return tuple(found)

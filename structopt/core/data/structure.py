@@ -102,8 +102,10 @@ class Structure:
         """Whether inference on all instances takes less than 0.2 s, for which an interrupt may
         wait.
         """
-        if self.kind.loopy or self.parts[-1] <= FEW_PARTS:
-            return bool(self.parts[-1] <= (FEW_PARTS_OF_LOOPY if self.kind.loopy else FEW_PARTS))
+        if self.kind.loopy:
+            return bool(self.parts[-1] <= FEW_PARTS_OF_LOOPY)
+        if self.parts[-1] <= FEW_PARTS:  # then the sum of powers is below its bound, too
+            return True
         return bool((np.diff(self.parts) ** 1.5).sum() <= FEW_PARTS**1.5)
 
     @property

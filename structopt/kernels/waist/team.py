@@ -20,11 +20,11 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array
 
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, inlined
+from structopt.kernels.waist.views import fields_of
 
 TEAM = LONGS
 LINE = 8  # counters of different use are in different lines of the cache
@@ -144,7 +144,7 @@ def end(team: Array) -> None:
 
 
 def _counter(context: Any, builder: Any, kind: Any, team: Any, index: Any) -> Any:
-    return builder.gep(make_array(kind)(context, builder, team).data, [index])
+    return builder.gep(fields_of(context, builder, kind, team).data, [index])
 
 
 @intrinsic
