@@ -143,15 +143,14 @@ class SentencePlan:
         if k > MOST_LISTED:
             return None
         self._write(entries)
-        gibbs, found, begin = temperature > 0.0, [], 0
+        gibbs, found = temperature > 0.0, []
         if gibbs:
             self._solved(weights, entries, temperature)
         maxima = self._maxima[: len(entries.starts) - 1].tolist()
         for q, (first, last) in enumerate(pairwise(entries.starts)):
             n, valued = last - first, entries.values is not None
             values, labels = np.zeros(k), np.zeros(k * n, np.int32)
-            count = list_sentence(weights, *self._record, q, begin, valued, values, labels)
-            begin += int(entries.counts[first:last].sum())
+            count = list_sentence(weights, *self._record, q, valued, values, labels)
             interruptible.obey()
             if not count:
                 return None

@@ -15,19 +15,19 @@ from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, kernel
 
 
 @kernel(
-    types.int64(
-        VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.int64, types.boolean, VECTOR, INTS
-    ),
+    types.int64(VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.boolean, VECTOR, INTS),
 )
-def list_sentence(theta, ints, longs, floats, at, q, begin, valued, values, labels):
-    """Write the scores of the best labellings of sentence q, whose entries begin at `begin`, in
-    decreasing order, and their labels; return how many there are that break no hard constraint, at
-    most len(values).
+def list_sentence(theta, ints, longs, floats, at, q, valued, values, labels):
+    """Write the scores of the best labellings of sentence q in decreasing order, and their labels;
+    return how many there are that break no hard constraint, at most len(values).
 
     See `structopt.kernels.chain.sentence.solve_sentences` for the other arguments; `labels` has the
     shape (len(values) n,) for n positions.
     """
     p = open_sentence(Record(ints, longs, floats, at))
+    begin = 0
+    for t in range(p.starts[q]):
+        begin += p.given_counts[t]
     s, _ = constrained_scores(p, theta, q, begin, valued)
     n = p.starts[q + 1] - p.starts[q]
     c, count, L = p.chain, len(values), p.chain.labels
