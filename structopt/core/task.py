@@ -182,6 +182,14 @@ class Task(Component):
         """
         return None
 
+    def corpus_entries(
+        self, corpus: Any, most: int, missing: Collection[str] = ()
+    ) -> Entries | None:
+        """Return the same of an unlabelled corpus; None also if it has more than `most`
+        positions.
+        """
+        return None
+
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Any:
         """Make a corpus of instances and their gold outputs in memory, as `read` makes one of a
         labelled file.

@@ -65,6 +65,11 @@ def _predict_file(
     name, k = Path(source).name, options["k_best"]
     with phases.phase("reading", name):
         corpus = model.task.read(source, labelled=False)
+    if not any(options[name] for name in ("partial", "probabilities", "picture")) and k == 1:
+        few = model.small_outputs(corpus)
+        if few is not None:
+            model.task.write_outputs(corpus, target, few)
+            return len(few)
     kept_labels = model.given_labels(corpus) if options.get("partial") else None
     with phases.phase("featurising", name):
         examples = model.examples(corpus, kept_labels, executor)

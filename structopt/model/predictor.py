@@ -32,7 +32,7 @@ from structopt.model.annotation import Annotator
 from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs, scored
-from structopt.model.sentence_plan import Plans, SentencePlan, Solved, plan_of
+from structopt.model.sentence_plan import POSITIONS, Plans, SentencePlan, Solved, plan_of
 from structopt.model.showing import model_html
 from structopt.objective.decoding import (
     KBest,
@@ -264,18 +264,34 @@ class Predictor:
         if not plans.made:
             if self.task.entries(instances[:1], self.columns) is None:
                 return None
-            plans.plan, plans.made = self._plan(instances), True
+            plans.plan, plans.made = self._plan(self.task.corpus(instances[:1])), True
         if plans.plan is None:
             return None
         entries = partial(self.task.entries, missing=self._warned)
         return plans.plan.solve_each(entries, instances, solve)
 
-    def _plan(self, instances: Sequence[Any]) -> SentencePlan | None:
-        """Return the plan of this model, if it has one; the first instance shows the form."""
+    def _plan(self, corpus: Any) -> SentencePlan | None:
+        """Return the plan of this model, if it has one; the corpus shows the form."""
         if self.pruner or self.annotator or self.task.rounds_marginals:
             return None
-        encoded, _ = self._read_encoded(instances[:1], None, None)
+        encoded, _ = self._encoded(corpus, None, None)
         return plan_of(self.config, encoded, self.graph, self.scorer)
+
+    def small_outputs(self, corpus: Any) -> list[Any] | None:
+        """Best outputs of an unlabelled corpus of a few sentences, in the scheme of the files.
+
+        They are those of `best_outputs`, in less time; None if the model or the corpus needs it.
+        """
+        entries = self.task.corpus_entries(corpus, POSITIONS, self._warned)
+        if entries is None:
+            return None
+        plans = self._plans
+        if not plans.made:
+            plans.plan, plans.made = self._plan(corpus), True
+        if plans.plan is None or not plans.plan.takes(entries):
+            return None
+        found = plans.plan.solve(self.weights, entries, 0.0)
+        return None if found is None else self.task.written(found)
 
     def predict_k_best(
         self, instances: Inputs, k: int, executor: Executor | None = None, *, given: Given = None

@@ -156,9 +156,22 @@ class AttributeLabelling(TokenLabelling):
         """Return the known attributes of lists of tokens; None for other forms, for hashed
         attributes, and for subclasses, whose `corpus` may take other forms.
         """
-        if self.hash_bits is not None or type(self) is not AttributeLabelling:
+        return known_entries_of(instances, self._attributes) if self._has_entries else None
+
+    @property
+    def _has_entries(self) -> bool:
+        """Whether attributes are numbered, by the methods of this class."""
+        return self.hash_bits is None and type(self) is AttributeLabelling
+
+    def corpus_entries(
+        self, corpus: AttributeText, most: int, missing: Collection[str] = ()
+    ) -> Entries | None:
+        """See `structopt.core.task.Task`."""
+        if not self._has_entries or corpus.offsets[-1] > most:
             return None
-        return known_entries_of(instances, self._attributes)
+        table = self._table(corpus)
+        counts, starts = np.diff(table.offsets), corpus.offsets.tolist()
+        return Entries(np.asarray(table.ids), table.values, counts, starts)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> AttributeText:
         """Make a corpus of sentences, as `corpus` takes them, and lists of labels, one a token."""

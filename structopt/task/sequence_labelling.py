@@ -279,7 +279,7 @@ class SequenceLabelling(TokenLabelling):
         """Return the known attributes of sentences; None for tasks with numbers or with features of
         transitions, and for subclasses, whose `corpus` may take other forms.
         """
-        if type(self) is not SequenceLabelling or self._numbers.blocks:
+        if not self._has_entries:
             return None
         words = set(map(type, instances)) == {list} and list(chain.from_iterable(instances))
         if words and set(map(type, words)) == {str}:
@@ -294,6 +294,19 @@ class SequenceLabelling(TokenLabelling):
                 return None
             cells, starts = self._inputs(corpus), corpus.offsets.tolist()
         return self._templates.entries(cells, starts, missing)
+
+    @property
+    def _has_entries(self) -> bool:
+        """Whether templates make all attributes, by the methods of this class."""
+        return type(self) is SequenceLabelling and not self._numbers.blocks
+
+    def corpus_entries(
+        self, corpus: Columns, most: int, missing: Collection[str] = ()
+    ) -> Entries | None:
+        """See `structopt.core.task.Task`."""
+        if not self._has_entries or corpus.offsets[-1] > most:
+            return None
+        return self._templates.entries(self._inputs(corpus), corpus.offsets.tolist(), missing)
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Columns:
         """Make a corpus of sentences, in the forms that `corpus` takes, and lists of labels, one a

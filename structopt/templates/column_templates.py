@@ -18,7 +18,7 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.saved_state import LARGEST_SIZE, SavedState
 from structopt.errors import ConfigError, did_you_mean
 from structopt.formats.string_arrays import pack_strings, restored_strings
-from structopt.kernels.waist.record import Array, Record
+from structopt.kernels.waist.record import Array
 from structopt.templates.attribute_hashes import LEAST, MOST, check_bits, slot_names
 from structopt.templates.column_views import ColumnViews
 from structopt.templates.hashing import hashed_attributes
@@ -30,7 +30,7 @@ from structopt.templates.template_keys import (
     restored_keys,
     restored_numbers,
 )
-from structopt.templates.template_lookup import attributes_of, packed_templates
+from structopt.templates.template_lookup import Lookup, ValueCodes, attributes_of, packed_templates
 from structopt.templates.vocabulary import NONE, PADDING, Vocabulary
 from structopt.templates.word_functions import apply
 from structopt.templates.word_lists import BEGIN_INSIDE, Phrases, read_list
@@ -105,8 +105,8 @@ class FeatureTemplates:
         self._learnt: list[TemplateKeys] = []
         # of the attributes of all keys, one template after another
         self._numbers = np.zeros(0, np.int32)
-        # the keys that were packed, and their record
-        self._record: tuple[list[TemplateKeys], Record] | None = None
+        # the keys that were made ready, and the result
+        self._made: tuple[list[TemplateKeys], Lookup] | None = None
         names = dict.fromkeys(view.word_list for view in self._views)
         return [_known_list(name, lists, self._origin) for name in names if name is not None]
 
@@ -240,15 +240,7 @@ class FeatureTemplates:
         # as Python the compiled call takes minutes
         if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
             return self._transformed(corpus)
-        return attributes_of(
-            corpus,
-            self._views,
-            self._vocabularies,
-            self._phrases,
-            self._packed(),
-            len(self.templates),
-            self.size,
-        )
+        return attributes_of(corpus, self._lookup())
 
     def _transformed(self, corpus: ColumnViews) -> AttributeTable:
         """Return what `attributes_of` does, by arrays over all tokens, template by template."""
@@ -262,12 +254,28 @@ class FeatureTemplates:
             row[:] = numbers_at(keys, table.keys, radix, own)
         return _compress(ids, self.size)
 
-    def _packed(self) -> Record:
-        """Return the fitted templates as a record, which is packed once."""
-        if self._record is None or self._record[0] is not self._learnt:
+    def _lookup(self) -> Lookup:
+        """Return the fitted templates ready to look up attributes; they are made ready once."""
+        if self._made is None or self._made[0] is not self._learnt:
             of = self.templates, self._views, self._learnt, self._numbers
-            self._record = self._learnt, packed_templates(*of)
-        return self._record[1]
+            words = [view for view in self._views if view not in self._phrases]
+            codes = {
+                column: ValueCodes({v: self._vocabularies[v] for v in words if v.column == column})
+                for column in {view.column for view in words}
+            }
+            self._made = (
+                self._learnt,
+                Lookup(
+                    self._views,
+                    self._vocabularies,
+                    self._phrases,
+                    codes,
+                    packed_templates(*of),
+                    len(self.templates),
+                    self.size,
+                ),
+            )
+        return self._made[1]
 
     def describe(self, ids: Sequence[int] | Array) -> list[str]:
         """Return readable names of attributes, such as ``word[-1]=the & word[0]=cat``; of hashed

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
+from typing import Self
 
 import numpy as np
 
@@ -15,6 +17,11 @@ from structopt.templates.template_keys import TemplateKeys
 from structopt.templates.vocabulary import NONE, PADDING, Vocabulary
 from structopt.templates.word_lists import Phrases
 
+FEW = 512
+"""Most tokens of a corpus whose values are looked up in `ValueCodes`."""
+MOST_KEPT = 1 << 16
+"""Most values whose codes are kept."""
+
 
 def packed_templates(
     templates: Sequence[Template],
@@ -22,7 +29,7 @@ def packed_templates(
     tables: Sequence[TemplateKeys],
     numbers: Array,
 ) -> Record:
-    """Pack fitted templates for `attributes_of`.
+    """Pack fitted templates for the kernel.
 
     Parameters
     ----------
@@ -57,55 +64,101 @@ def packed_templates(
     )
 
 
-def attributes_of(
-    corpus: ColumnViews,
-    views: Sequence[View],
-    vocabularies: Mapping[View, Vocabulary],
-    phrases: Mapping[View, Phrases],
-    templates: Record,
-    count: int,
-    size: int,
-) -> AttributeTable:
-    """Return the known attributes of each token, in the order of the templates.
+class ValueCodes:
+    """The codes of views of values of a column, kept for the next sentences.
 
     Parameters
     ----------
-    corpus : ColumnViews
+    vocabularies : mapping of View to Vocabulary
+        The views of the column, but those of word lists.
+    """
+
+    def __init__(self, vocabularies: Mapping[View, Vocabulary]) -> None:
+        self._vocabularies = dict(vocabularies)
+        self._known: dict[str, tuple[int, ...]] = {}
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Mapping[View, Vocabulary]]]:
+        """Copies and pickles begin without codes."""
+        return type(self), (self._vocabularies,)
+
+    def of(self, column: str, values: Sequence[str]) -> Mapping[View, Array]:
+        """Return the codes of some values, for each view."""
+        known = self._known
+        if fresh := [value for value in values if value not in known]:
+            if len(known) + len(fresh) > MOST_KEPT:
+                known, fresh = {}, list(values)
+                self._known = known  # other threads may read the old ones
+            corpus = ColumnViews({column: fresh}, np.array([0, len(fresh)]))
+            codes = [corpus.values(*of, None)[1] for of in self._vocabularies.items()]
+            known.update(zip(fresh, zip(*codes, strict=True), strict=True))
+        shape = len(values), len(self._vocabularies)
+        table = np.array([known[value] for value in values], np.int32).reshape(shape)
+        return dict(zip(self._vocabularies, table.T, strict=True))
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Fitted templates, made ready to look up attributes.
+
+    Attributes
+    ----------
     views : sequence of View
-        As in `packed_templates`.
+        The views of the terms.
     vocabularies, phrases : mappings by view
         Codes of values; entries of word lists.
+    codes : mapping of str to ValueCodes
+        For each column.
     templates : Record
+        `packed_templates`.
     count : int
         Number of templates.
     size : int
         Number of attributes.
     """
+
+    views: Sequence[View]
+    vocabularies: Mapping[View, Vocabulary]
+    phrases: Mapping[View, Phrases]
+    codes: Mapping[str, ValueCodes]
+    templates: Record
+    count: int
+    size: int
+
+
+def attributes_of(corpus: ColumnViews, known: Lookup) -> AttributeTable:
+    """Return the known attributes of each token, in the order of the templates."""
     from structopt.kernels.text.template_ids import attributes
 
     rows, codes = dict[View | str, Array](), list[Array | list[int]]()
-    columns, outside = list[int](), list[int]()
-    for view in views:
-        row, own = corpus.values(view, vocabularies[view], phrases.get(view))
-        key = view if view in phrases else view.column
+    columns, outside, kept = list[int](), list[int](), dict[View, Array]()
+    if corpus.tokens <= FEW:
+        for column in known.codes.keys() - corpus.missing:
+            kept |= known.codes[column].of(column, corpus.interned(column)[0])
+    for view in known.views:
+        row, own = (
+            (corpus.interned(view.column)[1], kept[view])
+            if view in kept
+            else corpus.values(view, known.vocabularies[view], known.phrases.get(view))
+        )
+        key = view if view in known.phrases else view.column
         rows.setdefault(key, row)
         columns.append(list(rows).index(key))
         codes.append(own)
-        outside.append(NONE if view in phrases else PADDING)
-    ids = np.empty(count * corpus.tokens, np.int32)
+        outside.append(NONE if view in known.phrases else PADDING)
+    ids = np.empty(known.count * corpus.tokens, np.int32)
     ends = np.empty(corpus.tokens + 1, np.int64)
     found = attributes(
-        *templates,
+        *known.templates,
         np.array(corpus.offsets),
         np.array(list(rows.values()), np.int64).reshape(len(rows), corpus.tokens),
-        np.array(list(chain.from_iterable(codes)), np.int32),
+        np.concatenate(codes, dtype=np.int32) if codes else np.zeros(0, np.int32),
         _begins(codes),
         np.array(columns, np.int32),
         np.array(outside, np.int32),
         ids,
         ends,
     )
-    return AttributeTable(ends, ids[:found], None, size)
+    return AttributeTable(ends, ids[:found], None, known.size)
 
 
 def _begins(parts: Sequence[Sequence[object] | Array]) -> Array:

@@ -7,15 +7,16 @@ import multiprocessing
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from math import inf, nan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import structopt
-from structopt import SequenceTagger
+from structopt import SequenceTagger, datasets
 from structopt.errors import StructoptError
-from structopt.model import sentence_plan
+from structopt.model import predictor, sentence_plan
 from structopt.model.model import Model
 
 WORDS = [
@@ -223,3 +224,21 @@ def test_other_models_have_none(settings: dict[str, Any]) -> None:
     model = SequenceTagger(epochs=1, overrides=settings).fit(X, [["A", "B"], ["B"]]).model_
     assert model.predict(X[:1]) == model.predict(X)[:1]
     assert not planned(model)
+
+
+@pytest.mark.parametrize("task", ["ner", "attributes"])
+def test_small_files_are_predicted_by_the_plan(
+    task: str, trained: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, file = structopt.load(trained(task) / "model"), tmp_path / "few.txt"
+    ending = {"ner": "conll", "attributes": "crfsuite"}[task]
+    file.write_text(
+        "\n\n".join(datasets.path("dev", ending).read_text("utf8").split("\n\n")[:3]), "utf8"
+    )
+    corpus = model.task.read(file, labelled=False)
+    expected = model.best_outputs(model.examples(corpus))
+    assert planned(model) is False
+    assert model.small_outputs(corpus) == expected == model.predict(file)
+    assert planned(model)
+    monkeypatch.setattr(predictor, "POSITIONS", int(corpus.offsets[-1]) - 1)
+    assert model.small_outputs(corpus) is None

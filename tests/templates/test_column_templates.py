@@ -7,7 +7,9 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pickle
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numba
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError, DataError, ModelError
-from structopt.templates import template_keys
+from structopt.templates import template_keys, template_lookup
 from structopt.templates.column_templates import FeatureTemplates
 from structopt.templates.syntax import parse
 from structopt.templates.template_learner import TemplateLearner
@@ -124,6 +126,21 @@ def test_transform_derives_views_of_unknown_words():
     table = fitted.transform({"word": ["SAT", "Che"], "pos": ["V", "N"]}, np.array([0, 2]))
     assert rows(fitted, table) == [["lower(word)[0]=sat"], ["collapsed(word)[0]=Xx"]]
     assert table.size == fitted.size
+
+
+def test_kept_codes_change_nothing(monkeypatch):
+    fitted, table = fit(*RICH)
+    monkeypatch.setattr(template_lookup, "MOST_KEPT", 3)
+    sentences = [slice(a, b) for a, b in pairwise(OFFSETS.tolist())]
+    for _ in range(2):
+        for part, first, last in zip(sentences, OFFSETS, OFFSETS[1:], strict=False):
+            columns = {name: cells[part] for name, cells in COLUMNS.items()}
+            one = fitted.transform(columns, np.array([0, last - first]))
+            assert np.array_equal(one.ids, table.subset(first, last).ids)
+    kept = fitted._lookup().codes["word"]
+    assert len(kept._known) > 0 and not pickle.loads(pickle.dumps(kept))._known
+    monkeypatch.setattr(template_lookup, "FEW", 0)
+    assert np.array_equal(fitted.transform(COLUMNS, OFFSETS).ids, table.ids)
 
 
 def test_missing_column_is_padding():
