@@ -25,8 +25,6 @@ from structopt.run.history import History
 
 # in a checkpoint; no optimizer's state has a dot in its names
 BEST, MESSAGES = "best.weights", "inference.messages"
-SMALL = 16 << 20
-"""Bytes of arrays that are saved after every epoch, however short it was."""
 SHORT = 2.0
 """Seconds of an epoch for whose end an interrupt can wait; after longer ones there is always a
 checkpoint.
@@ -214,8 +212,7 @@ class Saving(Callback):
         of = self.training
         if of.progress.stopped or of.progress.epoch >= of.epochs or seconds > SHORT:
             return True
-        small = sum(array.nbytes for array in of.arrays().values()) <= SMALL
-        return small or time.monotonic() - self._saved_at >= SPARED * self._saving
+        return time.monotonic() - self._saved_at >= SPARED * self._saving
 
     def _save(self) -> None:
         began = time.monotonic()

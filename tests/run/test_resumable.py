@@ -360,7 +360,7 @@ def test_start_forgets(tmp_path: Path) -> None:
 
 @pytest.fixture
 def saved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The passes after which checkpoints are written, of which all are large and take long."""
+    """The passes after which checkpoints are written, of which all take long."""
     passes: list[int] = []
 
     def write(self: Checkpoint, arrays: Any, notes: Any, over_weights: Any) -> None:
@@ -369,7 +369,6 @@ def saved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     written = Checkpoint.write
     monkeypatch.setattr(Checkpoint, "write", write)
-    monkeypatch.setattr("structopt.run.resumable.SMALL", 0)
     monkeypatch.setattr("structopt.run.resumable.SPARED", 1e9)
     return passes
 
@@ -488,8 +487,8 @@ def test_results_are_checked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(checked) == 1
 
 
-@pytest.mark.parametrize("name, value", [("SMALL", 8), ("SPARED", 0.0), ("SHORT", -1.0)])
-def test_small_or_quick_ones_and_those_of_long_passes_are_written_after_every_pass(
+@pytest.mark.parametrize("name, value", [("SPARED", 0.0), ("SHORT", -1.0)])
+def test_quick_ones_and_those_of_long_passes_are_written_after_every_pass(
     tmp_path: Path, saved: list[int], monkeypatch: pytest.MonkeyPatch, name: str, value: float
 ) -> None:
     monkeypatch.setattr(f"structopt.run.resumable.{name}", value)
