@@ -162,7 +162,6 @@ def test_learning_begins_at_counts(tmp_path: Path) -> None:
             ["task=multilabel", "inference=greedy"],
             "inference=greedy chooses sentences within a budget, and this factor graph is",
         ),
-        (["inference=loopy_bp", "loss=crf"], "factor_kind=length_budget"),
         (["loss=crf"], "inference=ilp only maximises"),
         (
             ["loss.cost=brackets"],
