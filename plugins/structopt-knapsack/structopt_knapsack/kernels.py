@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.plugin import (
+from structopt.plugin.kernels import (
     FACTOR_EXTEND,
     FACTOR_LOCAL,
     FACTOR_MESSAGES,
@@ -31,7 +31,6 @@ from structopt.plugin import (
     SOLVE,
     Floats,
     RecordLayout,
-    inlined,
     kernel,
     open_factors,
 )
@@ -57,20 +56,20 @@ def cells(items, budgets):  # type: ignore[no-untyped-def]
     return (np.asarray(items, np.int64) + 2) * (np.asarray(budgets, np.int64) + 1)
 
 
-@inlined
+@kernel
 def log_add(x, y):
     """log(exp x + exp y), also where one or both are -inf."""
     top, low = max(x, y), min(x, y)
     return top + log1p(exp(low - top)) if low > -inf else top
 
 
-@inlined
+@kernel
 def add(x, y, hot):
     """The sum in the recursions: log(exp x + exp y) if `hot`, else the maximum."""
     return log_add(x, y) if hot else max(x, y)
 
 
-@inlined
+@kernel
 def best_selection(extra, s, out, table):
     """Fill `out`, zero before, with the indicators of the best selection; return its score."""
     n, B = len(s), np.int64(extra[0])
@@ -89,7 +88,7 @@ def best_selection(extra, s, out, table):
     return table[n * W + B]
 
 
-@inlined
+@kernel
 def expected_selection(extra, s, temperature, out, table):
     """Fill `out` with the marginals at scores s / temperature; return log Z."""
     n, B = len(s), np.int64(extra[0])
@@ -107,7 +106,7 @@ def expected_selection(extra, s, temperature, out, table):
     return total
 
 
-@inlined
+@kernel
 def begin(extra, s, temperature, hot, rest, here):
     """Fill in R, and F before the first item; return R(1, B), the sum over all selections."""
     n, W = len(s), len(here)
@@ -124,7 +123,7 @@ def begin(extra, s, temperature, hot, rest, here):
     return rest[W - 1]
 
 
-@inlined
+@kernel
 def advance(w, score, hot, here):
     """Add one item to F, from the heaviest selections down, so that no selection has it twice."""
     for c in range(len(here) - 1, w - 1, -1):
@@ -169,7 +168,7 @@ def messages(extra, n, p, hot, out, floats, ints):
     return True
 
 
-@inlined
+@kernel
 def numbers(structure, i):
     """Budget and weights of instance i, which has one factor."""
     f = open_factors(structure)

@@ -8,11 +8,11 @@ from math import inf
 
 import numpy as np
 
-from structopt.plugin import K_BEST, inlined, insert, kernel, list_parts
+from structopt.plugin.kernels import K_BEST, insert, kernel, list_parts
 from structopt_segments.chain import before, constrain, mark, open_chain, open_scratch, weigh
 
 
-@inlined
+@kernel
 def viterbi(c, n, s, x, z):
     """Fill z with the indicators of the best output; return its score (-inf, and zeros, where there
     is none).

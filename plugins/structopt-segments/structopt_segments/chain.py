@@ -7,7 +7,7 @@ from __future__ import annotations
 from math import inf
 from typing import NamedTuple
 
-from structopt.plugin import Flag, Floats, Int, Ints, Longs, RecordLayout, inlined
+from structopt.plugin.kernels import Flag, Floats, Int, Ints, Longs, RecordLayout, kernel
 
 
 class Chain(NamedTuple):
@@ -64,7 +64,7 @@ SCRATCH = RecordLayout(Scratch)
 open_chain, open_scratch = CHAIN.compiled, SCRATCH.compiled
 
 
-@inlined
+@kernel
 def constrain(c, i, n, s):
     """Give every forbidden part the score -inf."""
     for j in range(c.excluded_offsets[i], c.excluded_offsets[i + 1]):
@@ -73,7 +73,7 @@ def constrain(c, i, n, s):
         s[(n + c.max_length) * c.labels + q] = -inf
 
 
-@inlined
+@kernel
 def weigh(c, n, s, temperature, weight):
     """Fill in w(b, l, y) / temperature at the index (b * L + y) * M + l - 1; -inf where no such
     segment is allowed.
@@ -94,7 +94,7 @@ def weigh(c, n, s, temperature, weight):
                     ) * scale
 
 
-@inlined
+@kernel
 def before(c, x, b, u, y):
     """a(b, u); if segments are runs and u = y, the value of the runs of M tokens alone."""
     if c.runs and u == y:
@@ -105,7 +105,7 @@ def before(c, x, b, u, y):
     return x.best[b * c.labels + u]
 
 
-@inlined
+@kernel
 def mark(c, n, b, length, u, y, z):
     """Add one to the parts of the segment of y that has `length` tokens from b on, after a segment
     of u (-1: it is the first).

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.plugin import Array, ConfigError, Encoded
+from structopt.plugin import Array, ConfigError
+from structopt.plugin.provisional import Encoded
 from structopt_segments.labels import SegmentLabels
 
 

@@ -23,12 +23,12 @@ from __future__ import annotations
 
 from math import exp, inf, log
 
-from structopt.plugin import SOLVE, inlined, kernel
+from structopt.plugin.kernels import SOLVE, kernel
 from structopt_segments.best import viterbi
 from structopt_segments.chain import before, constrain, open_chain, open_scratch, weigh
 
 
-@inlined
+@kernel
 def forward(c, n, s, temperature, x):
     """Fill in i and a; return the log of the sum over all outputs."""
     L, M = c.labels, c.max_length
@@ -65,7 +65,7 @@ def forward(c, n, s, temperature, x):
     return top + log(total)
 
 
-@inlined
+@kernel
 def backward(c, n, s, temperature, x):
     """Fill in the values of what follows a segment of u that ends at e: `full` where it has M
     tokens, else `after`.
@@ -100,7 +100,7 @@ def backward(c, n, s, temperature, x):
             begin_with(c, n, x, e - 1, y)
 
 
-@inlined
+@kernel
 def begin_with(c, n, x, b, y):
     """Fill in `out` at token b: the sum over the lengths of a segment of y."""
     L, M = c.labels, c.max_length
@@ -113,14 +113,14 @@ def begin_with(c, n, x, b, y):
     x.out[index] = top + log(total) if top > -inf else -inf
 
 
-@inlined
+@kernel
 def following(c, x, b, length, y):
     """The value of what follows the segment of y that has `length` tokens from b on."""
     index = (b + length) * c.labels + y
     return x.full[index] if length == c.max_length else x.after[index]
 
 
-@inlined
+@kernel
 def expect(c, n, s, temperature, total, x, z):
     """Fill z with the marginals of labels and the expected counts of segments and transitions."""
     L, M = c.labels, c.max_length

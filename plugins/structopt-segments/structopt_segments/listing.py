@@ -7,7 +7,8 @@ from math import inf
 
 import numpy as np
 
-from structopt.plugin import Array, Record, check_count
+from structopt.plugin import Array
+from structopt.plugin.kernels import Record, check_count
 from structopt_segments.labels import Segmentation, SegmentLabels, mistakes, segmentation
 
 

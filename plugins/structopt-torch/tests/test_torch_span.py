@@ -19,7 +19,8 @@ from structopt_torch.span_corpus import classes_of, neighbours
 from structopt_torch.span_network import AnchorScores
 
 from structopt.factor_graph.grammar import forests
-from structopt.plugin import ConfigError, DenseTable, LossFamily, ModelError
+from structopt.plugin import ConfigError, LossFamily, ModelError
+from structopt.plugin.provisional import DenseTable
 from structopt.testing.components import component
 from structopt.testing.problems import make_problem, random_encoded
 from structopt.testing.scorer import ScorerContract
