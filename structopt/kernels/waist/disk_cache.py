@@ -78,7 +78,7 @@ def _text(path: Path) -> str:
 
 @cache
 def _imports(path: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Modules that a file imports, each with the names that it takes from them, and their aliases."""
+    """Modules that a file imports, each with the names, and aliases, that it takes from them."""
     text = _text(path)
     found = []
     for module, names in _FROM.findall(text):
