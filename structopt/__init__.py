@@ -141,7 +141,7 @@ ON_DEMAND = {
     "ILP": "structopt.inference.ilp",
     "InfeasibleError": "structopt.errors",
     "Inference": "structopt.core.inference",
-    "Inferred": "structopt.verbs.inferring",
+    "Inferred": "structopt.core.parts.inferred",
     "L1": "structopt.core.weights.penalty",
     "L2": "structopt.core.weights.penalty",
     "LBFGS": "structopt.optimizer.lbfgs",

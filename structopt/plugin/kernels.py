@@ -18,6 +18,7 @@ from structopt.kernels.arrays.ranked_lists import insert
 from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.chain.constraints import constrain as constrain_chain
 from structopt.kernels.chain.record import open_chain
+from structopt.kernels.decorators import driver, kernel
 from structopt.kernels.forest.record import FORESTS
 from structopt.kernels.loopy.factors import FACTORS, open_factors
 from structopt.kernels.loopy.open_kinds import (
@@ -27,7 +28,6 @@ from structopt.kernels.loopy.open_kinds import (
     FACTOR_PROJECT,
 )
 from structopt.kernels.waist.ahead import ask_ahead
-from structopt.kernels.waist.decorators import driver, kernel
 from structopt.kernels.waist.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.layout import RecordLayout

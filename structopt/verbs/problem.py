@@ -36,13 +36,13 @@ from structopt.kernels.waist.record import Array
 from structopt.loss.presets import CRF
 from structopt.objective import problem as corpus
 from structopt.objective import scoring
+from structopt.objective.array_losses import evaluated
 from structopt.objective.compatibility import certifies, first_misfit, refuse
 from structopt.objective.drivers import GraphKernels
 from structopt.objective.examples import Examples
 from structopt.objective.gold_and_costs import gold_and_costs
 from structopt.verbs.features import ArrayFeatures, described, with_tables
 from structopt.verbs.inferring import infer
-from structopt.verbs.losses import evaluated
 
 
 class Problem(corpus.Problem):

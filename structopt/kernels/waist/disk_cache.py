@@ -131,7 +131,7 @@ def _through_plugin(names: tuple[str, ...]) -> Iterator[Path]:
     """Files of the kernels that `structopt.plugin` hands on under some names, and the decorators,
     of which it has aliases.
     """
-    yield KERNELS / "waist" / "decorators.py"
+    yield KERNELS / "decorators.py"
     for file in (PLUGIN / "__init__.py", PLUGIN / "kernels.py"):
         for module, known in _imports(file):
             if module.startswith("structopt.kernels") and not set(names).isdisjoint(known):

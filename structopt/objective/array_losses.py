@@ -1,0 +1,152 @@
+"""Losses in NumPy as the kernels of passes: one call of `Loss.value_and_gradient` per instance.
+
+Passes with such a kernel run as Python. A loss that has proved useful gets a compiled kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from structopt.core.data.structure import Structure
+from structopt.core.inference import Inference
+from structopt.core.loss import MAX_LOSS, Loss
+from structopt.core.parts.batch import Batch, Gold
+from structopt.core.parts.inferred import Inferred, guarantee_of
+from structopt.core.parts.parts import Parts
+from structopt.errors import ArgumentError
+from structopt.kernels.waist.record import Array, Record
+
+
+class OneInstance:
+    """A batch of one instance of a corpus, as far as arithmetic with `Parts` and their groups
+    need it.
+
+    Parameters
+    ----------
+    structure : Structure
+    instance : int
+    """
+
+    def __init__(self, structure: Structure, instance: int) -> None:
+        self.structure, self.instance = structure, instance
+        self.offsets = np.array([0, np.diff(structure.parts)[instance]])
+
+    def __len__(self) -> int:
+        """One."""
+        return 1
+
+    instance_index, check_same, sums = Batch.instance_index, Batch.check_same, Batch.sums
+
+    def layout(self, group: str) -> OneGroup:
+        """Return the layout of a group."""
+        begins, offsets = self.structure.spans(group)
+        width = next(one.width for one in self.structure.groups if one.name == group)
+        first, size = begins[self.instance], np.diff(offsets)[self.instance]
+        return OneGroup(slice(int(first), int(first + size)), width)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse everything else that batches have."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise ArgumentError(
+            f"is not available to losses in NumPy within a run, which visits one instance after "
+            f"the other: this loss reads the batch's {name}.",
+            parameter=name,
+            remedy="Train the loss with structopt.fit, or give it the method kernel.",
+        )
+
+
+class OneGroup(NamedTuple):
+    """The parts of a group of one instance."""
+
+    run: slice
+    width: int
+
+    def taken(self, flat: Array) -> Array:
+        """Return the numbers of the group, a row per position."""
+        return flat[self.run].reshape(-1, self.width)
+
+
+class OneGold(NamedTuple):
+    """The gold output of one instance; see `structopt.core.parts.batch.Gold`."""
+
+    batch: Any
+    parts: Parts
+    open: Array
+
+
+def kernel_of(
+    loss: Loss, structure: Structure, inference: Inference, variant: str = MAX_LOSS
+) -> Any:
+    """Return the kernel of a loss; of a loss in NumPy, a kernel in plain Python.
+
+    Raises
+    ------
+    ConfigError
+        If the loss does not have the variant.
+    """
+    if loss.has_kernel:
+        return loss.kernel(variant)
+    loss.check_variant(variant)
+    return partial(_evaluate, loss, structure, inference.provides(structure.kind))
+
+
+def _evaluate(  # noqa: PLR0913 - the signature of kernels
+    loss: Loss,
+    structure: Structure,
+    abilities: Any,
+    solve: Any,
+    record: Record,
+    target: Record,
+    _parameters: Array,
+    i: int,
+    s: Array,
+    r: Array,
+    _other: Array,
+    _answer: Array,
+    memory: Array,
+    work: Record,
+) -> float:
+    """Return the loss of an instance at the scores s; r receives its gradient by them."""
+    from structopt.kernels.waist.target import add_gold, open_target
+
+    batch: Any = OneInstance(structure, i)
+    gold = np.zeros(len(s))
+    add_gold(open_target(target), i, 1.0, gold)
+
+    def infer(scores: Parts, *, temperature: float) -> Inferred:
+        z = np.zeros(len(s))
+        value = solve(record, i, scores.flat.copy(), temperature, z, memory, work)
+        return Inferred(np.array([value]), Parts(batch, z), guarantee_of(abilities))
+
+    known: Any = OneGold(batch, Parts(batch, gold), np.zeros(1, bool))
+    values, gradient = evaluated(loss, Parts(batch, s.copy(), -np.inf), known, infer)
+    r[:] = gradient.flat
+    return float(values[0])
+
+
+def evaluated(
+    loss: Loss, scores: Parts, gold: Gold, infer: Callable[..., Any]
+) -> tuple[Array, Parts]:
+    """Return what `Loss.value_and_gradient` returns, after checks of types and shapes.
+
+    Raises
+    ------
+    ArgumentError
+        If the method returns something else.
+    """
+    result = loss.value_and_gradient(scores, gold, infer)
+    pair = isinstance(result, tuple) and len(result) == 2
+    values = np.asarray(result[0], np.float64) if pair else np.zeros(0)
+    own = pair and isinstance(result[1], Parts) and result[1].batch is scores.batch
+    if not own or values.shape != (len(scores),):
+        raise ArgumentError(
+            f"{loss.member}.value_and_gradient must return an array of shape ({len(scores)},) and "
+            "parts of the batch of the scores.",
+            parameter="loss",
+        )
+    return values, result[1]
