@@ -28,7 +28,7 @@ class Beginning(NamedTuple):
 
 
 class Loss(Component):
-    """Scores and gold of some instances to a loss and its gradient by the scores.
+    """The loss of some instances, and its gradient by their scores, from scores and gold.
 
     A class has `value_and_gradient`, in NumPy, over a batch; or `kernel`, a function over one
     instance that compiled passes call, with `temperature`, `requires`, `variable_costs` and

@@ -125,8 +125,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What an earlier run left, for an optimizer that goes on from there with more instances,
-    labels or attributes.
+    """The end of an earlier run, from which an optimizer continues with more instances, labels or
+    attributes.
 
     Attributes
     ----------
