@@ -5,8 +5,8 @@ Usage::
     python -m tools.plugin_api [--check]
 
 The names are those of `__all__` of the modules in `structopt.plugin`. A description is the first
-sentence of the docstring. `DESCRIPTIONS` has those of constants, and of kernels whose docstrings are
-equations.
+sentence of the docstring. `DESCRIPTIONS` has those of constants, and of kernels whose docstrings
+are equations.
 """
 
 from __future__ import annotations

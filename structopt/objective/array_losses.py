@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -22,53 +22,26 @@ from structopt.kernels.waist.record import Array, Record
 
 
 class OneInstance:
-    """A batch of one instance of a corpus, as far as arithmetic with `Parts` and their groups
-    need it.
+    """A batch of one instance of a corpus, as far as arithmetic with `Parts` needs it.
 
     Parameters
     ----------
-    structure : Structure
-    instance : int
+    parts : int
+        Number of parts.
     """
 
-    def __init__(self, structure: Structure, instance: int) -> None:
-        self.structure, self.instance = structure, instance
-        self.offsets = np.array([0, np.diff(structure.parts)[instance]])
+    def __init__(self, parts: int) -> None:
+        self.offsets = np.array([0, parts])
 
     def __len__(self) -> int:
         """One."""
         return 1
 
-    instance_index, check_same, sums = Batch.instance_index, Batch.check_same, Batch.sums
-
-    def layout(self, group: str) -> OneGroup:
-        """Return the layout of a group."""
-        begins, offsets = self.structure.spans(group)
-        width = next(one.width for one in self.structure.groups if one.name == group)
-        first, size = begins[self.instance], np.diff(offsets)[self.instance]
-        return OneGroup(slice(int(first), int(first + size)), width)
+    check_same, sums = Batch.check_same, Batch.sums
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse everything else that batches have."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise ArgumentError(
-            f"is not available to losses in NumPy within a run, which visits one instance after "
-            f"the other: this loss reads the batch's {name}.",
-            parameter=name,
-            remedy="Train the loss with structopt.fit, or give it the method kernel.",
-        )
-
-
-class OneGroup(NamedTuple):
-    """The parts of a group of one instance."""
-
-    run: slice
-    width: int
-
-    def taken(self, flat: Array) -> Array:
-        """Return the numbers of the group, a row per position."""
-        return flat[self.run].reshape(-1, self.width)
+        _refuse("scores.batch", name)
 
 
 class OneGold(NamedTuple):
@@ -77,6 +50,20 @@ class OneGold(NamedTuple):
     batch: Any
     parts: Parts
     open: Array
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse everything else that gold outputs of batches have."""
+        _refuse("gold", name)
+
+
+def _refuse(owner: str, name: str) -> NoReturn:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise ArgumentError(
+        "is not available to a loss in NumPy in passes over single instances.",
+        parameter=f"{owner}.{name}",
+        remedy="Train the loss with structopt.fit and LBFGS(), or give it the method kernel.",
+    )
 
 
 def kernel_of(
@@ -92,13 +79,12 @@ def kernel_of(
     if loss.has_kernel:
         return loss.kernel(variant)
     loss.check_variant(variant)
-    return partial(_evaluate, loss, structure, inference.provides(structure.kind))
+    return partial(_evaluate, loss, guarantee_of(inference.provides(structure.kind)))
 
 
 def _evaluate(  # noqa: PLR0913 - the signature of kernels
     loss: Loss,
-    structure: Structure,
-    abilities: Any,
+    guarantee: Literal["exact", "upper", "none"],
     solve: Any,
     record: Record,
     target: Record,
@@ -114,14 +100,14 @@ def _evaluate(  # noqa: PLR0913 - the signature of kernels
     """Return the loss of an instance at the scores s; r receives its gradient by them."""
     from structopt.kernels.waist.target import add_gold, open_target
 
-    batch: Any = OneInstance(structure, i)
+    batch: Any = OneInstance(len(s))
     gold = np.zeros(len(s))
     add_gold(open_target(target), i, 1.0, gold)
 
     def infer(scores: Parts, *, temperature: float) -> Inferred:
         z = np.zeros(len(s))
         value = solve(record, i, scores.flat.copy(), temperature, z, memory, work)
-        return Inferred(np.array([value]), Parts(batch, z), guarantee_of(abilities))
+        return Inferred(np.array([value]), Parts(batch, z), guarantee)
 
     known: Any = OneGold(batch, Parts(batch, gold), np.zeros(1, bool))
     values, gradient = evaluated(loss, Parts(batch, s.copy(), -np.inf), known, infer)

@@ -15,7 +15,7 @@ from tests.verbs.test_fitting import Focal, LogLoss
 
 
 class Margin(so.Loss):
-    """The structured hinge loss without a cost, through the groups of an instance."""
+    """The structured hinge loss without a cost."""
 
     temperature = 0.0
 
@@ -26,10 +26,10 @@ class Margin(so.Loss):
 
 
 class Reading(so.Loss):
-    """A loss that reads the sizes of the whole batch."""
+    """A loss that reads the parts of a group."""
 
     def value_and_gradient(self, s, gold, infer):
-        return np.zeros(len(gold.batch.lengths)), s
+        return np.array([s["label"].sum()]), s
 
 
 def problem_of(loss):
@@ -53,7 +53,7 @@ def test_equals_the_kernel_of_the_same_loss(loss, same):
 
 def test_runs_refuse_what_one_instance_does_not_have():
     problem = problem_of(Reading())
-    with raises(so.ArgumentError, parameter="lengths", match="one instance after the other"):
+    with raises(so.ArgumentError, parameter="scores.batch.layout", match="single instances"):
         problem.gradient(random_weights(problem))
 
 
