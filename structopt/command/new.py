@@ -7,7 +7,8 @@ import keyword
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,8 +97,7 @@ def distribution(kind: str, name: str, compiled: bool = False) -> tuple[dict[str
     }
     _check_free(name, values["object"], parts)
     texts = {path: _filled(text, values) for path, text in parts.items()}
-    confs = [Path(path).parts for path in parts if "/conf/" in path]
-    if confs:
+    if any("/conf/" in path for path in parts):
         texts["{{package}}/conf/__init__.py"] = '"""Config files."""\n'
         values["conf"] = f'\n[project.entry-points."structopt.conf"]\n{name} = "{package}.conf"\n'
     words = _filled(fields.get("words", ""), values)
@@ -117,7 +117,7 @@ def _asked(words: Sequence[str]) -> tuple[str, str, bool]:
     Raises
     ------
     ConfigError
-        For other words, unknown kinds, and names that are taken or cannot be those of a module.
+        For other words, unknown kinds, names that are taken, and names that no module can have.
     """
     check_words(words)
     compiled = COMPILED in words
@@ -191,7 +191,9 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 def _dependencies(code: str) -> list[str]:
     """Return the packages that some code imports, with the versions that it is written for."""
-    first, second = version(entry_points.DISTRIBUTION).split(".")[:2]
-    core = f"{entry_points.DISTRIBUTION}>={first}.{second},<{first}.{int(second) + 1}"
+    core = entry_points.DISTRIBUTION
+    with suppress(PackageNotFoundError):  # the core runs from a checkout that is not installed
+        first, second = version(core).split(".")[:2]
+        core += f">={first}.{second},<{first}.{int(second) + 1}"
     imported = [one for one in BOUNDS if re.search(rf"^(import|from) {one}\b", code, re.MULTILINE)]
     return [core, *(f"{one}{BOUNDS[one]}" for one in imported)]

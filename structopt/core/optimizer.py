@@ -149,7 +149,7 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Report:
-    """What one step of an optimizer reports.
+    """The report of one step of an optimizer.
 
     Attributes
     ----------

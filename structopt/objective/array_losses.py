@@ -62,7 +62,7 @@ def _refuse(owner: str, name: str) -> NoReturn:
     raise ArgumentError(
         "is not available to a loss in NumPy in passes over single instances.",
         parameter=f"{owner}.{name}",
-        remedy="Train the loss with structopt.fit and LBFGS(), or give it the method kernel.",
+        remedy="Train it by structopt.fit with the optimizer LBFGS, or give it the method kernel.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Values and marginals of scores, with what an inference guarantees of them."""
+"""Values and marginals of scores, with the guarantee of the inference."""
 
 from __future__ import annotations
 

@@ -128,8 +128,8 @@ def _inside(file: Path, package: Path) -> bool:
 
 
 def _through_plugin(names: tuple[str, ...]) -> Iterator[Path]:
-    """Files of the kernels that `structopt.plugin` hands on under some names, and the decorators,
-    of which it has aliases.
+    """Files of the kernels that `structopt.plugin` exports under some names, and the decorators,
+    which it also exports under names of version 0.1.
     """
     yield KERNELS / "decorators.py"
     for file in (PLUGIN / "__init__.py", PLUGIN / "kernels.py"):
