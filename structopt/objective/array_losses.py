@@ -20,6 +20,8 @@ from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array, Record
 
+REMEDY = "Train it by structopt.fit with the optimizer LBFGS, or give it the method kernel."
+
 
 class OneInstance:
     """A batch of one instance of a corpus, as far as arithmetic with `Parts` needs it.
@@ -62,7 +64,7 @@ def _refuse(owner: str, name: str) -> NoReturn:
     raise ArgumentError(
         "is not available to a loss in NumPy in passes over single instances.",
         parameter=f"{owner}.{name}",
-        remedy="Train it by structopt.fit with the optimizer LBFGS, or give it the method kernel.",
+        remedy=REMEDY,
     )
 
 
@@ -98,11 +100,17 @@ def _evaluate(  # noqa: PLR0913 - the signature of kernels
     work: Record,
 ) -> float:
     """Return the loss of an instance at the scores s; r receives its gradient by them."""
-    from structopt.kernels.waist.target import add_gold, open_target
+    from structopt.kernels.waist.target import add_gold, is_set, open_target
 
     batch: Any = OneInstance(len(s))
-    gold = np.zeros(len(s))
-    add_gold(open_target(target), i, 1.0, gold)
+    t, gold = open_target(target), np.zeros(len(s))
+    if is_set(t, i):
+        raise ArgumentError(
+            f"is known in part only, and {loss.member} has no kernel, which takes sets of outputs.",
+            parameter="gold",
+            remedy=REMEDY,
+        )
+    add_gold(t, i, 1.0, gold)
 
     def infer(scores: Parts, *, temperature: float) -> Inferred:
         z = np.zeros(len(s))

@@ -1,5 +1,7 @@
 """Losses in NumPy in the passes of runs and estimators."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,18 @@ def test_equals_the_kernel_of_the_same_loss(loss, same):
 def test_runs_refuse_what_one_instance_does_not_have():
     problem = problem_of(Reading())
     with raises(so.ArgumentError, parameter="scores.batch.layout", match="single instances"):
+        problem.gradient(random_weights(problem))
+
+
+def test_partial_labels_need_a_kernel():
+    class Sets(LogLoss):
+        takes_sets = True
+
+    graph, inference = component("factor_graph", "linear_chain"), component("inference", "exact")
+    encoded = random_encoded(1)
+    sets = np.ones((len(encoded.gold), len(encoded.labels)), bool)
+    problem = make_problem(replace(encoded, gold_sets=sets), graph, Sets(), inference)
+    with raises(so.ArgumentError, parameter="gold", match="known in part only"):
         problem.gradient(random_weights(problem))
 
 
