@@ -10,6 +10,7 @@ from structopt.core import entry_points
 from structopt.core.loss import MAX_LOSS
 from structopt.errors import ConfigError
 from structopt.loss.presets import CRF
+from structopt.run.checks import check_gradient
 from structopt.testing.components import component
 from structopt.testing.problems import make_problem, random_encoded, random_weights
 from tests.messages import raises
@@ -51,6 +52,13 @@ def test_equals_the_kernel_of_the_same_loss(loss, same):
         assert left[0] == pytest.approx(right[0], rel=1e-12)
         np.testing.assert_allclose(left[1], right[1], atol=1e-12)
     assert own.losses(weights) == pytest.approx(other.losses(weights), rel=1e-12)
+
+
+def test_checks_compare_gradients_of_smooth_losses():
+    problem = problem_of(LogLoss())
+    assert "agrees with finite differences on 4" in check_gradient(
+        problem, random_weights(problem), 0
+    )
 
 
 def test_runs_refuse_what_one_instance_does_not_have():
