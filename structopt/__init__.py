@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from structopt.core.objective import Certificate
     from structopt.core.optimizer import Optimizer
     from structopt.core.parts.batch import Batch, Gold
+    from structopt.core.parts.inferred import Inferred
     from structopt.core.parts.parts import Parts
     from structopt.core.scorer import Scorer
     from structopt.core.weights.penalty import L1, L2, Penalty
@@ -90,7 +91,6 @@ if TYPE_CHECKING:
     from structopt.verbs.ahead import compile
     from structopt.verbs.fitting import Epoch, Fit, fit
     from structopt.verbs.inferring import (
-        Inferred,
         covariance_product,
         entropy,
         infer,
@@ -141,7 +141,7 @@ ON_DEMAND = {
     "ILP": "structopt.inference.ilp",
     "InfeasibleError": "structopt.errors",
     "Inference": "structopt.core.inference",
-    "Inferred": "structopt.verbs.inferring",
+    "Inferred": "structopt.core.parts.inferred",
     "L1": "structopt.core.weights.penalty",
     "L2": "structopt.core.weights.penalty",
     "LBFGS": "structopt.optimizer.lbfgs",

@@ -163,4 +163,4 @@ def test_rooms_are_not_crowded():
     folders = {path.parent for path in MODULES.values()}
     crowded = {str(folder.relative_to(ROOT)): len(list(folder.glob("*.py"))) for folder in folders}
     assert {name: count for name, count in crowded.items() if count > MOST_MODULES} == {}
-    assert {path.stem for path in ROOT.glob("*.py")} == {"__init__", "__main__", "errors", "plugin"}
+    assert {path.stem for path in ROOT.glob("*.py")} == {"__init__", "__main__", "errors"}

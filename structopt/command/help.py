@@ -25,7 +25,7 @@ Commands:
   explain      list the weights of a model, or the reasons for one prediction
   components   list the components, or describe one: structopt components optimizer=dca
 Further commands: compare (several runs), experiments (pages of finished experiments),
-compile (kernels, for images and laboratories).
+compile (kernels, for images and laboratories), new (writes a plugin: structopt new loss NAME).
 structopt COMMAND --help describes a command.
 
 Examples:

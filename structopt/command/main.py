@@ -27,6 +27,7 @@ COMMANDS = (
     "experiments",
     "components",
     "compile",
+    "new",
 )
 """Subcommands, each a module of this package; words that begin with none of them train a model."""
 TRAIN = "train"

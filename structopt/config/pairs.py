@@ -113,7 +113,7 @@ def _verdict(
     try:
         compatibility.check(graph, inference, loss, optimizer, goal=goal)
         with keyed():
-            loss.kernel(optimizer.plan.variant)
+            loss.check_variant(optimizer.plan.variant)
     except (CompatibilityError, ConfigError) as error:
         return str(error)
     return ""

@@ -6,7 +6,7 @@ from enum import Flag, auto
 
 
 class Ability(Flag):
-    """What an inference provides, and what a loss or an optimizer requires of it.
+    """Abilities of an inference, which losses and optimizers require.
 
     EXACT: the value is the maximum, or log Z. UPPER: it is never below. CONVEX: it is a convex
     function of the scores, the same at every visit, and the marginals are a subgradient of it; so

@@ -29,8 +29,8 @@ NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
 
 
 class Cost(Component):
-    r"""A cost that decomposes over the parts of a role,  cost(y', y) = p^T z' + q,  of which the
-    factor graph makes p.
+    r"""A cost that decomposes over the parts of a role,  cost(y', y) = p^T z' + q;  the factor
+    graph builds p.
 
     Its numbers are the loss's ``cost_weights``; which there may be, the cost says (`check`).
 

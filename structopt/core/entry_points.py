@@ -28,6 +28,8 @@ CORE = "structopt."
 """The package of the core's own components, with a dot."""
 DISTRIBUTION = "structopt-trainer"
 """The distribution of the core."""
+PROVISIONAL = ("task", "features")
+"""Kinds whose contracts are in `structopt.plugin.provisional`."""
 FRESH = 1.0
 """Seconds for which the times of the folders of distributions are kept."""
 
@@ -87,7 +89,8 @@ class Installed:
         absent = lacking(cls, contract)
         if not absent and isinstance(cls, type) and issubclass(cls, contract):
             return
-        kind, promise = self.kind, f"structopt.plugin.{contract.__name__}"
+        tier = "provisional." if self.kind in PROVISIONAL else ""
+        kind, promise = self.kind, f"structopt.plugin.{tier}{contract.__name__}"
         what = (
             f"lacks {', '.join(absent)}, which every {kind} has"
             if absent

@@ -85,7 +85,7 @@ class Placement(Protocol):
 
 
 class Executor(Component):
-    """Where the work on shards of a corpus is done. Results do not depend on the executor, nor on
+    """Does the work on shards of a corpus. Results do not depend on the executor, nor on
     its workers, to the last bit.
 
     There are two kinds of work. Functions of data that this process holds, such as decoding, are

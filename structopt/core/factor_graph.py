@@ -37,7 +37,7 @@ class Calculus(NamedTuple):
 
 @dataclass(frozen=True)
 class GraphTraits:
-    """What all structures of a factor graph have in common.
+    """Properties that all structures of a factor graph share.
 
     Attributes
     ----------

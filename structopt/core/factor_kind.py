@@ -15,7 +15,7 @@ from structopt.kernels.waist.record import Array
 
 
 class FactorAbility(Flag):
-    """What a kind has beside its configurations; an inference asks for what it cannot do without.
+    """Functions of a factor kind that an inference may need, next to its configurations.
 
     ROWS: a linear description. MAXIMUM: its best configuration, compiled. MARGINALS: its
     log-partition function and marginals, compiled. MESSAGES: those of belief propagation, compiled.
@@ -70,8 +70,8 @@ class FactorKernels(NamedTuple):
 
 
 class FactorKind(Component):
-    """What all factors of one kind are: hard ones forbid joint states of their variables, soft ones
-    have parts for them.
+    """A kind of factor. Hard factors forbid joint states of their variables, soft factors have
+    parts for them.
 
     A factor links variables, and may have *private* parts beside theirs: indicators that follow
     from the states of its variables. All other differences between factors of a kind are in their

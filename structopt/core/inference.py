@@ -29,7 +29,7 @@ WHAT = {
 
 
 class Messages(Enum):
-    """What an inference keeps of a visit for the next visit of the same instance.
+    """Messages that an inference keeps between two visits of an instance.
 
     NONE: it passes no messages. FRESH: every visit begins with new ones. KEPT: a visit goes on with
     those of the last.

@@ -9,6 +9,7 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.component import Component
+from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Beginning(NamedTuple):
 
 
 class Loss(Component):
-    """Scores and gold of some instances to a loss and its gradient by the scores.
+    """The loss of some instances, and its gradient by their scores, from scores and gold.
 
     A class has `value_and_gradient`, in NumPy, over a batch; or `kernel`, a function over one
     instance that compiled passes call, with `temperature`, `requires`, `variable_costs` and
@@ -119,6 +120,23 @@ class Loss(Component):
         ``prediction`` (the residual at the output that is best under the scores alone).
         """
         raise NotImplementedError
+
+    def check_variant(self, variant: str) -> None:
+        """Refuse a variant that the loss does not have.
+
+        Raises
+        ------
+        ConfigError
+        """
+        if variant == MAX_LOSS:  # which every loss has
+            return
+        if not self.has_kernel:
+            raise ConfigError(
+                f"{variant} needs the method kernel of losses, which {self.member} does not have.",
+                parameter="variant",
+                remedy=f"Set variant={MAX_LOSS}.",
+            )
+        self.kernel(variant)
 
     def begins_with(self, warm: bool) -> Beginning | None:
         """The convex loss, of the same cost and the same needs, that is minimised first by a loss

@@ -26,7 +26,7 @@ ALWAYS_FITS = 1 << 24
 
 
 class ProblemSizes(NamedTuple):
-    """What the memory of a training problem grows with.
+    """The sizes on which the memory of a training problem depends.
 
     Attributes
     ----------

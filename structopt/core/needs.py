@@ -20,7 +20,7 @@ GRADIENTS = "take an optimizer that follows gradients alone: SGD(), AdaGrad(), A
 
 
 class Property(Enum):
-    """What an optimizer may ask of the loss, the factor graph or the inference beside abilities.
+    """Properties of a loss, a factor graph or an inference that an optimizer may require.
 
     Of the loss: CONVEX; FAMILY (a member of L_{beta,gamma}, whose dual is known); MAXIMUM (beta =
     inf); SMOOTH (beta < inf); COST (gamma > 0); LOSS_AT_ZERO (P(0) > 0); PERCEPTRON (beta = inf and

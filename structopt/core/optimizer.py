@@ -125,8 +125,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What an earlier run left, for an optimizer that goes on from there with more instances,
-    labels or attributes.
+    """The end of an earlier run, from which an optimizer continues with more instances, labels or
+    attributes.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Report:
-    """What one step of an optimizer reports.
+    """The report of one step of an optimizer.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ class FeatureKernels(NamedTuple):
 
 
 class FeatureScratch(NamedTuple):
-    """What one thread needs for the features of any instance of a corpus.
+    """Scratch of one thread for the features of any instance of a corpus.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class BatchMap(Protocol):
 
 
 class Matches(Protocol):
-    """Which attributes and labels of two models bear the same names.
+    """The attributes and labels of two models that have equal names.
 
     Attributes
     ----------

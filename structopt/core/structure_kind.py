@@ -31,8 +31,8 @@ class InferenceKernels(NamedTuple):
 
 @dataclass(frozen=True)
 class StructureKind:
-    """What all structures of one kind have in common; factor graphs name it, and inferences choose
-    their algorithms by it.
+    """Properties that all structures of one kind share; factor graphs name the kind, and inferences
+    choose their algorithms by it.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ class Reading(TypedDict, total=False):
 
 
 class Outcomes(Protocol):
-    """The counts of every instance, of whose sums metrics are made."""
+    """The counts of each instance; metrics are functions of their sums."""
 
     def __len__(self) -> int:
         """Number of instances."""

@@ -14,7 +14,7 @@ from structopt.core.data.file_sets import DataPath
 
 @dataclass(frozen=True)
 class Run:
-    """What a tracker records when a run begins.
+    """The start of a run, as a tracker records it.
 
     Attributes
     ----------

@@ -23,6 +23,7 @@ from structopt.formats.array_folder import UnusableFolder
 from structopt.kernels.waist.interruptible import run_driver
 from structopt.kernels.waist.record import Array
 from structopt.objective import scoring
+from structopt.objective.array_losses import kernel_of
 from structopt.objective.drivers import compose
 from structopt.objective.examples import Examples, target_of
 from structopt.objective.on_disk.corpus_folder import open_shard
@@ -146,7 +147,8 @@ class GradientShard:
         examples = Examples(data.encoded, structure, self.batch.record, recipe.scorer)
         self.data = examples.data(target_of(data.targets, data.cost), recipe.loss.parameters())
         solver = recipe.inference.kernels(structure.kind)
-        self.kernels = compose(scoring.kernels_of(recipe.scorer), solver, recipe.loss.kernel())
+        loss = kernel_of(recipe.loss, structure, recipe.inference)
+        self.kernels = compose(scoring.kernels_of(recipe.scorer), solver, loss)
         self.space, self.residuals = (
             examples.space(gradients=False),
             np.zeros(int(structure.parts[-1])),

@@ -28,7 +28,7 @@ from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import SparseFeatures
 from structopt.core.storage.arrays import Storage
 from structopt.core.weights.penalty import RIDGE, Penalty
-from structopt.errors import ArgumentError, ConfigError
+from structopt.errors import ArgumentError
 from structopt.executor.serial import Serial
 from structopt.kernels.waist.drivers import Driver, P, Result
 from structopt.kernels.waist.interruptible import run_driver
@@ -36,6 +36,7 @@ from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
 from structopt.learning.visits import SHUFFLED, VisitOrder, windows_of_pass
 from structopt.objective import scoring
+from structopt.objective.array_losses import kernel_of
 from structopt.objective.drivers import GraphKernels, compose
 from structopt.objective.dual_bound import dual_bound
 from structopt.objective.examples import Examples, Layout, target_of
@@ -197,20 +198,8 @@ class Problem:
         self.objective_kernels = compose(features, solver, evaluate(), self.graph_kernels())
 
     def _loss_kernel(self, variant: str = MAX_LOSS) -> Any:
-        """Return the kernel of the loss.
-
-        Raises
-        ------
-        ConfigError
-            If it has none.
-        """
-        if not self.loss.has_kernel:
-            raise ConfigError(
-                f"{self.loss.member} has no kernel, which compiled passes call.",
-                parameter="loss",
-                remedy="Train it with structopt.fit, or give it the method kernel.",
-            )
-        return self.loss.kernel(variant)
+        """Return the kernel of the loss."""
+        return kernel_of(self.loss, self.structure, self.inference, variant)
 
     def with_loss(self, loss: Loss) -> Self:
         """The same corpus with another loss, whose costs are the same; both share the messages of

@@ -113,7 +113,7 @@ def check_gradient(
         (ahead, one), (loss, gradient), (behind, other) = (
             problem.loss_at(i, s + sign * STEP * direction) for sign in (1, 0, -1)
         )
-        if problem.data.parameters[0] == 0.0 and not (
+        if problem.loss.temperature == 0.0 and not (
             np.array_equal(one, gradient) and np.array_equal(gradient, other)
         ):
             skipped += 1

@@ -18,7 +18,7 @@ from structopt.core.data.splits import divided, with_tail
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
-from structopt.core.loss import MAX_LOSS, Loss
+from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
@@ -134,8 +134,7 @@ def make_components(
     compatibility.check(graph, inference, loss, optimizer, task.open_gold, weighted, fit.goal)
     compatibility.check_rounding(task, inference.decoder(), graph)
     compatibility.check_features(scorer, optimizer, loss, graph, fit.goal)
-    if optimizer.plan.variant != MAX_LOSS:  # which every loss has
-        loss.kernel(optimizer.plan.variant)
+    loss.check_variant(optimizer.plan.variant)
     executor = _executor(config)
     compatibility.check_executor(executor, optimizer)
     for path in () if splits else task.files.values():

@@ -57,7 +57,7 @@ class Reading(DenseReading, total=False):
 
 
 class SequenceLabelling(TokenLabelling):
-    """One label a token, from the columns and feature templates in the task's YAML.
+    """One label per token, from the columns and feature templates in the task's YAML.
 
     Parameters
     ----------

@@ -29,6 +29,7 @@ from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.parts.batch import Batch, Gold
 from structopt.core.parts.differences import marginal_slope
+from structopt.core.parts.inferred import Inferred
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
 from structopt.factor_graph.batches import LabelBatch
@@ -36,7 +37,7 @@ from structopt.factor_graph.tree_batches import TreeBatch
 from structopt.kernels.waist.record import Array
 from structopt.torch.copies import to_arrays, to_tensors
 from structopt.verbs import inferring, outputs
-from structopt.verbs.inferring import Inferred, infer
+from structopt.verbs.inferring import infer
 from structopt.verbs.losses import value_and_gradient
 
 IGNORED = -100

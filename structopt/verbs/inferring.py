@@ -10,10 +10,9 @@ At T = 0 the value is max_y s^T z_y, and a best output takes the place of the ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -22,30 +21,12 @@ from structopt.core.ability import Ability
 from structopt.core.inference import Inference
 from structopt.core.parts.batch import Batch, Gold
 from structopt.core.parts.differences import marginal_slope
+from structopt.core.parts.inferred import Inferred, guarantee_of
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Space
 from structopt.verbs.given_scores import solver_of
-
-
-@dataclass(frozen=True)
-class Inferred:
-    """Result of `infer`.
-
-    Attributes
-    ----------
-    value : float64, shape (instances,)
-        V(s); 0 of an empty instance.
-    marginals : Parts
-        mu(s); expected counts in tied groups.
-    guarantee : str
-        ``exact``: the value is V(s). ``upper``: it is V(s) or more. ``none``: it may be less.
-    """
-
-    value: Array
-    marginals: Parts
-    guarantee: Literal["exact", "upper", "none"]
 
 
 def infer(
@@ -85,12 +66,7 @@ def infer(
         solver.run(infer_pass, kernels, data, space, T, *rest)
 
     values, found = solver.filled(run, scores, threads)
-    provided = solver.provides
-    exact = Ability.EXACT in provided
-    guarantee: Literal["exact", "upper", "none"] = (
-        "exact" if exact else "upper" if Ability.UPPER in provided else "none"
-    )
-    return Inferred(values, found, guarantee)
+    return Inferred(values, found, guarantee_of(solver.provides))
 
 
 def log_partition(

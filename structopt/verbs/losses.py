@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,6 +16,7 @@ from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Space
+from structopt.objective.array_losses import evaluated
 from structopt.objective.examples import target_of
 from structopt.verbs.given_scores import solver_of
 from structopt.verbs.inferring import infer, scores_batch
@@ -95,26 +95,3 @@ def _target(loss: Loss, gold: Gold) -> Record:
     record = target_of(gold.targets, costs)
     _targets[gold] = loss, record
     return record
-
-
-def evaluated(
-    loss: Loss, scores: Parts, gold: Gold, infer: Callable[..., Any]
-) -> tuple[Array, Parts]:
-    """Return what `Loss.value_and_gradient` returns, after checks of types and shapes.
-
-    Raises
-    ------
-    ArgumentError
-        If the method returns something else.
-    """
-    result = loss.value_and_gradient(scores, gold, infer)
-    pair = isinstance(result, tuple) and len(result) == 2
-    values = np.asarray(result[0], np.float64) if pair else np.zeros(0)
-    own = pair and isinstance(result[1], Parts) and result[1].batch is scores.batch
-    if not own or values.shape != (len(scores),):
-        raise ArgumentError(
-            f"{loss.member}.value_and_gradient must return an array of shape ({len(scores)},) and "
-            "parts of the batch of the scores.",
-            parameter="loss",
-        )
-    return values, result[1]

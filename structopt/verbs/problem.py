@@ -21,7 +21,7 @@ from structopt.core import checks
 from structopt.core.data.encoded import Encoded
 from structopt.core.executor import Executor
 from structopt.core.inference import Inference
-from structopt.core.loss import MAX_LOSS, Loss
+from structopt.core.loss import Loss
 from structopt.core.needs import MINIMUM, Goal
 from structopt.core.objective import Certificate
 from structopt.core.optimizer import Optimizer
@@ -31,18 +31,17 @@ from structopt.core.weights.penalty import RIDGE, Penalty
 from structopt.errors import ArgumentError
 from structopt.features.sparse_map import SparseMap
 from structopt.inference.exact import Exact
-from structopt.kernels.waist.drivers import Driver, P, Result
 from structopt.kernels.waist.record import Array
 from structopt.loss.presets import CRF
 from structopt.objective import problem as corpus
 from structopt.objective import scoring
+from structopt.objective.array_losses import evaluated
 from structopt.objective.compatibility import certifies, first_misfit, refuse
 from structopt.objective.drivers import GraphKernels
 from structopt.objective.examples import Examples
 from structopt.objective.gold_and_costs import gold_and_costs
 from structopt.verbs.features import ArrayFeatures, described, with_tables
 from structopt.verbs.inferring import infer
-from structopt.verbs.losses import evaluated
 
 
 class Problem(corpus.Problem):
@@ -253,23 +252,6 @@ class Problem(corpus.Problem):
         out[:] = gradient
         return float(losses.sum()), out
 
-    def run(self, driver: Driver[P, Result], *arguments: P.args, **named: P.kwargs) -> Result:
-        """Call an optimizer's driver on the kernels and data of this problem.
-
-        Raises
-        ------
-        ArgumentError
-            If the loss has no kernel.
-        """
-        if not self.loss.has_kernel:
-            raise ArgumentError(
-                f"{self.loss.member} has no kernel, which the compiled passes of this optimizer "
-                "call.",
-                parameter="loss",
-                remedy="Take LBFGS(), or an optimizer that calls problem.value_and_gradient.",
-            )
-        return super().run(driver, *arguments, **named)
-
     def _evaluated(self, s: Parts) -> tuple[Array, Array]:
         """Return the losses of the instances that are not empty, weighted, and the residuals."""
         inference = self.inference.converged(self.structure)
@@ -279,7 +261,3 @@ class Problem(corpus.Problem):
         if given is None:
             return kept, np.array(flat)
         return given * kept, np.repeat(given, np.diff(self.structure.parts)) * flat
-
-    def _loss_kernel(self, variant: str = MAX_LOSS) -> Any:
-        """Return the kernel of the loss, or None: `gradient` and `losses` do without."""
-        return self.loss.kernel(variant) if self.loss.has_kernel else None

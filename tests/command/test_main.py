@@ -159,6 +159,7 @@ def test_wheel_contains_the_config_files(tmp_path: Path) -> None:
     done = run("--info", "searchpath", folder=tmp_path / "site")
     assert str(installed) in done.stdout
     assert (tmp_path / "site/structopt/py.typed").is_file()
+    assert (tmp_path / "site/structopt/command/scaffold/loss.txt").is_file()
     shipped = {path.name for path in (tmp_path / "site/structopt/datasets").iterdir()}
     formats = ("conll", "conllu", "crfsuite", "libsvm", "multilabel", "ptb", "coref")
     assert {f"train.{name}" for name in formats} <= shipped

@@ -30,7 +30,8 @@ CHOICES = sorted(
     if path.parent.name in registry.KINDS
 )
 PARTS = """
-from structopt.plugin import Optimizer, Task
+from structopt.plugin import Optimizer
+from structopt.plugin.provisional import Task
 from tests.config.test_registry import whole
 
 @whole

@@ -273,7 +273,7 @@ def test_plugin_that_lacks_members(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "task=old of structopt-old lacks attribute_names, columns, corpus, decode, encode, "
         "files, fit, input_example, instances, "
         "main_metric, outcomes, read, report, restore, state, vocabulary, write_outputs, which "
-        "every task has (structopt.plugin."
+        "every task has (structopt.plugin.provisional."
         "Task says what it does, and has a default where one makes sense). Update structopt-old."
     )
 

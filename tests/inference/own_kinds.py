@@ -4,14 +4,8 @@ from math import exp, inf, log1p
 
 import numpy as np
 
-from structopt.plugin import (
-    FACTOR_EXTEND,
-    FACTOR_LOCAL,
-    FACTOR_MESSAGES,
-    FactorKernels,
-    FactorKind,
-    kernel,
-)
+from structopt.plugin import FactorKernels, FactorKind
+from structopt.plugin.kernels import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES, kernel
 
 
 @kernel(FACTOR_EXTEND)

@@ -6,15 +6,8 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.plugin import (
-    Executor,
-    LossFamily,
-    Optimizer,
-    Report,
-    add_cost,
-    gold_score,
-    open_target,
-)
+from structopt.plugin import Executor, LossFamily, Optimizer, Report
+from structopt.plugin.kernels import add_cost, gold_score, open_target
 from structopt.testing import (
     executor,
     factor_graph,

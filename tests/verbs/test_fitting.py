@@ -282,8 +282,20 @@ def test_focal_loss_and_descent(chain, X, gold):
     assert losses[0] == losses[1]  # of the weights, since the optimizer reports none
     assert fit.certificate.dual is None
     assert fit.stopped == "the last epoch"
-    with refused("Focal has no kernel", parameter="loss"):
-        so.fit(problem, AdaGrad())
+
+
+def test_passes_take_losses_in_numpy(chain, X, gold):
+    problem = problem_of(chain, X, gold, Focal(), C=1.0)
+    fit = so.fit(problem, AdaGrad(), epochs=5)
+    assert fit.history["primal"][-1] < fit.history["primal"][0]
+    own, kernel = (
+        so.fit(problem_of(chain, X, gold, loss), AdaGrad(), epochs=3)
+        for loss in (LogLoss(), so.CRF())
+    )
+    np.testing.assert_allclose(own.weights, kernel.weights, rtol=1e-10)
+    risk = problem_of(chain, X, gold, so.ExpectedCost())
+    with refused("is not available to a loss in NumPy", parameter="gold.encoded"):
+        so.fit(risk, AdaGrad())
 
 
 def test_states_may_be_dataclasses(chain, X, gold, tmp_path):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from numba import types
 
-from structopt.plugin import LONGS, VECTOR, Kernels, ask_ahead, driver, size, visit
+from structopt.plugin.kernels import LONGS, VECTOR, Kernels, ask_ahead, driver, size, visit
 
 NEGATIVE = -1e-9  # losses between this and 0 are rounding
 

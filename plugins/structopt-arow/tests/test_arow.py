@@ -13,14 +13,8 @@ import numpy as np
 import pytest
 from structopt_arow.optimizer import Arow
 
-from structopt.plugin import (
-    Array,
-    AttributeTable,
-    CompatibilityError,
-    ConfigError,
-    Encoded,
-    LossFamily,
-)
+from structopt.plugin import Array, CompatibilityError, ConfigError, LossFamily
+from structopt.plugin.provisional import AttributeTable, Encoded
 from structopt.testing.components import check, command, component
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import make_problem

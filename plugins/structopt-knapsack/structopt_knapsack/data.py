@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from structopt.plugin import Array, Encoded
+from structopt.plugin import Array
+from structopt.plugin.provisional import Encoded
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,23 +11,20 @@ from typing import Any
 import numpy as np
 
 from structopt.plugin import (
-    FACTORS,
     Array,
     ConfigError,
-    Encoded,
     FactorGraph,
     FactorRows,
     GraphTraits,
     InferenceKernels,
     PartGroup,
-    Record,
     SparseVectors,
     Structure,
-    StructureKind,
-    check_count,
     pack_factors,
     part_offsets,
 )
+from structopt.plugin.kernels import FACTORS, Record, StructureKind, check_count
+from structopt.plugin.provisional import Encoded
 from structopt_knapsack.data import EncodedKnapsacks
 
 MOST_CELLS = 50_000_000

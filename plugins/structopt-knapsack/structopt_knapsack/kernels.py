@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.plugin import (
+from structopt.plugin.kernels import (
     FACTOR_EXTEND,
     FACTOR_LOCAL,
     FACTOR_MESSAGES,
@@ -31,7 +31,6 @@ from structopt.plugin import (
     SOLVE,
     Floats,
     RecordLayout,
-    inlined,
     kernel,
     open_factors,
 )
@@ -57,27 +56,39 @@ def cells(items, budgets):  # type: ignore[no-untyped-def]
     return (np.asarray(items, np.int64) + 2) * (np.asarray(budgets, np.int64) + 1)
 
 
-@inlined
+@kernel
+def budget_of(extra):
+    """The budget B, from the extra numbers of a factor."""
+    return np.int64(extra[0])
+
+
+@kernel
+def weight_of(extra, j):
+    """The weight w_j, from the extra numbers of a factor."""
+    return np.int64(extra[1 + j])
+
+
+@kernel
 def log_add(x, y):
     """log(exp x + exp y), also where one or both are -inf."""
     top, low = max(x, y), min(x, y)
     return top + log1p(exp(low - top)) if low > -inf else top
 
 
-@inlined
+@kernel
 def add(x, y, hot):
     """The sum in the recursions: log(exp x + exp y) if `hot`, else the maximum."""
     return log_add(x, y) if hot else max(x, y)
 
 
-@inlined
+@kernel
 def best_selection(extra, s, out, table):
     """Fill `out`, zero before, with the indicators of the best selection; return its score."""
-    n, B = len(s), np.int64(extra[0])
+    n, B = len(s), budget_of(extra)
     W = B + 1
     table[:W] = 0.0
     for j in range(n):
-        w = np.int64(extra[1 + j])
+        w = weight_of(extra, j)
         before, now = table[j * W : (j + 1) * W], table[(j + 1) * W : (j + 2) * W]
         for b in range(W):
             now[b] = max(before[b], before[b - w] + s[j]) if w <= b else before[b]
@@ -85,19 +96,19 @@ def best_selection(extra, s, out, table):
     for j in range(n - 1, -1, -1):
         if table[(j + 1) * W + b] > table[j * W + b]:
             out[j] = 1.0
-            b -= np.int64(extra[1 + j])
+            b -= weight_of(extra, j)
     return table[n * W + B]
 
 
-@inlined
+@kernel
 def expected_selection(extra, s, temperature, out, table):
     """Fill `out` with the marginals at scores s / temperature; return log Z."""
-    n, B = len(s), np.int64(extra[0])
+    n, B = len(s), budget_of(extra)
     W = B + 1
     rest, here = table[: (n + 1) * W], table[(n + 1) * W : (n + 2) * W]
     total = begin(extra, s, temperature, True, rest, here)
     for j in range(n):
-        w, score, p = np.int64(extra[1 + j]), s[j] / temperature, 0.0
+        w, score, p = weight_of(extra, j), s[j] / temperature, 0.0
         for c in range(W - w):
             value = here[c] + score
             if value > -inf:
@@ -107,13 +118,13 @@ def expected_selection(extra, s, temperature, out, table):
     return total
 
 
-@inlined
+@kernel
 def begin(extra, s, temperature, hot, rest, here):
     """Fill in R, and F before the first item; return R(1, B), the sum over all selections."""
     n, W = len(s), len(here)
     rest[n * W :] = 0.0
     for j in range(n - 1, -1, -1):
-        w, score = np.int64(extra[1 + j]), s[j] / temperature
+        w, score = weight_of(extra, j), s[j] / temperature
         for b in range(W):
             value = rest[(j + 1) * W + b]
             rest[j * W + b] = (
@@ -124,7 +135,7 @@ def begin(extra, s, temperature, hot, rest, here):
     return rest[W - 1]
 
 
-@inlined
+@kernel
 def advance(w, score, hot, here):
     """Add one item to F, from the heaviest selections down, so that no selection has it twice."""
     for c in range(len(here) - 1, w - 1, -1):
@@ -136,8 +147,8 @@ def extend(extra, x, private):
     """Whether the selection x is within the budget."""
     weight = 0.0
     for j in range(len(x)):
-        weight += x[j] * extra[1 + j]
-    return weight <= extra[0]
+        weight += x[j] * weight_of(extra, j)
+    return weight <= budget_of(extra)
 
 
 @kernel(FACTOR_LOCAL)
@@ -155,11 +166,11 @@ def marginals(extra, s, p, out, private_out, floats, ints):
 @kernel(FACTOR_MESSAGES)
 def messages(extra, n, p, hot, out, floats, ints):
     """Log-odds that each item is selected, without the incoming message of the item itself."""
-    W = np.int64(extra[0]) + 1
+    W = budget_of(extra) + 1
     rest, here = floats[: (len(n) + 1) * W], floats[(len(n) + 1) * W : (len(n) + 2) * W]
     begin(extra, n, 1.0, hot, rest, here)
     for j in range(len(n)):
-        w, on, off = np.int64(extra[1 + j]), -inf, -inf
+        w, on, off = weight_of(extra, j), -inf, -inf
         for c in range(W):
             off = add(off, here[c] + rest[(j + 1) * W + W - 1 - c], hot)
             if c + w < W:
@@ -169,7 +180,7 @@ def messages(extra, n, p, hot, out, floats, ints):
     return True
 
 
-@inlined
+@kernel
 def numbers(structure, i):
     """Budget and weights of instance i, which has one factor."""
     f = open_factors(structure)
@@ -195,12 +206,12 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
     at each step; O(n B count).
     """
     extra = numbers(structure, i)
-    n, W = len(s), np.int64(extra[0]) + 1
+    n, W = len(s), budget_of(extra) + 1
     best = np.full((n + 1, W, count), -inf)
     on, rank = np.zeros((n + 1, W, count), np.int32), np.zeros((n + 1, W, count), np.int32)
     best[0, :, 0] = 0.0
     for j in range(n):
-        w = np.int64(extra[1 + j])
+        w = weight_of(extra, j)
         for b in range(W):
             out, taken = 0, 0
             for q in range(count):
@@ -225,7 +236,7 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
             if selected:
                 parts[entry], counts[entry] = j - 1, 1.0
                 entry += 1
-                b -= np.int64(extra[j])
+                b -= weight_of(extra, j - 1)
         outputs += 1
         offsets[outputs] = entry
     return outputs
@@ -237,8 +248,8 @@ def round_selection(structure, i, z, work):
     of the budget.
     """
     extra = numbers(structure, i)
-    room = np.int64(extra[0])
+    room = budget_of(extra)
     for j in np.argsort(-z, kind="mergesort"):
-        taken = z[j] >= 0.5 and extra[1 + j] <= room
+        taken = z[j] >= 0.5 and weight_of(extra, j) <= room
         z[j] = 1.0 if taken else 0.0
-        room -= np.int64(extra[1 + j]) if taken else 0
+        room -= weight_of(extra, j) if taken else 0

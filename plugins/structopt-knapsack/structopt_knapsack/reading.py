@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from structopt.plugin import DataError, read_text
+from structopt.plugin import DataError
+from structopt.plugin.provisional import read_text
 
 MEMORY = "<memory>"
 

@@ -10,12 +10,10 @@ from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
-from structopt.plugin import (
-    Array,
+from structopt.plugin import Array, ConfigError, DataError
+from structopt.plugin.provisional import (
     AttributeTable,
     Column,
-    ConfigError,
-    DataError,
     Schema,
     Task,
     check_keys,

@@ -19,7 +19,8 @@ from structopt_knapsack.graph import KIND, KnapsackGraph
 from structopt_knapsack.task import Knapsacks
 
 from structopt import StructuredEstimator
-from structopt.plugin import AttributeTable, ConfigError, DataError, LossFamily, Structure
+from structopt.plugin import ConfigError, DataError, LossFamily, Structure
+from structopt.plugin.provisional import AttributeTable
 from structopt.testing.components import component, run_words
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from structopt.testing.factor_kind import FactorKindSuite, OneFactor

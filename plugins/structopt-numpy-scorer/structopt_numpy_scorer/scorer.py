@@ -4,7 +4,8 @@ labels.
 
 import numpy as np
 
-from structopt.plugin import ConfigError, Scorer
+from structopt.plugin import ConfigError
+from structopt.plugin.provisional import Scorer
 
 
 class TanhLayer(Scorer):

@@ -8,17 +8,25 @@ from math import inf
 
 import numpy as np
 
-from structopt.plugin import K_BEST, inlined, insert, kernel, list_parts
-from structopt_segments.chain import before, constrain, mark, open_chain, open_scratch, weigh
+from structopt.plugin.kernels import K_BEST, insert, kernel, list_parts
+from structopt_segments.chain import (
+    before,
+    constrain,
+    mark,
+    open_chain,
+    open_scratch,
+    transitions,
+    weigh,
+)
 
 
-@inlined
+@kernel
 def viterbi(c, n, s, x, z):
     """Fill z with the indicators of the best output; return its score (-inf, and zeros, where there
     is none).
     """
     L, M = c.labels, c.max_length
-    t = s[(n + M) * L :]
+    t = transitions(c, n, s)
     x.best[: (n + 1) * L] = -inf
     for e in range(n + 1):
         for y in c.first:
@@ -33,7 +41,7 @@ def viterbi(c, n, s, x, z):
             x.enter[e * L + y] = 0.0 if e == 0 else -inf
             if e > 0:
                 for u in c.first:
-                    value = before(c, x, e, u, y) + t[u * L + y]
+                    value = before(c, x, e, u, y) + t[u, y]
                     if value > x.enter[e * L + y]:
                         x.enter[e * L + y], x.source[e * L + y] = value, u
     z[:] = 0.0
@@ -64,7 +72,7 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
     n, L, M = c.tokens[i + 1] - c.tokens[i], c.labels, c.max_length
     constrain(c, i, n, s)
     weigh(c, n, s, 0.0, x.weight)
-    t = s[(n + M) * L :]
+    t = transitions(c, n, s)
     enter, best = np.full((n + 1, L, count), -inf), np.full((n + 1, L, count), -inf)
     source, length = np.zeros((n + 1, L, count), np.int32), np.zeros((n + 1, L, count), np.int32)
     enter_rank, best_rank = (
@@ -92,7 +100,7 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
                     w = x.weight[((e - M) * L + y) * M + M - 1] if run else 0.0
                     value = enter[e - M, y, j] + w if run else best[e, u, j]
                     if not insert(
-                        value + t[u * L + y], u, j, enter[e, y], source[e, y], enter_rank[e, y]
+                        value + t[u, y], u, j, enter[e, y], source[e, y], enter_rank[e, y]
                     ):
                         break
     ending, ending_label, ending_rank = (

@@ -7,7 +7,8 @@ from __future__ import annotations
 from math import inf
 from typing import NamedTuple
 
-from structopt.plugin import Flag, Floats, Int, Ints, Longs, RecordLayout, inlined
+from structopt.plugin.kernels import Flag, Floats, Int, Ints, Longs, RecordLayout, kernel
+from structopt_segments import parts
 
 
 class Chain(NamedTuple):
@@ -62,18 +63,28 @@ class Scratch(NamedTuple):
 CHAIN = RecordLayout(Chain)
 SCRATCH = RecordLayout(Scratch)
 open_chain, open_scratch = CHAIN.compiled, SCRATCH.compiled
+label_part, segment_part = kernel(parts.label_part), kernel(parts.segment_part)
+transition_part = kernel(parts.transition_part)
 
 
-@inlined
+@kernel
+def transitions(c, n, v):
+    """The transition parts of a vector over parts, as a table of labels by labels (from, to)."""
+    first = transition_part(c.labels, c.max_length, n, 0, 0)
+    return v[first:].reshape(c.labels, c.labels)
+
+
+@kernel
 def constrain(c, i, n, s):
     """Give every forbidden part the score -inf."""
     for j in range(c.excluded_offsets[i], c.excluded_offsets[i + 1]):
         s[c.excluded[j]] = -inf
+    first = transition_part(c.labels, c.max_length, n, 0, 0)
     for q in c.forbidden:
-        s[(n + c.max_length) * c.labels + q] = -inf
+        s[first + q] = -inf
 
 
-@inlined
+@kernel
 def weigh(c, n, s, temperature, weight):
     """Fill in w(b, l, y) / temperature at the index (b * L + y) * M + l - 1; -inf where no such
     segment is allowed.
@@ -83,18 +94,18 @@ def weigh(c, n, s, temperature, weight):
     weight[: n * L * M] = -inf
     for b in range(n):
         for y in c.first:
-            base, total = (b * L + y) * M, s[b * L + y]
+            base, total = (b * L + y) * M, s[label_part(L, b, y)]
             for length in range(1, min(c.longest[y], n - b) + 1):
                 if length > 2:
-                    total += s[(b + length - 2) * L + c.inner[y]]
-                ending = s[(b + length - 1) * L + c.last[y]] if length > 1 else 0.0
+                    total += s[label_part(L, b + length - 2, c.inner[y])]
+                ending = s[label_part(L, b + length - 1, c.last[y])] if length > 1 else 0.0
                 if length >= c.shortest[y]:
                     weight[base + length - 1] = (
-                        total + ending + s[(n + length - 1) * L + y]
+                        total + ending + s[segment_part(L, n, length, y)]
                     ) * scale
 
 
-@inlined
+@kernel
 def before(c, x, b, u, y):
     """a(b, u); if segments are runs and u = y, the value of the runs of M tokens alone."""
     if c.runs and u == y:
@@ -105,15 +116,15 @@ def before(c, x, b, u, y):
     return x.best[b * c.labels + u]
 
 
-@inlined
+@kernel
 def mark(c, n, b, length, u, y, z):
     """Add one to the parts of the segment of y that has `length` tokens from b on, after a segment
     of u (-1: it is the first).
     """
     L = c.labels
-    z[b * L + y] += 1.0
+    z[label_part(L, b, y)] += 1.0
     for t in range(b + 1, b + length):
-        z[t * L + (c.last[y] if t == b + length - 1 else c.inner[y])] += 1.0
-    z[(n + length - 1) * L + y] += 1.0
+        z[label_part(L, t, c.last[y] if t == b + length - 1 else c.inner[y])] += 1.0
+    z[segment_part(L, n, length, y)] += 1.0
     if u >= 0:
-        z[(n + c.max_length) * L + u * L + y] += 1.0
+        z[transition_part(L, c.max_length, n, u, y)] += 1.0

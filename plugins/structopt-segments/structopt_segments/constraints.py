@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.plugin import Array, ConfigError, Encoded
+from structopt.plugin import Array, ConfigError
+from structopt.plugin.provisional import Encoded
 from structopt_segments.labels import SegmentLabels
+from structopt_segments.parts import label_part
 
 
 def excluded_parts(encoded: Encoded) -> tuple[Array, Array]:
@@ -19,7 +21,7 @@ def excluded_parts(encoded: Encoded) -> tuple[Array, Array]:
     token, label = np.nonzero(~allowed)
     instance = np.searchsorted(encoded.offsets, token, side="right") - 1
     offsets = np.searchsorted(instance, np.arange(len(encoded) + 1)).astype(np.int64)
-    return offsets, ((token - encoded.offsets[instance]) * L + label).astype(np.int32)
+    return offsets, label_part(L, token - encoded.offsets[instance], label).astype(np.int32)
 
 
 def forbidden_pairs(scheme: SegmentLabels, encoded: Encoded) -> tuple[SegmentLabels, Array]:

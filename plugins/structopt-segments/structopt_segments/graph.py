@@ -12,18 +12,16 @@ from structopt.plugin import (
     AllowedParts,
     Array,
     ConfigError,
-    Encoded,
     FactorGraph,
     GraphTraits,
     InferenceKernels,
     PartGroup,
     SparseVectors,
     Structure,
-    StructureKind,
-    allowed_labels,
-    chosen_labels,
     part_offsets,
 )
+from structopt.plugin.kernels import StructureKind
+from structopt.plugin.provisional import Encoded, allowed_labels, chosen_labels
 from structopt_segments.constraints import excluded_parts, forbidden_pairs
 from structopt_segments.labels import (
     Segmentation,

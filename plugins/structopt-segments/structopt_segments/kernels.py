@@ -23,16 +23,25 @@ from __future__ import annotations
 
 from math import exp, inf, log
 
-from structopt.plugin import SOLVE, inlined, kernel
+from structopt.plugin.kernels import SOLVE, kernel
 from structopt_segments.best import viterbi
-from structopt_segments.chain import before, constrain, open_chain, open_scratch, weigh
+from structopt_segments.chain import (
+    before,
+    constrain,
+    label_part,
+    open_chain,
+    open_scratch,
+    segment_part,
+    transitions,
+    weigh,
+)
 
 
-@inlined
+@kernel
 def forward(c, n, s, temperature, x):
     """Fill in i and a; return the log of the sum over all outputs."""
     L, M = c.labels, c.max_length
-    t = s[(n + M) * L :]
+    t = transitions(c, n, s)
     for e in range(n + 1):
         for y in c.first:
             top, total = -inf, 0.0
@@ -50,10 +59,10 @@ def forward(c, n, s, temperature, x):
             top, total = -inf, 0.0
             for u in c.first:
                 if e > 0:
-                    top = max(top, before(c, x, e, u, y) + t[u * L + y] / temperature)
+                    top = max(top, before(c, x, e, u, y) + t[u, y] / temperature)
             if top > -inf:
                 for u in c.first:
-                    total += exp(before(c, x, e, u, y) + t[u * L + y] / temperature - top)
+                    total += exp(before(c, x, e, u, y) + t[u, y] / temperature - top)
             x.enter[e * L + y] = 0.0 if e == 0 else top + log(total) if top > -inf else -inf
     top, total = -inf, 0.0
     for y in c.first:
@@ -65,28 +74,27 @@ def forward(c, n, s, temperature, x):
     return top + log(total)
 
 
-@inlined
+@kernel
 def backward(c, n, s, temperature, x):
     """Fill in the values of what follows a segment of u that ends at e: `full` where it has M
     tokens, else `after`.
 
     `out` has those of what begins with a segment of y at b, that segment included.
     """
-    L, M = c.labels, c.max_length
-    t = s[(n + M) * L :]
+    L, t = c.labels, transitions(c, n, s)
     for e in range(n, -1, -1):
         for u in c.first:
             if e == n:
                 x.after[e * L + u] = x.full[e * L + u] = 0.0
                 continue
-            top, total, same = -inf, 0.0, x.out[e * L + u] + t[u * L + u] / temperature
+            top, total, same = -inf, 0.0, x.out[e * L + u] + t[u, u] / temperature
             for y in c.first:
                 if not (c.runs and u == y):
-                    top = max(top, x.out[e * L + y] + t[u * L + y] / temperature)
+                    top = max(top, x.out[e * L + y] + t[u, y] / temperature)
             if top > -inf:
                 for y in c.first:
                     if not (c.runs and u == y):
-                        total += exp(x.out[e * L + y] + t[u * L + y] / temperature - top)
+                        total += exp(x.out[e * L + y] + t[u, y] / temperature - top)
             x.after[e * L + u] = top + log(total) if top > -inf else -inf
             highest = max(same, top) if c.runs else top
             if c.runs and highest > -inf:
@@ -100,7 +108,7 @@ def backward(c, n, s, temperature, x):
             begin_with(c, n, x, e - 1, y)
 
 
-@inlined
+@kernel
 def begin_with(c, n, x, b, y):
     """Fill in `out` at token b: the sum over the lengths of a segment of y."""
     L, M = c.labels, c.max_length
@@ -113,18 +121,18 @@ def begin_with(c, n, x, b, y):
     x.out[index] = top + log(total) if top > -inf else -inf
 
 
-@inlined
+@kernel
 def following(c, x, b, length, y):
     """The value of what follows the segment of y that has `length` tokens from b on."""
     index = (b + length) * c.labels + y
     return x.full[index] if length == c.max_length else x.after[index]
 
 
-@inlined
+@kernel
 def expect(c, n, s, temperature, total, x, z):
     """Fill z with the marginals of labels and the expected counts of segments and transitions."""
     L, M = c.labels, c.max_length
-    t, counts = s[(n + M) * L :], z[(n + M) * L :]
+    t, counts = transitions(c, n, s), transitions(c, n, z)
     z[:] = 0.0
     for b in range(n):
         for y in c.first:
@@ -138,16 +146,16 @@ def expect(c, n, s, temperature, total, x, z):
                     + following(c, x, b, length, y)
                     - total
                 )
-                z[(n + length - 1) * L + y] += p
+                z[segment_part(L, n, length, y)] += p
                 if length > 1:
-                    z[(b + length - 1) * L + c.last[y]] += p
-                    z[(b + length - 1) * L + c.inner[y]] += longer
+                    z[label_part(L, b + length - 1, c.last[y])] += p
+                    z[label_part(L, b + length - 1, c.inner[y])] += longer
                 longer += p
-            z[index] += longer
+            z[label_part(L, b, y)] += longer
             for u in c.first:
                 if b > 0:
-                    v = before(c, x, b, u, y) + t[u * L + y] / temperature + x.out[index] - total
-                    counts[u * L + y] += exp(v)
+                    v = before(c, x, b, u, y) + t[u, y] / temperature + x.out[index] - total
+                    counts[u, y] += exp(v)
 
 
 @kernel(SOLVE)

@@ -7,8 +7,10 @@ from math import inf
 
 import numpy as np
 
-from structopt.plugin import Array, Record, check_count
+from structopt.plugin import Array
+from structopt.plugin.kernels import Record, check_count
 from structopt_segments.labels import Segmentation, SegmentLabels, mistakes, segmentation
+from structopt_segments.parts import label_part, segment_part, transition_part
 
 
 def active_parts(
@@ -30,16 +32,13 @@ def active_parts(
     lengths, tokens = np.diff(offsets), np.arange(len(labels))
     instances = np.repeat(np.arange(len(lengths)), lengths)
     instance = instances[segments.begins]
-    lengths_of_segments = (
-        lengths[instance] + segments.ends - segments.begins - 1
-    ) * L + segments.labels
     joined = np.flatnonzero(instance[1:] == instance[:-1])
-    pairs = (
-        (lengths[instance[joined]] + max_length) * L
-        + segments.labels[joined] * L
-        + segments.labels[joined + 1]
-    )
-    parts = [(tokens - offsets[instances]) * L + labels, lengths_of_segments, pairs]
+    first, second = segments.labels[joined], segments.labels[joined + 1]
+    parts = [
+        label_part(L, tokens - offsets[instances], labels),
+        segment_part(L, lengths[instance], segments.ends - segments.begins, segments.labels),
+        transition_part(L, max_length, lengths[instance[joined]], first, second),
+    ]
     return np.concatenate([instances, instance, instance[joined]]), np.concatenate(parts)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from structopt_segments.graph import Segments
 
-from structopt.plugin import ConfigError, Encoded, LossFamily, Structure
+from structopt.plugin import ConfigError, LossFamily, Structure
+from structopt.plugin.provisional import Encoded
 from structopt.testing.components import component, run_words
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from structopt.testing.inference import InferenceSuite, run

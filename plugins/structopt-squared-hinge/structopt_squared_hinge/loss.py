@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from structopt.plugin import (
-    HAMMING,
-    Array,
-    ConfigError,
-    Cost,
-    LossFamily,
+from structopt.plugin import HAMMING, Array, ConfigError, Cost, LossFamily
+from structopt.plugin.kernels import (
     Record,
     add_cost,
     add_gold,

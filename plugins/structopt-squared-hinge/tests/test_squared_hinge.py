@@ -15,7 +15,8 @@ import pytest
 from structopt_squared_hinge.loss import SquaredHinge, squared_hinge
 
 from structopt import ArgumentError
-from structopt.plugin import Array, AttributeTable, ConfigError, Encoded
+from structopt.plugin import Array, ConfigError
+from structopt.plugin.provisional import AttributeTable, Encoded
 from structopt.testing.components import command, component
 from structopt.testing.loss import LossSuite
 from structopt.testing.problems import instance_scores, make_problem, random_encoded, residual

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from structopt.plugin import Array, ConfigError, Encoded, EncodedTrees, SavedState, Structure
+from structopt.plugin import Array, ConfigError, Structure
+from structopt.plugin.provisional import Encoded, EncodedTrees, SavedState
 from structopt_torch.biaffine import ArcNetwork
 from structopt_torch.modules import first_numbers
 from structopt_torch.options import check_network

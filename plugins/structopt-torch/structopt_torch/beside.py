@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from structopt.plugin import AnchoredTemplates, AttributeRows, HashedTemplates, SparseFeatures
+from structopt.plugin.provisional import (
+    AnchoredTemplates,
+    AttributeRows,
+    HashedTemplates,
+    SparseFeatures,
+)
 
 SPARSE: Mapping[str, type[SparseFeatures]] = {
     "attribute_rows": AttributeRows,

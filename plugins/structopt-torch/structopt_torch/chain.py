@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from structopt.plugin import Array, ConfigError, Encoded, SavedState, Structure
+from structopt.plugin import Array, ConfigError, Structure
+from structopt.plugin.provisional import Encoded, SavedState
 from structopt_torch.modules import Inputs, encoder_of, first_numbers
 from structopt_torch.options import check_network
 from structopt_torch.scorer import TorchScorer

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from structopt.plugin import ConfigError, SavedState
+from structopt.plugin import ConfigError
+from structopt.plugin.provisional import SavedState
 
 
 def checked_options(cls: type, state: SavedState) -> dict[str, Any]:

@@ -13,15 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from structopt.plugin import (
-    Array,
-    Encoded,
-    SavedState,
-    Scorer,
-    SparseFeatures,
-    SparseVectors,
-    Structure,
-)
+from structopt.plugin import Array, SparseVectors, Structure
+from structopt.plugin.provisional import Encoded, SavedState, Scorer, SparseFeatures
 from structopt_torch.beside import sparse_class
 from structopt_torch.chunks import bounds_of, chunks
 from structopt_torch.corpus import Corpus

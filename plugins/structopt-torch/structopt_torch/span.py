@@ -8,15 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from torch import Tensor, nn
 
-from structopt.plugin import (
-    Array,
-    ConfigError,
-    DenseTable,
-    Encoded,
-    EncodedConstituents,
-    SavedState,
-    Structure,
-)
+from structopt.plugin import Array, ConfigError, Structure
+from structopt.plugin.provisional import DenseTable, Encoded, EncodedConstituents, SavedState
 from structopt_torch.scorer import TorchScorer
 from structopt_torch.span_corpus import Anchors, Grammar, WordSizes
 from structopt_torch.span_network import SpanCorpus, SpanNetwork

@@ -10,14 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.plugin import (
-    FORESTS,
-    Array,
-    ConfigError,
-    EncodedConstituents,
-    Structure,
-    forest_sentences,
-)
+from structopt.plugin import Array, ConfigError, Structure
+from structopt.plugin.kernels import FORESTS, forest_sentences
+from structopt.plugin.provisional import EncodedConstituents
 from structopt_torch.words import UNKNOWN, shape
 
 NEIGHBOURS = (-2, -1, 0, 1)

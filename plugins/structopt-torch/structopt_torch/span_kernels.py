@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from structopt.plugin import INTS, LONGS, inlined, kernel
+from structopt.plugin.kernels import INTS, LONGS, kernel
 
 PLACES = types.int32[:, ::1]
 
@@ -45,7 +45,7 @@ def _slope_signature(number: Any) -> Any:
     return _signature(number, number[::1], number[:, :, ::1], number[:, ::1], number[::1])
 
 
-@inlined
+@kernel
 def hidden(X, begin, end, split, h):
     """h = relu(X[begin, 0] + X[end, 1] + X[split, 2]), without the last where the split is
     negative.

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from structopt.plugin import Array, DenseTable
+from structopt.plugin import Array
+from structopt.plugin.provisional import DenseTable
 from structopt_torch.modules import on
 from structopt_torch.span_corpus import (
     NEIGHBOURS,

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.plugin import Array, ConfigError, DenseTable, Encoded, SavedState
+from structopt.plugin import Array, ConfigError
+from structopt.plugin.provisional import DenseTable, Encoded, SavedState
 from structopt_torch.words import hashed_ngrams, spelling_numbers, vocabulary, word_numbers
 
 

@@ -18,8 +18,9 @@ from structopt_torch.span import TorchSpan
 from structopt_torch.span_corpus import classes_of, neighbours
 from structopt_torch.span_network import AnchorScores
 
-from structopt.factor_graph.grammar import forests
-from structopt.plugin import ConfigError, DenseTable, LossFamily, ModelError
+from structopt.plugin import ConfigError, LossFamily, ModelError
+from structopt.plugin.kernels import forest_sentences
+from structopt.plugin.provisional import DenseTable
 from structopt.testing.components import component
 from structopt.testing.problems import make_problem, random_encoded
 from structopt.testing.scorer import ScorerContract
@@ -154,7 +155,7 @@ def test_the_equation(tmp_path, dense):
 
     rules = graph.rules
     R, U = len(rules.binary), len(rules.chains)
-    edges, vertices = list(forests.sentences(problem.structure))[i]
+    edges, vertices = list(forest_sentences(problem.structure))[i]
     expected = []
     for head, number, split in zip(edges.head, edges.number, edges.split, strict=True):
         z = w["bias"].copy()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structopt.plugin import DenseTable
+from structopt.plugin.provisional import DenseTable
 
 WORDS = ("Ann", "slept", "in", "Oslo", "the", "U.N.", "1999", "état")
 

@@ -70,7 +70,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, the first of which is required."""
+    """The columns of a table; the first one is required."""
 
     columns: tuple[Column, ...]
 

@@ -40,7 +40,7 @@ class Coordinate(NamedTuple):
 
 
 class Names(Protocol):
-    """What a model calls attributes, configurations, and values of columns."""
+    """Names of attributes, configurations, and values of columns in a model."""
 
     def attributes(self, group: str, size: int) -> Sequence[str]:
         """Names of so many attributes of a part group."""
@@ -53,7 +53,7 @@ class Names(Protocol):
 
 
 class Occurring(NamedTuple):
-    """Parts of a corpus, in whose features names are looked for that no scorer stores.
+    """Parts of a corpus whose features have names that no scorer stores.
 
     Attributes
     ----------

@@ -94,7 +94,7 @@ def _address(function, name, signature):
         raise ConfigError(
             f"{function.__name__}, a kernel of a factor_kind, is not compiled for the signature "
             f"{name}. Decorate it with "
-            f"@kernel({name}), both of structopt.plugin."
+            f"@kernel({name}), both of structopt.plugin.kernels."
         )
     return _get_wrapper_address(function, signature)
 

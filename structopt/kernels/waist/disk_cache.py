@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 KERNELS = Path(__file__).parents[1]
 CORE = KERNELS.parent.parent
 """The folder of the package `structopt`."""
+PLUGIN = CORE / "structopt" / "plugin"
+"""Modules through which plugins import kernels."""
 FOLDER = "structopt-kernels"
 LONGEST_WAIT = 600  # seconds for another process to compile a kernel; then this process compiles it
 HOST_MODULES = frozenset(
@@ -76,12 +78,12 @@ def _text(path: Path) -> str:
 
 @cache
 def _imports(path: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Modules that a file imports, each with the names that it takes from them."""
+    """Modules that a file imports, each with the names, and aliases, that it takes from them."""
     text = _text(path)
     found = []
     for module, names in _FROM.findall(text):
-        words = re.sub(r"#[^\n]*|[()\\]", " ", names).split(",")
-        found.append((module, tuple(word.split()[0] for word in words if word.split())))
+        words = [word.split() for word in re.sub(r"#[^\n]*|[()\\]", " ", names).split(",")]
+        found.append((module, tuple(n for word in words if word for n in {word[0], word[-1]})))
     for modules in _IMPORT.findall(text):
         found += [(word.split()[0], ()) for word in modules.split(",") if word.split()]
     return tuple(found)
@@ -107,7 +109,7 @@ def _neighbours(path: Path, package: Path) -> Iterator[Path]:
     in_core = package.parent == CORE
     roots = (CORE,) if in_core else (package.parent, package, CORE)
     for module, names in _imports(path):
-        if module == "structopt.plugin":
+        if module in ("structopt.plugin", "structopt.plugin.kernels"):
             yield from _through_plugin(names)
             continue
         if in_core and not module.startswith("structopt.kernels"):
@@ -126,12 +128,16 @@ def _inside(file: Path, package: Path) -> bool:
 
 
 def _through_plugin(names: tuple[str, ...]) -> Iterator[Path]:
-    """Files of the kernels that `structopt.plugin` hands on under some names."""
-    for module, known in _imports(CORE / "structopt" / "plugin.py"):
-        if module.startswith("structopt.kernels") and not set(names).isdisjoint(known):
-            for name in (module, *(f"{module}.{name}" for name in names)):
-                if file := _file_of(name, (CORE,)):
-                    yield file
+    """Files of the kernels that `structopt.plugin` exports under some names, and the decorators,
+    which it also exports under names of version 0.1.
+    """
+    yield KERNELS / "decorators.py"
+    for file in (PLUGIN / "__init__.py", PLUGIN / "kernels.py"):
+        for module, known in _imports(file):
+            if module.startswith("structopt.kernels") and not set(names).isdisjoint(known):
+                for name in (module, *(f"{module}.{name}" for name in names)):
+                    if source := _file_of(name, (CORE,)):
+                        yield source
 
 
 @cache

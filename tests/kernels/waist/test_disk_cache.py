@@ -118,13 +118,24 @@ def test_sources_are_the_kernel_modules_that_a_module_imports():
     assert not {"grammar/grammar.py", "learn/dca.py"} & names
 
 
-def test_plugins_depend_on_the_kernels_that_they_import_through_the_plugin_interface(package):
-    (package / "kernels.py").write_text(
-        "from structopt.plugin import (\n    kernel,\n    set_row,\n)\n"
-    )
+@pytest.mark.parametrize(
+    ("module", "name", "file"),
+    [
+        ("structopt.plugin.kernels", "set_row", "rows.py"),
+        ("structopt.plugin.kernels", "constrain_chain", "constraints.py"),
+        ("structopt.plugin", "set_row", "rows.py"),  # until version 0.3
+    ],
+)
+def test_plugins_depend_on_the_kernels_that_they_import_by_tiers(package, module, name, file):
+    (package / "kernels.py").write_text(f"from {module} import (\n    kernel,\n    {name},\n)\n")
     names = [path.name for path in sources(package / "kernels.py")]
-    assert {"kernels.py", "signatures.py", "rows.py"} <= set(names)
+    assert {"kernels.py", "signatures.py", "decorators.py", file} <= set(names)
     assert "linear_chain.py" not in names
+
+
+def test_decorators_of_version_0_1_depend_on_signatures(package):
+    (package / "kernels.py").write_text("from structopt.plugin import inlined\n")
+    assert "signatures.py" in [path.name for path in sources(package / "kernels.py")]
 
 
 def test_another_cpu_or_numba_is_another_key(monkeypatch):
