@@ -261,7 +261,10 @@ class EncodedGraphs(Encoded):
         own = slice(int(self.offsets[first]), int(self.offsets[last]))
         return {
             **super()._sliced(known, first, last),
-            "edges": (starts[first : last + 1] - starts[first], pairs[starts[first] : starts[last]]),
+            "edges": (
+                starts[first : last + 1] - starts[first],
+                pairs[starts[first] : starts[last]],
+            ),
             "states": None if self.states is None else self.states[own],
         }
 
