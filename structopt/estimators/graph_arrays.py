@@ -140,7 +140,7 @@ class _Instance:
         counts = [_rows("nodes", one, i) for one in nodes]
         features = x[2] if len(x) == 3 else None
         if features is None:
-            listed: list[Any] = [np.ones((len(one), 1)) for one in edges]
+            listed: list[Any] = [np.ones((len(one), 1)) if len(one) else [] for one in edges]
         else:
             listed, _ = _listed(features) if divided else ([features], False)
         if (several and not divided) or len(listed) != len(edges):
@@ -250,7 +250,11 @@ def _table(name: str, tables: Sequence[Any], width: int | None) -> Any:
         else:
             matrix = csr_array(checks.floats(name, one, place=checks.in_instance(i)))
         rows.append(matrix)
-    return csr_array(vstack(rows, format="csr")) if rows else csr_array((0, width or 0))
+    return (
+        csr_array(vstack(rows, format="csr"))
+        if rows
+        else csr_array((0, 1 if width is None else width))
+    )
 
 
 def _by_blocks(tables: Sequence[Any], types: Array) -> Any:
@@ -388,6 +392,8 @@ def _flat(y: Sequence[Any], graphs: Graphs) -> tuple[Array, Array]:
     flat = []
     for i, (one, length) in enumerate(zip(y, graphs.lengths.tolist(), strict=True)):
         labels = np.asarray(one)
+        if labels.dtype.kind in "US" and not isinstance(one, np.ndarray):
+            labels = np.asarray(one, object)  # numbers among text stay numbers
         if labels.shape != (length,) and (labels.size or length):
             raise ArgumentError(
                 f"must have a label per node, so the shape ({length},), and has the shape "

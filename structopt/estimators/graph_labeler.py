@@ -77,7 +77,8 @@ class GraphLabeler(Parameters):
     optimizer : Optimizer, str or None
         None: `AdaGrad` with ``average=True``.
     inference : Inference, str or None
-        None: `MPLP` with ``warm_start=True``, or `TRWBP` for losses that need marginals.
+        None: `MPLP`, with ``warm_start=True`` if all labels are known, or `TRWBP` for losses that
+        need marginals.
     C : float
         1/(lambda m): P(theta) = lambda/2 ||theta||^2 + (1/m) sum_i w_i L_i(theta), w_i the weight
         of a graph. ||theta||^2 is the sum of the squares of all W and V.
@@ -169,12 +170,12 @@ class GraphLabeler(Parameters):
             tuple_of("antisymmetric", self.antisymmetric),
         )
         weights.check()
-        loss = self._loss(classes)
-        inference = self._inference(loss)
-        batch = _batch(graphs, classes)
+        batch, loss = _batch(graphs, classes), self._loss(classes)
+        gold = _gold(batch, y, graphs, classes)
+        inference = self._inference(loss, bool(gold.open.any()))
         problem = Problem(
             batch,
-            gold=_gold(batch, y, graphs, classes),
+            gold=gold,
             loss=loss,
             C=self.C,
             inference=inference,
@@ -335,12 +336,12 @@ class GraphLabeler(Parameters):
         numbers = _class_weights(self.class_weight, classes.values)
         return loss.replace(cost=Weighted(), cost_weights=numbers)
 
-    def _inference(self, loss: Loss) -> Inference:
-        """Return the inference."""
+    def _inference(self, loss: Loss, some_open: bool) -> Inference:
+        """Return the inference. Losses of open labels infer twice, which mixes up messages."""
         if self.inference is not None:
             chosen: Inference = component("inference", self.inference)
             return chosen
-        return TRWBP() if Ability.MARGINALS in loss.requires else MPLP(warm_start=True)
+        return TRWBP() if Ability.MARGINALS in loss.requires else MPLP(warm_start=not some_open)
 
 
 def _batch(graphs: Graphs, classes: Classes) -> LabelBatch:

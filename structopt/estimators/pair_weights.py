@@ -88,7 +88,7 @@ class PairWeights:
         types = len(self.classes)
         if types == 1:
             return [(0, 0)] * len(self.widths[1])
-        return list(product(range(types), repeat=2))
+        return list(product(range(types), range(types)))
 
     @property
     def blocks(self) -> list[int]:

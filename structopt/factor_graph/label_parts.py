@@ -114,7 +114,7 @@ class States:
         labels).
         """
         assert self.labels is not None
-        free = (table | ~self.labels).all(axis=1)
+        free: Array = np.asarray((table | ~self.labels).all(axis=1))
         variable, label = np.nonzero(table & self.labels & ~free[:, None])
         ranks = np.cumsum(self.labels, axis=1) - 1
         return AllowedParts(

@@ -114,7 +114,9 @@ def test_gold():
     )
     sets = own.gold(allowed=[np.ones((n, 4), bool) for n in SIZES])
     assert sets.open.tolist() == [True, False, True]
-    with raises(so.ArgumentError, match="not a state", parameter="labels", where="instance 0, position 0"):
+    with raises(
+        so.ArgumentError, match="not a state", parameter="labels", where="instance 0, position 0"
+    ):
         own.gold([3, 1, 0, 3, 0])
     with raises(so.ArgumentError, match="no label", parameter="allowed"):
         own.gold(allowed=[np.eye(4, dtype=bool)[[3, 1, 0]], np.zeros((0, 4), bool), STATES[2]])
@@ -144,4 +146,6 @@ def test_graphs_without_edges():
     own = so.Pairwise(edges="none").batch(SIZES, labels=4, states=STATES)
     labels = tables()[0]
     expected = [np.where(k, t, -np.inf).argmax(axis=1) for k, t in zip(STATES, labels, strict=True)]
-    assert so.argmax(own.scores(label=labels))["labels"].tolist() == np.concatenate(expected).tolist()
+    assert (
+        so.argmax(own.scores(label=labels))["labels"].tolist() == np.concatenate(expected).tolist()
+    )
