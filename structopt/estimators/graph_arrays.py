@@ -53,7 +53,7 @@ class Graphs:
         ----------
         X : sequence of tuples
         widths : Widths or None
-            Those of training; None: they are those of the first instances that show them.
+            The widths of training; None: read them from the first instances that show them.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class Graphs:
 
 @dataclass(frozen=True)
 class _Instance:
-    """One graph: arrays per node type and per edge type, of which some may be empty lists."""
+    """One graph: arrays per node type and per edge type; some may be empty lists."""
 
     nodes: list[Any]
     edges: list[Any]
@@ -266,7 +266,7 @@ def _by_blocks(tables: Sequence[Any], types: Array) -> Any:
 
 
 def _in_order(table: Any, order: Array) -> Any:
-    """Return the table of which row r belongs at order[r]."""
+    """Return the table whose row order[r] is row r of the given one."""
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return table[place]
@@ -286,7 +286,7 @@ class Classes:
 
     @classmethod
     def of(cls, classes: Any, y: Sequence[Any], graphs: Graphs) -> Self:
-        """Return the classes that a parameter names, or else those of known labels.
+        """Return the classes that a parameter names, or else the known labels.
 
         Raises
         ------
@@ -318,7 +318,7 @@ class Classes:
                 )
             if one.dtype.kind in "iuf" and (one == UNKNOWN).any():
                 raise ArgumentError(
-                    "must not be -1, which stands for an unknown label.",
+                    "must not be -1, which is an unknown label.",
                     parameter="classes",
                     value=one.tolist(),
                 )

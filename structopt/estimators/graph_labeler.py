@@ -53,7 +53,7 @@ from structopt.verbs.problem import Problem
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GraphLabeler(Parameters):
-    """A label for every node of a graph, which depends on those of its neighbours.
+    """A label for every node of a graph, which depends on the labels of its neighbours.
 
         score(y) = sum_i x_i . W[:, y_i] + sum_{ij in E} e_ij . V[:, y_i, y_j]
 
@@ -66,7 +66,7 @@ class GraphLabeler(Parameters):
     Edges have types if ``edges`` and ``edge_features`` are lists with an array per type. Nodes have
     T types if ``nodes`` is a list with an array per type; then ``edges`` is a list with an array
     per pair of types, (0, 0), (0, 1), ..., (T - 1, T - 1), whose indices count the nodes of these
-    types. The labels of a graph are those of its nodes, one type after the other.
+    types. An array of labels has the nodes of one type after the other.
 
     No intercept is added.
 
@@ -93,7 +93,7 @@ class GraphLabeler(Parameters):
         Cost of a wrong node by its gold label: by label, or in the order of `classes`; other labels
         of a mapping cost 1.
     classes : sequence or None
-        All labels; of several node types a sequence per type. None: those that y has.
+        All labels; of several node types a sequence per type. None: the labels in y.
     tolerance : float
         Stop when the gap is at most this share of P, if the optimizer has a gap; 0: never.
     seed : int
@@ -101,6 +101,8 @@ class GraphLabeler(Parameters):
     objective_every : int
         Epochs between two evaluations of P, which take longer than epochs with most inferences. 0:
         never, unless there is a tolerance.
+    warm_start : bool
+        Start from the weights of the last call of `fit`.
 
     Attributes
     ----------
@@ -141,6 +143,7 @@ class GraphLabeler(Parameters):
     tolerance: float = 0.0
     seed: int = 0
     objective_every: int = 0
+    warm_start: bool = False
 
     def fit(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> Self:
         """Train.
@@ -189,6 +192,7 @@ class GraphLabeler(Parameters):
             epochs=self.epochs,
             tolerance=self.tolerance,
             seed=self.seed,
+            start=self.model_.weights if self.warm_start and "model_" in vars(self) else None,
             objective_every=self.objective_every,
         )
         about = {
@@ -218,7 +222,7 @@ class GraphLabeler(Parameters):
         """Return the probabilities of the labels of the nodes of each graph, shape (nodes,
         classes), the classes of one node type after the other.
 
-        They are those of p(y) ~ exp(beta score(y)), beta = 1 for losses of maxima.
+        The distribution is p(y) ~ exp(beta score(y)), with beta = 1 for losses of maxima.
 
         Raises
         ------
@@ -277,7 +281,7 @@ class GraphLabeler(Parameters):
         Raises
         ------
         ModelError
-            If there is no such estimator, or if files are missing or altered.
+            If the folder has no estimator, or if files are missing or altered.
         """
         path = Path(folder)
         model = ArrayModel.load(path, components)

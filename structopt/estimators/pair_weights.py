@@ -159,8 +159,8 @@ class PairWeights:
         return 1 + max(int(one.max(initial=-1)) for one in every)
 
     def tables(self, weights: Array) -> tuple[Array, Array]:
-        """Return the weights of features and labels, shape (features, labels), and those of
-        features and pairs of labels.
+        """Return the weights of features and labels, shape (features, labels), and of features and
+        pairs of labels, shape (features, labels, labels).
         """
         columns, factors = self.pair_columns
         return _taken(weights, self.node_columns), factors * _taken(weights, columns)

@@ -18,8 +18,8 @@ class Parameters(BaseEstimator):
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; with `deep` also those of the chosen components, as
-        ``optimizer__eta``.
+        """Return the parameters by name; with `deep` also the parameters of the chosen components,
+        as ``optimizer__eta``.
         """
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         params = {name: getattr(self, name) for name in names}

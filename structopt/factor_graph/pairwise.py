@@ -163,9 +163,9 @@ class Pairwise(FactorGraph):
             or ``none``.
         labels : int, or sequence of str
         states : sequence of array-like of bool, shape (variables, labels), or None
-            The labels that are states of each variable of each graph, at least two of them. Scores
-            have the shape (variables, labels) for each graph, also then; those of other labels are
-            ignored, -inf in scores and 0 in marginals. None: all labels.
+            The labels that are states of each variable of each graph, at least two. Arrays of a
+            graph keep the shape (variables, labels); numbers of other labels are ignored in input,
+            -inf in scores and 0 in marginals. None: all labels.
 
         Raises
         ------

@@ -374,6 +374,17 @@ def test_words(inference, optimizer):
     assert labeler.fit(X, Y).score(X, Y) > 0.7
 
 
+def test_warm_starts():
+    """Descent from the optimum stays there."""
+    X, Y = graphs()
+    labeler = so.GraphLabeler(**{**EXACT, "epochs": 100}, warm_start=True).fit(X, Y)
+    first = labeler.model_.weights
+    again = labeler.set_params(epochs=1).fit(X, Y).model_.weights
+    np.testing.assert_allclose(again, first, atol=1e-3)
+    with raises(so.ArgumentError, parameter="start"):
+        labeler.fit(*graphs(K=2))
+
+
 def test_tolerance_and_history():
     X, Y = graphs()
     labeler = so.GraphLabeler(loss="crf", inference="exact", optimizer="sdca", epochs=200)
