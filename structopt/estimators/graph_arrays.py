@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import block_diag, csr_array, issparse, vstack
 
 from structopt.core import checks
-from structopt.core.data.in_memory import is_missing
+from structopt.core.data.in_memory import is_missing, read_once
 from structopt.core.parts.ragged import ends_of
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
@@ -74,7 +74,6 @@ class Graphs:
             _tables(name, [getattr(form, name) for form in forms], expected)
             for name, expected in zip(names, widths or (None, None), strict=True)
         )
-        _check_edge_types(len(tables[0]), len(tables[1]))
         counts = np.array([form.counts for form in forms])
         edges = [np.concatenate(form.edges) for form in forms]
         node_types = [np.repeat(np.arange(len(one)), one) for one in counts]
@@ -129,58 +128,57 @@ class _Instance:
     @classmethod
     def of(cls, x: Any, i: int) -> Self:
         """Read a tuple."""
-        if not isinstance(x, (tuple, list)) or not 2 <= len(x) <= 3:
+        if not isinstance(x, (tuple, list, np.ndarray)) or not 2 <= len(x) <= 3:
             raise ArgumentError(
                 "must be a tuple (nodes, edges) or (nodes, edges, edge_features).",
                 parameter="X",
                 where=f"instance {i}",
             )
-        nodes, several = _listed(x[0])
-        edges, divided = _listed(x[1])
-        counts = [_rows("nodes", one, i) for one in nodes]
-        features = x[2] if len(x) == 3 else None
-        if features is None:
-            listed: list[Any] = [np.ones((len(one), 1)) if len(one) else [] for one in edges]
-        else:
-            listed, _ = _listed(features) if divided else ([features], False)
-        if (several and not divided) or len(listed) != len(edges):
+        nodes = _listed(x[0]) or [x[0]]
+        pairs = len(nodes) ** 2 if len(nodes) > 1 else 0
+        divided = _listed(x[1], pairs)
+        edges = divided or [x[1]]
+        if pairs and len(edges) != pairs:
             raise ArgumentError(
-                "must have an array per pair of node types."
-                if len(listed) == len(edges)
-                else f"has {len(listed)} arrays, and edges has {len(edges)}.",
-                parameter="edges" if len(listed) == len(edges) else "edge_features",
+                f"must have an array per pair of the {len(nodes)} node types: {pairs}.",
+                parameter="edges",
                 where=f"instance {i}",
             )
-        _check_edge_types(len(nodes), len(edges))
-        begins, own = ends_of(np.array(counts)), []
-        ends = list(product(range(len(nodes)), repeat=2)) if several else [(0, 0)] * len(edges)
-        for one, types in zip(edges, ends, strict=True):
-            own.append(_edges(one, [counts[t] for t in types], i) + begins[list(types)])
-        for one, table in zip(own, listed, strict=True):
+        counts = [_rows("nodes", one, i) for one in nodes]
+        ends = list(product(range(len(nodes)), repeat=2)) if pairs else [(0, 0)] * len(edges)
+        begins = ends_of(np.array(counts))
+        own = [
+            _edges(one, [counts[t] for t in types], i) + begins[list(types)]
+            for one, types in zip(edges, ends, strict=True)
+        ]
+        if len(x) == 2 or x[2] is None:
+            return cls(nodes, own, [np.ones((len(e), 1)) if len(e) else [] for e in own], counts)
+        features = list(x[2]) if divided and isinstance(x[2], (list, tuple)) else [x[2]]
+        if len(features) != len(own):
+            raise ArgumentError(
+                f"has {len(features)} arrays, and edges has {len(own)}.",
+                parameter="edge_features",
+                where=f"instance {i}",
+            )
+        for one, table in zip(own, features, strict=True):
             if (rows := _rows("edge_features", table, i)) != len(one):
                 raise ArgumentError(
                     f"has {rows} rows, and there are {len(one)} edges.",
                     parameter="edge_features",
                     where=f"instance {i}",
                 )
-        return cls(nodes, own, listed, counts)
+        return cls(nodes, own, features, counts)
 
 
-def _check_edge_types(node_types: int, edge_types: int) -> None:
-    if node_types > 1 and edge_types != node_types**2:
-        raise ArgumentError(
-            f"has {edge_types} arrays, and must have one per pair of the {node_types} node types: "
-            f"{node_types**2}.",
-            parameter="edges",
-        )
-
-
-def _listed(value: Any) -> tuple[list[Any], bool]:
-    """Return a list of tables, given one or several, and whether there may be several."""
+def _listed(value: Any, count: int = 0) -> list[Any]:
+    """Return the tables of a list of them, of which there are so many; an empty list for one
+    table.
+    """
     if not isinstance(value, (list, tuple)):
-        return [value], False
+        return []
     several = any(issparse(one) or np.ndim(one) == 2 for one in value)
-    return (list(value), True) if several else ([value], False)
+    empty = count > 0 and len(value) == count and all(np.size(one) == 0 for one in value)
+    return list(value) if several or empty else []
 
 
 def _rows(name: str, table: Any, i: int) -> int:
@@ -197,9 +195,11 @@ def _rows(name: str, table: Any, i: int) -> int:
 
 def _edges(value: Any, counts: Sequence[int], i: int) -> Array:
     """Return pairs of nodes, int64, given how many nodes of both types there are."""
+    place = checks.in_instance(i, "end")
+    if issparse(value):
+        raise ArgumentError("must be a dense array.", parameter="edges", where=f"instance {i}")
     if np.size(value) == 0:
         return np.zeros((0, 2), np.int64)
-    place = checks.in_instance(i, "end")
     pairs = checks.integers("edges", value, 0, shape=(None, 2), place=place)
     for end, count in enumerate(counts):
         beyond = pairs[:, end] >= count
@@ -272,6 +272,13 @@ def _in_order(table: Any, order: Array) -> Any:
     return table[place]
 
 
+def _are_lists(values: Iterable[Any]) -> bool:
+    """Whether all values are sequences or arrays, and none is text."""
+    return all(
+        isinstance(one, (Sequence, np.ndarray)) and not isinstance(one, str) for one in values
+    )
+
+
 @dataclass(frozen=True)
 class Classes:
     """The labels of nodes, by node type.
@@ -285,7 +292,7 @@ class Classes:
     of_types: tuple[Array, ...]
 
     @classmethod
-    def of(cls, classes: Any, y: Sequence[Any], graphs: Graphs) -> Self:
+    def of(cls, classes: Any, y: Sequence[Array], graphs: Graphs) -> Self:
         """Return the classes that a parameter names, or else the known labels.
 
         Raises
@@ -297,14 +304,12 @@ class Classes:
         if classes is None:
             values, known = _flat(y, graphs)
             listed = [np.unique(values[(graphs.node_types == t) & known]) for t in range(types)]
-        elif types == 1:
-            listed = [np.array(list(classes))]
         else:
-            listed = [np.array(list(one)) for one in classes]
-            if len(listed) != types:
-                raise ArgumentError(
-                    f"must have a list per node type: {types}.", parameter="classes", value=classes
-                )
+            lists = [classes] if types == 1 else classes
+            if not _are_lists([lists]) or not _are_lists(lists) or len(lists) != types:
+                what = "a list of labels" if types == 1 else f"a list per node type: {types}"
+                raise ArgumentError(f"must be {what}.", parameter="classes", value=classes)
+            listed = [np.array(list(one)) for one in lists]
         for one in listed:
             if one.ndim != 1 or len(np.unique(one)) < len(one):
                 problem = "must be different labels."
@@ -342,7 +347,7 @@ class Classes:
         owners = np.repeat(np.arange(len(self.of_types)), np.diff(self.offsets))
         return np.asarray(types[:, None] == owners)
 
-    def ids(self, y: Sequence[Any], graphs: Graphs) -> Array:
+    def ids(self, y: Sequence[Array], graphs: Graphs) -> Array:
         """Return the id of the label of each node, int64; `UNKNOWN` or `UNSEEN` of others."""
         values, known = _flat(y, graphs)
         ids = np.full(len(values), UNKNOWN)
@@ -354,12 +359,36 @@ class Classes:
         return ids
 
 
-def are_sets(y: Sequence[Any]) -> bool:
+def label_arrays(y: Any, graphs: Graphs) -> list[Array]:
+    """Return the outputs of users as arrays, one per graph.
+
+    Raises
+    ------
+    ArgumentError
+        For another number of them, and for nested lists of different lengths.
+    """
+    y = read_once("y", y)
+    checks.same_length("y", y, "X", graphs.lengths)
+    arrays = []
+    for i, one in enumerate(y):
+        try:
+            labels = np.asarray(one)
+        except ValueError as error:
+            raise ArgumentError(
+                "must have a label per node.", parameter="y", where=f"instance {i}"
+            ) from error
+        if labels.dtype.kind in "US" and not isinstance(one, np.ndarray):
+            labels = np.asarray(one, object)  # numbers among text stay numbers
+        arrays.append(labels)
+    return arrays
+
+
+def are_sets(y: Sequence[Array]) -> bool:
     """Return whether outputs are booleans: the labels that are right of each node."""
-    return any(np.ndim(one) == 2 and np.asarray(one).dtype == bool for one in y)
+    return any(one.ndim == 2 and one.dtype == bool for one in y)
 
 
-def allowed_sets(y: Sequence[Any], graphs: Graphs, ids: int) -> Array:
+def allowed_sets(y: Sequence[Array], graphs: Graphs, ids: int) -> Array:
     """Return the labels that are right of each node, bool, shape (nodes, ids).
 
     Raises
@@ -368,8 +397,7 @@ def allowed_sets(y: Sequence[Any], graphs: Graphs, ids: int) -> Array:
         For other shapes and types.
     """
     tables = []
-    for i, (one, length) in enumerate(zip(y, graphs.lengths.tolist(), strict=True)):
-        table = np.asarray(one)
+    for i, (table, length) in enumerate(zip(y, graphs.lengths.tolist(), strict=True)):
         if table.dtype != bool or table.shape != (length, ids):
             raise ArgumentError(
                 f"must be booleans of shape ({length}, {ids}), not {table.dtype} of shape "
@@ -381,7 +409,7 @@ def allowed_sets(y: Sequence[Any], graphs: Graphs, ids: int) -> Array:
     return np.concatenate(tables)
 
 
-def _flat(y: Sequence[Any], graphs: Graphs) -> tuple[Array, Array]:
+def _flat(y: Sequence[Array], graphs: Graphs) -> tuple[Array, Array]:
     """Return the labels of all nodes, and which of them are known.
 
     Raises
@@ -390,10 +418,7 @@ def _flat(y: Sequence[Any], graphs: Graphs) -> tuple[Array, Array]:
         For outputs that are not a label per node.
     """
     flat = []
-    for i, (one, length) in enumerate(zip(y, graphs.lengths.tolist(), strict=True)):
-        labels = np.asarray(one)
-        if labels.dtype.kind in "US" and not isinstance(one, np.ndarray):
-            labels = np.asarray(one, object)  # numbers among text stay numbers
+    for i, (labels, length) in enumerate(zip(y, graphs.lengths.tolist(), strict=True)):
         if labels.shape != (length,) and (labels.size or length):
             raise ArgumentError(
                 f"must have a label per node, so the shape ({length},), and has the shape "

@@ -29,6 +29,7 @@ from structopt.estimators.graph_arrays import (
     Graphs,
     allowed_sets,
     are_sets,
+    label_arrays,
 )
 from structopt.estimators.matrices import weights_of
 from structopt.estimators.pair_weights import PairWeights, tuple_of
@@ -160,11 +161,11 @@ class GraphLabeler(Parameters):
         StructoptError
             For malformed graphs, and components that do not work together.
         """
-        graphs, y = Graphs.of(read_once("X", X)), read_once("y", y)
-        checks.same_length("y", y, "X", graphs.lengths)
-        if self.classes is None and are_sets(y):
+        graphs = Graphs.of(read_once("X", X))
+        labels = label_arrays(y, graphs)
+        if self.classes is None and are_sets(labels):
             raise ArgumentError("must be given if y has booleans.", parameter="classes", value=None)
-        classes = Classes.of(self.classes, y, graphs)
+        classes = Classes.of(self.classes, labels, graphs)
         weights = PairWeights(
             graphs.widths,
             tuple(map(len, classes.of_types)),
@@ -174,7 +175,7 @@ class GraphLabeler(Parameters):
         )
         weights.check()
         batch, loss = _batch(graphs, classes), self._loss(classes)
-        gold = _gold(batch, y, graphs, classes)
+        gold = _gold(batch, labels, graphs, classes)
         inference = self._inference(loss, bool(gold.open.any()))
         problem = Problem(
             batch,
@@ -240,14 +241,13 @@ class GraphLabeler(Parameters):
         has a weight per graph.
         """
         scores, graphs = self._scores(X)
-        y = read_once("y", y)
-        checks.same_length("y", y, "X", graphs.lengths)
+        labels = label_arrays(y, graphs)
         ids = argmax(scores, self.model_.inference)["labels"]
-        if are_sets(y):
-            sets = allowed_sets(y, graphs, int(self._classes.offsets[-1]))
+        if are_sets(labels):
+            sets = allowed_sets(labels, graphs, int(self._classes.offsets[-1]))
             right, known = sets[np.arange(len(ids)), ids], np.ones(len(ids), bool)
         else:
-            gold = self._classes.ids(y, graphs)
+            gold = self._classes.ids(labels, graphs)
             right, known = gold == ids, gold != UNKNOWN
         given = weights_of(sample_weight, len(graphs.lengths))
         weights = np.ones(len(graphs.lengths)) if given is None else given
@@ -357,7 +357,7 @@ def _batch(graphs: Graphs, classes: Classes) -> LabelBatch:
     return Pairwise().batch(graphs.lengths, graphs.edges, labels=labels, states=states)
 
 
-def _gold(batch: LabelBatch, y: Sequence[Any], graphs: Graphs, classes: Classes) -> Gold:
+def _gold(batch: LabelBatch, y: Sequence[Array], graphs: Graphs, classes: Classes) -> Gold:
     """Return the gold outputs.
 
     Raises
@@ -377,7 +377,7 @@ def _gold(batch: LabelBatch, y: Sequence[Any], graphs: Graphs, classes: Classes)
         raise ArgumentError(
             f"must be one of the classes {known}.",
             parameter="y",
-            value=np.asarray(y[instance])[position].item(),
+            value=y[instance].tolist()[position],
             where=f"instance {instance}, node {position}",
         )
     return batch.gold(ids)

@@ -166,6 +166,10 @@ def test_node_types():
     assert so.GraphLabeler(**EXACT, C=10.0).fit(X, Y).predict(X)[0].tolist() == (
         labeler.predict(X)[0].tolist()
     )
+    alone = ([], np.ones((2, 2))), [[], [], [], [[0, 1]]]
+    assert set(labeler.predict([alone])[0]) <= {3, 4}
+    with raises(so.ArgumentError, match="a list per node type: 2", parameter="classes"):
+        so.GraphLabeler(classes=range(5)).fit(X, Y)
     own = so.GraphLabeler(epochs=3).fit(X, Y)  # the default loss and inference
     assert own.score(X, Y) > 0.6
 
@@ -196,7 +200,11 @@ def test_forms_of_input():
     """Lists, sparse matrices, and edges without features, or with a constant one."""
     X, Y = graphs()
     first = so.GraphLabeler(epochs=2).fit([x[:2] for x in X], Y)
+    objects = np.empty(len(X), object)
+    objects[:] = [x[:2] for x in X]
     others = (
+        objects,
+        [([x[0]], [x[1]]) for x in X],
         [(x[0], x[1], None) for x in X],
         [[x[0].tolist(), x[1].tolist(), np.ones((len(x[1]), 1))] for x in X],
         [
@@ -220,6 +228,8 @@ def test_text_labels_and_classes_that_y_lacks():
     assert every.node_coef_.shape == (3, 4)
     assert labeler.predict(X)[0].tolist() == every.predict(X)[0].tolist()
     assert labeler.score(X, [["ship"] * len(y) for y in Y]) == 0.0
+    with raises(so.ArgumentError, parameter="y", value="ship", where="instance 1, node 0"):
+        so.GraphLabeler(classes=names[:3]).fit(X[:2], [texts[0], ["ship", *texts[1][1:]]])
     texts[0][0] = None
     assert so.GraphLabeler(epochs=3).fit(X, texts).score(X, texts) > 0.6
 
@@ -279,6 +289,9 @@ NODES, EDGES = np.eye(3), np.array([[0, 1], [1, 2]])
         ((NODES[0], EDGES), [0, 1, 2], {"parameter": "nodes", "where": "instance 0"}),
         ((NODES * np.nan, EDGES), [0, 1, 2], {"parameter": "nodes", "where": "instance 0, position 0, column 0"}),
         (([["a", "b"]], []), [0], {"parameter": "nodes"}),
+        ((NODES, None), [0, 1, 2], {"parameter": "edges"}),
+        ((NODES, scipy.sparse.csr_array(EDGES)), [0, 1, 2], {"parameter": "edges", "where": "instance 0"}),
+        ((NODES, EDGES), [0, [1], 2], {"parameter": "y", "where": "instance 0"}),
         ((NODES, [[0, 3]]), [0, 1, 2], {"parameter": "edges", "value": 3, "where": "instance 0, position 0, end 1"}),
         ((NODES, [[0, -1]]), [0, 1, 2], {"parameter": "edges", "value": -1}),
         ((NODES, [[0, 1.5]]), [0, 1, 2], {"parameter": "edges", "value": 1.5}),
@@ -312,6 +325,8 @@ def test_malformed_graphs(x, y, fields):
         ({"symmetric": "all"}, {"parameter": "symmetric"}),
         ({"symmetric": [0], "antisymmetric": [0]}, {"parameter": "antisymmetric", "value": 0}),
         ({"classes": [1]}, {"parameter": "classes"}),
+        ({"classes": 3}, {"parameter": "classes", "value": 3}),
+        ({"classes": "abc"}, {"parameter": "classes", "value": "abc"}),
         ({"classes": [-1, 0, 1, 2]}, {"parameter": "classes"}),
         ({"classes": [0, 0, 1, 2]}, {"parameter": "classes"}),
         ({"class_weight": [1.0]}, {"parameter": "class_weight"}),
