@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any, Self
@@ -50,6 +51,13 @@ from structopt.verbs.fitting import fit
 from structopt.verbs.inferring import infer
 from structopt.verbs.outputs import argmax
 from structopt.verbs.problem import Problem
+
+DEFAULTS: Mapping[str, Callable[[], Any]] = {
+    "loss": SVM,
+    "optimizer": partial(AdaGrad, average=True),
+    "inference": partial(MPLP, warm_start=True),
+}
+"""The components of parameters that are None."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -186,10 +194,9 @@ class GraphLabeler(Parameters):
             sample_weight=weights_of(sample_weight, len(batch)),
             **weights.features(batch, graphs),
         )
-        optimizer = AdaGrad(average=True) if self.optimizer is None else self.optimizer
         fitted = fit(
             problem,
-            component("optimizer", optimizer),
+            self._chosen("optimizer"),
             epochs=self.epochs,
             tolerance=self.tolerance,
             seed=self.seed,
@@ -326,7 +333,7 @@ class GraphLabeler(Parameters):
 
     def _loss(self, classes: Classes) -> Loss:
         """Return the loss, with the costs of classes."""
-        loss: Loss = component("loss", SVM() if self.loss is None else self.loss)
+        loss: Loss = self._chosen("loss")
         if self.class_weight is None:
             return loss
         given = parameters_of(loss)
@@ -342,10 +349,24 @@ class GraphLabeler(Parameters):
 
     def _inference(self, loss: Loss, some_open: bool) -> Inference:
         """Return the inference. Losses of open labels infer twice, which mixes up messages."""
-        if self.inference is not None:
-            chosen: Inference = component("inference", self.inference)
-            return chosen
-        return TRWBP() if Ability.MARGINALS in loss.requires else MPLP(warm_start=not some_open)
+        if self.inference is None and Ability.MARGINALS in loss.requires:
+            return TRWBP()
+        if self.inference is None and some_open:
+            return MPLP()
+        chosen: Inference = self._chosen("inference")
+        return chosen
+
+    def _chosen(self, kind: str) -> Any:
+        """Return the component of a parameter."""
+        chosen = getattr(self, kind)
+        return DEFAULTS[kind]() if chosen is None else component(kind, chosen)
+
+    def _set_setting(self, kind: str, key: str, value: Any) -> bool:
+        """Set a parameter of a default component, or of one that a word names."""
+        if kind not in DEFAULTS:
+            return False
+        setattr(self, kind, self._chosen(kind).replace(**{key: value}))
+        return True
 
 
 def _batch(graphs: Graphs, classes: Classes) -> LabelBatch:

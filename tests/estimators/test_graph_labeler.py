@@ -15,6 +15,7 @@ from structopt.estimators.graph_labeler import _batch
 from structopt.estimators.pair_weights import PairWeights
 from structopt.testing.inference import finite_differences
 from tests.messages import raises
+from tests.parts import gate_cases
 
 EXACT = {"inference": so.Exact(), "loss": so.CRF(), "optimizer": so.LBFGS(), "epochs": 30}
 pytestmark = pytest.mark.filterwarnings("ignore::structopt.ConvergenceWarning")
@@ -370,16 +371,16 @@ def test_other_refusals():
         so.GraphLabeler().fit(different, Y)
 
 
-@pytest.mark.parametrize(
-    ("inference", "optimizer"),
-    [
-        ("mplp", "dca"),
-        ("ad3", "sgd"),
-        ("lp", "cutting_plane"),
-        ("lp", "sdca"),
-        ("exact", "pegasos"),
-    ],
-)
+WORDS = [
+    ("mplp", "dca"),
+    ("ad3", "sgd"),
+    ("lp", "cutting_plane"),
+    ("lp", "sdca"),
+    ("exact", "pegasos"),
+]
+
+
+@pytest.mark.parametrize(("inference", "optimizer"), gate_cases(WORDS, "rest", 1))
 def test_words(inference, optimizer):
     X, Y = graphs(12)
     labeler = so.GraphLabeler(loss="svm", inference=inference, optimizer=optimizer, C=1.0)
@@ -418,6 +419,10 @@ def test_copies_and_searches():
     copied = sklearn.clone(labeler).set_params(optimizer__eta=0.3)
     assert copied.optimizer.eta == 0.3 != labeler.optimizer.eta
     assert labeler.get_params()["optimizer__eta"] == labeler.optimizer.eta
+    words = so.GraphLabeler(optimizer="sgd").set_params(optimizer__eta=0.2, loss__gamma=2.0)
+    assert (words.optimizer.eta, words.loss.gamma) == (0.2, 2.0)
+    with raises(so.ArgumentError, match="Did you mean 'eta'", parameter="etta"):
+        words.set_params(optimizer__etta=0.2)
     with raises(so.ArgumentError, match="not a parameter of GraphLabeler", parameter="optimiser"):
         labeler.set_params(optimiser="dca")
     grid = {"C": [0.01, 1.0], "optimizer__eta": [0.1]}
