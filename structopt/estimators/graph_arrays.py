@@ -171,9 +171,7 @@ class _Instance:
 
 
 def _listed(value: Any, count: int = 0) -> list[Any]:
-    """Return the tables of a list of them, of which there are so many; an empty list for one
-    table.
-    """
+    """Return a list of tables, `count` of them if all are empty; no table if the value is one."""
     if not isinstance(value, (list, tuple)):
         return []
     several = any(issparse(one) or np.ndim(one) == 2 for one in value)

