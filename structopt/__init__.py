@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from structopt.estimators import (
         ConstituencyParser,
         DependencyParser,
+        GraphLabeler,
         GridLabeler,
         MultilabelClassifier,
         SequenceTagger,
@@ -136,6 +137,7 @@ ON_DEMAND = {
     "Fit": "structopt.verbs.fitting",
     "Gold": "structopt.core.parts.batch",
     "Grammar": "structopt.factor_graph.grammar.grammar",
+    "GraphLabeler": "structopt.estimators",
     "Greedy": "structopt.inference.greedy",
     "GridLabeler": "structopt.estimators",
     "ILP": "structopt.inference.ilp",
@@ -231,6 +233,7 @@ __all__ = [
     "Fit",
     "Gold",
     "Grammar",
+    "GraphLabeler",
     "Greedy",
     "GridLabeler",
     "ILP",

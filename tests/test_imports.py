@@ -48,6 +48,9 @@ READERS = {
 EXCEPTIONS = {
     "verbs.fitting": {"model.array_model"},  # a fit makes the model that predicts
     "model.array_model": {"features"},  # arrays have the features of problems
+    # it calls the verbs with components
+    "estimators.graph_labeler": {"factor_graph", "features", "inference", "loss", "optimizer"},
+    "estimators.pair_weights": {"features"},
     "model.folder": {"tracker"},  # a model may be one that MLflow keeps
     "report.mlflow_store": {"tracker"},  # runs are looked for where the tracker put them
     "tracker.pyfunc": {""},  # MLflow loads a model as a user does: import structopt

@@ -32,12 +32,13 @@ def preset(kind: str, name: str, parameters: Sequence[Parameter]) -> list[Parame
 
 
 def values_of(kind: str, name: str) -> dict[str, Any]:
-    """Return the values that a component's config file sets, without interpolations."""
+    """Return the values that a component's config file sets, without interpolations and its choices
+    of other components.
+    """
     file = _file(kind, name)
     node = _node(file, kind) if file else {}
     plain = {key: one for key, one in node.items() if not str(one).startswith("${")}
-    plain.pop("name", None)
-    return plain
+    return {key: one for key, one in plain.items() if key not in ("name", "defaults")}
 
 
 def keys_of(kind: str, name: str) -> list[str]:

@@ -152,8 +152,9 @@ def cost_vectors(
             allowed = encoded.gold_sets[:, label]
             table = unit_costs(labels, np.full_like(units, label), lengths)
             np.minimum(of_units, table, out=of_units, where=allowed[:, None])
+    of_units = encoded.of_label_parts(of_units)
     index = np.flatnonzero(of_units)
     instance = np.searchsorted(ends, index, side="right") - 1
     parts = (index - ends[instance] + begins[instance]).astype(np.int32)
     offsets = np.searchsorted(index, ends).astype(np.int64)
-    return SparseVectors(offsets, parts, of_units.ravel()[index])
+    return SparseVectors(offsets, parts, of_units[index])

@@ -7,6 +7,7 @@ pipelines and cross-validation.
 
 from structopt.estimators.constituency_parser import ConstituencyParser
 from structopt.estimators.dependency_parser import DependencyParser
+from structopt.estimators.graph_labeler import GraphLabeler
 from structopt.estimators.grid_labeler import GridLabeler
 from structopt.estimators.multilabel_classifier import MultilabelClassifier
 from structopt.estimators.sequence_tagger import SequenceTagger
@@ -15,6 +16,7 @@ from structopt.estimators.structured_estimator import StructuredEstimator
 __all__ = [
     "ConstituencyParser",
     "DependencyParser",
+    "GraphLabeler",
     "GridLabeler",
     "MultilabelClassifier",
     "SequenceTagger",

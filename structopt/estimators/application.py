@@ -13,13 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
 
-from structopt.config import plain_composition, registry, validation
+from structopt.config import plain_composition, registering, registry, validation
 from structopt.config.overrides import HYDRA, SHORT, check_single_run
 from structopt.config.presets import values_of
 from structopt.config.search_path import groups
 from structopt.core.component import Component, parameters_of
 from structopt.core.data.in_memory import InMemory
-from structopt.errors import ConfigError
+from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.plain_values import plain_value
 from structopt.model.model import Model
 from structopt.run import in_memory
@@ -194,6 +194,25 @@ def _quoted(text: str) -> str:
 def _is_parsed(key: str, parsed: Sequence[str]) -> bool:
     """Whether Hydra has to read a setting: a choice of a group, or a key with a sign."""
     return key in parsed or key == "experiment" or key[:1] in "+~" or bool(HYDRA.match(key))
+
+
+def component(kind: str, chosen: Any) -> Any:
+    """Return the component that a parameter chooses: an object, or the one that a word names.
+
+    Raises
+    ------
+    ConfigError
+        For unknown words.
+    ArgumentError
+        For an object of another kind.
+    """
+    if isinstance(chosen, str):
+        return registering.component(kind, chosen)
+    if not isinstance(chosen, registry.contract(kind)):
+        raise ArgumentError(
+            f"must be a component of the kind {kind}, or its word.", parameter=kind, value=chosen
+        )
+    return chosen
 
 
 def is_kind(name: str) -> bool:

@@ -16,7 +16,7 @@ from structopt.core.data.in_memory import InMemory, read_once
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
-from structopt.errors import ArgumentError, ConfigError, StructoptError, did_you_mean
+from structopt.errors import ArgumentError, ConfigError, StructoptError
 from structopt.estimators.application import (
     Overrides,
     Settings,
@@ -28,9 +28,10 @@ from structopt.estimators.application import (
     is_kind,
     of_component,
 )
-from structopt.estimators.bases import BaseEstimator, NotFittedError, Tags, available_if
+from structopt.estimators.bases import available_if
 from structopt.estimators.matrices import weights_of
 from structopt.estimators.packed_model import packed, unpacked
+from structopt.estimators.parameters import Parameters
 from structopt.kernels.waist.record import Array
 from structopt.model.explanation.explanation import Explanation
 from structopt.model.explanation.rivals import Against
@@ -79,7 +80,7 @@ def goes_on(estimator: Estimator) -> bool:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Estimator(BaseEstimator):
+class Estimator(Parameters):
     """Base of the estimators. None leaves a setting to the configuration: the optimizer, the task
     or the default chooses.
 
@@ -167,49 +168,19 @@ class Estimator(BaseEstimator):
         """The config of the run, composed and checked; errors as of `structopt.train`."""
         return composed(self._chosen_settings({}))
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; with `deep` also those of the chosen components, as
-        ``optimizer__eta``.
-        """
-        names = [field.name for field in fields(self)]
-        params = {name: getattr(self, name) for name in names}
-        if not deep:
-            return params
+    def _component_parameters(self) -> Mapping[str, Any]:
         try:
-            config = self.config
+            return component_parameters(self.config)
         except StructoptError:
             # an estimator with wrong settings is shown, copied and corrected all the same
-            return params
-        return params | component_parameters(config)
+            return {}
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; ``optimizer__eta=0.1`` sets a parameter of a component, in
-        `overrides`.
-
-        Raises
-        ------
-        ArgumentError
-            If a name is not a parameter.
-        """
-        known = {field.name for field in fields(self)}
-        for name, value in params.items():
-            kind, divided, key = name.partition("__")
-            chosen = getattr(self, kind, None) if divided and key else None
-            if name in known:
-                setattr(self, name, value)
-            elif isinstance(chosen, Component):
-                setattr(self, kind, chosen.replace(**{key: value}))
-            elif divided and key and is_kind(kind):
-                self.overrides = self._overrides() | {f"{kind}.{key}": value}
-            else:
-                raise ArgumentError(
-                    f"is not a parameter of {type(self).__name__}.{did_you_mean(name, known)}",
-                    parameter=name,
-                    value=value,
-                    remedy=f"Choose one of {', '.join(sorted(known))}, or COMPONENT__PARAMETER, "
-                    "such as optimizer__eta.",
-                )
-        return self
+    def _set_setting(self, kind: str, key: str, value: Any) -> bool:
+        """Set a parameter of a component in `overrides`."""
+        if not is_kind(kind):
+            return False
+        self.overrides = self._overrides() | {f"{kind}.{key}": value}
+        return True
 
     def _chosen_settings(self, chosen: Mapping[str, Any]) -> Settings:
         """Return the settings of a run, `chosen` by y among them."""
@@ -431,18 +402,6 @@ class Estimator(BaseEstimator):
         split = self._split(read_once("X", X), read_once("y", y), sample_weight)
         return self.model_.score(split.instances, split.outputs, split.weights)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is a model."""
-        return "model_" in vars(self)
-
-    def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn asks about an estimator: this one needs y, and takes lists of
-        instances.
-        """
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required, tags.input_tags.two_d_array = True, False
-        return tags
-
     def __getstate__(self) -> dict[str, Any]:
         """The state to be pickled: the model as the files of its folder."""
         state = dict(vars(self))
@@ -473,12 +432,6 @@ class Estimator(BaseEstimator):
         """The instances as the task takes them; NotFittedError where there is no model yet."""
         self._check_fitted()
         return self._instances(read_once("X", X))
-
-    def _check_fitted(self) -> None:
-        if "model_" not in vars(self):
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
-            )
 
     def _typed(self, y: Any) -> dict[str, Any]:
         """Settings that y chooses where nobody types them; by default none."""

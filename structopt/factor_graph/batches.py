@@ -154,16 +154,27 @@ class LabelBatch(Batch):
         if (labels is None) == (allowed is None):
             raise ArgumentError("Give labels or allowed, and not both.", parameter="labels")
         L, encoded = len(self.encoded.labels), self.encoded
+        layout = self.variable_layout
+        states = encoded.states if isinstance(encoded, EncodedGraphs) else None
         if labels is not None:
-            numbers = read_integers("labels", labels, self.layout("label"), L)
+            numbers = read_integers("labels", labels, layout, L)
             right = None if (numbers >= 0).all() else np.eye(L, dtype=bool)[numbers]
             if right is not None:
                 right[numbers < 0] = True
-                numbers = np.maximum(numbers, 0)
         else:
             right = self.layout("label").read(allowed, floats=False)
-            refuse_rows("allowed", np.asarray(right.any(axis=1)), "no label.", self.layout("label"))
+            if states is not None:
+                table = np.zeros(states.shape, bool)
+                table[states] = right
+                right = table
+            refuse_rows("allowed", np.asarray(right.any(axis=1)), "no label.", layout)
             numbers = right.argmax(axis=1)
+        if states is not None:
+            known = states[np.arange(len(numbers)), numbers] | (numbers < 0)
+            refuse_rows("labels", known, "a label that is not a state of the variable.", layout)
+            right = None if right is None else right & states
+        if right is not None:
+            numbers = np.where(numbers < 0, right.argmax(axis=1), numbers)
         encoded = replace(encoded, gold=numbers.astype(np.int32), gold_sets=right)
         return Gold(self, encoded, self.graph.targets(encoded, self.structure))
 
@@ -227,6 +238,81 @@ def counted_layout(
     places = Positions.numbered(np.diff(group.offsets))
     layout = layout_of(structure, group, sizes, cells, places, flipped)
     return replace(layout, joined=joined.astype(np.int64))
+
+
+def read_states(sizes: Sizes, states: Sequence[Any], labels: int) -> Array:
+    """Return the labels that are states of each variable, bool, shape (variables, labels).
+
+    Raises
+    ------
+    ArgumentError
+        For another number of instances, other shapes, and variables with fewer than two states.
+    """
+    checks.same_length("states", states, "sizes", sizes.lengths)
+    tables = [np.zeros((0, labels), bool)]
+    for i, (one, length) in enumerate(zip(states, sizes.lengths.tolist(), strict=True)):
+        table = np.asarray(one)
+        if table.dtype != bool or table.shape != (length, labels):
+            raise ArgumentError(
+                f"must be booleans of shape ({length}, {labels}), not {table.dtype} of shape "
+                f"{table.shape}.",
+                parameter="states",
+                where=f"instance {i}",
+            )
+        few = table.sum(axis=1) < 2
+        if few.any():
+            raise ArgumentError(
+                "must have at least two labels per variable.",
+                parameter="states",
+                where=f"instance {i}, variable {int(np.argmax(few))}",
+            )
+        tables.append(table)
+    return np.concatenate(tables)
+
+
+def state_layouts(
+    structure: Structure,
+    sizes: Sizes,
+    states: Array,
+    edges: tuple[Array, Array],
+    turned: Array | None,
+) -> dict[str, GroupLayout]:
+    """Return the layouts of labels and edges of graphs whose variables have states of their own.
+
+    A position is a state of a variable, or a pair of states of an edge.
+
+    Parameters
+    ----------
+    structure : Structure
+    sizes : Sizes
+    states : bool, shape (variables, labels)
+    edges : (int64, int32)
+        As of `EncodedGraphs.edges`.
+    turned : bool, shape (edges,), or None
+        Edges that users give with the higher variable first.
+    """
+    (begin, joined), L, lengths = edges, states.shape[1], sizes.lengths[sizes.kept]
+    variable, label = np.nonzero(states)
+    columns = numbers_within(lengths)[variable], sizes.columns[variable]
+    own, padded = (np.stack([column, label], axis=1) for column in columns)
+    extents = np.stack([lengths, np.full_like(lengths, L)], axis=1)
+    places = Positions(own, padded, extents, (sizes.width, L))
+    layouts = {"label": layout_of(structure, structure.groups[0], sizes, (), places)}
+    if len(structure.groups) == 1:
+        return layouts
+    counts = np.diff(begin)
+    first = np.repeat(ends_of(lengths)[:-1], counts)
+    tables = states[first + joined[:, 0]][:, :, None] & states[first + joined[:, 1]][:, None, :]
+    edge, one, other = np.nonzero(tables)
+    given = np.stack([numbers_within(counts)[edge], one, other], axis=1)
+    if turned is not None:
+        given[turned[edge]] = given[turned[edge]][:, [0, 2, 1]]
+        joined = np.where(turned[:, None], joined[:, ::-1], joined)
+    extents = np.stack([counts, np.full_like(counts, L), np.full_like(counts, L)], axis=1)
+    places = Positions(given, given, extents, (int(counts.max(initial=0)), L, L))
+    layout = layout_of(structure, structure.groups[1], sizes, (), places)
+    layouts["edge"] = replace(layout, joined=joined[edge].astype(np.int64))
+    return layouts
 
 
 def encoded_edges(

@@ -1,8 +1,9 @@
-"""Graphs of any shape: variables that all have the same states, and factors over pairs of them."""
+"""Graphs of any shape: variables with states, and factors over pairs of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
@@ -16,7 +17,7 @@ from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.parts.layouts import GroupLayout
-from structopt.core.parts.ragged import Ragged, interleaved, numbers
+from structopt.core.parts.ragged import Ragged, ends_of, interleaved
 from structopt.core.parts.sizes import Sizes
 from structopt.errors import ArgumentError, ConfigError
 from structopt.factor_graph.batches import (
@@ -26,11 +27,14 @@ from structopt.factor_graph.batches import (
     encoded_edges,
     label_layout,
     label_names,
+    read_states,
+    state_layouts,
 )
 from structopt.factor_graph.edges import Edges, check_edges, complete_edges, same_graph
 from structopt.factor_graph.kinds import TABLES
 from structopt.factor_graph.label_parts import (
     LABEL_ROLES,
+    States,
     allowed_labels,
     chosen_labels,
     kept_labels,
@@ -44,13 +48,13 @@ of its parts.
 
 
 class Pairwise(FactorGraph):
-    r"""Variables y_1..y_d with K states each, and edges between them, loops and all.
+    r"""Variables y_1..y_d with K states each, or fewer, and edges between them, loops and all.
 
         score(y) = sum_i s_i(y_i) + sum_{ij in E} s_ij(y_i, y_j)
 
     The parts of an instance are the K states of every variable, and then the K x K pairs of states
     of every edge, the row being the state of its first variable: d K + |E| K^2 parts. Building them
-    costs as much.
+    costs as much. In a batch each variable may have states of its own, which are some of the labels.
 
     Parameters
     ----------
@@ -140,7 +144,12 @@ class Pairwise(FactorGraph):
         )
 
     def batch(
-        self, sizes: Any, edges: Sequence[Any] | None = None, *, labels: int | Sequence[str]
+        self,
+        sizes: Any,
+        edges: Sequence[Any] | None = None,
+        *,
+        labels: int | Sequence[str],
+        states: Sequence[Any] | None = None,
     ) -> LabelBatch:
         """Return a batch of graphs.
 
@@ -153,11 +162,15 @@ class Pairwise(FactorGraph):
             whose rows are the labels of the first variable. None: the graph has ``edges=complete``
             or ``none``.
         labels : int, or sequence of str
+        states : sequence of array-like of bool, shape (variables, labels), or None
+            The labels that are states of each variable of each graph, at least two. Arrays of a
+            graph keep the shape (variables, labels); numbers of other labels are ignored in input,
+            -inf in scores and 0 in marginals. None: all labels.
 
         Raises
         ------
         ArgumentError
-            For loops, duplicates, and variables that there are not.
+            For loops, duplicates, variables that there are not, and variables with one state.
         """
         if (self.edges == "task") != (edges is not None):
             raise ArgumentError(
@@ -165,24 +178,28 @@ class Pairwise(FactorGraph):
             )
         chosen = Sizes.of(sizes)
         listed = [NO_EDGES] * len(chosen.lengths) if edges is None else list(edges)
-        return self.batch_of(chosen, labels=label_names(labels), edges=listed)
+        own = None if states is None else list(states)
+        return self.batch_of(chosen, labels=label_names(labels), edges=listed, states=own)
 
     def batch_of(self, sizes: Sizes, **options: Any) -> LabelBatch:
         """See `structopt.core.factor_graph.FactorGraph`."""
         encoded, flipped = encoded_edges(sizes, options["edges"], options["labels"])
+        if options["states"] is not None:
+            states = read_states(sizes, options["states"], len(options["labels"]))
+            encoded = replace(encoded, states=states)
         self._check_room(_graphs_of(encoded))
         turned = flipped if self.edges == "task" else None
         return LabelBatch(self, encoded, sizes, options, partial(self._layouts, turned=turned))
 
     def _layouts(self, batch: LabelBatch, turned: Array | None) -> dict[str, GroupLayout]:
         """Layouts of labels and edges; `turned` edges have the higher variable first."""
-        structure, sizes = batch.structure, batch.sizes
+        structure, sizes, graphs = batch.structure, batch.sizes, _graphs_of(batch.encoded)
+        edges = self._edges(graphs)
+        if graphs.states is not None:
+            return state_layouts(structure, sizes, graphs.states, edges, turned)
         layouts = {"label": label_layout(structure, sizes)}
         for group in structure.groups[1:]:
-            cells, joined = (
-                (len(batch.encoded.labels),) * 2,
-                self._edges(_graphs_of(batch.encoded))[1],
-            )
+            cells, joined = (len(graphs.labels),) * 2, edges[1]
             if turned is not None:
                 joined = np.where(turned[:, None], joined[:, ::-1], joined)
             layouts[group.name] = counted_layout(structure, group, sizes, cells, joined, turned)
@@ -191,26 +208,34 @@ class Pairwise(FactorGraph):
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold states of every variable, and of every edge."""
         graphs = _graphs_of(encoded)
-        (begin, joined), K = self._edges(graphs), len(graphs.labels)
-        labels = _label_parts(graphs)
+        edges, states = self._edges(graphs), States.of(graphs)
         assert graphs.gold is not None
-        states = graphs.gold[
-            joined + np.repeat(graphs.offsets[:-1], np.diff(begin))[:, None]
-        ].astype(np.int64)
-        first = np.repeat(K * np.diff(graphs.offsets), np.diff(begin))
-        pairs = first + K * K * numbers(begin) + K * states[:, 0] + states[:, 1]
-        parts = interleaved([Ragged(graphs.offsets, labels), Ragged(begin, pairs)])
-        return SparseVectors(graphs.offsets + begin, parts.astype(np.int32), np.ones(len(parts)))
+        chosen, (one, other) = states.ranks(graphs.gold), states.of_edges(edges)
+        counts, before = np.diff(edges[0]), ends_of(states.pairs(edges))
+        # the first pair of each edge, behind the label parts of its instance
+        first = before[:-1] - np.repeat(before[edges[0][:-1]] - np.diff(states.begins), counts)
+        pairs = first + states.counts[other] * chosen[one] + chosen[other]
+        parts = interleaved(
+            [Ragged(graphs.offsets, states.starts + chosen), Ragged(edges[0], pairs)]
+        )
+        ends = graphs.offsets + edges[0]
+        return SparseVectors(ends, parts.astype(np.int32), np.ones(len(parts)))
 
     def allowed(
         self, encoded: Encoded, structure: Structure, role: str = "variable"
     ) -> AllowedParts:
         """Parts of the states that gold may have."""
-        return allowed_labels(encoded)
+        states = _own_states(encoded)
+        if states is None or encoded.gold_sets is None:
+            return allowed_labels(encoded)
+        return states.kept(encoded.gold_sets)
 
     def restricted(self, encoded: Encoded, structure: Structure) -> AllowedParts | None:
         """Parts of the labels that are kept; None where none are."""
-        return kept_labels(encoded)
+        states = _own_states(encoded)
+        if states is None or encoded.allowed is None:
+            return kept_labels(encoded)
+        return states.kept(encoded.allowed)
 
     def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
         """A variable by its number, from 1; two of an edge; where all graphs are alike,
@@ -227,8 +252,11 @@ class Pairwise(FactorGraph):
     def view(
         self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
     ) -> Array:
-        """The number of the state of every variable."""
-        return chosen_labels(encoded, structure, outputs)
+        """The number of the label of every variable."""
+        states = _own_states(encoded)
+        if states is None:
+            return chosen_labels(encoded, structure, outputs)
+        return states.chosen(structure, outputs)
 
     @property
     def rounding(self) -> Any:
@@ -282,6 +310,11 @@ class Pairwise(FactorGraph):
 
     def _groups(self, graphs: EncodedGraphs, edges: Edges) -> tuple[PartGroup, ...]:
         K, m = len(graphs.labels), len(graphs)
+        if graphs.states is not None:
+            states = States.of(graphs)
+            ends = ends_of(states.pairs(edges))[edges[0]]
+            labels, pairs = PartGroup("label", 1, states.begins), PartGroup("edge", 1, ends)
+            return (labels,) if self.edges == "none" else (labels, pairs)
         once = np.arange(m + 1, dtype=np.int64)
         labels, pairs = PartGroup("label", K, graphs.offsets), PartGroup("edge", K * K, edges[0])
         if graphs.wide:
@@ -320,32 +353,29 @@ def _graphs_of(encoded: Encoded) -> EncodedGraphs:
     return encoded
 
 
-def _label_parts(graphs: EncodedGraphs) -> Array:
-    """Parts, counted within their instance, of the gold states."""
-    assert graphs.gold is not None
-    return np.asarray(len(graphs.labels) * numbers(graphs.offsets).astype(np.int64) + graphs.gold)
+def _own_states(encoded: Encoded) -> States | None:
+    """Return the states of variables that have states of their own; None: all have all labels."""
+    if isinstance(encoded, EncodedGraphs) and encoded.states is not None:
+        return States.of(encoded)
+    return None
 
 
 def _record(graphs: EncodedGraphs, edges: Edges) -> Record:
-    """Pack variables of width K, and one TABLE factor an edge."""
+    """Pack the variables, and one TABLE factor an edge."""
     from structopt.kernels.loopy.factors import FACTORS, TABLE
 
-    (begin, joined), K, offsets = (
-        edges,
-        len(graphs.labels),
-        np.ascontiguousarray(graphs.offsets, np.int64),
-    )
-    variables, count, lengths = int(offsets[-1]), len(joined), np.diff(offsets)
+    states, (begin, joined) = States.of(graphs), edges
+    count = len(joined)
     return FACTORS.pack(
-        variables=offsets,
-        widths=np.full(variables, K, np.int32),
-        starts=K * numbers(offsets).astype(np.int64),
+        variables=states.offsets,
+        widths=states.counts.astype(np.int32),
+        starts=states.starts,
         factors=begin,
         kinds=np.full(count, TABLE, np.int32),
         links=2 * np.arange(count + 1, dtype=np.int64),
         linked=joined.ravel(),
-        privates=K * K * np.arange(count + 1, dtype=np.int64),
+        privates=ends_of(states.pairs(edges)),
         extras=np.zeros(count + 1, np.int64),
         extra=np.zeros(0, np.int32),
-        shared=K * lengths,
+        shared=np.diff(states.begins),
     )

@@ -107,6 +107,8 @@ class Evaluation:
         evaluated after each epoch. Numbers that the optimizer reports are used as they are.
     certificate : bool
         Whether to bound the minimum of P after an evaluated epoch whose steps do not.
+    last : bool
+        Whether P is evaluated after the last epoch, if it is not due.
     certifies : bool
         Whether the values of the inference are exact or upper bounds, so that P - D bounds the
         distance of P from its minimum.
@@ -115,6 +117,7 @@ class Evaluation:
     objective_every: int | Literal["auto"] = 1
     certificate: bool = False
     certifies: bool = True
+    last: bool = True
 
     def due(self, epoch: int) -> bool:
         """Return whether P is evaluated after an epoch that may not be the last one."""
@@ -399,7 +402,11 @@ class Training:
     def _bounds(self, weights: Array, report: Report) -> tuple[float | None, float | None]:
         """Return P at the weights and a lower bound on its minimum, if they are known or due."""
         last = self.progress.epoch == self.epochs or bool(report.finished)
-        if not (last or self.tolerance > 0 or self.evaluation.due(self.progress.epoch)):
+        if not (
+            (last and self.evaluation.last)
+            or self.tolerance > 0
+            or self.evaluation.due(self.progress.epoch)
+        ):
             return report.primal, report.dual
         with phases.phase("evaluating", "the objective", self.problem.m, lasting=False):
             if report.dual is None and self.evaluation.certificate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -45,6 +45,8 @@ class ArrayModel:
         Numbers of features by groups of parts; None: a `SparseMap` has the features.
     scorer : SparseFeatures
         The layout of the weights.
+    about : mapping
+        JSON values that an estimator saves with its model.
     """
 
     graph: Any
@@ -53,6 +55,7 @@ class ArrayModel:
     weights: Array
     features: Mapping[str, int] | None
     scorer: SparseFeatures
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def coef(self) -> dict[str, Array]:
@@ -139,7 +142,7 @@ class ArrayModel:
             "inference": _node("inference", self.inference),
             ARRAY_MODEL: {"options": dict(self.options), "features": self.features},
         }
-        vocabulary = {"features": layout}
+        vocabulary = {"features": layout, **({"about": dict(self.about)} if self.about else {})}
         saved = SavedModel(config, vocabulary, {**arrays, "weights": self.weights})
         write_folder(Path(folder), saved, {})
 
@@ -169,7 +172,9 @@ class ArrayModel:
                 scorer = restored_scorer(saved.vocabulary["features"], saved.arrays)
             if weights.shape != (scorer.dimension,):
                 raise ModelError(f"has {len(weights)} weights, and not {scorer.dimension}.")
-            return cls(graph, dict(state["options"]), inference, weights, features, scorer)
+            about = dict(saved.vocabulary.get("about", {}))
+            options = dict(state["options"])
+            return cls(graph, options, inference, weights, features, scorer, about)
 
 
 def _node(kind: str, component: Component) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -59,7 +60,7 @@ class Fit:
         met in the epoch, or at its weights if the optimizer reports none; ``primal``, P; ``dual``,
         a lower bound D on the minimum of P; ``gap``, P - D. None where a number is not known.
     certificate : Certificate
-        P at the weights, and the largest D.
+        P at the weights, and the largest D; NaN and None if they were not evaluated.
     stopped : str
         Why training ended.
     """
@@ -98,6 +99,7 @@ def fit(
     guard: bool = True,
     convex_epochs: int | None = None,
     shards: int = 0,
+    objective_every: int = 1,
 ) -> Fit:
     """Minimise P.
 
@@ -125,6 +127,10 @@ def fit(
     shards : int
         Divide each epoch among so many parts of the batch, in threads: states of online methods are
         mixed after it, dual steps of SDCA are added up. 0: do not.
+    objective_every : int
+        Epochs between two evaluations of P, which take longer than epochs with an inference such as
+        MPLP, because P is evaluated by linear programs. 0: never, unless there is a tolerance;
+        then `guard` has no effect.
 
     Raises
     ------
@@ -154,8 +160,11 @@ def fit(
     if convex_epochs is not None:
         first = int(checks.integers("convex_epochs", convex_epochs, 0, shape=()))
         beginning = beginning and (Beginning(beginning.loss, first) if first else None)
-    bounds = least > 0 or own.plan.certificate
-    chosen = optioned(own, objective, min(shards, objective.m), guard, beginning, bounds)
+    every = int(checks.integers("objective_every", objective_every, 0, shape=()))
+    evaluates = every > 0 or least > 0
+    bounds = least > 0 or (own.plan.certificate and evaluates)
+    guarded = guard and evaluates
+    chosen = optioned(own, objective, min(shards, objective.m), guarded, beginning, bounds)
     dimension = problem.dimension
     weights = np.zeros(dimension) if start is None else checks.floats("start", start, (dimension,))
     columns = _Columns()
@@ -166,7 +175,7 @@ def fit(
         count + (beginning.passes if beginning else 0),
         least,
         [columns, *followers],
-        Evaluation(certificate=bounds),
+        Evaluation(every, certificate=bounds, last=evaluates),
     )
     training.start(weights)
     trained = np.array(training.run())
@@ -175,7 +184,7 @@ def fit(
             f"Training did not converge: {reason}. Set more epochs, or scale numeric features to "
             "about 1."
         )
-    last = training.problem.certificate(trained)
+    last = training.problem.certificate(trained) if evaluates else Certificate(nan, None)
     earlier = [] if problem.loss.follows_epoch else columns.history["dual"]
     duals = [one for one in (*earlier, last.dual) if one is not None]
     certificate = Certificate(last.primal, max(duals, default=None))

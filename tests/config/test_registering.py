@@ -33,6 +33,14 @@ def test_components_have_the_values_of_their_config_files():
     assert so.component("factor_graph", "linear_chain", order=2).order == 2
 
 
+@pytest.mark.parametrize("kind", ["loss", "optimizer", "inference"])
+def test_every_word_makes_a_component(kind):
+    """Choices of other components in a config file are for the command line."""
+    for word, one in registry.installed(kind).items():
+        if one.distribution == entry_points.DISTRIBUTION:
+            assert one.is_of(type(so.component(kind, word)))
+
+
 def test_unknown_words():
     with pytest.raises(so.StructoptError, match="Did you mean 'svm'"):
         so.component("loss", "svn")

@@ -204,6 +204,23 @@ def test_the_same_seed_gives_the_same_weights(chain, X, gold):
     assert fit.weights.tobytes() == again.weights.tobytes()
 
 
+def test_evaluations_of_the_objective(chain, X, gold):
+    """They do not change the weights of methods that are not guarded."""
+    problem = problem_of(chain, X, gold, so.SVM())
+    never, seldom, always = (
+        so.fit(problem, so.DCA(), epochs=4, objective_every=every) for every in (0, 3, 1)
+    )
+    assert never.history["primal"] == [None] * 4
+    assert [value is None for value in seldom.history["primal"]] == [True, True, False, False]
+    assert seldom.history["primal"][-1] == always.history["primal"][-1] == always.certificate.primal
+    assert np.isnan(never.certificate.primal) and never.certificate.dual is None
+    assert never.weights.tobytes() == always.weights.tobytes()
+    gap = so.fit(problem, so.SDCA(), epochs=50, tolerance=0.1, objective_every=0).certificate.gap
+    assert gap is not None
+    with refused("must be at least 0", parameter="objective_every"):
+        so.fit(problem, so.DCA(), objective_every=-1)
+
+
 def test_penalties(chain, X, gold):
     problem = problem_of(chain, X, gold, penalty=so.L1(), C=1.0)
     fit = so.fit(problem, LBFGS(), epochs=200)

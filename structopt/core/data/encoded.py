@@ -101,6 +101,10 @@ class Encoded:
             return self, places
         return replace(self, **self._kept(places.indices), folder=None), places
 
+    def of_label_parts(self, table: Array) -> Array:
+        """Return the numbers of the label parts, given a table of shape (variables, labels)."""
+        return table.ravel()
+
     def _kept(self, kept: Array) -> dict[str, Any]:
         """Return the fields with one element per instance, for the instances with variables.
 
@@ -221,8 +225,7 @@ class EncodedTrees(Encoded):
 
 @dataclass(frozen=True, kw_only=True)
 class EncodedGraphs(Encoded):
-    """A corpus of graphs as arrays: variables that all have the same states, `labels`, and edges
-    between them.
+    """A corpus of graphs as arrays: variables whose states are `labels`, and edges between them.
 
     The table ``label`` has one row a variable, whose weights all variables share; or, where the
     graphs are *wide*, one row an instance: all graphs then have the same variables and edges, each
@@ -236,19 +239,34 @@ class EncodedGraphs(Encoded):
         Where the edges of each instance begin, and the variables they join, numbered within the
         instance, the lower first; none, where the factor graph is to say.
     wide : bool
+    states : bool, shape (variables, labels), or None
+        Labels that are states of each variable, at least two; other labels have no parts. None:
+        all.
     """
 
     edges: tuple[Array, Array]
     wide: bool = False
+    states: Array | None = None
 
     def subset(self, first: int, last: int) -> Self:
         """The graphs first <= i < last."""
         return replace(self, **self._sliced(EncodedGraphs, first, last))
 
+    def of_label_parts(self, table: Array) -> Array:
+        """See `Encoded.of_label_parts`."""
+        return super().of_label_parts(table) if self.states is None else table[self.states]
+
     def _sliced(self, known: type[Encoded], first: int, last: int) -> dict[str, Any]:
         starts, pairs = self.edges
-        edges = starts[first : last + 1] - starts[first], pairs[starts[first] : starts[last]]
-        return {**super()._sliced(known, first, last), "edges": edges}
+        own = slice(int(self.offsets[first]), int(self.offsets[last]))
+        return {
+            **super()._sliced(known, first, last),
+            "edges": (
+                starts[first : last + 1] - starts[first],
+                pairs[starts[first] : starts[last]],
+            ),
+            "states": None if self.states is None else self.states[own],
+        }
 
     def _kept(self, kept: Array) -> dict[str, Any]:
         starts, pairs = self.edges
