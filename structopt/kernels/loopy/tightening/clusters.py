@@ -211,13 +211,14 @@ def update_cluster(g, c):
 
 
 @inlined
-def cluster_pass(g, v):
-    """Update every variable, and then every cluster; return the bound."""
+def cluster_pass(g, backwards, v):
+    """Update every variable, and then every cluster, in the order in which they were added or the
+    reverse.
+    """
     for j in range(len(g.widths)):
         update_variable(g, j, v)
     for c in range(g.count[1]):
-        update_cluster(g, c)
-    return cluster_bound(g)
+        update_cluster(g, g.count[1] - 1 - c if backwards else c)
 
 
 @inlined

@@ -114,8 +114,9 @@ def tighten(f, i, s, low, z, x):
                 added = add_cycles(g, least, most, limit)
         if (done and added == 0) or left == 0 or halted():
             return allowed_bound(s, g, z)
-        for _ in range(min(left, x.tighten_every)):
-            after = cluster_pass(g, room)
-            left, done, value = left - 1, value - after <= x.tolerance, after
-            if done or halted():
-                break
+        before = value
+        for _ in range(min(left, x.tighten_every)):  # scores reach all of a cycle after some passes
+            cluster_pass(g, left % 2 == 1, room)
+            left -= 1
+        value = cluster_bound(g)
+        done = before - value <= x.tolerance
