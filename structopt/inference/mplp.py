@@ -53,9 +53,9 @@ class MPLP(Inference):
         Whether an instance starts from the messages of its last visit: few passes then do, for a
         number an edge and variable where there are two states, and one for each state otherwise.
     blocks : str
-        Messages that an update changes together, in graphs of pairs. ``stars``: those to one
-        variable. ``trees``: those of all edges of a spanning forest; a pass updates forests that
-        together have every edge. On trees the first pass reaches the best score.
+        Messages that a pass updates together, in graphs of pairs. ``stars``: those to one variable.
+        ``trees``: along a spanning forest, from the leaves to the roots and back; the first pass
+        solves trees. A pass takes three times as long, and grids and long graphs need far fewer.
     clusters : int
         Most clusters of three variables that are added when the passes have ended, unless the bound
         is then the score of an output. 0: none.
@@ -76,8 +76,8 @@ class MPLP(Inference):
 
     Clusters are the triplets of edges that guarantee the largest decreases of the bound
     (`structopt.kernels.loopy.tightening.search`). If no triplet does, those of a frustrated cycle
-    are, from one of its variables to every two that follow each other. With clusters, z is an
-    output if the bound is its score. They are chosen at every visit, so that messages are not kept.
+    are, from one of its variables to every two that follow each other. With clusters or trees, z is an output
+    if the bound is its score. They are chosen at every visit, so that messages are not kept.
     Sontag et al. (2008).
     """
 
@@ -194,7 +194,7 @@ class MPLP(Inference):
             twin=H,
             starts=H,
             messages=M,
-            belief=max(V, int((f.shared if trees else f.widths).max(initial=0))),
+            belief=max(V, int(f.widths.max(initial=0))),
             r=H,
             w=H,
             cliques={
@@ -206,7 +206,7 @@ class MPLP(Inference):
                 "ints": sizes.ints if sizes else 0,
             },
             forests=_forests(structure.record, trees),
-            sizes=V * trees,
+            place=V * trees,
         )
         binary = pairwise & _are_binary(structure.record) & (not trees)
         kept = np.where(binary, np.diff(links), np.diff(offsets)) * self.warm_start

@@ -26,7 +26,7 @@ or softly log(1 + exp(K x)) / K, the update is
 
 whose fraction is how far state 1 is ahead of state 0 in j, and in each of its edges.
 
-`structopt.kernels.loopy.mplp_trees` updates whole forests instead of stars, and
+`structopt.kernels.loopy.mplp_trees` has updates along spanning forests, and
 `structopt.kernels.loopy.tightening` adds clusters of variables when the passes have ended.
 
 Scores of -inf count in the updates as a number so low that no output is worth it, and as -inf in
@@ -59,7 +59,7 @@ from structopt.kernels.loopy.mplp_cliques import (
 from structopt.kernels.loopy.mplp_states import edge_bound, star_pass
 from structopt.kernels.loopy.mplp_trees import tree_pass
 from structopt.kernels.loopy.tightening.tighten import tighten
-from structopt.kernels.waist.fields import Float, Floats, Long, Longs
+from structopt.kernels.waist.fields import Float, Floats, Ints, Long, Longs
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import SOLVE, inlined, kernel
@@ -78,12 +78,11 @@ class Stars(NamedTuple):
     twin : slot of the same edge at its other variable
     starts : where the message of each link begins
     messages : as d above, link by link
-    belief : of one variable; where there are two states, b_j + sum of u_j of every variable; of all
-    variables if blocks are trees
+    belief : of one variable; where there are two states, b_j + sum of u_j of every variable
     r, w : as above, a number a slot
     cliques : scratch of graphs with other factors than tables
-    forests, sizes : spanning forests of every instance, none if blocks are stars, and the variables
-    below each variable of one
+    forests, place : spanning forests of every instance, none if blocks are stars, and the place of
+    each variable in their order
     """
 
     passes: Long
@@ -102,7 +101,7 @@ class Stars(NamedTuple):
     w: Floats
     cliques: Cliques
     forests: ForestWork
-    sizes: Longs
+    place: Ints
 
 
 STARS = RecordLayout(Stars)
@@ -290,7 +289,10 @@ def solve(structure, i, s, temperature, z, memory, work):
         from_differences(f, i, s, low, memory, x)
     else:
         memory[:] = x.messages[: len(memory)]
-    value = tighten(f, i, s, low, z, x) if x.clusters > 0 else bound(f, i, s, z, x)
+    if trees or x.clusters > 0:
+        value = tighten(f, i, s, low, z, x)
+    else:
+        value = bound(f, i, s, z, x)
     if value < least or not value > -inf:
         z[:] = 0.0
         return -inf

@@ -95,7 +95,7 @@ def allowed_bound(s, g, z):
 
 @inlined
 def tighten(f, i, s, low, z, x):
-    """The bound after passes with clusters, and its (sub)gradient z: the output, if the bound is
+    """The bound after passes with clusters, if any are allowed, and its (sub)gradient z: the output, if the bound is
     its score, else the maximisers of variables and pairs.
     """
     limit, left, done = x.clusters, x.passes, True
