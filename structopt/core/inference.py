@@ -101,7 +101,7 @@ class Inference(Component):
         return self.provides(graph.kind)
 
     def untightened(self) -> Inference | None:
-        """Return the inference whose upper bounds it tightens; None: there is no such inference."""
+        """Return the inference whose upper bounds it tightens, or None."""
         return None
 
     def decoder(self) -> Inference:

@@ -58,10 +58,8 @@ class MPLP(Inference):
         solves trees. A pass takes three times as long, and grids and long graphs need far fewer.
     clusters : int
         Most clusters of three variables that are added when the passes have ended, unless the bound
-        is then the score of an output. 0: none.
-    tighten_every : int
-        Most passes from one search for clusters to the next. A search adds a tenth of `clusters`,
-        or 5. There are up to `passes` passes with clusters after those without.
+        is then the score of an output. 0: none. A search adds 10 % of them, or 5; the next one is
+        20 passes later. Up to `passes` passes have clusters, in addition to the passes before.
     max_table : int
         The most joint states of a cluster.
 
@@ -75,10 +73,9 @@ class MPLP(Inference):
     larger cliques; Globerson and Jaakkola (2008); Sontag and Jaakkola (2009).
 
     Clusters are the triplets of edges that guarantee the largest decreases of the bound
-    (`structopt.kernels.loopy.tightening.search`). If no triplet does, those of a frustrated cycle
-    are, from one of its variables to every two that follow each other. With clusters or trees, z is an output
-    if the bound is its score. They are chosen at every visit, so that messages are not kept.
-    Sontag et al. (2008).
+    (`structopt.kernels.loopy.tightening.search`). If no triplet guarantees one, a frustrated cycle
+    is divided into triplets. With clusters or trees, z is an output if the bound is its score.
+    Clusters are chosen at every visit, so that messages are not kept. Sontag et al. (2008).
     """
 
     of_factors = FactorAbility.MAXIMUM | FactorAbility.MESSAGES
@@ -91,7 +88,6 @@ class MPLP(Inference):
         warm_start: bool = False,
         blocks: Literal["stars", "trees"] = "stars",
         clusters: int = 0,
-        tighten_every: int = 20,
         max_table: int = 1_000_000,
     ) -> None:
         if passes < 0:
@@ -117,7 +113,6 @@ class MPLP(Inference):
             )
         for name, count, least in (
             ("clusters", clusters, 0),
-            ("tighten_every", tighten_every, 1),
             ("max_table", max_table, 1),
         ):
             if count < least:
@@ -131,7 +126,7 @@ class MPLP(Inference):
             )
         if warm_start and clusters:
             raise ArgumentError(
-                "are chosen anew at every visit, so that their messages cannot be kept.",
+                "are chosen at every visit, so that their messages cannot be kept.",
                 parameter="clusters",
                 value=clusters,
                 remedy="Set `warm_start=False`, or `clusters=0`. After training, clusters can "
@@ -139,7 +134,7 @@ class MPLP(Inference):
             )
         self.passes, self.tolerance, self.smoothing = passes, tolerance, smoothing
         self.warm_start, self.blocks = warm_start, blocks
-        self.clusters, self.tighten_every, self.max_table = clusters, tighten_every, max_table
+        self.clusters, self.max_table = clusters, max_table
 
     @property
     def messages(self) -> Messages:
@@ -187,7 +182,6 @@ class MPLP(Inference):
             tolerance=self.tolerance,
             smoothing=self.smoothing,
             clusters=self.clusters,
-            tighten_every=self.tighten_every,
             first=V + 1,
             links=H,
             slots=H,
@@ -275,8 +269,8 @@ class MPLP(Inference):
         return self._until_convergence(0) if self.clusters else None
 
     def _until_convergence(self, clusters: int) -> Inference:
-        options: Any = CONVERGED | {"tighten_every": self.tighten_every}
-        return MPLP(**options, blocks=self.blocks, clusters=clusters, max_table=self.max_table)
+        options: Any = CONVERGED | {"blocks": self.blocks, "max_table": self.max_table}
+        return MPLP(**options, clusters=clusters)
 
     def reports(self, graph: FactorGraph) -> Ability:
         """Return the abilities of the relaxation's value: convex, if it is computed exactly, and

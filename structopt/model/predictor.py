@@ -19,6 +19,7 @@ from structopt.core.data.attribute_table import Entries
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.in_memory import read_once
 from structopt.core.data.places import Places
+from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference

@@ -98,7 +98,7 @@ def all_sums(g):
 class TestMPLP(InferenceSuite):
     @pytest.fixture(params=["stars", "trees"])
     def inference(self, request):
-        return MPLP(passes=50, clusters=20, tighten_every=5, blocks=request.param)
+        return MPLP(passes=50, clusters=20, blocks=request.param)
 
     @pytest.fixture
     def structure(self, inference):
@@ -293,10 +293,10 @@ def test_small_graphs(row):
 
 def test_what_it_comes_to():
     """P and predictions are computed with clusters; certificates are refused."""
-    inference = MPLP(clusters=7, tighten_every=3, max_table=99, blocks="trees")
+    inference = MPLP(clusters=7, max_table=99, blocks="trees")
     for structure in (None, PLAIN):
         later = inference.converged(structure)
-        assert (later.clusters, later.tighten_every, later.max_table) == (7, 3, 99)
+        assert (later.clusters, later.max_table) == (7, 99)
         assert (later.blocks, later.warm_start) == ("trees", False)
     assert inference.untightened().clusters == 0
     assert MPLP().untightened() is LP().untightened() is None
@@ -307,8 +307,6 @@ def test_what_it_comes_to():
 def test_refusals():
     with raises(ArgumentError, match="at least 0", parameter="clusters", value=-1):
         MPLP(clusters=-1)
-    with raises(ArgumentError, parameter="tighten_every", value=0):
-        MPLP(tighten_every=0)
     with raises(ArgumentError, parameter="max_table", value=0):
         MPLP(max_table=0)
     with raises(ArgumentError, match="cannot be kept", parameter="clusters", value=5):
@@ -317,9 +315,7 @@ def test_refusals():
         MPLP(clusters=5, smoothing=1.0)
     with raises(CompatibilityError, match="has other factors", parameter="clusters", value=5):
         MPLP(clusters=5).prepare(structure_of([tree(3)]))
-    with raises(
-        CompatibilityError, match="have 36 joint states", parameter="max_table", value=35
-    ):
+    with raises(CompatibilityError, match="have 36 joint states", parameter="max_table", value=35):
         MPLP(clusters=5, max_table=35).prepare(PLAIN)
     assert MPLP(clusters=5, max_table=36).prepare(PLAIN) is not None
     with raises(ConfigError, match="10,000,000,000 clusters need"):

@@ -115,9 +115,7 @@ def test_a_bound_at_any_messages_and_its_slope(i):
         messages = generator.normal(size=room(i))
         value, z = value_of(i, s, messages.copy(), passes=0)
         assert value >= relaxed(i, s) - 1e-9
-        slope = finite_differences(
-            lambda x, m=messages: value_of(i, x, m.copy(), passes=0)[0], s
-        )
+        slope = finite_differences(lambda x, m=messages: value_of(i, x, m.copy(), passes=0)[0], s)
         np.testing.assert_allclose(z, slope, atol=1e-6)
 
 

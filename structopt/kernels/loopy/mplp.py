@@ -71,7 +71,7 @@ class Stars(NamedTuple):
 
     Attributes
     ----------
-    passes, tolerance, smoothing, clusters, tighten_every : as the options of the inference
+    passes, tolerance, smoothing, clusters : as the options of the inference
     first : where the slots of each variable begin
     links : link of each slot; those of edge e are 2 e and 2 e + 1
     slots : slot of each link: the inverse
@@ -89,7 +89,6 @@ class Stars(NamedTuple):
     tolerance: Float
     smoothing: Float
     clusters: Long
-    tighten_every: Long
     first: Longs
     links: Longs
     slots: Longs
@@ -252,9 +251,9 @@ def solve(structure, i, s, temperature, z, memory, work):
 
     `memory`, unless it is empty, holds the messages to begin with, and receives the last ones. In
     graphs of tables over two variables they are one number a link if all variables have two states
-    and blocks are stars, else one a link and state. Passes end early when the bound falls by no more than the tolerance.
-    Returns -inf, with z = 0, if the bound shows that no output is allowed, and nan above
-    temperature 0.
+    and blocks are stars, else one a link and state. Passes end early when the bound falls by no
+    more than the tolerance. Returns -inf, with z = 0, if the bound shows that no output is allowed,
+    and nan above temperature 0.
     """
     if temperature != 0.0:
         return nan

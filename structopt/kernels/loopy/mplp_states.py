@@ -60,8 +60,8 @@ def highest(a, smoothing):
 
 @inlined
 def collect(f, i, s, low, j, x):
-    """Write v_ij to the messages into a variable, and b_j + sum of v_ij to x.belief; return how many
-    states it has.
+    """Write v_ij to the messages into a variable, and b_j + sum of v_ij to x.belief; return the
+    number of its states.
     """
     before, edges, m, widths = f.variables[i], f.factors[i], x.messages, f.widths
     K, r = np.int64(widths[before + j]), f.starts[before + j]
@@ -91,7 +91,7 @@ def collect(f, i, s, low, j, x):
 
 @inlined
 def update_star(f, i, s, low, j, x):
-    """Update the messages into a variable; return what it contributes to the bound."""
+    """Update the messages into a variable; return its term of the bound."""
     K, begin, end = collect(f, i, s, low, j, x), x.first[j], x.first[j + 1]
     for y in range(K):
         x.belief[y] /= 1 + end - begin

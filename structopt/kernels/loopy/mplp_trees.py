@@ -7,7 +7,7 @@ the messages into j, since all shares have their maximum at one state:
 
     d_ej(y_j) = v_ej(y_j) - w_e B_j(y_j).
 
-Equal shares are those of `structopt.kernels.loopy.mplp_states`. Here variables are visited in an
+`structopt.kernels.loopy.mplp_states` has equal shares. Here variables are visited in an
 order in which the children of a forest follow their parents. On the way up an edge to a variable
 that is still to come has the share 1 / (number of these), and all others none: a tree hands its
 best score to its root, which is the least bound over the messages of all its edges. On the way down
@@ -43,7 +43,7 @@ def visit(f, i, s, low, j, up, x):
 
 @inlined
 def tree_pass(f, i, s, low, x):
-    """One pass of the update; return what the variables contribute to the bound."""
+    """One pass of the update; return the terms of the variables in the bound."""
     order, value = open_forests(f, i, x.forests).order, 0.0
     for q in range(len(order)):
         x.place[order[q]] = q

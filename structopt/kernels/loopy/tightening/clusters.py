@@ -12,7 +12,7 @@ and shares the sum; that of a cluster shares the max-marginals of all that it ha
     b_j = ( b_j + sum_e v_e ) / (1 + d),    b_e <- b_e - v_e + b_j;
     m = b_c + sum_{e in c} b_e,    b_e(y_e) = max_{y_c has y_e} m(y_c) / 3,    b_c = m - sum b_e.
 
-Each leaves the least sum of maxima that its messages can reach: the maximum of what it sums up. A
+Each leaves the least sum of maxima that its messages can reach: the maximum of its sum. A
 pair of a cluster that the graph lacks is a *chord*: a pair whose scores are 0. Sontag, Meltzer,
 Globerson, Jaakkola and Weiss (2008).
 """
@@ -30,7 +30,7 @@ from structopt.kernels.waist.signatures import inlined
 
 class Clusters(NamedTuple):
     """The functions of one instance. A pair has two *links*, 2 e at its first variable and 2 e + 1
-    at its second; those of a variable are a list.
+    at its second; a variable has a list of links.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ def fill_joint(g, a, b, c, ab, bc, ac, sign, joint):
 
 @inlined
 def read_joint(g, a, b, c, ab, bc, ac, joint):
-    """Write a third of the max-marginals of a table over three variables to the tables of their
+    """Write the max-marginals, over 3, of a table over three variables to the tables of their
     pairs.
     """
     (ab_a, ab_b), (bc_b, bc_c), (ac_a, ac_c) = steps(g, ab, a), steps(g, bc, b), steps(g, ac, a)

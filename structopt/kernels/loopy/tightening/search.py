@@ -14,8 +14,8 @@ the weight
 
 which are both on their side, or neither is. A cycle with an odd number of negative weights is
 frustrated: no states agree where they should. The least |w| on it is a guaranteed decrease of the
-bound by a cluster over the cycle, which triplets with a common corner, and chords from there, stand
-for. A maximum spanning forest of the projection graph has the cycle with the largest decrease
+bound by a cluster over the cycle, for which triplets with a common corner, and chords from there,
+are added. A maximum spanning forest of the projection graph has the cycle with the largest decrease
 closed by a single edge. Sontag, Meltzer, Globerson, Jaakkola and Weiss (2008), section 4; Sontag,
 Choe and Li (2012).
 """
@@ -75,7 +75,7 @@ def decrease(g, a, b, c, ab, bc, ac, joint):
 
 @inlined
 def add_triplets(g, least, most):
-    """Add clusters of three pairs, at most so many, those of the largest decreases above `least`;
+    """Add clusters of three pairs, at most `most`, by the largest decreases above `least`;
     return how many were added.
     """
     n, W = len(g.widths), 1

@@ -23,12 +23,14 @@ optimal.
 """
 AT_ONCE, SHARE = 5, 10
 """Clusters that are added together: so many, or such a part of the limit."""
+EVERY = 20
+"""Passes from one search for clusters to the next."""
 
 
 @inlined
 def write_output(f, i, g, z):
-    """Write an output: the state of each variable that is best by its own function and those of its
-    pairs with variables before it, in their order.
+    """Write an output: the best state of each variable, in their order, by its own function and its
+    pairs with variables before it.
     """
     z[:] = 0.0
     states = np.zeros(len(g.widths), np.int64)
@@ -95,8 +97,8 @@ def allowed_bound(s, g, z):
 
 @inlined
 def tighten(f, i, s, low, z, x):
-    """The bound after passes with clusters, if any are allowed, and its (sub)gradient z: the output, if the bound is
-    its score, else the maximisers of variables and pairs.
+    """The bound after passes with clusters, if any are allowed, and its (sub)gradient z: the
+    output, if the bound is its score, else the maximisers of variables and pairs.
     """
     limit, left, done = x.clusters, x.passes, True
     g = open_clusters(f, i, s, low, x.messages, x.starts, limit)
@@ -115,7 +117,7 @@ def tighten(f, i, s, low, z, x):
         if (done and added == 0) or left == 0 or halted():
             return allowed_bound(s, g, z)
         before = value
-        for _ in range(min(left, x.tighten_every)):  # scores reach all of a cycle after some passes
+        for _ in range(min(left, EVERY)):  # scores reach all of a cycle after some passes
             cluster_pass(g, left % 2 == 1, room)
             left -= 1
         value = cluster_bound(g)
