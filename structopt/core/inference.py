@@ -100,6 +100,10 @@ class Inference(Component):
         """
         return self.provides(graph.kind)
 
+    def untightened(self) -> Inference | None:
+        """Return the inference whose upper bounds it tightens, or None."""
+        return None
+
     def decoder(self) -> Inference:
         """Return the inference that predictions are made with."""
         return self.converged()

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.waist.record import Array
+from structopt.kernels.waist.record import Array, Record
 
 LEAST = 4
 """Forests of a graph with cycles that is neither complete nor a grid: with fewer, some edges would
@@ -73,6 +73,38 @@ def spanning_forests(n: int, edges: Array) -> Forests:
         return _rooted(n, pairs, [rows, sorted(set(range(len(pairs))) - set(rows))], range(n))
     forests = _rooted(n, pairs, _greedy(n, pairs), range(n))
     return forests._replace(order=forests.downwards[0])
+
+
+def forests_of(record: Record) -> tuple[list[Forests], Array]:
+    """Choose forests for every different graph of pairs in a record of factor graphs.
+
+    Returns
+    -------
+    forests : list of Forests
+    graph : int64, shape (instances,)
+        Index of the forests of each instance; -1 if it is not a graph of pairs.
+    """
+    from structopt.kernels.loopy.factors import FACTORS, TABLE
+
+    f = FACTORS.open(record)
+    others = (
+        np.cumsum([0, *(f.kinds != TABLE)])[f.factors],
+        np.cumsum([0, *(f.widths < 2)])[f.variables],
+    )
+    numbers: dict[tuple[int, bytes], int] = {}
+    forests: list[Forests] = []
+    graph = np.full(len(f.shared), -1)
+    for i in np.flatnonzero((np.diff(others[0]) == 0) & (np.diff(others[1]) == 0)).tolist():
+        n, linked = (
+            int(f.variables[i + 1] - f.variables[i]),
+            f.linked[f.links[f.factors[i]] : f.links[f.factors[i + 1]]],
+        )
+        key = n, linked.tobytes()
+        if key not in numbers:
+            numbers[key] = len(forests)
+            forests.append(spanning_forests(n, linked.reshape(-1, 2)))
+        graph[i] = numbers[key]
+    return forests, graph
 
 
 def _paths(n: int) -> Iterator[list[frozenset[int]]]:

@@ -17,7 +17,7 @@ from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ArgumentError
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.refusals import admit_kinds, check_kind
-from structopt.inference.spanning_forests import Forests, spanning_forests
+from structopt.inference.spanning_forests import Forests, forests_of
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -151,7 +151,7 @@ class TRWBP(Inference):
         from structopt.kernels.loopy.trw_bp import WORK
 
         admit_kinds(self, structure.record)
-        forests, graph = _forests(structure.record)
+        forests, graph = forests_of(structure.record)
         options = {"passes": self.passes, "tolerance": self.tolerance, "smoothing": self.smoothing}
         work = WORK.pack(
             reweighting=options | _scratch(structure.record, bool((graph < 0).any())),
@@ -167,33 +167,6 @@ class TRWBP(Inference):
             )
             memory[1:] = np.cumsum(kept)
         return replace(structure, work=work, memory=memory)
-
-
-def _forests(record: Record) -> tuple[list[Forests], Array]:
-    """The forests of every different graph of pairs, and of each instance the number of its graph;
-    -1: it is no such graph.
-    """
-    from structopt.kernels.loopy.factors import FACTORS, TABLE
-
-    f = FACTORS.open(record)
-    others = (
-        np.cumsum([0, *(f.kinds != TABLE)])[f.factors],
-        np.cumsum([0, *(f.widths < 2)])[f.variables],
-    )
-    numbers: dict[tuple[int, bytes], int] = {}
-    forests: list[Forests] = []
-    graph = np.full(len(f.shared), -1)
-    for i in np.flatnonzero((np.diff(others[0]) == 0) & (np.diff(others[1]) == 0)).tolist():
-        n, linked = (
-            int(f.variables[i + 1] - f.variables[i]),
-            f.linked[f.links[f.factors[i]] : f.links[f.factors[i + 1]]],
-        )
-        key = n, linked.tobytes()
-        if key not in numbers:
-            numbers[key] = len(forests)
-            forests.append(spanning_forests(n, linked.reshape(-1, 2)))
-        graph[i] = numbers[key]
-    return forests, graph
 
 
 def _scratch(record: Record, used: bool) -> dict[str, int]:

@@ -19,6 +19,7 @@ from structopt.core.data.attribute_table import Entries
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.in_memory import read_once
 from structopt.core.data.places import Places
+from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -49,6 +50,7 @@ from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
 
 PROVED = "proved_optimal"
+PROVED_BEFORE = "proved_optimal_before_tightening"
 Inputs = Sequence[Any] | str | PathLike[str]
 """Instances in memory, or a file of them."""
 Given = Sequence[Any] | bool | None
@@ -543,19 +545,33 @@ class Predictor:
         """Metrics on a labelled file, and the task's table of them.
 
         On loopy graphs, an inference with an upper bound adds ``proved_optimal``: the share of the
-        predictions whose score is the bound.
+        predictions whose score is the bound. One that tightens its bounds adds
+        ``proved_optimal_before_tightening``.
         """
         corpus, executor = self.task.read(path), executor or registry.serial()
         examples = self.examples(corpus, executor=executor)
         if not self._bounds or not len(examples):
             outputs = self.outputs(examples, executor)
             return self.task.evaluate(corpus, outputs), self.task.report(corpus, outputs)
+        best, share = self._proved_outputs(examples, executor)
+        outputs = decoded(self.task, self.graph, examples, best)
+        metrics = self.task.evaluate(corpus, outputs) | {PROVED: share}
+        table = f"{self.task.report(corpus, outputs)}\nproved optimal: {share:.1%}"
+        if (plain := self.inference.untightened()) is None:
+            return metrics, table
+        rest = self.scorer, self.weights, self.temperature, self.pruner, self.annotator
+        other = Predictor(self.config, self.task, self.graph, plain, *rest)
+        examples = other.examples(corpus, executor=executor)
+        metrics[PROVED_BEFORE] = other._proved_outputs(examples, executor)[1]
+        return metrics, f"{table} (before tightening: {metrics[PROVED_BEFORE]:.1%})"
+
+    def _proved_outputs(
+        self, examples: Examples, executor: Executor
+    ) -> tuple[SparseVectors, float]:
+        """The best outputs, and the share whose score is the upper bound."""
         upper = np.full(len(examples), np.inf)
         best = best_outputs(examples, self.kernels, self.weights, executor, values=upper)
-        outputs = decoded(self.task, self.graph, examples, best)
-        share = float(proved(upper, output_scores(examples, self.weights, best)).mean())
-        metrics = self.task.evaluate(corpus, outputs) | {PROVED: share}
-        return metrics, f"{self.task.report(corpus, outputs)}\nproved optimal: {share:.1%}"
+        return best, float(proved(upper, output_scores(examples, self.weights, best)).mean())
 
     def outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
         """Predictions of an encoded corpus as the task decodes them, which are compared with

@@ -26,6 +26,9 @@ or softly log(1 + exp(K x)) / K, the update is
 
 whose fraction is how far state 1 is ahead of state 0 in j, and in each of its edges.
 
+`structopt.kernels.loopy.mplp_trees` has updates along spanning forests, and
+`structopt.kernels.loopy.tightening` adds clusters of variables when the passes have ended.
+
 Scores of -inf count in the updates as a number so low that no output is worth it, and as -inf in
 the bound that is returned. A pass costs O(edges), or O(edges K^2) of K states. Meshi et al. (2010),
 equations (8) to (13); Globerson and Jaakkola (2008).
@@ -39,6 +42,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.kernels.loopy.factors import TABLE, open_factors, private_start
+from structopt.kernels.loopy.forests.layout import ForestWork
 from structopt.kernels.loopy.mplp_binary import (
     binary_edges,
     binary_pass,
@@ -53,7 +57,9 @@ from structopt.kernels.loopy.mplp_cliques import (
     start_cliques,
 )
 from structopt.kernels.loopy.mplp_states import edge_bound, star_pass
-from structopt.kernels.waist.fields import Float, Floats, Long, Longs
+from structopt.kernels.loopy.mplp_trees import tree_pass
+from structopt.kernels.loopy.tightening.tighten import tighten
+from structopt.kernels.waist.fields import Float, Floats, Ints, Long, Longs
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import SOLVE, inlined, kernel
@@ -65,7 +71,7 @@ class Stars(NamedTuple):
 
     Attributes
     ----------
-    passes, tolerance, smoothing : as the options of the inference
+    passes, tolerance, smoothing, clusters : as the options of the inference
     first : where the slots of each variable begin
     links : link of each slot; those of edge e are 2 e and 2 e + 1
     slots : slot of each link: the inverse
@@ -75,11 +81,14 @@ class Stars(NamedTuple):
     belief : of one variable; where there are two states, b_j + sum of u_j of every variable
     r, w : as above, a number a slot
     cliques : scratch of graphs with other factors than tables
+    forests, place : spanning forests of every instance, none if blocks are stars, and the place of
+    each variable in their order
     """
 
     passes: Long
     tolerance: Float
     smoothing: Float
+    clusters: Long
     first: Longs
     links: Longs
     slots: Longs
@@ -90,6 +99,8 @@ class Stars(NamedTuple):
     r: Floats
     w: Floats
     cliques: Cliques
+    forests: ForestWork
+    place: Ints
 
 
 STARS = RecordLayout(Stars)
@@ -239,10 +250,10 @@ def solve(structure, i, s, temperature, z, memory, work):
     """g after the passes, and z, its (sub)gradient by the scores at the messages where they ended.
 
     `memory`, unless it is empty, holds the messages to begin with, and receives the last ones. In
-    graphs of tables over two variables they are one number a link if all variables have two states,
-    else one a link and state. Passes end early when the bound falls by no more than the tolerance.
-    Returns -inf, with z = 0, if the bound shows that no output is allowed, and nan above
-    temperature 0.
+    graphs of tables over two variables they are one number a link if all variables have two states
+    and blocks are stars, else one a link and state. Passes end early when the bound falls by no
+    more than the tolerance. Returns -inf, with z = 0, if the bound shows that no output is allowed,
+    and nan above temperature 0.
     """
     if temperature != 0.0:
         return nan
@@ -252,7 +263,8 @@ def solve(structure, i, s, temperature, z, memory, work):
     links, numbers = find_slots(f, i, x)
     count = f.variables[i + 1] - f.variables[i]
     low, least = lowest_score(s)
-    binary, value = is_binary(f, i), inf
+    trees, value = len(x.forests.graph) > 0, inf
+    binary = is_binary(f, i) and not trees
     if binary:
         to_differences(f, i, s, low, memory, x)
     else:
@@ -263,6 +275,8 @@ def solve(structure, i, s, temperature, z, memory, work):
             break
         if binary:
             after = soft_binary_pass(count, x) if x.smoothing > 0.0 else binary_pass(count, x)
+        elif trees:
+            after = tree_pass(f, i, s, low, x)
         else:
             after = star_pass(f, i, s, low, x)
         if x.tolerance > 0.0:
@@ -274,7 +288,10 @@ def solve(structure, i, s, temperature, z, memory, work):
         from_differences(f, i, s, low, memory, x)
     else:
         memory[:] = x.messages[: len(memory)]
-    value = bound(f, i, s, z, x)
+    if trees or x.clusters > 0:
+        value = tighten(f, i, s, low, z, x)
+    else:
+        value = bound(f, i, s, z, x)
     if value < least or not value > -inf:
         z[:] = 0.0
         return -inf

@@ -59,52 +59,55 @@ def highest(a, smoothing):
 
 
 @inlined
-def star_pass(f, i, s, low, x):
-    """One pass of the update over the variables; return what they contribute to the bound."""
-    before, edges, value = f.variables[i], f.factors[i], 0.0
-    m, belief, starts, links, first, widths = (
-        x.messages,
-        x.belief,
-        x.starts,
-        x.links,
-        x.first,
-        f.widths,
-    )
-    for j in range(f.variables[i + 1] - before):
-        K, begin, end, r = (
-            np.int64(widths[before + j]),
-            first[j],
-            first[j + 1],
-            f.starts[before + j],
+def collect(f, i, s, low, j, x):
+    """Write v_ij to the messages into a variable, and b_j + sum of v_ij to x.belief; return the
+    number of its states.
+    """
+    before, edges, m, widths = f.variables[i], f.factors[i], x.messages, f.widths
+    K, r = np.int64(widths[before + j]), f.starts[before + j]
+    for y in range(K):
+        x.belief[y] = max(s[r + y], low)
+    for slot in range(x.first[j], x.first[j + 1]):
+        link = x.links[slot]
+        p, second = private_start(f, i, edges + (link >> 1)), link & 1
+        L = np.int64(widths[before + f.linked[f.links[edges] + (link ^ 1)]])
+        to = x.starts[link]
+        send(
+            s,
+            p,
+            L if second else K,
+            K if second else L,
+            second,
+            low,
+            m,
+            to,
+            x.starts[link ^ 1],
+            x.smoothing,
         )
         for y in range(K):
-            belief[y] = max(s[r + y], low)
-        for slot in range(begin, end):
-            link = links[slot]
-            p, second = private_start(f, i, edges + (link >> 1)), link & 1
-            L = np.int64(widths[before + f.linked[f.links[edges] + (link ^ 1)]])
-            to = starts[link]
-            send(
-                s,
-                p,
-                L if second else K,
-                K if second else L,
-                second,
-                low,
-                m,
-                to,
-                starts[link ^ 1],
-                x.smoothing,
-            )
-            for y in range(K):
-                belief[y] += m[to + y]
+            x.belief[y] += m[to + y]
+    return K
+
+
+@inlined
+def update_star(f, i, s, low, j, x):
+    """Update the messages into a variable; return its term of the bound."""
+    K, begin, end = collect(f, i, s, low, j, x), x.first[j], x.first[j + 1]
+    for y in range(K):
+        x.belief[y] /= 1 + end - begin
+    for slot in range(begin, end):
+        to = x.starts[x.links[slot]]
         for y in range(K):
-            belief[y] /= 1 + end - begin
-        for slot in range(begin, end):
-            to = starts[links[slot]]
-            for y in range(K):
-                m[to + y] -= belief[y]
-        value += highest(belief[:K], x.smoothing)
+            x.messages[to + y] -= x.belief[y]
+    return highest(x.belief[:K], x.smoothing)
+
+
+@inlined
+def star_pass(f, i, s, low, x):
+    """One pass of the update over the variables; return what they contribute to the bound."""
+    value = 0.0
+    for j in range(f.variables[i + 1] - f.variables[i]):
+        value += update_star(f, i, s, low, j, x)
     return value
 
 
