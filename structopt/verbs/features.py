@@ -43,9 +43,11 @@ class ArrayFeatures:
         Raises
         ------
         ArgumentError
-            For unknown and tied groups, other shapes, NaN and infinite numbers.
+            For unknown and tied groups, other shapes, NaN and infinite numbers; for edges that are
+            given with the higher variable first, unless `features` has their weights.
         """
         if features is None:
+            _refuse_turned(batch)
             return cls({name: _table(batch, name, value) for name, value in x.items()})
         if x:
             raise ArgumentError("Give x or features, and not both.", parameter="features")
@@ -98,6 +100,23 @@ def described(
 def with_tables(structure: Structure, tables: Mapping[str, AttributeTable]) -> Structure:
     """Return factor graphs with features of the positions of groups, and no others."""
     return replace(structure, attributes={**structure.attributes, **tables})
+
+
+def _refuse_turned(batch: Batch) -> None:
+    """Refuse edges whose table of weights would be read the other way round."""
+    for layout in batch.layouts.values():
+        if layout.joined is None or layout.joined.shape[1] != 2:
+            continue
+        turned = np.flatnonzero(layout.joined[:, 0] > layout.joined[:, 1])
+        if len(turned):
+            instance = int(np.searchsorted(layout.offsets, turned[0], side="right")) - 1
+            one, other = layout.joined[turned[0]].tolist()
+            raise ArgumentError(
+                f"joins the variables {one} and {other} of instance {instance}. The rows of the "
+                "weights of an edge are the labels of the lower variable.",
+                parameter="edges",
+                remedy="Give the lower variable first, or features=SparseMap(A).",
+            )
 
 
 def _table(batch: Batch, group: str, value: Any) -> AttributeTable:

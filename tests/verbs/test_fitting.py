@@ -273,6 +273,9 @@ def test_trees_and_grids():
     fit = so.fit(problem, DCA(), epochs=5)
     edges = [so.grid_edges(2, 3)]
     assert len(fit.model().predict(x=x, sizes=[6], edges=edges)[0]) == 6
+    turned = so.Pairwise().batch(sizes=[1, 3], edges=[[], [(0, 1), (2, 1)]], labels=2)
+    with refused("joins the variables 2 and 1 of instance 1", parameter="edges"):
+        so.Problem(turned, gold=turned.gold([[0], [0, 1, 0]]), loss=so.SVM(), inference=so.AD3())
     arcs = so.SecondOrder().batch(lengths=[2])
     with refused("Exact does not work on SecondOrder", parameter="inference"):
         so.Problem(arcs, gold=arcs.gold([2, 0]), loss=so.SVM())
