@@ -19,6 +19,7 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.places import Places
 from structopt.core.executor import Executor
 from structopt.core.inference import Inference
 from structopt.core.loss import MAX_LOSS, Loss
@@ -148,13 +149,14 @@ class Problem(corpus.Problem):
         targets, cost = gold_and_costs(encoded, graph, self.loss, structure, positional)
         scorer = given.laid_out(encoded, structure)
         record = scoring.record_of(scorer, encoded, structure)
+        places = Places(len(self.batch), self.batch.kept)
         graphs = (
             partial(described, graph, apart, tuple(given.tables))
             if executor and not given.map
             else None
         )
         super().__init__(
-            Examples(encoded, structure, record, scorer, graphs),
+            Examples(encoded, structure, record, scorer, graphs, places=places),
             targets,
             cost,
             self.loss,

@@ -14,7 +14,13 @@ import pytest
 import structopt
 from structopt import datasets
 from structopt.command import main
-from structopt.errors import ArgumentError, CompatibilityError, ConfigError, DataError
+from structopt.errors import (
+    ArgumentError,
+    CompatibilityError,
+    ConfigError,
+    DataError,
+    InfeasibleError,
+)
 from structopt.formats.labelled_images import Image
 from tests.messages import raises
 from tests.parts import gate_cases
@@ -407,10 +413,12 @@ def test_no_output_agrees(models: dict[str, Any]) -> None:
         ("second order", [2, 1, None, None]),
     ):
         with pytest.raises(
-            ConfigError, match="The constraints allow no output for instance 1; loosen"
+            InfeasibleError, match="instance 0: The constraints allow no output. Loosen"
         ):
             models[name].predict([TREE], given=[given])
-    with pytest.raises(ConfigError, match="for instance 3; loosen"):  # empty instances count
+    with pytest.raises(
+        InfeasibleError, match="instance 2: The constraints"
+    ):  # empty instances count
         models["trees"].predict([TREE, [], TREE], given=[None, [], [2, 1, None, None]])
 
 
