@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structopt.core import checks
-from structopt.core.data.in_memory import is_missing
+from structopt.core.data.in_memory import is_missing, read_once
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
 from structopt.model.marginals import Marginals
+from structopt.task.forbidden_pairs import checked_pairs, unknown_warning
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -26,7 +28,7 @@ class SequenceTagger(Estimator):
     or a sequence is a matrix, dense or sparse, a row a token. With `templates` a sequence is a list
     of words, a list of tuples of cells, or a mapping from column to cells; the columns are those of
     ``task=ner``: word, pos, chunk. y is a list of lists of labels: text, integers or
-    booleans.
+    booleans. A set of labels is an open one, of which each is right; then None is any label.
 
     Parameters
     ----------
@@ -40,6 +42,10 @@ class SequenceTagger(Estimator):
         Features that are rarer are left out.
     valid_tags : bool or None
         Forbid sequences that the scheme of the labels (IOB, IOB2, BIOES) forbids.
+    constraints : list of pairs, or None
+        Label sequences that no output has, in training and prediction: (A, B) forbids label B
+        after A, (None, B) B at the start, (A, None) A at the end. Labels of single tokens are
+        restricted by `allowed` of the methods that predict.
     c1, c2 : float or None
         Regularisation as CRFsuite counts it: m P = c1 ||theta||_1 + c2 ||theta||^2 + sum_i L_i.
         None is 0, and one of them must be above 0. They replace `C`, and choose
@@ -73,6 +79,7 @@ class SequenceTagger(Estimator):
     support: str | None = None
     min_count: int | None = None
     valid_tags: bool | None = None
+    constraints: Sequence[tuple[Any, Any]] | None = None
     c1: float | None = None
     c2: float | None = None
 
@@ -84,7 +91,11 @@ class SequenceTagger(Estimator):
     @property
     def settings(self) -> dict[str, Any]:
         """The keys of the config that parameters set, with the templates."""
-        settings = {**super().settings, "features.templates": self._listed_templates()}
+        settings = {
+            **super().settings,
+            "features.templates": self._listed_templates(),
+            "task.forbidden": self._forbidden(),
+        }
         chosen = self._regularisation()
         return settings | {key: value for key, value in chosen.items() if settings.get(key) is None}
 
@@ -92,11 +103,26 @@ class SequenceTagger(Estimator):
         """The templates as a list; None for ``default`` and for features of tokens."""
         return None if self.templates in (None, "default") else list(self.templates or ())
 
+    def _forbidden(self) -> list[list[str | None]] | None:
+        """The constraints as the task takes them.
+
+        Raises
+        ------
+        ArgumentError
+            If they are not pairs of labels.
+        """
+        if self.constraints is None:
+            return None
+        pairs = checked_pairs("constraints", self.constraints, ArgumentError, _text)
+        return list(map(list, pairs))
+
     def _computed_settings(self) -> list[tuple[str, str, Any]]:
         templates, penalty = self._listed_templates(), self._regularisation()
         listed: list[tuple[str, str, Any]] = []
         if templates is not None:
             listed.append(("templates", "features.templates", templates))
+        if self.constraints is not None:
+            listed.append(("constraints", "task.forbidden", self._forbidden()))
         return listed + [
             ("c1" if self.c1 and key != "optimizer.c2" else "c2", key, value)
             for key, value in penalty.items()
@@ -195,6 +221,17 @@ class SequenceTagger(Estimator):
             [dict(zip(names, row, strict=True)) for row in array.tolist()] for array in marginals
         ]
 
+    def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
+        """See `Estimator`; each token needs one label."""
+        y = read_once("y", y)
+        if self._typed(y):
+            raise ArgumentError(
+                "has sets of labels, of which no score is computed.",
+                parameter="y",
+                remedy="Give one label per token.",
+            )
+        return super().score(X, y, sample_weight)
+
     def predict_single(self, x: Any) -> list[Any]:
         """Return the labels of one sequence."""
         labels: list[Any] = self.predict([x])[0]
@@ -218,6 +255,17 @@ class SequenceTagger(Estimator):
             else _texts(labels)
             for labels in y
         ]
+
+    def _typed(self, y: Any) -> dict[str, Any]:
+        """Open labels, where y has sets of labels."""
+        sequences = y if isinstance(y, Iterable) and not isinstance(y, (str, Mapping)) else ()
+        open_labels = any(
+            isinstance(label, SETS)
+            for labels in sequences
+            if isinstance(labels, (list, tuple))
+            for label in labels
+        )
+        return {"task.partial": True} if open_labels else {}
 
     def _returned(self, outputs: list[Any]) -> list[Any]:
         if self._kind == "text":
@@ -249,6 +297,8 @@ class SequenceTagger(Estimator):
 
     def _set_classes(self) -> None:
         names: list[Any] = list(self.model_.labels)
+        if warning := unknown_warning(self.model_.task.forbidden, names):
+            warnings.warn(warning, stacklevel=4)
         self.classes_ = np.array(list(map(READ[self._kind], names)))
 
 
@@ -258,6 +308,7 @@ READ: Mapping[str, Callable[[str], Any]] = {
     "boolean": {"False": False, "True": True}.__getitem__,
 }
 """Functions that convert a label of the model to the kind of y."""
+SETS = (set, frozenset)
 PLURALS = {"text": "text", "integer": "integers", "boolean": "booleans"}
 
 
@@ -270,6 +321,10 @@ def _kind(y: Any) -> str | None:
         if not isinstance(labels, Iterable) or isinstance(labels, (str, bytes)):
             continue
         own = set(map(type, labels))
+        if not own.isdisjoint(SETS):
+            labels = [
+                one for label in labels for one in (label if type(label) in SETS else [label])
+            ]
         if own != {str} or all(map(is_missing, labels)):
             own = {type(label) for label in labels if not is_missing(label)}
         kinds |= own
@@ -289,7 +344,18 @@ def _texts(labels: Iterable[Any]) -> list[Any]:
 
 
 def _text(label: Any) -> Any:
-    """A label as the task takes it."""
+    """A label, or a set of labels, as the task takes it.
+
+    Raises
+    ------
+    ArgumentError
+        If a set is empty.
+    """
+    if isinstance(label, SETS):
+        if not label:
+            raise ArgumentError("has an empty set of labels.", parameter="y")
+        texts = list(map(_text, label))
+        return "|".join(sorted(texts)) if set(map(type, texts)) == {str} else label
     if isinstance(label, (bool, np.bool_)):
         return str(bool(label))
     if isinstance(label, (int, np.integer)):

@@ -31,6 +31,7 @@ from structopt.formats.predicted_cells import predicted_cells
 from structopt.kernels.waist.record import Array
 from structopt.metrics import entities
 from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task import forbidden_pairs
 from structopt.task.outputs_in_memory import GIVEN, GOLD, NOT_KNOWN, unknown_label
 from structopt.task.partial_labels import (
     FREE,
@@ -91,6 +92,9 @@ class TokenLabelling(Task):
     partial : bool
         Whether the training file may leave labels open: ``_`` where nothing is known,
         ``B-PER|B-ORG`` for one of these.
+    forbidden : sequence of pairs of str or None
+        Label sequences that no output has, in training and prediction: [A, B] forbids B after A,
+        [null, B] B at the start, [A, null] A at the end. Labels are those of the learnt scheme.
     """
 
     instance = "sentence"
@@ -110,6 +114,7 @@ class TokenLabelling(Task):
         default_C: float = 1.0,
         default_C_by: Mapping[str, float] | None = None,
         partial: bool = False,
+        forbidden: Sequence[Sequence[str | None]] = (),
     ) -> None:
         _check_scheme("scheme", scheme, ("auto", *tag_schemes.SCHEMES))
         _check_scheme("target_scheme", target_scheme, tag_schemes.SCHEMES)
@@ -122,6 +127,7 @@ class TokenLabelling(Task):
             target_scheme,
         )
         self.valid_tags, self.default_C, self.partial = valid_tags, default_C, partial
+        self.forbidden = forbidden_pairs.checked_pairs("task.forbidden", forbidden, ConfigError)
         self.default_C_by = dict(default_C_by or {})
         self.labels: tuple[str, ...] = ()
 
@@ -385,6 +391,8 @@ class TokenLabelling(Task):
                 "its labels out: warm_start.vocabulary=new.",
             )
         self.labels = tuple(sorted({*labels, *(earlier.labels if earlier is not None else ())}))
+        if warning := forbidden_pairs.unknown_warning(self.forbidden, self.labels):
+            log.warning("%s", warning)
 
     def _continues(self, earlier: TokenLabelling) -> bool:
         """Whether labels of an earlier task have the same meaning in the scheme of this task."""
@@ -403,11 +411,7 @@ class TokenLabelling(Task):
             if labels is None
             else np.array([numbers.get(label, -1) for label in labels], np.int32)
         )
-        starts, pairs, ends = (
-            tag_schemes.constraints(self.labels, self.target_scheme)
-            if self.valid_tags
-            else ((), (), ())
-        )
+        starts, pairs, ends = self._constraints()
         return Encoded(
             corpus.offsets,
             tables,
@@ -420,6 +424,17 @@ class TokenLabelling(Task):
             dense=self._dense(corpus),
             words=self._words(corpus),
         )
+
+    def _constraints(self) -> tuple[Any, Any, Any]:
+        """Starts, pairs and ends of labels, as indices, that no sequence has."""
+        own = forbidden_pairs.numbered(self.forbidden, self.labels)
+        if not self.valid_tags:
+            return own
+        of_scheme = tag_schemes.constraints(self.labels, self.target_scheme)
+        starts, pairs, ends = (
+            tuple(sorted({*one, *other})) for one, other in zip(own, of_scheme, strict=True)
+        )
+        return starts, pairs, ends
 
     def _dense(self, corpus: Any) -> dict[str, tuple[DenseTable, ...]]:
         """Numbers of every token, beside its attributes; by default none."""
