@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import scipy.optimize
+import scipy.sparse
 
 import structopt as so
 from structopt.core.parts.batch import Batch, Gold
@@ -214,3 +216,83 @@ def test_certified_optima_under_constraints(optimizer: so.Optimizer) -> None:
         for one in (labels[:3], labels[3:]):
             pairs |= set() if -1 in one else set(pairwise([None, *one, None]))
     assert not pairs & set(FORBIDDEN)
+
+
+def restricted_problem(name: str, **options: Any) -> tuple[so.Problem, Batch, Parts]:
+    """A problem on random features, whose gold outputs keep random restrictions."""
+    batch = EXACT[name]()
+    allowed = constrained(batch)
+    best = so.argmax(Parts(batch, np.where(np.isneginf(allowed.flat), -inf, 0.0), -inf))
+    generator = np.random.default_rng(2)
+    matrix = scipy.sparse.random_array((len(allowed.flat), 5), density=0.5, rng=generator)
+    outputs = [best[i] for i in range(len(batch))]
+    gold = batch.gold(outputs)  # type: ignore[attr-defined]
+    keep = {name: ~np.isneginf(allowed[name]) for name in batch.layouts}
+    features = so.SparseMap(matrix.tocsr())
+    problem = so.Problem(batch, gold=gold, features=features, restricted=keep, **options)
+    return problem, batch, gold.parts
+
+
+@pytest.mark.parametrize("name", ["chain", "anchored", "second", "single", "projective", "graphs"])
+@pytest.mark.parametrize("beta", [1.0, inf])
+def test_objectives_of_restricted_problems(name: str, beta: float) -> None:
+    problem, batch, gold = restricted_problem(name, loss=so.LossFamily(beta, 0.0))
+    weights = np.random.default_rng(5).normal(size=problem.dimension)
+    value, gradient = problem.value_and_gradient(weights)
+    s = problem.scores(weights)
+    assert np.isneginf(s.flat).any()
+    most = np.max if beta == inf else np.logaddexp.reduce
+    losses = [most(one.scores) for one in listing(batch, s)] - (s @ gold)[batch.kept]
+    assert value == pytest.approx(weights @ weights / (2 * len(losses)) + losses.mean())
+    direction = np.random.default_rng(6).normal(size=problem.dimension) * 1e-6
+    above, below = (problem.value_and_gradient(weights + h)[0] for h in (direction, -direction))
+    assert (above - below) / 2 == pytest.approx(gradient @ direction, abs=1e-11)
+
+
+@pytest.mark.parametrize("name", ["chain", "projective", "graphs"])
+def test_restricted_problems_are_certified(name: str) -> None:
+    problem, batch, _ = restricted_problem(name, loss=so.CRF())
+    zeros = np.zeros(problem.dimension)
+    found = scipy.optimize.minimize(problem.value_and_gradient, zeros, jac=True, tol=1e-9)
+    fit = so.fit(problem, so.LBFGS(), epochs=300, tolerance=1e-8)
+    assert fit.certificate.dual is not None
+    assert fit.certificate.dual - 1e-12 <= found.fun <= fit.certificate.primal + 1e-12
+    assert fit.certificate.primal == pytest.approx(found.fun, rel=1e-6)
+    assert fit.model().weights.shape == zeros.shape
+
+
+@pytest.mark.parametrize("optimizer", [so.LBFGS(), so.DCA(), so.SGD(), so.AdaGrad(), so.MIRA()])
+def test_restrictions_train_as_forbidden_pairs(optimizer: so.Optimizer) -> None:
+    x = {"label": np.random.default_rng(0).normal(size=(5, 2))}
+    keep = np.ones((3, 3), bool)
+    keep[0, 2] = False
+    weights = []
+    for forbidden, restricted in (([(0, 2)], None), ([], {"transition": keep})):
+        batch = so.LinearChain().batch([3, 2], labels=3, forbidden=forbidden)
+        gold = batch.gold([[0, 1, 1], [2, 1]])
+        loss = so.SVM() if isinstance(optimizer, so.MIRA) else so.CRF()
+        problem = so.Problem(batch, x=x, gold=gold, loss=loss, restricted=restricted)
+        weights.append(so.fit(problem, optimizer, epochs=10).weights)
+    np.testing.assert_allclose(*weights, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("optimizer", [so.SDCA(), so.EG(), so.Pegasos()])
+def test_optimizers_that_read_features_are_refused(optimizer: so.Optimizer) -> None:
+    loss = so.SVM() if isinstance(optimizer, so.Pegasos) else so.CRF()
+    problem, *_ = restricted_problem("chain", loss=loss)
+    with pytest.raises(so.ArgumentError, match="takes no `restricted`"):
+        so.fit(problem, optimizer)
+    with pytest.raises(so.ArgumentError, match="belong to the parts of all of it"):
+        so.fit(problem, so.DCA(), shards=2)
+
+
+def test_restrictions_that_are_refused() -> None:
+    batch = so.LinearChain().batch([2, 0, 1], labels=2)
+    gold, x = batch.gold([[0, 1], [], [1]]), {"label": np.eye(3)}
+    keep = np.array([[True, True], [True, True], [True, False]])
+    with pytest.raises(InfeasibleError, match="that `restricted` forbids") as raised:
+        so.Problem(batch, x=x, gold=gold, restricted={"label": keep})
+    assert raised.value.instances == (2,)
+    for wrong in ({"lable": keep}, {"label": keep[:1]}, {"label": keep * 1.0}, keep):
+        with pytest.raises(so.ArgumentError):
+            so.Problem(batch, x=x, gold=gold, restricted=wrong)  # type: ignore[arg-type]
