@@ -5,6 +5,7 @@ command line.
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -355,6 +356,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ner", ["OOO"], "<given>:1: the output 'OOO' is not a list."),
     ("ner", [[1, None, None]], "<given>:1: the given label 1 is no string."),
     ("trees", [[1, None, None, None]], "<given>:1: word 1 is given as its own head."),
+    ("trees", [[{2, 1}, None, None, None]], "<given>:1: word 1 is given as its own head."),
+    ("trees", [[set(), None, None, None]], "<given>:1: word 1 is given an empty set of heads."),
     (
         "trees",
         [[5, None, None, None]],
@@ -404,6 +407,26 @@ def test_given_labels_that_the_model_lacks(
 ) -> None:
     with raises(ArgumentError, parameter="given", value=value, where=where):
         models[name].predict([CASES[name].instance], given=[given])
+
+
+@pytest.mark.parametrize("name", ["trees", "projective"])
+def test_heads_may_be_sets(models: dict[str, Any], name: str) -> None:
+    """The best tree with heads from sets is the best one of the trees with each choice of heads."""
+    model, sets = models[name], [{0, 2, 4}, {np.int64(0), 3}, None, frozenset({1})]
+    best = []
+    for heads in product(*[one or [None] for one in sets]):
+        try:
+            score = float(model.scores([TREE], given=[list(heads)])[0])
+        except InfeasibleError:
+            continue
+        best.append((score, model.predict([TREE], given=[list(heads)])[0]))
+    score, tree = max(best, key=lambda one: one[0])
+    assert model.predict([TREE], given=[sets])[0] == tree
+    assert float(model.scores([TREE], given=[sets])[0]) == pytest.approx(score)
+    for head, allowed in zip(
+        models["second order"].predict([TREE], given=[sets])[0], sets, strict=True
+    ):
+        assert allowed is None or head.head in allowed
 
 
 def test_no_output_agrees(models: dict[str, Any]) -> None:
