@@ -49,7 +49,7 @@ def check_gold(encoded: Encoded, place: Callable[[int], int]) -> None:
         raise InfeasibleError(
             "The gold output has a label sequence that the constraints forbid.",
             instances=list(map(place, instances.tolist())),
-            remedy="Correct the labels or the constraints: `forbidden`, `valid_tags`, `scheme`.",
+            remedy="Correct the labels or the constraints (`forbidden`, `valid_tags`, `scheme`).",
             kinds=dict.fromkeys(("forbidden", "valid_tags", "scheme"), "task"),
         )
 
