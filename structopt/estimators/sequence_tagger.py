@@ -28,7 +28,7 @@ class SequenceTagger(Estimator):
     or a sequence is a matrix, dense or sparse, a row a token. With `templates` a sequence is a list
     of words, a list of tuples of cells, or a mapping from column to cells; the columns are those of
     ``task=ner``: word, pos, chunk. y is a list of lists of labels: text, integers or
-    booleans. A set of labels is an open one, of which each is right; then None is any label.
+    booleans. A set of labels says that each of them is right, and None then allows all labels.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class SequenceTagger(Estimator):
         y = read_once("y", y)
         if self._typed(y):
             raise ArgumentError(
-                "has sets of labels, of which no score is computed.",
+                "has sets of labels, and scores need single labels.",
                 parameter="y",
                 remedy="Give one label per token.",
             )
@@ -297,7 +297,8 @@ class SequenceTagger(Estimator):
 
     def _set_classes(self) -> None:
         names: list[Any] = list(self.model_.labels)
-        if warning := unknown_warning(self.model_.task.forbidden, names):
+        pairs = checked_pairs("constraints", self.constraints or (), ArgumentError, _text)
+        if warning := unknown_warning(pairs, names):
             warnings.warn(warning, stacklevel=4)
         self.classes_ = np.array(list(map(READ[self._kind], names)))
 

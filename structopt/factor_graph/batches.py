@@ -143,8 +143,8 @@ class LabelBatch(Batch):
         if not (own.forbidden_starts or own.forbidden_ends or own.forbidden_transitions):
             return scores
         label = np.ones(self.index("label").shape, bool)
-        label[np.ix_(own.offsets[:-1], own.forbidden_starts)] = False
-        label[np.ix_(own.offsets[1:] - 1, own.forbidden_ends)] = False
+        label[np.ix_(own.offsets[:-1], np.array(own.forbidden_starts, int))] = False
+        label[np.ix_(own.offsets[1:] - 1, np.array(own.forbidden_ends, int))] = False
         transition = np.ones(self.index("transition").shape, bool)
         for first, second in own.forbidden_transitions:
             transition[:, first, second] = False

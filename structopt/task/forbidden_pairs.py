@@ -21,7 +21,7 @@ def checked_pairs(
     error: type[StructoptError],
     convert: Callable[[Any], Any] = lambda label: label,
 ) -> tuple[Pair, ...]:
-    """Return pairs of labels, of which one may be None.
+    """Return pairs of labels; one of the two may be None.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ def checked_pairs(
     for index, pair in enumerate(pairs):
         two = isinstance(pair, (tuple, list)) and len(pair) == 2
         first, second = (None if one is None else convert(one) for one in pair) if two else (0, 0)
-        labels = all(isinstance(one, (str, type(None))) for one in (first, second))
-        if not labels or first is second is None:
+        known = all(one is None or isinstance(one, str) for one in (first, second))
+        if not known or first is second is None:
             text = f"must be pairs of labels{SUCH_AS}"
             raise error(text, parameter=name, value=pair, where=f"index {index}")
-        checked.append((first, second))
+        checked.append((first, second))  # type: ignore[arg-type]
     return tuple(checked)
 
 
@@ -62,7 +62,7 @@ def unknown_warning(pairs: Sequence[Pair], labels: Sequence[str]) -> str:
 def numbered(
     pairs: Sequence[Pair], labels: Sequence[str]
 ) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return starts, pairs and ends of labels as indices, without those of other labels."""
+    """Return starts, pairs and ends as indices; pairs with other labels are left out."""
     indices = {label: index for index, label in enumerate(labels)}
     starts, both, ends = set[int](), set[tuple[int, int]](), set[int]()
     for first, second in pairs:

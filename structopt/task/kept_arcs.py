@@ -22,8 +22,8 @@ FORM = "[[2, None, (2, 'obj'), {0, 2}], None]"
 
 
 class KeptArc(NamedTuple):
-    """What is known of the arc to a word: the numbers of the `heads` that it may have, from 1, or 0
-    for the root; and the `relation`'s number.
+    """Known properties of the arc to a word: the numbers of its possible `heads`, from 1, or 0 for
+    the root; and the `relation`'s number.
     """
 
     heads: tuple[int, ...] | None = None

@@ -94,7 +94,7 @@ class TokenLabelling(Task):
         ``B-PER|B-ORG`` for one of these.
     forbidden : sequence of pairs of str or None
         Label sequences that no output has, in training and prediction: [A, B] forbids B after A,
-        [null, B] B at the start, [A, null] A at the end. Labels are those of the learnt scheme.
+        [null, B] B at the start, [A, null] A at the end. Write labels in the target scheme.
     """
 
     instance = "sentence"
@@ -430,11 +430,12 @@ class TokenLabelling(Task):
         own = forbidden_pairs.numbered(self.forbidden, self.labels)
         if not self.valid_tags:
             return own
-        of_scheme = tag_schemes.constraints(self.labels, self.target_scheme)
-        starts, pairs, ends = (
-            tuple(sorted({*one, *other})) for one, other in zip(own, of_scheme, strict=True)
+        starts, pairs, ends = tag_schemes.constraints(self.labels, self.target_scheme)
+        return (
+            tuple(sorted({*own[0], *starts})),
+            tuple(sorted({*own[1], *pairs})),
+            tuple(sorted({*own[2], *ends})),
         )
-        return starts, pairs, ends
 
     def _dense(self, corpus: Any) -> dict[str, tuple[DenseTable, ...]]:
         """Numbers of every token, beside its attributes; by default none."""

@@ -85,8 +85,8 @@ def value_and_gradient(
 def log_prob(scores: Parts, gold: Gold | Parts, inference: Inference | None = None) -> Array:
     """Return log p(y) = s^T z_y - V(s) at temperature 1, shape (instances,).
 
-    Of an open instance it is the log-probability of the set of outputs that are right. It is -inf
-    for outputs that are forbidden.
+    If an instance is open, p(y) is the probability that an output is right. Forbidden outputs have
+    the logarithm -inf.
 
     Parameters
     ----------

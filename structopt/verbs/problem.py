@@ -237,7 +237,7 @@ class Problem(corpus.Problem):
 
     @property
     def convex(self) -> bool:
-        """Whether P is convex: scores are linear in the weights, except for those that are -inf."""
+        """Whether P is convex: scores are linear in the weights, or -inf."""
         return self.loss.convex and not self.targets.sets.any()
 
     def certificate(self, weights: Array) -> Certificate:

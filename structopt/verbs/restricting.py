@@ -31,7 +31,7 @@ class RestrictedFeatures(Scorer):
         self.dimension = features.dimension
 
     def prepare(self, encoded: Encoded, structure: Structure) -> tuple[Any, Array]:
-        """Return what the features prepare, and the begins of the instances."""
+        """Return the prepared features, and the begins of the instances."""
         return self.features.prepare(encoded, structure), structure.parts
 
     def scores(self, theta: Array, prepared: tuple[Any, Array], instances: Array) -> Array:

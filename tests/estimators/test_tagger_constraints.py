@@ -209,7 +209,7 @@ def test_sets_of_labels_are_open() -> None:
     integers = [[{"XYZ".index(label), 7} for label in labels] for labels in y]
     tagger.fit(X, integers)
     assert tagger.classes_.tolist() == [0, 1, 2, 7]
-    with raises(ArgumentError, parameter="y", match="no score"):
+    with raises(ArgumentError, parameter="y", match="single labels"):
         tagger.score(X, integers)
     with raises(ArgumentError, parameter="y", match="empty set"):
         tagger.fit(X[:1], [[set()] * len(X[0])])
