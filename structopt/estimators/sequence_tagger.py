@@ -259,12 +259,8 @@ class SequenceTagger(Estimator):
     def _typed(self, y: Any) -> dict[str, Any]:
         """Open labels, where y has sets of labels."""
         sequences = y if isinstance(y, Iterable) and not isinstance(y, (str, Mapping)) else ()
-        open_labels = any(
-            isinstance(label, SETS)
-            for labels in sequences
-            if isinstance(labels, (list, tuple))
-            for label in labels
-        )
+        listed = (labels for labels in sequences if isinstance(labels, (list, tuple)))
+        open_labels = any(not SETS.isdisjoint(map(type, labels)) for labels in listed)
         return {"task.partial": True} if open_labels else {}
 
     def _returned(self, outputs: list[Any]) -> list[Any]:
@@ -291,6 +287,12 @@ class SequenceTagger(Estimator):
                 parameter="y",
                 remedy="Give labels of one type in all calls.",
             )
+        if self._typed(y) and not self.model_.config["task"]["partial"]:
+            raise ArgumentError(
+                "has sets of labels, and the labels of the first call were single ones.",
+                parameter="y",
+                remedy="Set overrides={'task.partial': True} for the first call.",
+            )
 
     def _note_more(self, X: Any, y: Any) -> None:
         self._set_classes()
@@ -309,7 +311,7 @@ READ: Mapping[str, Callable[[str], Any]] = {
     "boolean": {"False": False, "True": True}.__getitem__,
 }
 """Functions that convert a label of the model to the kind of y."""
-SETS = (set, frozenset)
+SETS = frozenset({set, frozenset})
 PLURALS = {"text": "text", "integer": "integers", "boolean": "booleans"}
 
 
@@ -341,22 +343,27 @@ def _kind(y: Any) -> str | None:
 def _texts(labels: Iterable[Any]) -> list[Any]:
     """Return the labels of a sequence as the task takes them."""
     listed = list(labels)
-    return listed if set(map(type, listed)) == {str} else list(map(_text, listed))
+    return listed if set(map(type, listed)) == {str} else list(map(_gold_text, listed))
 
 
-def _text(label: Any) -> Any:
-    """A label, or a set of labels, as the task takes it.
+def _gold_text(label: Any) -> Any:
+    """A label of y, or a set of labels, as the task takes it.
 
     Raises
     ------
     ArgumentError
         If a set is empty.
     """
-    if isinstance(label, SETS):
-        if not label:
-            raise ArgumentError("has an empty set of labels.", parameter="y")
-        texts = list(map(_text, label))
-        return "|".join(sorted(texts)) if set(map(type, texts)) == {str} else label
+    if type(label) not in SETS:
+        return _text(label)
+    if not label:
+        raise ArgumentError("has an empty set of labels.", parameter="y")
+    texts = list(map(_text, label))
+    return "|".join(sorted(texts)) if set(map(type, texts)) == {str} else label
+
+
+def _text(label: Any) -> Any:
+    """A label as the task takes it."""
     if isinstance(label, (bool, np.bool_)):
         return str(bool(label))
     if isinstance(label, (int, np.integer)):

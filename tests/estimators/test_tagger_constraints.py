@@ -182,6 +182,7 @@ def test_gold_that_breaks_constraints_names_all_instances() -> None:
         ([("X", "Y"), ("X",)], "index 1"),
         ([(None, None)], "index 0"),
         ([("X", 2.5)], "index 0"),
+        ([({"X"}, "Y")], "index 0"),
     ],
 )
 def test_malformed_constraints(constraints: Any, where: str | None) -> None:
@@ -211,5 +212,8 @@ def test_sets_of_labels_are_open() -> None:
     assert tagger.classes_.tolist() == [0, 1, 2, 7]
     with raises(ArgumentError, parameter="y", match="single labels"):
         tagger.score(X, integers)
+    later = SequenceTagger(optimizer="mira", epochs=1).fit(X, y)
+    with raises(ArgumentError, parameter="y", match="of the first call were single ones"):
+        later.partial_fit(X, parts)
     with raises(ArgumentError, parameter="y", match="empty set"):
         tagger.fit(X[:1], [[set()] * len(X[0])])
