@@ -14,8 +14,8 @@ from structopt.core.data.in_memory import is_missing, read_once
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
+from structopt.formats.forbidden_pairs import checked_pairs, unknown_warning
 from structopt.model.marginals import Marginals
-from structopt.task.forbidden_pairs import checked_pairs, unknown_warning
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

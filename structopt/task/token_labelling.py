@@ -25,13 +25,12 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.task import Ranked, Task
 from structopt.errors import ConfigError, DataError, did_you_mean
-from structopt.formats import tag_schemes
+from structopt.formats import forbidden_pairs, tag_schemes
 from structopt.formats.in_memory.instances import MEMORY, shown
 from structopt.formats.predicted_cells import predicted_cells
 from structopt.kernels.waist.record import Array
 from structopt.metrics import entities
 from structopt.metrics.instance_counts import InstanceCounts
-from structopt.task import forbidden_pairs
 from structopt.task.outputs_in_memory import GIVEN, GOLD, NOT_KNOWN, unknown_label
 from structopt.task.partial_labels import (
     FREE,
