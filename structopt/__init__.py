@@ -97,10 +97,9 @@ if TYPE_CHECKING:
         infer,
         kl,
         log_partition,
-        log_prob,
         marginals,
     )
-    from structopt.verbs.losses import value_and_gradient
+    from structopt.verbs.losses import log_prob, value_and_gradient
     from structopt.verbs.outputs import Best, argmax, k_best, sample
     from structopt.verbs.problem import Problem
 
@@ -193,7 +192,7 @@ ON_DEMAND = {
     "k_best": "structopt.verbs.outputs",
     "kl": "structopt.verbs.inferring",
     "log_partition": "structopt.verbs.inferring",
-    "log_prob": "structopt.verbs.inferring",
+    "log_prob": "structopt.verbs.losses",
     "marginals": "structopt.verbs.inferring",
     "register": "structopt.config.registering",
     "runs": "structopt.report.frames",

@@ -243,7 +243,7 @@ class InfeasibleError(StructoptError):
         Their problem, as of `StructoptError`.
     instances : sequence of int
         Their indices, from 0; `where` is rendered from them.
-    parameter, value, remedy
+    parameter, value, remedy, kinds
         As of `StructoptError`.
 
     Attributes
@@ -261,11 +261,14 @@ class InfeasibleError(StructoptError):
         parameter: str | None = None,
         value: Any = NO_VALUE,
         remedy: str | None = None,
+        kinds: Mapping[str, str] | None = None,
     ) -> None:
         self.instances = tuple(map(int, instances))
         listing = first_few(list(map(str, self.instances[:11])))
         where = f"instance{'s' if len(self.instances) != 1 else ''} {listing}"
-        super().__init__(problem, parameter=parameter, value=value, where=where, remedy=remedy)
+        super().__init__(
+            problem, parameter=parameter, value=value, where=where, remedy=remedy, kinds=kinds
+        )
 
 
 class CompatibilityError(StructoptError):

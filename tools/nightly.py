@@ -38,6 +38,8 @@ PYTHONS = ("3.11", "3.12", "3.13")
 PGMPY = ("pgmpy-no-torch==1.0.4", "networkx", "opt-einsum", "statsmodels", "patsy")
 """A build of pgmpy without PyTorch, and the packages that its inference imports."""
 TORCH = "torch==2.13.0"
+PEERS = ("pytorch-crf==0.7.2", "torch-struct==0.5", "skglm==0.5")
+"""Packages whose numbers some pages compare with ours."""
 BOUNDED = ("numba", "hydra-core", "mlflow")
 """Packages of which the oldest supported versions are tested."""
 COMPANIONS = ("sqlalchemy<2.1",)
@@ -201,12 +203,13 @@ def torch(run: Runner) -> None:
         run(python, "-c", "import torch")
     except subprocess.CalledProcessError as error:
         raise CannotRunError(f"{TORCH} cannot be installed or imported without CUDA") from error
+    _pip(run, python, "--no-deps", *PEERS)
     plugin = "plugins/structopt-torch"
     _pip(run, python, "--no-deps", "--no-build-isolation", "--force-reinstall", plugin)
     run(python, "-m", "pytest", "-n2", f"{plugin}/tests", "tests/verbs/test_torch.py")
-    run(
-        python, "-m", "pytest", "-n0", "--nightly=documents", "tests/test_docs.py", "-k", "torch.md"
-    )
+    pages = "torch.md or from_torch_struct or from_pytorch_crf"
+    run(python, "-m", "pytest", "-n0", "--nightly=documents", "tests/test_docs.py", "-k", pages)
+    run(python, "-m", "pytest", "-n0", "tests/test_peer_pages.py")
 
 
 def pgmpy(run: Runner) -> None:

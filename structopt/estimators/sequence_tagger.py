@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,10 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structopt.core import checks
-from structopt.core.data.in_memory import is_missing
+from structopt.core.data.in_memory import is_missing, read_once
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
+from structopt.formats.forbidden_pairs import checked_pairs, unknown_warning
 from structopt.model.marginals import Marginals
 
 
@@ -26,7 +28,7 @@ class SequenceTagger(Estimator):
     or a sequence is a matrix, dense or sparse, a row a token. With `templates` a sequence is a list
     of words, a list of tuples of cells, or a mapping from column to cells; the columns are those of
     ``task=ner``: word, pos, chunk. y is a list of lists of labels: text, integers or
-    booleans.
+    booleans. A set of labels says that each of them is right, and None then allows all labels.
 
     Parameters
     ----------
@@ -40,6 +42,10 @@ class SequenceTagger(Estimator):
         Features that are rarer are left out.
     valid_tags : bool or None
         Forbid sequences that the scheme of the labels (IOB, IOB2, BIOES) forbids.
+    constraints : list of pairs, or None
+        Label sequences that no output has, in training and prediction: (A, B) forbids label B
+        after A, (None, B) B at the start, (A, None) A at the end. Labels of single tokens are
+        restricted by `allowed` of the methods that predict.
     c1, c2 : float or None
         Regularisation as CRFsuite counts it: m P = c1 ||theta||_1 + c2 ||theta||^2 + sum_i L_i.
         None is 0, and one of them must be above 0. They replace `C`, and choose
@@ -73,6 +79,7 @@ class SequenceTagger(Estimator):
     support: str | None = None
     min_count: int | None = None
     valid_tags: bool | None = None
+    constraints: Sequence[tuple[Any, Any]] | None = None
     c1: float | None = None
     c2: float | None = None
 
@@ -84,7 +91,11 @@ class SequenceTagger(Estimator):
     @property
     def settings(self) -> dict[str, Any]:
         """The keys of the config that parameters set, with the templates."""
-        settings = {**super().settings, "features.templates": self._listed_templates()}
+        settings = {
+            **super().settings,
+            "features.templates": self._listed_templates(),
+            "task.forbidden": self._forbidden(),
+        }
         chosen = self._regularisation()
         return settings | {key: value for key, value in chosen.items() if settings.get(key) is None}
 
@@ -92,11 +103,26 @@ class SequenceTagger(Estimator):
         """The templates as a list; None for ``default`` and for features of tokens."""
         return None if self.templates in (None, "default") else list(self.templates or ())
 
+    def _forbidden(self) -> list[list[str | None]] | None:
+        """The constraints as the task takes them.
+
+        Raises
+        ------
+        ArgumentError
+            If they are not pairs of labels.
+        """
+        if self.constraints is None:
+            return None
+        pairs = checked_pairs("constraints", self.constraints, ArgumentError, _text)
+        return list(map(list, pairs))
+
     def _computed_settings(self) -> list[tuple[str, str, Any]]:
         templates, penalty = self._listed_templates(), self._regularisation()
         listed: list[tuple[str, str, Any]] = []
         if templates is not None:
             listed.append(("templates", "features.templates", templates))
+        if self.constraints is not None:
+            listed.append(("constraints", "task.forbidden", self._forbidden()))
         return listed + [
             ("c1" if self.c1 and key != "optimizer.c2" else "c2", key, value)
             for key, value in penalty.items()
@@ -195,6 +221,17 @@ class SequenceTagger(Estimator):
             [dict(zip(names, row, strict=True)) for row in array.tolist()] for array in marginals
         ]
 
+    def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
+        """See `Estimator`; each token needs one label."""
+        y = read_once("y", y)
+        if self._typed(y):
+            raise ArgumentError(
+                "has sets of labels, and scores need single labels.",
+                parameter="y",
+                remedy="Give one label per token.",
+            )
+        return super().score(X, y, sample_weight)
+
     def predict_single(self, x: Any) -> list[Any]:
         """Return the labels of one sequence."""
         labels: list[Any] = self.predict([x])[0]
@@ -218,6 +255,13 @@ class SequenceTagger(Estimator):
             else _texts(labels)
             for labels in y
         ]
+
+    def _typed(self, y: Any) -> dict[str, Any]:
+        """Open labels, where y has sets of labels."""
+        sequences = y if isinstance(y, Iterable) and not isinstance(y, (str, Mapping)) else ()
+        listed = (labels for labels in sequences if isinstance(labels, (list, tuple)))
+        open_labels = any(not SETS.isdisjoint(map(type, labels)) for labels in listed)
+        return {"task.partial": True} if open_labels else {}
 
     def _returned(self, outputs: list[Any]) -> list[Any]:
         if self._kind == "text":
@@ -243,12 +287,21 @@ class SequenceTagger(Estimator):
                 parameter="y",
                 remedy="Give labels of one type in all calls.",
             )
+        if self._typed(y) and not self.model_.config["task"]["partial"]:
+            raise ArgumentError(
+                "has sets of labels, and the labels of the first call were single ones.",
+                parameter="y",
+                remedy="Set overrides={'task.partial': True} for the first call.",
+            )
 
     def _note_more(self, X: Any, y: Any) -> None:
         self._set_classes()
 
     def _set_classes(self) -> None:
         names: list[Any] = list(self.model_.labels)
+        pairs = checked_pairs("constraints", self.constraints or (), ArgumentError, _text)
+        if warning := unknown_warning(pairs, names):
+            warnings.warn(warning, stacklevel=4)
         self.classes_ = np.array(list(map(READ[self._kind], names)))
 
 
@@ -258,6 +311,7 @@ READ: Mapping[str, Callable[[str], Any]] = {
     "boolean": {"False": False, "True": True}.__getitem__,
 }
 """Functions that convert a label of the model to the kind of y."""
+SETS = frozenset({set, frozenset})
 PLURALS = {"text": "text", "integer": "integers", "boolean": "booleans"}
 
 
@@ -270,6 +324,10 @@ def _kind(y: Any) -> str | None:
         if not isinstance(labels, Iterable) or isinstance(labels, (str, bytes)):
             continue
         own = set(map(type, labels))
+        if not own.isdisjoint(SETS):
+            labels = [
+                one for label in labels for one in (label if type(label) in SETS else [label])
+            ]
         if own != {str} or all(map(is_missing, labels)):
             own = {type(label) for label in labels if not is_missing(label)}
         kinds |= own
@@ -285,7 +343,23 @@ def _kind(y: Any) -> str | None:
 def _texts(labels: Iterable[Any]) -> list[Any]:
     """Return the labels of a sequence as the task takes them."""
     listed = list(labels)
-    return listed if set(map(type, listed)) == {str} else list(map(_text, listed))
+    return listed if set(map(type, listed)) == {str} else list(map(_gold_text, listed))
+
+
+def _gold_text(label: Any) -> Any:
+    """A label of y, or a set of labels, as the task takes it.
+
+    Raises
+    ------
+    ArgumentError
+        If a set is empty.
+    """
+    if type(label) not in SETS:
+        return _text(label)
+    if not label:
+        raise ArgumentError("has an empty set of labels.", parameter="y")
+    texts = list(map(_text, label))
+    return "|".join(sorted(texts)) if set(map(type, texts)) == {str} else label
 
 
 def _text(label: Any) -> Any:

@@ -14,6 +14,7 @@ from structopt.core.data.encoded import EncodedGraphs
 from structopt.core.data.structure import PartGroup, Structure
 from structopt.core.parts.batch import Batch, Gold
 from structopt.core.parts.layouts import GroupLayout
+from structopt.core.parts.parts import Parts
 from structopt.core.parts.ragged import ends_of
 from structopt.core.parts.sizes import Sizes, numbers_within
 from structopt.errors import ArgumentError
@@ -135,6 +136,19 @@ def layout_of(
 @dataclass(frozen=True, eq=False)
 class LabelBatch(Batch):
     """Instances whose outputs are labels: of positions of chains, and of variables of graphs."""
+
+    def constrained(self, scores: Parts) -> Parts:
+        """See `structopt.core.parts.batch.Batch`."""
+        own = self.encoded
+        if not (own.forbidden_starts or own.forbidden_ends or own.forbidden_transitions):
+            return scores
+        label = np.ones(self.index("label").shape, bool)
+        label[np.ix_(own.offsets[:-1], np.array(own.forbidden_starts, int))] = False
+        label[np.ix_(own.offsets[1:] - 1, np.array(own.forbidden_ends, int))] = False
+        transition = np.ones(self.index("transition").shape, bool)
+        for first, second in own.forbidden_transitions:
+            transition[:, first, second] = False
+        return scores.restricted(label=label, transition=transition)
 
     def gold(self, labels: Any = None, allowed: Any = None) -> Gold:
         """Return gold outputs.

@@ -16,7 +16,7 @@ from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.core.task import Task
-from structopt.errors import ArgumentError, ConfigError
+from structopt.errors import ArgumentError, ConfigError, InfeasibleError
 from structopt.kernels.waist.interruptible import run_decoder
 from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Data, Kernels, Space
@@ -56,7 +56,7 @@ def best_outputs(
     ------
     ArgumentError
         If the weights have another length, type or layout, or NaN or +inf.
-    ConfigError
+    InfeasibleError
         Where the hard constraints allow no output for an instance.
     """
     examples.check_weights(weights)
@@ -108,7 +108,7 @@ def flat_marginals(
     ------
     ArgumentError
         As of `best_outputs`.
-    ConfigError
+    InfeasibleError
         Where the hard constraints allow no output for an instance.
     """
     from structopt.kernels.passes.marginals import marginal_pass
@@ -273,10 +273,10 @@ def _check_reached(examples: Examples, reached: int) -> None:
     be expected.
     """
     if reached < 0 and not examples.structure.kind.incomplete:
-        number = examples.instance(-1 - reached) + 1
-        raise ConfigError(
-            f"The constraints allow no output for instance {number};",
-            remedy="loosen the partial labels.",
+        raise InfeasibleError(
+            "The constraints allow no output.",
+            instances=[examples.instance(-1 - reached)],
+            remedy="Loosen the partial labels.",
         )
 
 
@@ -290,7 +290,9 @@ def k_best(
     ArgumentError
         If k is below 1, or as of `best_outputs`.
     ConfigError
-        If the inference has no such lists, or the constraints allow no output for an instance.
+        If the inference has no such lists.
+    InfeasibleError
+        If the constraints allow no output for an instance.
     """
     from structopt.kernels.waist.stand_ins import no_k_best
 

@@ -4,20 +4,27 @@ refused.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from structopt.core.data.encoded import Encoded
-from structopt.errors import ConfigError
+from structopt.errors import InfeasibleError
 
 
-def check_gold(encoded: Encoded) -> None:
+def check_gold(encoded: Encoded, place: Callable[[int], int]) -> None:
     """Refuse a training corpus whose gold outputs break the hard constraints on neighbouring
     labels.
 
+    Parameters
+    ----------
+    encoded : Encoded
+    place : callable
+        Returns the index that the user knows an instance by.
+
     Raises
     ------
-    ConfigError
-        With the number of the first such instance.
+    InfeasibleError
     """
     if encoded.gold is None or encoded.gold_sets is not None:
         return
@@ -38,29 +45,29 @@ def check_gold(encoded: Encoded) -> None:
         ]
     )
     if len(broken):
-        instance = int(np.searchsorted(encoded.offsets, broken.min(), side="right"))
-        raise ConfigError(
-            f"The gold output of training instance {instance} has a label sequence that "
-            "the constraints forbid.",
-            remedy="Correct it, or leave the constraints out: `valid_tags=False` (check `scheme`, "
-            "too), or a batch without forbidden.",
-            kinds=dict.fromkeys(("valid_tags", "scheme"), "task"),
+        instances = np.unique(np.searchsorted(encoded.offsets, broken, side="right") - 1)
+        raise InfeasibleError(
+            "The gold output has a label sequence that the constraints forbid.",
+            instances=list(map(place, instances.tolist())),
+            remedy="Correct the labels or the constraints (`forbidden`, `valid_tags`, `scheme`).",
+            kinds=dict.fromkeys(("forbidden", "valid_tags", "scheme"), "task"),
         )
 
 
 def refuse_empty_set(instance: int) -> None:
-    """Refuse a training instance whose set of allowed outputs is empty, given its number from 1.
+    """Refuse a training instance whose set of allowed outputs is empty, given its index.
 
     Raises
     ------
-    ConfigError
+    InfeasibleError
     """
-    raise ConfigError(
-        f"Training instance {instance} has partial labels that no output agrees with.",
-        remedy="Correct them, or leave the hard constraints out (`valid_tags=False`; "
+    raise InfeasibleError(
+        "No output agrees with the partial labels and the constraints.",
+        instances=[instance],
+        remedy="Correct the labels, or leave the constraints out (`forbidden`; `valid_tags=False`; "
         "`single_root=False`, `projective=False` of trees).",
         kinds={
-            "valid_tags": "task",
+            **dict.fromkeys(("forbidden", "valid_tags"), "task"),
             **dict.fromkeys(("single_root", "projective"), "factor_graph"),
         },
     )

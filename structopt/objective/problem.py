@@ -170,7 +170,7 @@ class Problem:
         self._spaces: deque[Space] = deque()  # scratch that no thread is using
         self._helpers: list[Space] = []  # scratch of the threads that help the optimizer's
         self._shards: GradientShards | None = None
-        check_gold(examples.encoded)
+        check_gold(examples.encoded, examples.instance)
         self._check_sets()
 
     def _compose(self) -> None:
@@ -306,7 +306,7 @@ class Problem:
             run_driver(target_pass, self.objective_kernels, self._objective_data, space, 0, self.m)
         )
         if empty < self.m:
-            refuse_empty_set(empty + 1)
+            refuse_empty_set(self.examples.instance(empty))
 
     @property
     def convex(self) -> bool:

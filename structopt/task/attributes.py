@@ -57,7 +57,7 @@ class AttributeLabelling(TokenLabelling):
 
     Parameters
     ----------
-    train, dev, test, limit, encoding, valid_tags, default_C, default_C_by, partial
+    train, dev, test, limit, encoding, valid_tags, default_C, default_C_by, partial, forbidden
         See `structopt.task.token_labelling.TokenLabelling`.
     scheme : str
         See `structopt.task.token_labelling.TokenLabelling`. It is used for scores and constraints
@@ -92,6 +92,7 @@ class AttributeLabelling(TokenLabelling):
         features: Mapping[str, Any] | None = None,
         default_C_by: Mapping[str, float] | None = None,
         partial: bool = False,
+        forbidden: Sequence[Sequence[str | None]] = (),
     ) -> None:
         super().__init__(
             train,
@@ -105,6 +106,7 @@ class AttributeLabelling(TokenLabelling):
             default_C,
             default_C_by,
             partial,
+            forbidden,
         )
         check_keys("features", features or {}, Reading.__annotations__)
         self.min_count = int((features or {}).get("min_count", 1))

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structopt.core import checks
 from structopt.core.data.encoded import EncodedTrees
+from structopt.core.parts.ragged import ends_of
+from structopt.core.parts.sizes import numbers_within
 from structopt.errors import DataError, did_you_mean
 from structopt.formats.in_memory.instances import shown
 from structopt.formats.trees.dependency_trees import EMPTY, Trees
 from structopt.task.outputs_in_memory import GIVEN, NOT_KNOWN, kept_states, label_number
 
-FORM = "[[2, None, (2, 'obj')], None]"
+FORM = "[[2, None, (2, 'obj'), {0, 2}], None]"
 
 
 class KeptArc(NamedTuple):
-    """What is known of the arc to a word: the number of its `head`, from 1, or 0 for the root, and
-    the `relation`'s number.
+    """Known properties of the arc to a word: the numbers of its possible `heads`, from 1, or 0 for
+    the root; and the `relation`'s number.
     """
 
-    head: int | None = None
+    heads: tuple[int, ...] | None = None
     relation: int | None = None
 
 
@@ -35,8 +37,8 @@ def of_outputs(corpus: Trees, outputs: Sequence[Any], relations: Sequence[str]) 
     ----------
     corpus : Trees
     outputs : sequence
-        One a sentence: None, or a list with a head, a pair of head and relation (an `Arc`), or None
-        for every word; head and relation may be None.
+        One a sentence: None, or a list with a head, a set of heads, a pair of head and relation (an
+        `Arc`), or None for every word; head and relation may be None.
     relations : sequence of str
         Those of the model.
 
@@ -53,11 +55,15 @@ def of_outputs(corpus: Trees, outputs: Sequence[Any], relations: Sequence[str]) 
             head, relation = (
                 cell if isinstance(cell, (tuple, list)) and len(cell) == 2 else (cell, None)
             )
-            if fault := _fault(head, word, length):
-                raise GIVEN.refused(number, fault)
+            heads = list(head) if isinstance(head, (set, frozenset)) else [head]
+            if not heads:
+                raise GIVEN.refused(number, f"word {word} is given an empty set of heads.")
+            for one in heads:
+                if fault := _fault(one, word, length):
+                    raise GIVEN.refused(number, fault)
             place = checks.in_instance(number - 1)((word - 1,))
             known = None if relation is None else label_number(relation, relations, place)
-            kept.append(KeptArc(head, known))
+            kept.append(KeptArc(_known(heads), known))
     return kept
 
 
@@ -96,28 +102,33 @@ def of_cells(corpus: Trees, relations: Sequence[str]) -> list[KeptArc]:
                     value=relation,
                     remedy=remedy,
                 )
-            kept.append(KeptArc(head, numbers[relation]))
+            kept.append(KeptArc(_known([head]), numbers[relation]))
     return kept
 
 
 def restricted(encoded: EncodedTrees, kept: Sequence[KeptArc]) -> EncodedTrees:
-    """The corpus with one candidate for every head that is known, all for the others, and the
+    """The corpus with the candidates of heads that are known, all for the others, and the
     relations that are known.
     """
-    words = np.concatenate(
-        [np.zeros(0, np.int64), *(np.arange(n) for n in np.diff(encoded.offsets).tolist())]
-    )
-    known = np.array([-1 if arc.head is None else arc.head for arc in kept], np.int64)
-    lengths = np.repeat(np.diff(encoded.offsets), np.diff(encoded.offsets))
-    heads = np.where(known == 0, words, known - 1)
-    counts = np.where(known < 0, lengths, 1)
-    arcs = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    all_words = np.arange(int(arcs[-1])) - np.repeat(arcs[:-1], counts)
-    listed = np.where(np.repeat(known < 0, counts), all_words, np.repeat(heads, counts))
+    lengths = np.diff(encoded.offsets)
+    every = [range(n) for n in lengths.tolist() for _ in range(n)]
+    # a word's own index means the root
+    listed = [
+        words if arc.heads is None else sorted(head - 1 if head else word for head in arc.heads)
+        for arc, word, words in zip(kept, numbers_within(lengths).tolist(), every, strict=True)
+    ]
     allowed = None
     if any(arc.relation is not None for arc in kept):
         allowed = kept_states([arc.relation for arc in kept], len(encoded.labels))
-    return replace(encoded, candidates=(arcs, listed.astype(np.int32)), allowed=allowed)
+    counts = np.fromiter(map(len, listed), np.int64, len(listed))
+    candidates = ends_of(counts), np.fromiter(chain.from_iterable(listed), np.int32)
+    return replace(encoded, candidates=candidates, allowed=allowed)
+
+
+def _known(heads: Iterable[int | None]) -> tuple[int, ...] | None:
+    """Return heads as integers; None if any head is right."""
+    known = tuple(heads)
+    return None if None in known else tuple(int(head) for head in known if head is not None)
 
 
 def _fault(head: Any, word: int, length: int) -> str:

@@ -62,7 +62,7 @@ class SequenceLabelling(TokenLabelling):
     Parameters
     ----------
     train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by,
-    partial
+    partial, forbidden
         See `structopt.task.token_labelling.TokenLabelling`.
     missing : str
         Whether input without a column that the templates read is refused (``refuse``), or the
@@ -126,6 +126,7 @@ class SequenceLabelling(TokenLabelling):
         partial: bool = False,
         missing: Literal["refuse", "pad"] = "refuse",
         comment: str | None = None,
+        forbidden: Sequence[Sequence[str | None]] = (),
     ) -> None:
         self.missing = missing
         super().__init__(
@@ -140,6 +141,7 @@ class SequenceLabelling(TokenLabelling):
             default_C,
             default_C_by,
             partial,
+            forbidden,
         )
         self._columns = FileColumns(columns, layouts)
         self.separator, self.comment = separator_of(separator), _checked_comment(comment)

@@ -25,7 +25,7 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.task import Ranked, Task
 from structopt.errors import ConfigError, DataError, did_you_mean
-from structopt.formats import tag_schemes
+from structopt.formats import forbidden_pairs, tag_schemes
 from structopt.formats.in_memory.instances import MEMORY, shown
 from structopt.formats.predicted_cells import predicted_cells
 from structopt.kernels.waist.record import Array
@@ -91,6 +91,9 @@ class TokenLabelling(Task):
     partial : bool
         Whether the training file may leave labels open: ``_`` where nothing is known,
         ``B-PER|B-ORG`` for one of these.
+    forbidden : sequence of pairs of str or None
+        Label sequences that no output has, in training and prediction: [A, B] forbids B after A,
+        [null, B] B at the start, [A, null] A at the end. Write labels in the target scheme.
     """
 
     instance = "sentence"
@@ -110,6 +113,7 @@ class TokenLabelling(Task):
         default_C: float = 1.0,
         default_C_by: Mapping[str, float] | None = None,
         partial: bool = False,
+        forbidden: Sequence[Sequence[str | None]] = (),
     ) -> None:
         _check_scheme("scheme", scheme, ("auto", *tag_schemes.SCHEMES))
         _check_scheme("target_scheme", target_scheme, tag_schemes.SCHEMES)
@@ -122,6 +126,7 @@ class TokenLabelling(Task):
             target_scheme,
         )
         self.valid_tags, self.default_C, self.partial = valid_tags, default_C, partial
+        self.forbidden = forbidden_pairs.checked_pairs("task.forbidden", forbidden, ConfigError)
         self.default_C_by = dict(default_C_by or {})
         self.labels: tuple[str, ...] = ()
 
@@ -385,6 +390,8 @@ class TokenLabelling(Task):
                 "its labels out: warm_start.vocabulary=new.",
             )
         self.labels = tuple(sorted({*labels, *(earlier.labels if earlier is not None else ())}))
+        if warning := forbidden_pairs.unknown_warning(self.forbidden, self.labels):
+            log.warning("%s", warning)
 
     def _continues(self, earlier: TokenLabelling) -> bool:
         """Whether labels of an earlier task have the same meaning in the scheme of this task."""
@@ -403,11 +410,7 @@ class TokenLabelling(Task):
             if labels is None
             else np.array([numbers.get(label, -1) for label in labels], np.int32)
         )
-        starts, pairs, ends = (
-            tag_schemes.constraints(self.labels, self.target_scheme)
-            if self.valid_tags
-            else ((), (), ())
-        )
+        starts, pairs, ends = self._constraints()
         return Encoded(
             corpus.offsets,
             tables,
@@ -419,6 +422,18 @@ class TokenLabelling(Task):
             pairs,
             dense=self._dense(corpus),
             words=self._words(corpus),
+        )
+
+    def _constraints(self) -> tuple[Any, Any, Any]:
+        """Starts, pairs and ends of labels, as indices, that no sequence has."""
+        own = forbidden_pairs.numbered(self.forbidden, self.labels)
+        if not self.valid_tags:
+            return own
+        starts, pairs, ends = tag_schemes.constraints(self.labels, self.target_scheme)
+        return (
+            tuple(sorted({*own[0], *starts})),
+            tuple(sorted({*own[1], *pairs})),
+            tuple(sorted({*own[2], *ends})),
         )
 
     def _dense(self, corpus: Any) -> dict[str, tuple[DenseTable, ...]]:

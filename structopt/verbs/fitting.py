@@ -84,7 +84,7 @@ class Fit:
             problem.inference,
             self.weights,
             sizes if given.map is None else None,
-            cast(SparseFeatures, problem.scorer),
+            cast(SparseFeatures, getattr(problem.scorer, "features", problem.scorer)),
         )
 
 
@@ -209,12 +209,12 @@ def _executor(problem: Problem, optimizer: Optimizer, shards: int) -> Executor |
             value=shards,
             remedy="Leave it 0, or take an online method, such as DCA(), or SDCA().",
         )
-    if problem.array_features.map is not None:
+    if problem.array_features.map is not None or problem.forbidden is not None:
         raise ArgumentError(
-            "divides the batch, and SparseMap maps to the parts of all of it.",
+            "divides the batch, and SparseMap and `restricted` belong to the parts of all of it.",
             parameter="shards",
             value=shards,
-            remedy="Leave it 0, or give x instead of features.",
+            remedy="Leave it 0, or give x instead of features, without `restricted`.",
         )
     return Threads(mixing=shards)
 

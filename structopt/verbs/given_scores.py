@@ -159,7 +159,7 @@ class Solver:
             shard((0, len(examples)))
         else:
             executor.map(shard, examples.shards(8 * threads))
-        _refuse_infeasible(scores.batch, numbers)
+        refuse_infeasible(scores.batch, numbers)
         return scores.batch.spread(numbers, 0.0), Parts(scores.batch, flat)
 
 
@@ -226,7 +226,7 @@ def executor_of(threads: int) -> Executor:
     return Threads(int(threads))
 
 
-def _refuse_infeasible(batch: Batch, values: Array) -> None:
+def refuse_infeasible(batch: Batch, values: Array) -> None:
     """Refuse instances without an output, given the values of instances that are not empty.
 
     Raises

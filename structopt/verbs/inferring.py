@@ -19,7 +19,7 @@ import numpy as np
 from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.inference import Inference
-from structopt.core.parts.batch import Batch, Gold
+from structopt.core.parts.batch import Batch
 from structopt.core.parts.differences import marginal_slope
 from structopt.core.parts.inferred import Inferred, guarantee_of
 from structopt.core.parts.parts import Parts
@@ -86,12 +86,6 @@ def entropy(scores: Parts, inference: Inference | None = None, temperature: floa
     T = positive(temperature)
     found = infer(scores, inference, temperature=T)
     return (found.value - scores @ found.marginals) / T
-
-
-def log_prob(scores: Parts, gold: Gold | Parts, inference: Inference | None = None) -> Array:
-    """Return log p(y) = s^T z_y - V(s) at temperature 1, shape (instances,)."""
-    parts = gold.parts if isinstance(gold, Gold) else gold
-    return scores @ parts - log_partition(scores, inference)
 
 
 def kl(scores: Parts, other: Parts, inference: Inference | None = None) -> Array:

@@ -1,4 +1,4 @@
-"""Losses of scores, with their gradients."""
+"""Losses of scores, with their gradients, and probabilities of outputs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Space
+from structopt.loss.presets import CRF
 from structopt.objective.array_losses import evaluated
 from structopt.objective.examples import target_of
 from structopt.verbs.given_scores import solver_of
-from structopt.verbs.inferring import infer, scores_batch
+from structopt.verbs.inferring import infer, log_partition, scores_batch
 
 
 def value_and_gradient(
@@ -79,6 +80,26 @@ def value_and_gradient(
         solver.run(losses_pass, kernels, data, space, *rest)
 
     return solver.filled(run, scores, threads)
+
+
+def log_prob(scores: Parts, gold: Gold | Parts, inference: Inference | None = None) -> Array:
+    """Return log p(y) = s^T z_y - V(s) at temperature 1, shape (instances,).
+
+    If an instance is open, p(y) is the probability that an output is right. Forbidden outputs have
+    the logarithm -inf.
+
+    Parameters
+    ----------
+    scores : Parts
+    gold : Gold or Parts
+        Gold of the batch, or the indicators of outputs, such as `Best.parts`.
+    inference : Inference or None
+        None: exact inference.
+    """
+    if isinstance(gold, Gold):
+        return -value_and_gradient(CRF(), scores, gold, inference)[0]
+    partition = log_partition(scores, inference)
+    return scores.batch.constrained(scores) @ gold - partition
 
 
 _targets: WeakKeyDictionary[Gold, tuple[Loss, Record]] = WeakKeyDictionary()

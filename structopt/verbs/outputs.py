@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.inference import Inference
 from structopt.core.parts.batch import Batch
 from structopt.core.parts.parts import Parts
-from structopt.errors import ArgumentError, ConfigError
+from structopt.errors import ArgumentError, InfeasibleError
 from structopt.executor.serial import Serial
 from structopt.kernels.waist.record import Array
 from structopt.objective import decoding
-from structopt.verbs.given_scores import Solver, executor_of, solver_of
+from structopt.verbs.given_scores import Solver, executor_of, refuse_infeasible, solver_of
 from structopt.verbs.inferring import infer, scores_batch
 
 
@@ -123,8 +124,8 @@ def argmax(scores: Parts, inference: Inference | None = None, *, threads: int = 
     T, executor = solver.inference.decoding_temperature, executor_of(threads)
     try:
         outputs = decoding.best_outputs(solver.examples, solver.kernels, given, executor, T)
-    except ConfigError:
-        infer(scores, inference, temperature=0.0)  # names the instances without an output
+    except InfeasibleError:
+        infer(scores, inference, temperature=0.0)  # names all instances without an output
         raise
     parts = batch.dense(outputs)
     score = scores @ parts
@@ -164,11 +165,21 @@ def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several
     ------
     ArgumentError
         If the inference makes no such lists on the graph.
+    InfeasibleError
+        If scores of -inf leave an instance without an output.
     """
     batch = scores_batch(scores)
     k = int(checks.integers("k", k, 1, shape=()))
     solver = solver_of(batch, inference, Ability.K_BEST)
-    lists = decoding.k_best(solver.examples, solver.kernels, np.array(scores.flat), k, Serial())
+    given = np.array(scores.flat)
+    try:
+        lists = decoding.k_best(solver.examples, solver.kernels, given, k, Serial())
+    except InfeasibleError:
+        infer(scores, inference, temperature=0.0)  # names all instances without an output
+        raise
+    refuse_infeasible(
+        batch, np.array([one.scores[0] if len(one.scores) else -inf for one in lists])
+    )
     score = np.full((k, len(batch)), -np.inf)
     views = dict[str, list[Array]]()
     for rank in range(k):
@@ -215,6 +226,8 @@ def sample(
     ------
     ArgumentError
         If outputs of the graph are not chosen variable by variable.
+    InfeasibleError
+        If scores of -inf leave an instance without an output.
     """
     batch = scores_batch(scores)
     k = int(checks.integers("k", k, 1, shape=()))
@@ -223,7 +236,13 @@ def sample(
     def marginals(own: Parts) -> Parts:
         return infer(own, inference, temperature=temperature).marginals
 
-    parts = batch.draw(scores, k, marginals, lambda own: argmax(own, inference).parts, generator)
+    try:
+        parts = batch.draw(
+            scores, k, marginals, lambda own: argmax(own, inference).parts, generator
+        )
+    except InfeasibleError:
+        marginals(scores)  # names instances, and not their copies
+        raise
     copies = parts.batch
     tiled = Parts(copies, np.tile(scores.flat, k))
     score = (tiled @ parts).reshape(k, len(batch))

@@ -19,20 +19,22 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.places import Places
 from structopt.core.executor import Executor
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.needs import MINIMUM, Goal
+from structopt.core.needs import MINIMUM, Goal, of_fit
 from structopt.core.objective import Certificate
 from structopt.core.optimizer import Optimizer
 from structopt.core.parts.batch import Batch, Gold
 from structopt.core.parts.parts import Parts
+from structopt.core.scorer import Scorer
 from structopt.core.weights.penalty import RIDGE, Penalty
 from structopt.errors import ArgumentError
 from structopt.features.sparse_map import SparseMap
 from structopt.inference.exact import Exact
 from structopt.kernels.waist.record import Array
-from structopt.loss.presets import CRF
+from structopt.loss.presets import CRF, PerceptronLoss
 from structopt.objective import problem as corpus
 from structopt.objective import scoring
 from structopt.objective.array_losses import evaluated
@@ -42,6 +44,8 @@ from structopt.objective.examples import Examples
 from structopt.objective.gold_and_costs import gold_and_costs
 from structopt.verbs.features import ArrayFeatures, described, with_tables
 from structopt.verbs.inferring import infer
+from structopt.verbs.losses import value_and_gradient
+from structopt.verbs.restricting import RestrictedFeatures, refuse_forbidden_gold
 
 
 class Problem(corpus.Problem):
@@ -68,11 +72,16 @@ class Problem(corpus.Problem):
         L2() by default.
     sample_weight : array-like, shape (instances,), or None
         Weights of the losses of instances, at least 0.
+    restricted : mapping of part group to bool array, or None
+        True at the parts that outputs may have, as of `Parts.restricted`. Optimizers that read no
+        features themselves, such as LBFGS() and DCA(), train with it.
 
     Raises
     ------
     ArgumentError
         For arrays that do not belong to the batch, and components that do not work together.
+    InfeasibleError
+        For instances whose gold outputs are all forbidden.
 
     Examples
     --------
@@ -91,6 +100,7 @@ class Problem(corpus.Problem):
         features: SparseMap | None = None,
         penalty: Penalty = RIDGE,
         sample_weight: Any = None,
+        restricted: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(batch, Batch):
             raise ArgumentError(
@@ -120,6 +130,16 @@ class Problem(corpus.Problem):
             encoded = replace(encoded, instance_weights=every[batch.kept])
         self.loss, self.inference = loss or CRF(), inference or Exact()
         self._refuse_misfits(None, encoded)
+        self.forbidden: Array | None = None
+        if restricted is not None:
+            if not isinstance(restricted, Mapping):
+                raise ArgumentError(
+                    "must be a mapping from part groups to boolean arrays.", parameter="restricted"
+                )
+            allowed = batch.zeros().restricted(**restricted)
+            losses = value_and_gradient(PerceptronLoss(), allowed, gold, self.inference)[0]
+            refuse_forbidden_gold(losses)
+            self.forbidden = np.isneginf(allowed.flat)
         self._build(encoded, corpus.Settings(float(number), penalty=penalty), positional=False)
 
     def _refuse_misfits(
@@ -145,15 +165,18 @@ class Problem(corpus.Problem):
         built = graph.build(encoded, True) if positional else self.batch.structure
         structure = self.inference.prepare(with_tables(built, given.tables))
         targets, cost = gold_and_costs(encoded, graph, self.loss, structure, positional)
-        scorer = given.laid_out(encoded, structure)
+        scorer: Scorer = given.laid_out(encoded, structure)
+        if self.forbidden is not None:
+            scorer = RestrictedFeatures(given.laid_out(encoded, structure), self.forbidden)
         record = scoring.record_of(scorer, encoded, structure)
+        places = Places(len(self.batch), self.batch.kept)
         graphs = (
             partial(described, graph, apart, tuple(given.tables))
             if executor and not given.map
             else None
         )
         super().__init__(
-            Examples(encoded, structure, record, scorer, graphs),
+            Examples(encoded, structure, record, scorer, graphs, places=places),
             targets,
             cost,
             self.loss,
@@ -189,6 +212,15 @@ class Problem(corpus.Problem):
         """
         encoded = self.examples.encoded
         self._refuse_misfits(optimizer, encoded, Goal(self.penalty, tolerance))
+        if self.forbidden is not None:
+            needs = of_fit(optimizer.needs(self.loss, self.batch.graph), Goal(self.penalty))
+            if needs.features == "sparse":
+                raise ArgumentError(
+                    f"{type(optimizer).__name__} reads the features itself, and takes no "
+                    "`restricted`.",
+                    parameter="optimizer",
+                    remedy="Take another one, such as LBFGS() or DCA().",
+                )
         settings = replace(self.settings, seed=seed, variant=optimizer.plan.variant)
         positional = optimizer.needs(self.loss, self.batch.graph).positional
         if not positional and executor is None:
@@ -202,6 +234,11 @@ class Problem(corpus.Problem):
         losses, gradient = self.gradient(np.ascontiguousarray(weights, np.float64))
         value = self.regularizer(weights) + losses / self.m
         return value, self.penalty.gradient(weights, self.regularization) + gradient / self.m
+
+    @property
+    def convex(self) -> bool:
+        """Whether P is convex: scores are linear in the weights, or -inf."""
+        return self.loss.convex and not self.targets.sets.any()
 
     def certificate(self, weights: Array) -> Certificate:
         """Return P at some weights, and a lower bound D on its minimum from one evaluation.

@@ -5,6 +5,7 @@ command line.
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,13 @@ import pytest
 import structopt
 from structopt import datasets
 from structopt.command import main
-from structopt.errors import ArgumentError, CompatibilityError, ConfigError, DataError
+from structopt.errors import (
+    ArgumentError,
+    CompatibilityError,
+    ConfigError,
+    DataError,
+    InfeasibleError,
+)
 from structopt.formats.labelled_images import Image
 from tests.messages import raises
 from tests.parts import gate_cases
@@ -349,6 +356,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("ner", ["OOO"], "<given>:1: the output 'OOO' is not a list."),
     ("ner", [[1, None, None]], "<given>:1: the given label 1 is no string."),
     ("trees", [[1, None, None, None]], "<given>:1: word 1 is given as its own head."),
+    ("trees", [[{2, 1}, None, None, None]], "<given>:1: word 1 is given as its own head."),
+    ("trees", [[set(), None, None, None]], "<given>:1: word 1 is given an empty set of heads."),
     (
         "trees",
         [[5, None, None, None]],
@@ -400,6 +409,26 @@ def test_given_labels_that_the_model_lacks(
         models[name].predict([CASES[name].instance], given=[given])
 
 
+@pytest.mark.parametrize("name", ["trees", "projective"])
+def test_heads_may_be_sets(models: dict[str, Any], name: str) -> None:
+    """The best tree with heads from sets is the best one of the trees with each choice of heads."""
+    model, sets = models[name], [{0, 2, 4}, {np.int64(0), 3}, None, frozenset({1})]
+    best = []
+    for heads in product(*[one or [None] for one in sets]):
+        try:
+            score = float(model.scores([TREE], given=[list(heads)])[0])
+        except InfeasibleError:
+            continue
+        best.append((score, model.predict([TREE], given=[list(heads)])[0]))
+    score, tree = max(best, key=lambda one: one[0])
+    assert model.predict([TREE], given=[sets])[0] == tree
+    assert float(model.scores([TREE], given=[sets])[0]) == pytest.approx(score)
+    for head, allowed in zip(
+        models["second order"].predict([TREE], given=[sets])[0], sets, strict=True
+    ):
+        assert allowed is None or head.head in allowed
+
+
 def test_no_output_agrees(models: dict[str, Any]) -> None:
     for name, given in (
         ("trees", [2, 1, None, None]),
@@ -407,10 +436,12 @@ def test_no_output_agrees(models: dict[str, Any]) -> None:
         ("second order", [2, 1, None, None]),
     ):
         with pytest.raises(
-            ConfigError, match="The constraints allow no output for instance 1; loosen"
+            InfeasibleError, match="instance 0: The constraints allow no output. Loosen"
         ):
             models[name].predict([TREE], given=[given])
-    with pytest.raises(ConfigError, match="for instance 3; loosen"):  # empty instances count
+    with pytest.raises(
+        InfeasibleError, match="instance 2: The constraints"
+    ):  # empty instances count
         models["trees"].predict([TREE, [], TREE], given=[None, [], [2, 1, None, None]])
 
 

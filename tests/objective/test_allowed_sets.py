@@ -10,7 +10,7 @@ import pytest
 
 from structopt.config import registry
 from structopt.core.data.targets import AllowedParts, Targets
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, InfeasibleError
 from structopt.executor.threads import Threads
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
@@ -353,7 +353,7 @@ def test_a_set_without_outputs_is_refused():
     sets = np.ones((len(encoded.gold), len(encoded.labels)), bool)
     sets[int(encoded.offsets[1])] = np.arange(len(encoded.labels)) == encoded.forbidden_starts[0]
     with pytest.raises(
-        ConfigError, match="Training instance 2 has partial labels that no output agrees with"
+        InfeasibleError, match="instance 1: No output agrees with the partial labels"
     ):
         make_problem(replace(encoded, gold_sets=sets), LinearChain(), LossFamily(), Exact())
 

@@ -9,7 +9,7 @@ import pytest
 from structopt.core.data.encoded import Encoded
 from structopt.core.inference import InferenceKernels
 from structopt.core.optimizer_state import values_of
-from structopt.errors import ConfigError, StructoptError
+from structopt.errors import ConfigError, InfeasibleError, StructoptError
 from structopt.executor.threads import Threads
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
@@ -194,8 +194,8 @@ def test_decoding_says_which_instance_has_no_output(serial):
     encoded = Encoded(base.offsets, base.tables, base.labels, None, allowed)
     examples = Examples.build(encoded, LinearChain(), problem.examples.scorer)
     with pytest.raises(
-        ConfigError,
-        match="The constraints allow no output for instance 2; loosen the partial labels",
+        InfeasibleError,
+        match="instance 1: The constraints allow no output. Loosen the partial labels",
     ):
         decoding.best_outputs(examples, problem.kernels, np.zeros(problem.dimension), serial)
 
@@ -241,8 +241,8 @@ def test_gold_that_breaks_constraints_is_refused(broken):
     gold = np.array([0, 2, 0, 1], np.int32)
     encoded = Encoded(base.offsets, base.tables, base.labels, gold, **broken)
     with pytest.raises(
-        ConfigError,
-        match="gold output of training instance 2 has a label sequence that the constraints forbid",
+        InfeasibleError,
+        match="instance 1: The gold output has a label sequence that the constraints forbid",
     ):
         make_problem(encoded, LinearChain(), LossFamily(), Exact())
 

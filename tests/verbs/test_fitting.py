@@ -417,7 +417,7 @@ def test_options_of_a_fit(chain, X, gold):
     mapped = so.Problem(chain, gold=gold, features=so.SparseMap(scipy.sparse.eye_array(57)))
     for words, options in [
         ("LBFGS needs the whole batch", {"optimizer": LBFGS()}),
-        ("SparseMap maps", {"problem": mapped}),
+        ("SparseMap and `restricted`", {"problem": mapped}),
     ]:
         with refused(words, parameter="shards"):
             so.fit(**{"problem": problem, "optimizer": DCA()} | options, shards=2)

@@ -8,7 +8,6 @@ from tools import operations
 
 REFUSALS = {
     ("`SecondOrder()`", "`k_best`"): "no inference gives the k best outputs on SecondOrder",
-    ("`Antecedent()`", "`log_prob`"): "instance 0: gold is known in part only",
     ("`Coverage()`", "`k_best`"): "no inference gives the k best outputs on Coverage",
     ("`Coverage()`", "`sample`"): "chosen variable by variable, and not of Coverage",
 }

