@@ -25,7 +25,8 @@ Commands:
   explain      list the weights of a model, or the reasons for one prediction
   components   list the components, or describe one: structopt components optimizer=dca
 Further commands: compare (several runs), experiments (pages of finished experiments),
-compile (kernels, for images and laboratories).
+compile (kernels, for images and laboratories), export and import (model files of CRFsuite, weights
+as JSON).
 structopt COMMAND --help describes a command.
 
 Examples:

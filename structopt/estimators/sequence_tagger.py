@@ -10,9 +10,9 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.data.in_memory import is_missing
-from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
+from structopt.model.explanation.naming import weight_rows
 from structopt.model.marginals import Marginals
 
 
@@ -172,16 +172,12 @@ class SequenceTagger(Estimator):
 
     def _tables(self) -> Mapping[str, Any]:
         """The weights by part group, shape (attributes, configurations)."""
-        scorer = self.model_.scorer
-        tables = (
-            scorer.tables_of(self.model_.weights) if isinstance(scorer, SparseFeatures) else None
-        )
-        if tables is None:
-            raise ConfigError(
-                "The weights of this model are shared by features, and have no names of their own.",
-                remedy="Call explain(X).",
-            )
-        return tables
+        model = self.model_
+        try:
+            rows = weight_rows(model.task, model.graph, model.scorer, model.weights)
+        except ConfigError as error:
+            raise ConfigError(error.problem, remedy="Call explain(X).") from None
+        return {one.group: one.table for one in rows}
 
     def predict_marginals(
         self, X: Sequence[Any], *, allowed: Any = None
