@@ -426,7 +426,7 @@ def load(
     from structopt.model.folder import ARRAY_MODEL, find_model, kind_of_model
 
     if is_model_file(path):
-        from structopt.model.exchange.chain_models import read_chain
+        from structopt.model.exchange.importing import read_chain
 
         return read_chain(path, task, features)
     folder = find_model(str(path))

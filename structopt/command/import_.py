@@ -44,7 +44,7 @@ def run(words: Sequence[str]) -> None:
             value=options["output"],
             remedy="Set output to a new folder.",
         )
-    from structopt.model.exchange.chain_models import read_chain
+    from structopt.model.exchange.importing import read_chain
 
     with phases.phase("importing", options["model"]):
         model = read_chain(options["model"], options["task"])

@@ -67,7 +67,7 @@ def test_json_and_attributes(
         (["export", "MODEL", "format=json", "output=none/m"], "none/m: the file cannot be written"),
         (["export", "model=FILE", "format=json", "output=m"], "structopt import model="),
         (["predict", "model=FILE", "input=x", "output=y"], "structopt import model="),
-        (["import", "model=FILE", "output=."], "output=. exists, and is not an empty folder."),
+        (["import", "model=FILE", "output=."], "'.' exists, and is not an empty folder."),
         (["import", "model=none", "output=new"], "none: there is no such file"),
         (["import", "model=pickle", "output=new"], "reads no pickles, because they run code."),
         (["import", "model=FILE", "output=new", "task.scheme=none"], "task.scheme cannot change"),

@@ -17,8 +17,7 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.errors import DataError, ModelError
 from structopt.formats.text_files import write_text
 from structopt.model.exchange.chain_models import LARGEST_SCORE, ChainTables, chain_tables
-from structopt.model.model import Model
-from structopt.model.predictor import Inputs
+from structopt.model.predictor import Inputs, Predictor
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +27,7 @@ BREAK = re.compile(r"[\t\n]")
 
 
 def write_attributes(
-    model: Model, instances: Inputs, path: str | Path, encoding: str = "utf8"
+    model: Predictor, instances: Inputs, path: str | Path, encoding: str = "utf8"
 ) -> str:
     """Write the known attributes of the tokens of instances, and return their number in words.
 

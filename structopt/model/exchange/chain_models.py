@@ -1,37 +1,22 @@
-"""Models as model files of CRFsuite, and back."""
+"""Models as model files of CRFsuite."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from structopt.config import registry
 from structopt.errors import ConfigError
-from structopt.factor_graph.kinds import FIRST_ORDER_CHAIN
-from structopt.features.attribute_rows import AttributeRows
-from structopt.features.row_places import RowGroup
-from structopt.features.support import refuse_masks
-from structopt.formats import crfsuite_models, tag_schemes
-from structopt.formats.crfsuite_models import STATE
-from structopt.formats.string_arrays import pack_strings
+from structopt.formats import crfsuite_models
 from structopt.kernels.waist.record import Array
 from structopt.model.exchange.named_weights import named_rows
-from structopt.model.model import Model, with_late
-from structopt.model.restoring import check_together, example_of
+from structopt.model.predictor import Predictor
+from structopt.model.restoring import example_of
 
 log = logging.getLogger(__name__)
 
-CONFIG: Mapping[str, Any] = {
-    "task": {"name": "attributes", "encoding": "utf8"},
-    "factor_graph": {"name": "linear_chain", "order": 1},
-    "inference": {"name": "exact"},
-    "loss": {"name": "crf"},
-}
-"""The components of an imported model."""
 LARGEST_SCORE = 700.0
 """Scores of a label at a token, nats, up to which CRFsuite's probabilities are numbers: it computes
 exp(score), which overflows at 709.8 and is 0 below -745.
@@ -61,7 +46,7 @@ class ChainTables(NamedTuple):
     transitions: Array
 
 
-def chain_tables(model: Model) -> ChainTables:
+def chain_tables(model: Predictor) -> ChainTables:
     """Return the weights of a model that CRFsuite can have.
 
     Raises
@@ -69,10 +54,11 @@ def chain_tables(model: Model) -> ChainTables:
     ConfigError
         If the model has anything else, with the reason.
     """
-    name = model.config["factor_graph"]["name"]
-    if model.graph.kind is not FIRST_ORDER_CHAIN:
-        order = f" of order {order}" if (order := getattr(model.graph, "order", None)) else ""
-        raise _refusal(f"factor_graph={name}{order} is another graph.", "factor_graph.order=1")
+    chain = "factor_graph=linear_chain factor_graph.order=1"
+    if (name := model.config["factor_graph"]["name"]) != "linear_chain":
+        raise _refusal(f"factor_graph={name} is another graph.", chain)
+    if (order := model.graph.traits.order) != 1:
+        raise _refusal(f"the model is a chain of order {order}.", chain)
     rows = {one.group: one for one in named_rows(model)}
     encoded = example_of(model.task)
     if encoded.dense.get("label"):
@@ -99,7 +85,7 @@ def _refusal(reason: str, words: str) -> ConfigError:
     return ConfigError(f"{SUPPORTED}, and {reason}", remedy=f"Train with {words}.")
 
 
-def write_chain(model: Model, path: str | Path, encoding: str = "utf8") -> str:
+def write_chain(model: Predictor, path: str | Path, encoding: str = "utf8") -> str:
     """Write a model file of CRFsuite, and return its counts in words.
 
     Raises
@@ -126,71 +112,3 @@ def write_chain(model: Model, path: str | Path, encoding: str = "utf8") -> str:
         f"{len(weights.labels)} labels, {len(weights.attributes)} attributes, "
         f"{len(weights.features)} weights"
     )
-
-
-def read_chain(
-    path: str | Path,
-    late: Mapping[str, Any] | None = None,
-    sources: Mapping[str, Any] | None = None,
-) -> Model:
-    """Read a model file of CRFsuite as a model of ``task=attributes``.
-
-    Labels keep their order, since ties go to the first label. The scheme of the tags is that of
-    the set of labels; labels that are not all tags are plain.
-
-    Parameters
-    ----------
-    path : str or Path
-    late : mapping or None
-        ``{"encoding": "latin-1"}``: the encoding of the names, and of files that the model reads.
-    sources : mapping or None
-        Files of features; this task refuses them.
-
-    Raises
-    ------
-    ModelError, DataError
-        See `structopt.formats.crfsuite_models.read`.
-    ConfigError
-        If the weights do not fit into memory; for unknown settings.
-    """
-    config = with_late(CONFIG, late or {})
-    task, graph, inference = (
-        registry.create(kind, config[kind]) for kind in ("task", "factor_graph", "inference")
-    )
-    if sources:
-        task.read_features_from(sources)
-    chain = crfsuite_models.read(path, task.encoding)
-    scheme = _scheme(chain.labels)
-    names, offsets = pack_strings(chain.attributes)
-    task.restore(
-        {"labels": chain.labels, "scheme": scheme, "target_scheme": scheme},
-        {"attribute_bytes": names, "attribute_offsets": offsets},
-    )
-    scorer, weights = _scorer(chain)
-    check_together(task, graph, inference.decoder(), scorer, weights, config["task"]["name"])
-    return Model(config, task, graph, inference, scorer, weights, 1.0)
-
-
-def _scheme(labels: list[str]) -> str:
-    evidence = tag_schemes.SchemeEvidence()
-    evidence.add([[label] for label in labels])
-    return "none" if evidence.malformed else evidence.scheme
-
-
-def _scorer(chain: crfsuite_models.ChainWeights) -> tuple[AttributeRows, Array]:
-    """Return features with a weight for each of the file, and for all pairs of labels."""
-    labels, size, features = len(chain.labels), len(chain.attributes), chain.features
-    refuse_masks(labels * (size + labels))
-    groups = [
-        RowGroup("label", labels, size, singles=True),
-        RowGroup("transition", labels * labels, 1, singles=True),
-    ]
-    pairs = features["source"].astype(np.int64) * labels + features["target"]
-    of_state = features["kind"] == STATE
-    support = np.ones(labels * (size + labels), bool)
-    support[: labels * size] = False
-    support[pairs[of_state]] = True
-    transitions = np.zeros(labels * labels)
-    transitions[pairs[~of_state]] = features["weight"][~of_state]
-    scorer = AttributeRows.of(groups, support)
-    return scorer, scorer.expand(np.concatenate([features["weight"][of_state], transitions]))

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from structopt.errors import ArgumentError, did_you_mean
-from structopt.model.model import Model
-from structopt.model.predictor import Inputs
+from structopt.model.predictor import Inputs, Predictor
 
 Format = Literal["crfsuite", "json", "attributes"]
 FORMATS: tuple[str, ...] = get_args(Format)
@@ -15,7 +14,7 @@ ATTRIBUTES = "attributes"
 
 
 def export(
-    model: Model,
+    model: Predictor,
     output: str | Path,
     format: Format,
     instances: Inputs | None = None,

@@ -11,14 +11,14 @@ import numpy as np
 from structopt.errors import ConfigError
 from structopt.formats.durable_files import replace_file
 from structopt.model.explanation.naming import WeightRows, weight_rows
-from structopt.model.model import Model
+from structopt.model.predictor import Predictor
 
 FORMAT, VERSION = "structopt weights", 1
 TOGETHER = 1 << 12
 """Weights whose lines are written together."""
 
 
-def named_rows(model: Model) -> list[WeightRows]:
+def named_rows(model: Predictor) -> list[WeightRows]:
     """Return the weights of a model by name.
 
     Raises
@@ -35,7 +35,7 @@ def named_rows(model: Model) -> list[WeightRows]:
     return weight_rows(model.task, model.graph, model.scorer, model.weights)
 
 
-def write_weights(model: Model, path: str | Path) -> str:
+def write_weights(model: Predictor, path: str | Path) -> str:
     """Write the weights of a model as JSON, one per line, and return their number in words.
 
     Weights that are 0 are left out. Labels have the order of the model. Scores are sums of these
@@ -53,7 +53,7 @@ def write_weights(model: Model, path: str | Path) -> str:
     return f"{sum(int(np.count_nonzero(one.table)) for one in rows)} weights"
 
 
-def _pieces(model: Model, rows: list[WeightRows]) -> Iterator[bytes]:
+def _pieces(model: Predictor, rows: list[WeightRows]) -> Iterator[bytes]:
     head = {
         "format": FORMAT,
         "version": VERSION,
