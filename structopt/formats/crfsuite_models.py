@@ -196,7 +196,7 @@ def _references(
 
 
 def _words(numbers: Array) -> Array:
-    """Return numbers as 32 bits each; those that do not fit belong to files that are refused."""
+    """Return numbers as 32 bits each; files with larger numbers are refused afterwards."""
     return np.ascontiguousarray(numbers).astype("<u4")
 
 
@@ -221,7 +221,7 @@ def read(path: str | Path, encoding: str = "utf8") -> ChainWeights:
 
 
 class _Reader:
-    """The bytes of a model file, and what is wrong with them."""
+    """Reads the bytes of a model file, and refuses damaged ones."""
 
     def __init__(self, path: str, content: bytes, encoding: str) -> None:
         self.path, self.content, self.encoding = path, content, encoding
@@ -407,7 +407,7 @@ class _Reader:
 def chain_weights(
     labels: Iterable[str], attributes: Sequence[str], state: Array, transitions: Array
 ) -> ChainWeights:
-    """Return the weights of tables, without those that are 0 and attributes that have no others.
+    """Return the nonzero weights of tables, and the attributes that have one.
 
     Parameters
     ----------

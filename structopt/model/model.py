@@ -171,13 +171,13 @@ class Model(Predictor):
             The file; it is replaced at once.
         format : str
             ``crfsuite``: a model file of CRFsuite, of linear chains of order 1 on named attributes;
-            its weights are those of the model divided by its temperature. ``json``: the weights by
+            the weights are divided by the temperature. ``json``: the weights by
             the names of attributes and labels. ``attributes``: the attributes of the tokens of
             `instances`, in CRFsuite's text format, which ``crfsuite tag`` reads.
         instances : sequence, str, Path or None
             For ``attributes`` only: see `predict`.
         encoding : str
-            Of names and text; JSON is ASCII.
+            The encoding of names and text; JSON is ASCII.
 
         Raises
         ------
@@ -277,7 +277,7 @@ class Model(Predictor):
 
 
 def with_late(config: Mapping[str, Any], late: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the config with other parameters of the task, among those that it lets change."""
+    """Return the config with other parameters of the task, which it must let change."""
     if not late:
         return config
     name = config["task"]["name"]

@@ -31,8 +31,8 @@ def write_attributes(
 ) -> str:
     """Write the known attributes of the tokens of instances, and return their number in words.
 
-    A line is ``label TAB attribute[:value] TAB ...``. Labels are in the scheme that the model
-    learnt. Attributes that the model does not know are left out, as CRFsuite ignores them.
+    A line is ``label TAB attribute[:value] TAB ...``. Labels are in the scheme of
+    training. Attributes that the model does not know are left out, as CRFsuite ignores them.
 
     Raises
     ------

@@ -39,7 +39,7 @@ def write_weights(model: Predictor, path: str | Path) -> str:
     """Write the weights of a model as JSON, one per line, and return their number in words.
 
     Weights that are 0 are left out. Labels have the order of the model. Scores are sums of these
-    weights; probabilities are those of scores divided by ``temperature``.
+    weights; scores divided by ``temperature`` give the probabilities.
 
     Raises
     ------

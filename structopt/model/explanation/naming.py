@@ -123,7 +123,7 @@ def weight_rows(
     task, graph, scorer : components of the model
     array : array, shape (dimension,)
     absent : float
-        The entries of tables where there is no weight.
+        The entries of pairs that have no weight.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def weight_rows(
         name = registry.name_of("features", scorer)
         raise ConfigError(
             f"The weights of features={name} have no names: {reason}.",
-            remedy="Train with attributes that have names, such as those of features.templates.",
+            remedy="Train with attributes that have names, such as features.templates.",
         )
     assert isinstance(scorer, SparseFeatures)
     names = ModelNames(task, graph)
