@@ -46,7 +46,7 @@ MOST_BYTES = (1 << 32) - 1
 """Offsets have 32 bits."""
 DAMAGED = "The file is damaged: take it from a backup, or train again."
 GIVE = "Give the file that CRFsuite wrote (crfsuite learn -m FILE)."
-PICKLES = (b"\x80", b"PK\x03\x04", b"(")
+PICKLES = (b"\x80", b"PK\x03\x04")
 """The first bytes of pickles, and of the archives in which joblib and torch keep them."""
 
 

@@ -80,7 +80,7 @@ def _scorer(chain: crfsuite_models.ChainWeights) -> tuple[Scorer, Array]:
     """Return features with a weight for each of the file, and for all pairs of labels."""
     labels, size, features = len(chain.labels), len(chain.attributes), chain.features
     refuse_what_does_not_fit(
-        10.0 * labels * (size + labels),
+        30.0 * labels * (size + labels),  # masks, indices and weights
         f"{labels:,} labels and {size:,} attributes",
         "Train with fewer labels, or with a larger min_count.",
     )
