@@ -12,7 +12,7 @@ from structopt.core import checks
 from structopt.core.data.in_memory import is_missing
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
-from structopt.model.explanation.naming import weight_rows
+from structopt.model.explanation.naming import ModelNames, weight_rows
 from structopt.model.marginals import Marginals
 
 
@@ -174,7 +174,8 @@ class SequenceTagger(Estimator):
         """The weights by part group, shape (attributes, configurations)."""
         model = self.model_
         try:
-            rows = weight_rows(model.task, model.graph, model.scorer, model.weights)
+            names = ModelNames(model.task, model.graph)
+            rows = weight_rows(names, model.scorer, model.weights)
         except ConfigError as error:
             raise ConfigError(error.problem, remedy="Call explain(X).") from None
         return {one.group: one.table for one in rows}

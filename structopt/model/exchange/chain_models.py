@@ -59,7 +59,7 @@ def chain_tables(model: Predictor) -> ChainTables:
         raise _refusal(f"factor_graph={name} is another graph.", chain)
     if (order := model.graph.traits.order) != 1:
         raise _refusal(f"the model is a chain of order {order}.", chain)
-    rows = {one.group: one for one in named_rows(model)}
+    tables = {one.group: one.table for one in named_rows(model)}
     encoded = example_of(model.task)
     if encoded.dense.get("label"):
         raise _refusal("dense features are not attributes.", "features without vectors and dense")
@@ -67,12 +67,12 @@ def chain_tables(model: Predictor) -> ChainTables:
         raise _refusal("pairs of labels have attributes.", "features.transitions=[]")
     if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions:
         raise _refusal("the model forbids sequences of labels.", "task.valid_tags=false")
-    label, transition = rows["label"], rows["transition"]
     labels, attributes = model.task.labels, model.task.attribute_names()
-    if label.table.shape != (len(attributes), len(labels)) or len(transition.table) != 1:
+    shapes = {"label": (len(attributes), len(labels)), "transition": (1, len(labels) ** 2)}
+    if {name: table.shape for name, table in tables.items()} != shapes:
         raise _refusal("there are weights that belong to no attribute.", "task=attributes")
     with np.errstate(over="ignore"):
-        state, pairs = (one.table / model.temperature for one in (label, transition))
+        state, pairs = (tables[name] / model.temperature for name in shapes)
     if not (np.isfinite(state).all() and np.isfinite(pairs).all()):
         raise ConfigError(
             f"The weights divided by the temperature {model.temperature:g} overflow.",

@@ -10,7 +10,7 @@ import numpy as np
 
 from structopt.errors import ConfigError
 from structopt.formats.durable_files import replace_file
-from structopt.model.explanation.naming import WeightRows, weight_rows
+from structopt.model.explanation.naming import ModelNames, WeightRows, weight_rows
 from structopt.model.predictor import Predictor
 
 FORMAT, VERSION = "structopt weights", 1
@@ -32,7 +32,7 @@ def named_rows(model: Predictor) -> list[WeightRows]:
             "row.",
             remedy="Train with features.hash_bits=null.",
         )
-    return weight_rows(model.task, model.graph, model.scorer, model.weights)
+    return weight_rows(ModelNames(model.task, model.graph), model.scorer, model.weights)
 
 
 def write_weights(model: Predictor, path: str | Path) -> str:

@@ -114,13 +114,15 @@ def shared_weights(scorer: Scorer) -> str:
 
 
 def weight_rows(
-    task: Task, graph: FactorGraph, scorer: Scorer, array: Array, absent: float = 0
+    names: ModelNames, scorer: Scorer, array: Array, absent: float = 0
 ) -> list[WeightRows]:
     """Return an array over the weights of a model by name, a table per part group.
 
     Parameters
     ----------
-    task, graph, scorer : components of the model
+    names : ModelNames
+        Names of the model's task and graph.
+    scorer : Scorer
     array : array, shape (dimension,)
     absent : float
         The entries of pairs that have no weight.
@@ -137,12 +139,11 @@ def weight_rows(
             remedy="Train with attributes that have names, such as features.templates.",
         )
     assert isinstance(scorer, SparseFeatures)
-    names = ModelNames(task, graph)
     return [
         WeightRows(
             group,
             names.attributes(group, len(table)),
-            configuration_names(task, graph, group, table.shape[1])[: table.shape[1]],
+            configuration_names(names.task, names.graph, group, table.shape[1])[: table.shape[1]],
             table,
         )
         for group, table in (scorer.tables_of(array, absent) or {}).items()

@@ -187,10 +187,9 @@ def top_weights(
     scorer, names = linear(model.scorer), ModelNames(model.task, model.graph)
     title = f"The {top} highest and lowest weights"
     if not shared_weights(scorer):
-        components = model.task, model.graph, scorer
         groups = (
             _of_group(scorer, model.weights, names, rows, top)
-            for rows in weight_rows(*components, np.arange(scorer.dimension), absent=-1)
+            for rows in weight_rows(names, scorer, np.arange(scorer.dimension), absent=-1)
         )
         return TopWeights(title, [table for group in groups for table in group], [])
     return TopWeights(title, *_of_shared(scorer, model.weights, names, top, occurring, source))
