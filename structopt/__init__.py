@@ -399,7 +399,7 @@ def load(
     task: Mapping[str, Any] | None = None,
     components: Sequence[type] | None = None,
 ) -> Any:
-    """Load a model from a run folder, a model folder or an MLflow address.
+    """Load a model from a run folder, a model folder, an MLflow address, or CRFsuite's model file.
 
     Parameters
     ----------
@@ -424,8 +424,13 @@ def load(
     ConfigError
         If the model's task has no such setting or features, or does not let the setting change.
     """
+    from structopt.formats.crfsuite_models import is_model_file
     from structopt.model.folder import ARRAY_MODEL, find_model, kind_of_model
 
+    if is_model_file(path):
+        from structopt.model.exchange.importing import read_chain
+
+        return read_chain(path, task, features)
     folder = find_model(str(path))
     if kind_of_model(folder) == ARRAY_MODEL:
         from structopt.model.array_model import ArrayModel

@@ -22,6 +22,8 @@ NOT_TRAINING = (
     "components",
     "compare",
     "experiments",
+    "export",
+    "import",
     "resume=RUN_FOLDER",
 )
 NAMED = re.compile(r"# (?P<path>\S+\.(?:py|yaml|toml))\n")

@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 
 from structopt.command import streams
@@ -28,6 +29,8 @@ COMMANDS = (
     "components",
     "compile",
     "new",
+    "export",
+    "import",
 )
 """Subcommands, each a module of this package; words that begin with none of them train a model."""
 TRAIN = "train"
@@ -112,7 +115,8 @@ def _dispatch(words: list[str]) -> int:
         words = [*(words[1:] if words[1:2] != [TRAIN] else []), "--help"]
     command = _command(words)
     if command in COMMANDS:
-        import_module(f"structopt.command.{command}").run(words[1:])
+        module = f"{command}_" if iskeyword(command) else command
+        import_module(f"structopt.command.{module}").run(words[1:])
         return DONE
     words = words[1:] if command == TRAIN else words
     if set(words) & {"--help", "-h", "--version"}:

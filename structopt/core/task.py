@@ -342,6 +342,11 @@ class Task(Component):
     def attribute_names(self, group: str = "label") -> list[str]:
         """Readable names of the attributes of a part group; warm starts match weights by them."""
 
+    @property
+    def hashes_attributes(self) -> bool:
+        """Whether `attribute_names` are slots of a hash table, each of several attributes."""
+        return False
+
     @abstractmethod
     def write_outputs(
         self,

@@ -11,10 +11,10 @@ import numpy as np
 
 from structopt.core import checks
 from structopt.core.data.in_memory import is_missing, read_once
-from structopt.core.scorer import SparseFeatures
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
 from structopt.formats.forbidden_pairs import checked_pairs, unknown_warning
+from structopt.model.explanation.naming import ModelNames, weight_rows
 from structopt.model.marginals import Marginals
 
 
@@ -198,16 +198,13 @@ class SequenceTagger(Estimator):
 
     def _tables(self) -> Mapping[str, Any]:
         """The weights by part group, shape (attributes, configurations)."""
-        scorer = self.model_.scorer
-        tables = (
-            scorer.tables_of(self.model_.weights) if isinstance(scorer, SparseFeatures) else None
-        )
-        if tables is None:
-            raise ConfigError(
-                "The weights of this model are shared by features, and have no names of their own.",
-                remedy="Call explain(X).",
-            )
-        return tables
+        model = self.model_
+        try:
+            names = ModelNames(model.task, model.graph)
+            rows = weight_rows(names, model.scorer, model.weights)
+        except ConfigError as error:
+            raise ConfigError(error.problem, remedy="Call explain(X).") from None
+        return {one.group: one.table for one in rows}
 
     def predict_marginals(
         self, X: Sequence[Any], *, allowed: Any = None

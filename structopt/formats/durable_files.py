@@ -44,6 +44,11 @@ MOST_LINKS = 40
 
 
 def write_bytes(path: Path, data: bytes) -> None:
+    """Replace a file by some bytes: see `write_pieces`."""
+    write_pieces(path, [data])
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
     """Replace a file atomically: a reader sees the old file or the new one, and never a
     half-written one.
 
@@ -53,9 +58,9 @@ def write_bytes(path: Path, data: bytes) -> None:
     with naming(path):
         if (stream := opened_stream(path)) is not None:
             with stream:
-                stream.write(data)
+                stream.writelines(pieces)
         else:
-            _replace(Path(os.path.realpath(path)), [data])
+            _replace(Path(os.path.realpath(path)), pieces)
 
 
 @contextmanager
@@ -134,18 +139,18 @@ def _open_file(path: Path) -> int | None:
     return None
 
 
-def replace_file(path: str | Path, data: bytes) -> None:
-    """Replace a file that the user named, as `write_bytes` does.
+def replace_file(path: str | Path, data: bytes | Iterator[bytes]) -> None:
+    """Replace a file that the user named, as `write_pieces` does, by bytes or by pieces of them.
 
     Raises
     ------
     DataError
         The folder does not exist or cannot be written; nothing is left behind.
     """
-    if keep(path, data):
+    if isinstance(data, bytes) and keep(path, data):
         return
     try:
-        write_bytes(Path(path), data)
+        write_pieces(Path(path), [data] if isinstance(data, bytes) else data)
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = error.strerror if isinstance(error, OSError) else error
         raise DataError(

@@ -11,24 +11,31 @@ import numpy as np
 from structopt.core.data.saved_state import SavedState
 from structopt.kernels.waist.record import Array
 
-
-def pack_strings(strings: Iterable[str]) -> tuple[Array, Array]:
-    """Return the UTF-8 bytes of all strings, uint8, and their offsets, int64, shape (strings +
-    1,).
-    """
-    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
+ASCII_BYTES = ("utf-8", "utf8", "latin-1")
+"""Encodings in which a character of ASCII is a byte."""
 
 
-def unpack_strings(packed: Array, offsets: Array) -> list[str]:
+def pack_strings(strings: Iterable[str], encoding: str = "utf-8") -> tuple[Array, Array]:
+    """Return the bytes of all strings, uint8, and their offsets, int64, shape (strings + 1,)."""
+    listed = list(strings)
+    text = "".join(listed)
+    if text.isascii() and encoding in ASCII_BYTES:
+        data, lengths = text.encode("ascii"), map(len, listed)
+    else:
+        encoded = [string.encode(encoding, "surrogatepass") for string in listed]
+        data, lengths = b"".join(encoded), map(len, encoded)
+    offsets = np.cumsum([0, *lengths], dtype=np.int64)
+    return np.frombuffer(data, dtype=np.uint8), offsets
+
+
+def unpack_strings(packed: Array, offsets: Array, encoding: str = "utf-8") -> list[str]:
     """Return the strings that `pack_strings` packed."""
     data, bounds = packed.tobytes(), offsets.tolist()
     pairs = zip(bounds[:-1], bounds[1:], strict=True)
-    if data.isascii():  # a byte is a character
+    if data.isascii() and encoding in ASCII_BYTES:
         text = data.decode("ascii")
         return [text[begin:end] for begin, end in pairs]
-    return [data[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairs]
+    return [data[begin:end].decode(encoding, "surrogatepass") for begin, end in pairs]
 
 
 def restored_strings(state: SavedState, stem: str, distinct: bool = True) -> list[str]:

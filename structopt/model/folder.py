@@ -15,6 +15,7 @@ from structopt.core.data import file_sets, ranges
 from structopt.core.data.saved_state import ARRAYS, VALUES
 from structopt.errors import ModelError
 from structopt.formats import durable_files
+from structopt.formats.crfsuite_models import is_model_file
 from structopt.kernels.waist.record import Array
 
 FORMAT = 1
@@ -143,6 +144,12 @@ def find_model(address: str) -> Path:
     for candidate in (folder, folder / "model", folder / "artifacts" / "model"):
         if os.path.isfile(candidate / MANIFEST):
             return candidate
+    if is_model_file(folder):
+        raise ModelError(
+            f"{address}: is a model file of CRFsuite.",
+            remedy=f"Import it first: structopt import model={address} output=FOLDER; in Python "
+            "structopt.load reads it.",
+        )
     what = "has no model in it" if os.path.isdir(folder) else "does not exist"
     raise ModelError(
         f"{address}: {what}.",

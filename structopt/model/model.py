@@ -38,6 +38,7 @@ from structopt.model.trained import Trained
 from structopt.objective import scoring
 
 if TYPE_CHECKING:  # they use models
+    from structopt.model.exchange.exporting import Format
     from structopt.model.explanation.explanation import Explanation
     from structopt.model.explanation.rivals import Against
 
@@ -154,6 +155,45 @@ class Model(Predictor):
         rest = self.temperature, self.pruner, self.annotator
         return Model(self.config, task, self.graph, self.inference, scorer, weights, *rest)
 
+    def export(
+        self,
+        output: str | Path,
+        format: Format = "crfsuite",
+        *,
+        instances: Inputs | None = None,
+        encoding: str = "utf8",
+    ) -> None:
+        """Write a file for other programs.
+
+        Parameters
+        ----------
+        output : str or Path
+            The file; it is replaced at once.
+        format : str
+            ``crfsuite``: a model file of CRFsuite, of linear chains of order 1 on named attributes;
+            the weights are divided by the temperature. ``json``: the weights by
+            the names of attributes and labels. ``attributes``: the attributes of the tokens of
+            `instances`, in CRFsuite's text format, which ``crfsuite tag`` reads.
+        instances : sequence, str, Path or None
+            For ``attributes`` only: see `predict`.
+        encoding : str
+            The encoding of names and text; JSON is ASCII.
+
+        Raises
+        ------
+        ArgumentError
+            For an unknown format; if `instances` are missing, or have no effect.
+        ConfigError
+            If the format cannot express the model, with the reason.
+        ModelError
+            If a name cannot be written in the format.
+        DataError
+            If a file cannot be read or written.
+        """
+        from structopt.model.exchange.exporting import export
+
+        export(self, output, format, instances, encoding)
+
     def save(self, folder: str | Path) -> None:
         """Write the model folder, which `structopt.load` reads; equal models give equal bytes."""
         folder = Path(folder)
@@ -213,7 +253,7 @@ class Model(Predictor):
             parameter change, or reads no such features.
         """
         saved = read_folder(folder)
-        config, vocabulary = _changed(saved.config, late or {}), saved.vocabulary
+        config, vocabulary = with_late(saved.config, late or {}), saved.vocabulary
         task, graph, inference = (
             create(folder, kind, config) for kind in ("task", "factor_graph", "inference")
         )
@@ -236,8 +276,8 @@ class Model(Predictor):
         return cls(config, task, graph, inference, scorer, weights, temperature, pruner, annotator)
 
 
-def _changed(config: Mapping[str, Any], late: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The config with other parameters of the task."""
+def with_late(config: Mapping[str, Any], late: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the config with other parameters of the task, which it must let change."""
     if not late:
         return config
     name = config["task"]["name"]

@@ -13,6 +13,7 @@ import numpy as np
 
 from structopt.config import compatibility, registry
 from structopt.config.wording import keyed
+from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -138,12 +139,15 @@ def check_together(
     compatibility.check_task(task, graph, name)
     compatibility.check_solves(inference, graph)
     compatibility.check_rounding(task, inference, graph)
-    encoded = task.encode(
-        task.corpus(task.instances(task.input_schema.checked(task.input_example())))
-    )
+    encoded = example_of(task)
     examples = Examples.build(encoded, graph, scorer, inference)
     if not isinstance(scorer, SparseFeatures):
         examples.scores(weights, np.arange(len(examples)))
+
+
+def example_of(task: Task) -> Encoded:
+    """Encode the task's example of its inputs."""
+    return task.encode(task.corpus(task.instances(task.input_schema.checked(task.input_example()))))
 
 
 def restored_scorer(layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> Scorer:

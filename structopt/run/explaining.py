@@ -13,6 +13,7 @@ from structopt.config.composition import saved_config
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import StructoptError
 from structopt.formats.text_files import write_text
+from structopt.model.explanation.naming import shared_weights
 from structopt.model.model import Model
 from structopt.model.prediction import executor_of, loaded
 from structopt.progress import phases
@@ -56,8 +57,7 @@ def training_file(model: Model, address: str) -> str:
     features; else nothing.
     """
     folder = Path(address)
-    scorer = model.scorer
-    if not isinstance(scorer, SparseFeatures) or scorer.tables_of(model.weights) is not None:
+    if not isinstance(model.scorer, SparseFeatures) or not shared_weights(model.scorer):
         return ""
     try:
         task = registry.create("task", saved_config(folder)["task"])

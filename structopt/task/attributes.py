@@ -68,6 +68,7 @@ class AttributeLabelling(TokenLabelling):
     """
 
     reading = Reading
+    late = ("encoding",)
     reads_blocks = True
 
     shipped_format = "crfsuite"
@@ -295,6 +296,11 @@ class AttributeLabelling(TokenLabelling):
         if group != "label":
             return []
         return list(self._attributes) if self.hash_bits is None else slot_names(self.hash_bits)
+
+    @property
+    def hashes_attributes(self) -> bool:
+        """See `structopt.core.task.Task`."""
+        return self.hash_bits is not None
 
     def pruned(self, kept: Mapping[str, Array]) -> tuple[AttributeLabelling, Mapping[str, Array]]:
         """See `structopt.core.task.Task`."""

@@ -456,6 +456,11 @@ class SequenceLabelling(TokenLabelling):
         names = self._templates.names(group)
         return [*names, *self._numbers.names] if group == "label" else names
 
+    @property
+    def hashes_attributes(self) -> bool:
+        """See `structopt.core.task.Task`."""
+        return self._templates.hashed
+
     def pruned(self, kept: Mapping[str, Array]) -> tuple[SequenceLabelling, Mapping[str, Array]]:
         """See `structopt.core.task.Task`: attributes of templates; numbers, and the constant of
         pairs, stay as they are.

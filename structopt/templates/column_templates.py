@@ -133,6 +133,11 @@ class FeatureTemplates:
         """Number of attributes; 0 before `fit`, unless they are hashed."""
         return len(self._numbers) if self._hash_bits is None else 1 << self._hash_bits
 
+    @property
+    def hashed(self) -> bool:
+        """Whether attributes are hashed, and have no names."""
+        return self._hash_bits is not None
+
     def without(self, missing: Collection[str]) -> tuple[FeatureTemplates, list[str]]:
         """Return the templates that look at none of the `missing` columns, and the others as text;
         before `fit`.

@@ -118,7 +118,8 @@ def test_options_that_the_user_can_mend(
 
 @pytest.mark.parametrize(
     "command",
-    ["predict", "evaluate", "explain", "compare", "experiments", "components", "compile", "new"],
+    ["predict", "evaluate", "explain", "compare", "experiments", "components", "compile"]
+    + ["new", "export", "import"],
 )
 def test_usage_of_sub_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main([command, "--help"]) == 0

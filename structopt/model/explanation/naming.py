@@ -6,13 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from structopt.config import registry
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.core.task import Task
 from structopt.errors import ConfigError
+from structopt.kernels.waist.record import Array
 from structopt.model.configuration_names import configuration_names
 from structopt.templates.column_codes import FIRST
 
@@ -80,3 +83,68 @@ def linear(scorer: Scorer) -> SparseFeatures:
         "attribute has a share of them. Models with features=attribute_rows or templates can be "
         "explained."
     )
+
+
+class WeightRows(NamedTuple):
+    """An array over the weights of a part group as a table whose rows and columns have names.
+
+    Attributes
+    ----------
+    group : str
+    attributes : sequence of str
+        Names of the rows; `CONSTANT` or empty for the one that every position has.
+    configurations : list
+        Names of the columns: a label, or a tuple of the labels of neighbours.
+    table : array, shape (attributes, configurations)
+    """
+
+    group: str
+    attributes: Sequence[str]
+    configurations: list[Any]
+    table: Array
+
+
+def shared_weights(scorer: Scorer) -> str:
+    """Return why the rows of weights have no names; empty if each row has one."""
+    if not isinstance(scorer, SparseFeatures):
+        return "scores are not sums of weights of attributes"
+    if scorer.tables_of(np.zeros(scorer.dimension, bool)) is None:
+        return "features are hashed, so several of them share a weight"
+    return ""
+
+
+def weight_rows(
+    names: ModelNames, scorer: Scorer, array: Array, absent: float = 0
+) -> list[WeightRows]:
+    """Return an array over the weights of a model by name, a table per part group.
+
+    Parameters
+    ----------
+    names : ModelNames
+        Names of the model's task and graph.
+    scorer : Scorer
+    array : array, shape (dimension,)
+    absent : float
+        The entries of pairs that have no weight.
+
+    Raises
+    ------
+    ConfigError
+        If weights have no names: see `shared_weights`.
+    """
+    if reason := shared_weights(scorer):
+        name = registry.name_of("features", scorer)
+        raise ConfigError(
+            f"The weights of features={name} have no names: {reason}.",
+            remedy="Train with attributes that have names, such as features.templates.",
+        )
+    assert isinstance(scorer, SparseFeatures)
+    return [
+        WeightRows(
+            group,
+            names.attributes(group, len(table)),
+            configuration_names(names.task, names.graph, group, table.shape[1])[: table.shape[1]],
+            table,
+        )
+        for group, table in (scorer.tables_of(array, absent) or {}).items()
+    ]

@@ -18,7 +18,13 @@ from structopt.core.weights.coordinates import Coordinate, Named, Occurring, unn
 from structopt.formats import html_pages, tables
 from structopt.kernels.waist.record import Array
 from structopt.model.explanation.explanation import Explanation, signed
-from structopt.model.explanation.naming import ModelNames, linear
+from structopt.model.explanation.naming import (
+    ModelNames,
+    WeightRows,
+    linear,
+    shared_weights,
+    weight_rows,
+)
 from structopt.model.predictor import Predictor
 
 MOST_TABLES = 100
@@ -180,21 +186,22 @@ def top_weights(
     """
     scorer, names = linear(model.scorer), ModelNames(model.task, model.graph)
     title = f"The {top} highest and lowest weights"
-    if (numbers := scorer.tables_of(np.arange(scorer.dimension), absent=-1)) is not None:
+    if not shared_weights(scorer):
         groups = (
-            _of_group(scorer, model.weights, names, group, own, top)
-            for group, own in numbers.items()
+            _of_group(scorer, model.weights, names, rows, top)
+            for rows in weight_rows(names, scorer, np.arange(scorer.dimension), absent=-1)
         )
         return TopWeights(title, [table for group in groups for table in group], [])
     return TopWeights(title, *_of_shared(scorer, model.weights, names, top, occurring, source))
 
 
 def _of_group(
-    scorer: SparseFeatures, weights: Array, names: ModelNames, group: str, numbers: Array, top: int
+    scorer: SparseFeatures, weights: Array, names: ModelNames, rows: WeightRows, top: int
 ) -> Iterator[Table]:
     """Of a group with attributes a table for each configuration; else, or where these are many, one
     for all.
     """
+    group, numbers = rows.group, rows.table
     attributes, width = numbers.shape
     configurations = names.configurations(group, width)
     apart = attributes > 1 and width <= MOST_TABLES

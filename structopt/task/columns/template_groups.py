@@ -60,6 +60,11 @@ class TemplateGroups:
         return iter(self._groups.values())
 
     @property
+    def hashed(self) -> bool:
+        """Whether attributes are hashed."""
+        return any(templates.hashed for templates in self)
+
+    @property
     def columns(self) -> list[str]:
         """The columns that they look at, in the order of first use."""
         return list(dict.fromkeys(column for templates in self for column in templates.columns))
