@@ -5,7 +5,7 @@ import pytest
 
 import structopt
 from structopt import datasets
-from structopt.model.predictor import PROVED
+from structopt.model.predictor import PROVED, PROVED_BEFORE
 
 DEV = datasets.path("dev", "multilabel")
 
@@ -40,3 +40,18 @@ def test_proofs_are_right(model):
     relaxed, exact = model.with_inference("mplp"), model.with_inference("exact")
     equal = np.isclose(relaxed.scores(DEV), exact.scores(DEV), rtol=1e-9, atol=1e-9)
     assert relaxed.evaluate(DEV)[PROVED] <= equal.mean()
+
+
+def test_clusters_report_the_share_before_tightening(model):
+    """It is the share that the same inference proves without clusters; others do not report it."""
+    plain = model.with_inference("mplp").evaluate(DEV)
+    tight = model.with_inference("mplp", clusters=50)
+    metrics, table = tight.report(DEV)
+    assert PROVED_BEFORE not in plain
+    assert metrics[PROVED_BEFORE] == plain[PROVED] <= metrics[PROVED]
+    assert table.endswith(
+        f"proved optimal: {metrics[PROVED]:.1%} (before tightening: {metrics[PROVED_BEFORE]:.1%})"
+    )
+    exact = model.with_inference("exact")
+    if metrics[PROVED] == 1.0:
+        np.testing.assert_allclose(tight.scores(DEV), exact.scores(DEV), rtol=1e-8)
