@@ -11,9 +11,8 @@ from structopt.command.options import MODEL, MODEL_PRESETS, ModelOptions, Syntax
 from structopt.core.data.expansion import expanding
 
 SYNTAX = Syntax(
-    "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2] [task.KEY=VALUE] "
-    "[features.vectors=FILE]"
-    " [quiet=true]",
+    "structopt evaluate model=MODEL input=FILE [inference=mplp inference.clusters=100] [threads=2] "
+    "[task.KEY=VALUE] [features.vectors=FILE] [quiet=true]",
     MODEL,
     ModelOptions,
     MODEL_PRESETS,

@@ -21,7 +21,7 @@ MODEL = (
     "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, "
     "models:/NAME/VERSION).\n"
     "inference=NAME decodes by another inference than the model was trained with, with its "
-    "presets.\n"
+    "presets and inference.KEY=VALUE.\n"
     "task.KEY=VALUE changes an option of the task that says how files are read and outputs "
     "chosen, where it has such.\n"
     "features.vectors=FILE gives words that training has not shown vectors; "
@@ -44,16 +44,17 @@ class ModelOptions(TypedDict):
     max_expansion: int
     task: dict[str, Any]
     features: dict[str, Any]
+    inference_settings: dict[str, Any]
 
 
-NODES = ("task", "features")
+NODES = {"task": "task", "features": "features", "inference": "inference_settings"}
 """The options whose words are those of a node: ``task.KEY=VALUE``, any number of them."""
 MODEL_PRESETS: dict[str, Any] = {
     "inference": "",
     "threads": 1,
     "quiet": False,
     KEY: int(DEFAULT),
-    **{n: {} for n in NODES},
+    **{option: {} for option in NODES.values()},
 }
 
 
@@ -105,7 +106,7 @@ class Syntax:
         """
         hints, presets = typing.get_type_hints(self.options), self.presets or {}
         check_words(words)
-        nodes = [node for node in NODES if node in hints]
+        nodes = {node: option for node, option in NODES.items() if option in hints}
         entries = [
             word
             for word in words
@@ -115,7 +116,7 @@ class Syntax:
         for word in entries:
             node, _, entry = word.partition(".")
             key, value = self._entry(node, entry)
-            typed.setdefault(node, {})[key] = value
+            typed.setdefault(nodes[node], {})[key] = value
         missing = [key for key in hints if key not in typed and key not in presets]
         if missing:
             raise ConfigError(

@@ -117,7 +117,11 @@ def loaded(options: Mapping[str, Any]) -> Model:
         model = Model.load(
             find_model(options["model"]), options.get("task"), options.get("features")
         )
-    return model.with_inference(options["inference"]) if options["inference"] else model
+    settings = options.get("inference_settings") or {}
+    if not options["inference"] and not settings:
+        return model
+    name = options["inference"] or model.config["inference"]["name"]
+    return model.with_inference(name, **settings)
 
 
 def _check_abilities(model: Model, options: Mapping[str, Any]) -> None:

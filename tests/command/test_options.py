@@ -40,6 +40,7 @@ def test_predict_and_evaluate(
                 "model=m",
                 "input=a",
                 "inference=ad3",
+                "inference.exact=true",
                 "threads=2",
                 "max_expansion=9",
                 *late,
@@ -55,7 +56,7 @@ def test_predict_and_evaluate(
         "quiet": False,
         "max_expansion": 100,
     }
-    predict |= {"task": {}, "features": {}, "output": "o"}
+    predict |= {"task": {}, "features": {}, "inference_settings": {}, "output": "o"}
     predict |= {"probabilities": True, "k_best": 5, "partial": False, "picture": "", "sentence": 1}
     evaluate = {
         "model": "m",
@@ -66,7 +67,7 @@ def test_predict_and_evaluate(
         "max_expansion": 9,
     }
     evaluate |= {"task": {"budget": 50, "lengths": "words", "references": None}}
-    evaluate |= {"features": {"vectors": "v.txt"}}
+    evaluate |= {"features": {"vectors": "v.txt"}, "inference_settings": {"exact": True}}
     assert calls == [("predict", predict), ("evaluate", evaluate)]
     assert capsys.readouterr().out == 'a table\n{"f1": 0.5}\n'
 

@@ -5,6 +5,7 @@ import pytest
 
 import structopt
 from structopt import datasets
+from structopt.command.main import main
 from structopt.model.predictor import PROVED, PROVED_BEFORE
 
 DEV = datasets.path("dev", "multilabel")
@@ -14,6 +15,12 @@ DEV = datasets.path("dev", "multilabel")
 def model(tmp_path_factory):
     words = ["task=multilabel", "optimizer=dca", "optimizer.epochs=1", "tracker=none"]
     return structopt.train(words, tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def folder(model, tmp_path_factory):
+    model.save(path := tmp_path_factory.mktemp("saved") / "model")
+    return path
 
 
 def shares(model, names):
@@ -55,3 +62,11 @@ def test_clusters_report_the_share_before_tightening(model):
     exact = model.with_inference("exact")
     if metrics[PROVED] == 1.0:
         np.testing.assert_allclose(tight.scores(DEV), exact.scores(DEV), rtol=1e-8)
+
+
+def test_settings_of_the_inference_on_the_command_line(folder, capsys):
+    words = ["evaluate", f"model={folder}", f"input={DEV}", "inference=mplp", "quiet=true"]
+    assert main([*words, "inference.clusters=50"]) == 0
+    assert "before tightening" in capsys.readouterr().out
+    assert main([*words, "inference.cluster=50"]) == 2
+    assert "no parameter 'cluster'. Did you mean 'clusters'?" in capsys.readouterr().err
