@@ -16,7 +16,6 @@ from structopt.core.parts.batch import Gold
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array, Record
-from structopt.kernels.waist.signatures import Space
 from structopt.objective.examples import target_of
 from structopt.verbs.given_scores import solver_of
 from structopt.verbs.inferring import infer, scores_batch
@@ -69,16 +68,9 @@ def value_and_gradient(
     if not loss.has_kernel:
         solver_of(batch, inference, loss.requires)
         return evaluated(loss, scores, gold, partial(infer, inference=inference, threads=threads))
-    from structopt.kernels.waist.scored_passes import losses_pass
-
     solver = solver_of(batch, inference, loss.requires)
-    data = solver.examples.data(_target(loss, gold), loss.parameters())
-    kernels = solver.composed(loss.kernel())
-
-    def run(space: Space, *rest: Any) -> None:
-        solver.run(losses_pass, kernels, data, space, *rest)
-
-    return solver.filled(run, scores, threads)
+    target, parameters = _target(loss, gold), loss.parameters()
+    return solver.losses(scores, loss.kernel(), target, parameters, threads)
 
 
 _targets: WeakKeyDictionary[Gold, tuple[Loss, Record]] = WeakKeyDictionary()

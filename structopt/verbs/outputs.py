@@ -15,7 +15,6 @@ from structopt.core.inference import Inference
 from structopt.core.parts.batch import Batch
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError, ConfigError
-from structopt.executor.serial import Serial
 from structopt.kernels.waist.record import Array
 from structopt.objective import decoding
 from structopt.verbs.given_scores import Solver, executor_of, solver_of
@@ -149,7 +148,9 @@ def _sparse(batch: Batch, flat: Array) -> SparseVectors:
     return SparseVectors(np.searchsorted(index, begins).astype(np.int64), parts, flat[index])
 
 
-def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several:
+def k_best(
+    scores: Parts, k: int, inference: Inference | None = None, *, threads: int = 1
+) -> Several:
     """Return the k best outputs of each instance, the best first.
 
     Parameters
@@ -159,6 +160,7 @@ def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several
         At least 1.
     inference : Inference or None
         None: exact inference.
+    threads : int
 
     Raises
     ------
@@ -168,7 +170,9 @@ def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several
     batch = scores_batch(scores)
     k = int(checks.integers("k", k, 1, shape=()))
     solver = solver_of(batch, inference, Ability.K_BEST)
-    lists = decoding.k_best(solver.examples, solver.kernels, np.array(scores.flat), k, Serial())
+    lists = decoding.k_best(
+        solver.examples, solver.kernels, np.array(scores.flat), k, executor_of(threads)
+    )
     score = np.full((k, len(batch)), -np.inf)
     views = dict[str, list[Array]]()
     for rank in range(k):
@@ -192,6 +196,7 @@ def sample(
     inference: Inference | None = None,
     *,
     temperature: float = 1.0,
+    threads: int = 1,
 ) -> Several:
     """Draw k outputs of each instance from p(y) ~ exp(s^T z_y / T).
 
@@ -210,6 +215,7 @@ def sample(
         None: exact inference.
     temperature : float
         Above 0.
+    threads : int
 
     Raises
     ------
@@ -221,9 +227,12 @@ def sample(
     generator = np.random.default_rng(int(checks.integers("seed", seed, 0, shape=())))
 
     def marginals(own: Parts) -> Parts:
-        return infer(own, inference, temperature=temperature).marginals
+        return infer(own, inference, temperature=temperature, threads=threads).marginals
 
-    parts = batch.draw(scores, k, marginals, lambda own: argmax(own, inference).parts, generator)
+    def best(own: Parts) -> Parts:
+        return argmax(own, inference, threads=threads).parts
+
+    parts = batch.draw(scores, k, marginals, best, generator)
     copies = parts.batch
     tiled = Parts(copies, np.tile(scores.flat, k))
     score = (tiled @ parts).reshape(k, len(batch))
