@@ -160,10 +160,10 @@ class TorchAdamW(Optimizer):
         return {"theta": weights.copy(), "total": total, **means, "visits": 0.0, "epoch": 0}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """Make an epoch in a random order that depends on the seed and the epoch alone.
+        """Make an epoch in a random order that depends only on the seed and the epoch.
 
-        Of a network without sparse features, weights, gradients and their means stay on its device
-        until the end.
+        Weights, gradients and their means stay on the device of a network until the end, unless it
+        has sparse features.
         """
         order, theta, losses = problem.order(state["epoch"]), state["theta"], 0.0
         batches = range(0, len(order), self.batch_size)
@@ -192,7 +192,7 @@ class TorchAdamW(Optimizer):
     def _adamw(
         self, problem: Objective, point: torch.Tensor, moved: dict[str, torch.Tensor], done: int
     ) -> torch.optim.AdamW:
-        """Return PyTorch's optimizer, whose numbers are those of the state."""
+        """Return PyTorch's optimizer, which moves `point` and the means of the state."""
         decay = problem.regularization if self.weight_decay is None else self.weight_decay
         adamw = torch.optim.AdamW([point], self.lr, self.betas, self.epsilon, decay, fused=True)
         adamw.state[point] = {

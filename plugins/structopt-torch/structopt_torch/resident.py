@@ -33,7 +33,7 @@ class Resident:
     module : nn.Module
         The network; `follow` gives it the numbers of `point`.
     gradient : Tensor
-        That of the last batch, float64.
+        Gradient of the last batch, float64.
     nothing : float64 vector
         The gradient for callers who take it from the CPU.
     """

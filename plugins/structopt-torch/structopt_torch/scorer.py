@@ -247,8 +247,8 @@ class TorchScorer(Scorer):
     def resident(self, theta: Array) -> Iterator[Resident | None]:
         """Keep these weights on the device, and leave the gradients of `training` there.
 
-        Scores of training are those of `Resident.point`, which may change. None if there are sparse
-        features, whose kernels read the weights on the CPU.
+        Scores of training are computed at `Resident.point`, which may change. None if there are
+        sparse features, whose kernels read the weights on the CPU.
         """
         if self.beside is not None:
             yield None

@@ -62,7 +62,7 @@ def hidden(x: Slice, summands: Tensor) -> Tensor:
 
 
 def add_rows(total: Tensor, rows: Tensor, values: Tensor) -> Tensor:
-    """Add values to rows in place, in an order that depends on the rows alone.
+    """Add values to rows in place, in an order that depends only on the rows.
 
     `Tensor.index_add_` adds atomically on CUDA, in any order.
     """

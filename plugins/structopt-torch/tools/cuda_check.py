@@ -4,8 +4,8 @@ Run `python plugins/structopt-torch/tools/cuda_check.py` from the root of the re
 synthetic corpora of labeled tokens, of dependency trees and of constituent trees; it checks
 
 - gradients in float64: at most 1e-15 of the largest apart; objectives: at most 1e-13, relatively;
-- models that were saved from one device predict on the other, with weights of the same bits;
-- two epochs of torch_adamw twice on CUDA: the same bits;
+- models that were saved from one device predict on the other, from unchanged weights;
+- two epochs of torch_adamw twice on CUDA are bit-identical;
 - seconds per epoch on each device, after one epoch that is not counted.
 
 Without a CUDA device it prints one line with the reason and exits with 0; it exits with 1 if a
@@ -144,7 +144,7 @@ def compare(check: Check, name: str, made: Made) -> None:
             moved(check, name, problem, state["theta"])
     check.line(
         name,
-        "two runs on the device have the same bits",
+        "two runs on the device are bit-identical",
         bool(np.array_equal(states["first"], states["second"])),
     )
     on_cpu, on_device = seconds["cpu"], seconds["second"]

@@ -5,8 +5,8 @@ interpreter's lock. So one call leads: it starts a second thread of the system, 
 third, and so on, as long as there are instances that nobody has claimed (`team.claim`). All of them
 read the same arguments, which the leader stores in memory. No thread needs the interpreter.
 
-A call with less than `WORTH` of work remains alone: the leader begins, and starts no thread until
-the time of its first instances says that the others are worth it.
+A call with less than `WORTH` of work has one thread: the leader begins, and starts another one when
+the time of its first instances shows that the rest takes longer.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ handle per thread. The arguments follow.
 ARGUMENTS: Any = types.Tuple(
     [KERNELS, DATA, SPACE, types.boolean, types.float64, FROZEN, VECTOR, VECTOR, CREW]
 )
-"""Those of `structopt.kernels.passes.together.visit_together`."""
+"""Types of the arguments of `structopt.kernels.passes.together.visit_together`."""
 CLOCK = getattr(time, "CLOCK_MONOTONIC", 1)
 
 _create = types.ExternalFunction(
@@ -73,7 +73,7 @@ def new_crew(helper: Any, instances: int, threads: int) -> Array:
 
 
 def tiled(space: Space, threads: int) -> Space:
-    """Return scratch for so many threads, of which `own` gives each its piece."""
+    """Return scratch for so many threads; `own` views the piece of each."""
     work = Record(*(np.tile(buffer, threads) for buffer in space.work[:3]), at=space.work.at)
     vectors = {
         name: np.zeros(threads * len(one), one.dtype)
@@ -124,7 +124,7 @@ def now(crew):
 
 @inlined
 def is_worth_it(begin, time, done, instances):
-    """Whether the instances that are left take longer than `WORTH`, as far as the first tell."""
+    """Whether the rest of the instances takes longer than `WORTH`, at the pace of the first."""
     return (time - begin) * (instances - done) > WORTH * done
 
 
@@ -141,7 +141,7 @@ def start(crew):
 
 @inlined
 def wait_for(crew, number):
-    """Wait for the end of a thread; number 0 stands for none."""
+    """Wait for the end of a thread; 0: there is none."""
     if number > 0:
         _join(crew[HANDLES + number], 0)
 
