@@ -74,8 +74,9 @@ def new_crew(helper: Any, instances: int, threads: int) -> Array:
 
 def tiled(space: Space, threads: int) -> Space:
     """Return scratch for so many threads; `own` views the piece of each."""
-    work = Record(*(np.tile(buffer, threads) for buffer in space.work[:3]), at=space.work.at)
-    vectors = {
+    ints, longs, floats = (np.tile(buffer, threads) for buffer in space.work[:3])
+    work = Record(ints, longs, floats, space.work.at)
+    vectors: dict[str, Any] = {
         name: np.zeros(threads * len(one), one.dtype)
         for name, one in space._asdict().items()
         if isinstance(one, np.ndarray)
@@ -158,7 +159,7 @@ def _address(typingctx, array, index):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def hand_over(typingctx, crew, arguments):  # type: ignore[no-untyped-def]
+def _hand_over(typingctx, crew, arguments):  # type: ignore[no-untyped-def]
     """Store the arguments for the other threads."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -174,7 +175,7 @@ def hand_over(typingctx, crew, arguments):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def handed_over(typingctx, address):  # type: ignore[no-untyped-def]
+def _handed_over(typingctx, address):  # type: ignore[no-untyped-def]
     """Return the arguments that the leader has stored."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -182,3 +183,7 @@ def handed_over(typingctx, address):  # type: ignore[no-untyped-def]
         return builder.load(builder.inttoptr(values[0], kind.as_pointer()), align=8)
 
     return ARGUMENTS(types.intp), generate
+
+
+hand_over: Any = _hand_over
+handed_over: Any = _handed_over
