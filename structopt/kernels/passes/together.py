@@ -20,6 +20,7 @@ from structopt.kernels.waist.crew import (
     now,
     own,
     start,
+    unowned,
     wait_for,
 )
 from structopt.kernels.waist.halting import halted
@@ -69,14 +70,14 @@ def visit_together(
     """
     begin, alone, helper = now(crew), True, 0
     hand_over(crew, (kernels, data, space, losses, temperature, scores, values, vectors, crew))
-    k, mine, done = Kernels(*kernels), own(space, 0, crew[THREADS]), 0
+    k, bare, mine, done = Kernels(*kernels), unowned(data), own(space, 0, crew[THREADS]), 0
     while not halted():
         if alone and (large or (done > 0 and is_worth_it(begin, now(crew), done, crew[LIMIT]))):
             alone, helper = False, start(crew)
         i = claim(crew)
         if i < 0:
             break
-        visit_one(k, data, mine, i, losses, temperature, scores, values, vectors)
+        visit_one(k, bare, mine, i, losses, temperature, scores, values, vectors)
         done += 1
     wait_for(crew, helper)
 
@@ -85,11 +86,12 @@ def visit_together(
 def help_together(address: int) -> None:
     """Visit instances that nobody has claimed, with the arguments of `visit_together`."""
     kernels, data, space, losses, temperature, scores, values, vectors, crew = handed_over(address)
-    k, mine = Kernels(*kernels), own(space, add(crew, ARRIVED, 1) + 1, crew[THREADS])
+    k, bare = Kernels(*kernels), unowned(data)
+    mine = own(space, add(crew, ARRIVED, 1) + 1, crew[THREADS])
     i, helper = claim(crew), 0
     if i >= 0:
         helper = start(crew)
     while i >= 0 and not halted():
-        visit_one(k, data, mine, i, losses, temperature, scores, values, vectors)
+        visit_one(k, bare, mine, i, losses, temperature, scores, values, vectors)
         i = claim(crew)
     wait_for(crew, helper)

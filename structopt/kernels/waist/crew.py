@@ -26,6 +26,7 @@ from structopt.kernels.waist.signatures import (
     LONGS,
     SPACE,
     VECTOR,
+    Data,
     Space,
     driven,
     inlined,
@@ -91,15 +92,38 @@ def piece(buffer, number, count):
     return part(buffer, number * width, (number + 1) * width)
 
 
+@inlined
+def record_piece(record, number, count):
+    """View a piece of each buffer of a record."""
+    return Record(
+        piece(record.ints, number, count),
+        piece(record.longs, number, count),
+        piece(record.floats, number, count),
+        piece(record.at, 0, 1),
+    )
+
+
+@driven
+def unowned(data):
+    """View the data without owners: kernels would count references to them, and threads would wait
+    for each other's counts.
+    """
+    return Data(
+        record_piece(data.features, 0, 1),
+        record_piece(data.structure, 0, 1),
+        record_piece(data.target, 0, 1),
+        piece(data.parameters, 0, 1),
+        piece(data.parts, 0, 1),
+        piece(data.memory, 0, 1),
+        piece(data.messages, 0, 1),
+        piece(data.weights, 0, 1),
+    )
+
+
 @driven
 def own(space, number, count):
     """View the scratch of one of `count` threads."""
-    work = Record(
-        piece(space.work.ints, number, count),
-        piece(space.work.longs, number, count),
-        piece(space.work.floats, number, count),
-        space.work.at,
-    )
+    work = record_piece(space.work, number, count)
     return Space(
         piece(space.scores, number, count),
         piece(space.residual, number, count),
