@@ -35,15 +35,13 @@ class Resident:
     gradient : Tensor
         Gradient of the last batch, float64.
     nothing : float64 vector
-        The gradient for callers who take it from the CPU.
+        Zeros, which `training` returns instead of a copy of the gradient.
     """
 
     def __init__(self, scorer: TorchScorer, theta: Array) -> None:
         self.point = nn.Parameter(torch.from_numpy(theta).to(scorer.device))
-        self.rate, self._numbers = (
-            scorer.rate,
-            torch.empty(scorer.dimension, dtype=scorer.dtype, device=scorer.device),
-        )
+        self.rate = scorer.rate
+        self._numbers = torch.empty(scorer.dimension, dtype=scorer.dtype, device=scorer.device)
         self.module = filled(scorer.skeleton, scorer.layout, self._numbers, True)
         self.gradient: Tensor = torch.zeros_like(self.point)
         self.nothing = np.zeros(scorer.dimension)
