@@ -58,15 +58,20 @@ def _copied(tensors: list[Tensor]) -> list[Tensor]:
 
 def to_tensors(arrays: Sequence[Array], like: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Return arrays as new tensors of the types and the device of others."""
+    on_gpu = bool(like) and like[0].is_cuda
     found = [
-        torch.tensor(array, dtype=tensor.dtype) for array, tensor in zip(arrays, like, strict=True)
+        # converted on the CPU, into pinned memory for a GPU: a copy of the type of the result
+        torch.empty(array.shape, dtype=tensor.dtype, pin_memory=on_gpu).copy_(
+            torch.from_numpy(np.ascontiguousarray(array))
+        )
+        for array, tensor in zip(arrays, like, strict=True)
     ]
-    if not like or not like[0].is_cuda:
+    if not on_gpu:
         return tuple(found)
     device = like[0].device
     stream, caller = _stream(device), torch.cuda.current_stream(device)
     with torch.cuda.stream(stream):
-        copies = tuple(one.pin_memory().to(device, non_blocking=True) for one in found)
+        copies = tuple(one.to(device, non_blocking=True) for one in found)
     caller.wait_stream(stream)
     for copy in copies:
         copy.record_stream(caller)

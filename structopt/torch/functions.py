@@ -77,7 +77,9 @@ class LogPartition:
 
     def slope(self, scores: Parts, direction: Parts) -> Parts:
         """Return Cov(z) v / T."""
-        return inferring.covariance_product(scores, direction, self.inference, self.temperature)
+        return inferring.covariance_product(
+            scores, direction, self.inference, self.temperature, threads=self.threads
+        )
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,8 @@ def loss(
     inference : Inference or None
         None: exact inference.
     threads : int
-        The instances are divided among so many threads; bits do not depend on it.
+        The instances are divided among at most so many threads, and at most one per core. Bits do
+        not depend on it. A call with less than about a millisecond of work remains in one thread.
 
     Raises
     ------
@@ -261,13 +264,14 @@ def sample(
     inference: Inference | None = None,
     *,
     temperature: float = 1.0,
+    threads: int = 1,
 ) -> Any:
     """Return k outputs of each instance, drawn from p(y) ~ exp(s^T z_y / T): int64 of shape (k, B,
     T), with -1 outside the mask. Equal seeds draw equal outputs; otherwise as `argmax`.
     """
     names, tensors = _tensors(batch, scores)
     own = _parts(batch, names, tensors)
-    found = outputs.sample(own, k, seed, inference, temperature=temperature)
+    found = outputs.sample(own, k, seed, inference, temperature=temperature, threads=threads)
     return _padded(batch, found.views, tensors[0])
 
 

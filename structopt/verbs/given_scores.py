@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn, Self
@@ -30,9 +31,9 @@ from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.lp import LP
 from structopt.inference.mplp import MPLP
 from structopt.inference.trw_bp import TRWBP
-from structopt.kernels.waist.interruptible import run_decoder
-from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import Data, Kernels, Space
+from structopt.kernels.waist.interruptible import FEW, run_decoder, run_driver
+from structopt.kernels.waist.record import Array, Record
+from structopt.kernels.waist.signatures import Data, Kernels, is_compiled
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels, compose
 from structopt.objective.examples import Examples
@@ -125,40 +126,59 @@ class Solver:
         rounding = GraphKernels(rounding=self.graph.rounding)
         return compose(scoring.copying_kernels(), solve, evaluate, rounding)
 
-    def run(self, driver: Any, kernels: Kernels, data: Data, space: Space, *rest: Any) -> None:
-        """Call a driver of `structopt.kernels.waist.scored_passes`."""
-        run_decoder(self.structure.quick, driver, kernels, data, space, *rest)
-
-    def filled(
-        self, run: Callable[..., Any], scores: Parts, threads: int = 1
-    ) -> tuple[Array, Parts]:
-        """Return a number per instance and a number per part that a driver writes.
-
-        Parameters
-        ----------
-        run : callable
-            Takes the scratch of a thread, the first and the last instance, scores, and the two
-            vectors to fill.
-        scores : Parts
-        threads : int
-            The instances are divided among so many threads.
+    def infer(self, scores: Parts, temperature: float, threads: int = 1) -> tuple[Array, Parts]:
+        """Return the values, and the marginals or best outputs, of scores.
 
         Raises
         ------
         InfeasibleError
             If scores of -inf leave an instance without an output.
         """
-        examples, given = self.examples, np.array(scores.flat)
-        numbers, flat = np.zeros(len(examples)), np.zeros(len(given))
+        return self._visited(self.kernels, self.examples.data(), temperature, scores, threads)
 
-        def shard(bounds: tuple[int, int]) -> None:
-            run(examples.space(gradients=False), *bounds, given, numbers, flat)
+    def losses(
+        self, scores: Parts, kernel: Any, target: Record, parameters: Array, threads: int = 1
+    ) -> tuple[Array, Parts]:
+        """Return the losses and residuals of scores, by the kernel of a loss; see `infer`."""
+        data = self.examples.data(target, parameters)
+        return self._visited(self.composed(kernel), data, None, scores, threads)
 
-        executor = executor_of(threads)
-        if threads == 1:
-            shard((0, len(examples)))
+    def _visited(
+        self, kernels: Kernels, data: Data, temperature: float | None, scores: Parts, threads: int
+    ) -> tuple[Array, Parts]:
+        """Return the values and marginals of the instances; without a temperature, the losses and
+        residuals.
+        """
+        executor, examples = executor_of(threads), self.examples
+        count, given, quick = len(examples), scores.flat, self.structure.quick
+        numbers, flat = np.zeros(count), np.zeros(len(given))
+        compiled = all(map(is_compiled, kernels))
+        # threads beyond the cores take turns, and their instances wait for it
+        crew_size = min(threads, count, cores()) if compiled else 1
+        few = count <= FEW
+        if crew_size > 1 and not (few and quick and not self.structure.kind.loopy):
+            from structopt.kernels.passes.together import help_together, visit_together
+            from structopt.kernels.waist.crew import new_crew, tiled
+
+            crew = new_crew(help_together, count, crew_size)
+            space = tiled(examples.space(gradients=False), crew_size)
+            rest: tuple[Any, ...] = temperature is None, temperature or 0.0, given, numbers, flat
+            rest = *rest, crew, few or not quick
+            if few:
+                run_driver(visit_together, kernels, data, space, *rest)
+            else:
+                run_decoder(quick, visit_together, kernels, data, space, *rest)
         else:
-            executor.map(shard, examples.shards(8 * threads))
+            from structopt.kernels.passes.given_scores import infer_pass, losses_pass
+
+            def shard(bounds: tuple[int, int]) -> None:
+                own, rest = examples.space(gradients=False), (*bounds, given, numbers, flat)
+                if temperature is None:
+                    run_decoder(quick, losses_pass, kernels, data, own, *rest)
+                else:
+                    run_decoder(quick, infer_pass, kernels, data, own, temperature, *rest)
+
+            executor.map(shard, examples.shards(1 if compiled or threads == 1 else 8 * threads))
         refuse_infeasible(scores.batch, numbers)
         return scores.batch.spread(numbers, 0.0), Parts(scores.batch, flat)
 
@@ -224,6 +244,12 @@ def executor_of(threads: int) -> Executor:
     if threads == 1:
         return Serial()
     return Threads(int(threads))
+
+
+def cores() -> int:
+    """Return the number of cores on which this process may run."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def refuse_infeasible(batch: Batch, values: Array) -> None:

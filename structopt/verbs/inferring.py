@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from functools import partial
 from math import inf
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from structopt.core.parts.inferred import Inferred, guarantee_of
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import Space
 from structopt.verbs.given_scores import solver_of
 
 
@@ -46,7 +44,8 @@ def infer(
     temperature : float
         At least 0.
     threads : int
-        The instances are divided among so many threads; bits do not depend on it.
+        The instances are divided among at most so many threads, and at most one per core. Bits do
+        not depend on it. A call with less than about a millisecond of work remains in one thread.
 
     Raises
     ------
@@ -58,49 +57,65 @@ def infer(
     batch = scores_batch(scores)
     T = _temperature(temperature)
     solver = solver_of(batch, inference, Ability.MARGINALS if T > 0 else Ability.MAP)
-    from structopt.kernels.waist.scored_passes import infer_pass
-
-    kernels, data = solver.kernels, solver.examples.data()
-
-    def run(space: Space, *rest: Any) -> None:
-        solver.run(infer_pass, kernels, data, space, T, *rest)
-
-    values, found = solver.filled(run, scores, threads)
+    values, found = solver.infer(scores, T, threads)
     return Inferred(values, found, guarantee_of(solver.provides))
 
 
 def log_partition(
-    scores: Parts, inference: Inference | None = None, temperature: float = 1.0
+    scores: Parts,
+    inference: Inference | None = None,
+    temperature: float = 1.0,
+    *,
+    threads: int = 1,
 ) -> Array:
     """Return T log sum_y exp(s^T z_y / T), nats, shape (instances,)."""
-    return infer(scores, inference, temperature=positive(temperature)).value
+    return infer(scores, inference, temperature=positive(temperature), threads=threads).value
 
 
-def marginals(scores: Parts, inference: Inference | None = None, temperature: float = 1.0) -> Parts:
+def marginals(
+    scores: Parts,
+    inference: Inference | None = None,
+    temperature: float = 1.0,
+    *,
+    threads: int = 1,
+) -> Parts:
     """Return the probability of each part, and the expected counts of tied parts."""
-    return infer(scores, inference, temperature=positive(temperature)).marginals
+    return infer(scores, inference, temperature=positive(temperature), threads=threads).marginals
 
 
-def entropy(scores: Parts, inference: Inference | None = None, temperature: float = 1.0) -> Array:
+def entropy(
+    scores: Parts,
+    inference: Inference | None = None,
+    temperature: float = 1.0,
+    *,
+    threads: int = 1,
+) -> Array:
     """Return the entropy H(p) = (V(s) - s^T mu(s)) / T, nats, shape (instances,)."""
     T = positive(temperature)
-    found = infer(scores, inference, temperature=T)
+    found = infer(scores, inference, temperature=T, threads=threads)
     return (found.value - scores @ found.marginals) / T
 
 
-def kl(scores: Parts, other: Parts, inference: Inference | None = None) -> Array:
+def kl(
+    scores: Parts, other: Parts, inference: Inference | None = None, *, threads: int = 1
+) -> Array:
     """Return the divergence KL(p_s || p_r) = (s - r)^T mu(s) - V(s) + V(r), shape (instances,).
 
     It is +inf if r forbids an output that s allows.
     """
     scores.batch.check_same(other)
-    found = infer(scores, inference, temperature=1.0)
+    found = infer(scores, inference, temperature=1.0, threads=threads)
     own, others = scores @ found.marginals, other @ found.marginals
-    return own - others - found.value + log_partition(other, inference)
+    return own - others - found.value + log_partition(other, inference, threads=threads)
 
 
 def covariance_product(
-    scores: Parts, direction: Parts, inference: Inference | None = None, temperature: float = 1.0
+    scores: Parts,
+    direction: Parts,
+    inference: Inference | None = None,
+    temperature: float = 1.0,
+    *,
+    threads: int = 1,
 ) -> Parts:
     """Return Cov(z) v / T, the derivative of the marginals in a direction v, by central
     differences (`marginal_slope`).
@@ -108,9 +123,8 @@ def covariance_product(
     scores.batch.check_same(direction)
     if not np.isfinite(direction.flat).all():
         raise ArgumentError("must be finite.", parameter="direction")
-    return marginal_slope(
-        partial(infer, inference=inference), scores, direction, positive(temperature)
-    )
+    differentiated = partial(infer, inference=inference, threads=threads)
+    return marginal_slope(differentiated, scores, direction, positive(temperature))
 
 
 def scores_batch(scores: object) -> Batch:
@@ -128,9 +142,8 @@ def scores_batch(scores: object) -> Batch:
             value=scores,
             remedy="Make them by batch.scores(label=...).",
         )
-    wrong = np.isnan(scores.flat) | (scores.flat == np.inf)
-    if wrong.any():
-        part = int(np.argmax(wrong))
+    if not scores.flat.max(initial=-np.inf) < np.inf:  # one traversal; NaN is not below it
+        part = int(np.argmax(~(scores.flat < np.inf)))
         instance = int(np.searchsorted(scores.batch.offsets, part, side="right")) - 1
         raise ArgumentError(
             "has NaN or +inf.", parameter="scores", where=f"instance {instance}, part {part}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,7 +14,6 @@ from structopt.core.parts.batch import Gold
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError
 from structopt.kernels.waist.record import Array, Record
-from structopt.kernels.waist.signatures import Space
 from structopt.loss.presets import CRF
 from structopt.objective.array_losses import evaluated
 from structopt.objective.examples import target_of
@@ -70,19 +68,14 @@ def value_and_gradient(
     if not loss.has_kernel:
         solver_of(batch, inference, loss.requires)
         return evaluated(loss, scores, gold, partial(infer, inference=inference, threads=threads))
-    from structopt.kernels.waist.scored_passes import losses_pass
-
     solver = solver_of(batch, inference, loss.requires)
-    data = solver.examples.data(_target(loss, gold), loss.parameters())
-    kernels = solver.composed(loss.kernel())
-
-    def run(space: Space, *rest: Any) -> None:
-        solver.run(losses_pass, kernels, data, space, *rest)
-
-    return solver.filled(run, scores, threads)
+    target, parameters = _target(loss, gold), loss.parameters()
+    return solver.losses(scores, loss.kernel(), target, parameters, threads)
 
 
-def log_prob(scores: Parts, gold: Gold | Parts, inference: Inference | None = None) -> Array:
+def log_prob(
+    scores: Parts, gold: Gold | Parts, inference: Inference | None = None, *, threads: int = 1
+) -> Array:
     """Return log p(y) = s^T z_y - V(s) at temperature 1, shape (instances,).
 
     If an instance is open, p(y) is the probability that an output is right. Forbidden outputs have
@@ -95,10 +88,11 @@ def log_prob(scores: Parts, gold: Gold | Parts, inference: Inference | None = No
         Gold of the batch, or the indicators of outputs, such as `Best.parts`.
     inference : Inference or None
         None: exact inference.
+    threads : int
     """
     if isinstance(gold, Gold):
-        return -value_and_gradient(CRF(), scores, gold, inference)[0]
-    partition = log_partition(scores, inference)
+        return -value_and_gradient(CRF(), scores, gold, inference, threads=threads)[0]
+    partition = log_partition(scores, inference, threads=threads)
     return scores.batch.constrained(scores) @ gold - partition
 
 

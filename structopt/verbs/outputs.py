@@ -16,7 +16,6 @@ from structopt.core.inference import Inference
 from structopt.core.parts.batch import Batch
 from structopt.core.parts.parts import Parts
 from structopt.errors import ArgumentError, InfeasibleError
-from structopt.executor.serial import Serial
 from structopt.kernels.waist.record import Array
 from structopt.objective import decoding
 from structopt.verbs.given_scores import Solver, executor_of, refuse_infeasible, solver_of
@@ -150,7 +149,9 @@ def _sparse(batch: Batch, flat: Array) -> SparseVectors:
     return SparseVectors(np.searchsorted(index, begins).astype(np.int64), parts, flat[index])
 
 
-def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several:
+def k_best(
+    scores: Parts, k: int, inference: Inference | None = None, *, threads: int = 1
+) -> Several:
     """Return the k best outputs of each instance, the best first.
 
     Parameters
@@ -160,6 +161,7 @@ def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several
         At least 1.
     inference : Inference or None
         None: exact inference.
+    threads : int
 
     Raises
     ------
@@ -171,9 +173,9 @@ def k_best(scores: Parts, k: int, inference: Inference | None = None) -> Several
     batch = scores_batch(scores)
     k = int(checks.integers("k", k, 1, shape=()))
     solver = solver_of(batch, inference, Ability.K_BEST)
-    given = np.array(scores.flat)
+    given, executor = np.array(scores.flat), executor_of(threads)
     try:
-        lists = decoding.k_best(solver.examples, solver.kernels, given, k, Serial())
+        lists = decoding.k_best(solver.examples, solver.kernels, given, k, executor)
     except InfeasibleError:
         infer(scores, inference, temperature=0.0)  # names all instances without an output
         raise
@@ -203,6 +205,7 @@ def sample(
     inference: Inference | None = None,
     *,
     temperature: float = 1.0,
+    threads: int = 1,
 ) -> Several:
     """Draw k outputs of each instance from p(y) ~ exp(s^T z_y / T).
 
@@ -221,6 +224,7 @@ def sample(
         None: exact inference.
     temperature : float
         Above 0.
+    threads : int
 
     Raises
     ------
@@ -234,12 +238,13 @@ def sample(
     generator = np.random.default_rng(int(checks.integers("seed", seed, 0, shape=())))
 
     def marginals(own: Parts) -> Parts:
-        return infer(own, inference, temperature=temperature).marginals
+        return infer(own, inference, temperature=temperature, threads=threads).marginals
+
+    def best(own: Parts) -> Parts:
+        return argmax(own, inference, threads=threads).parts
 
     try:
-        parts = batch.draw(
-            scores, k, marginals, lambda own: argmax(own, inference).parts, generator
-        )
+        parts = batch.draw(scores, k, marginals, best, generator)
     except InfeasibleError:
         marginals(scores)  # names instances, and not their copies
         raise

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
 
 import structopt.torch as st  # noqa: E402
+from structopt.torch.copies import to_arrays, to_tensors  # noqa: E402
 
 MASK = np.array([[1, 1, 0, 1, 1], [1, 1, 1, 0, 0], [0, 0, 0, 0, 0]], bool)
 L = 3
@@ -216,6 +217,14 @@ def test_other_refusals() -> None:
     (first,) = torch.autograd.grad(total, scores["label"], create_graph=True)
     with pytest.raises(ArgumentError, match="no second derivatives at beta = inf"):
         first.sum().backward()
+
+
+def test_shared_scores_are_copied_once_and_in_their_type() -> None:
+    shared = torch.randn(L, L, requires_grad=True)
+    (array,) = to_arrays([shared.expand(5, L, L)])
+    assert array.strides[0] == 0 and array.dtype == np.float32 and array.shape == (5, L, L)
+    (back,) = to_tensors([np.ones((2, 3))[:, ::-1]], [shared])
+    assert back.dtype == torch.float32 and torch.equal(back, torch.ones(2, 3))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")

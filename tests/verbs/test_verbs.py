@@ -384,3 +384,16 @@ def test_graphs_are_refused_before_their_first_use() -> None:
     ]:
         with pytest.raises(so.StructoptError):
             graph.batch(**options)
+
+
+@pytest.mark.parametrize("lengths", [[3, 3], [3, 2], [3], [0, 0], [2, 0, 2]])
+def test_groups_are_copies_in_the_order_of_their_indices(lengths: list[int]) -> None:
+    batch = so.LinearChain().batch(lengths=lengths, labels=2)
+    numbers = np.random.default_rng(0).normal(size=int(batch.offsets[-1]))
+    s = so.Parts(batch, numbers)
+    for name in batch.layouts:
+        group = s[name]
+        assert np.array_equal(group, numbers[batch.index(name)])
+        assert np.array_equal(batch.scores(**{name: group})[name], group)
+        group[...] = 0.0
+        assert np.array_equal(s.flat, numbers) and (not len(numbers) or numbers.any())

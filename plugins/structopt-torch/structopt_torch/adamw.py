@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from math import cos, pi
 from typing import Any, Literal
 
@@ -23,6 +24,8 @@ from structopt.plugin import (
     State,
 )
 from structopt_torch.devices import threads_at
+from structopt_torch.modules import on
+from structopt_torch.scorer import TorchScorer
 
 SCHEDULES = ("constant", "linear", "cosine")
 
@@ -157,46 +160,52 @@ class TorchAdamW(Optimizer):
         return {"theta": weights.copy(), "total": total, **means, "visits": 0.0, "epoch": 0}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """One pass in a random order that depends on the seed and the pass alone."""
+        """Make an epoch in a random order that depends only on the seed and the epoch.
+
+        Weights, gradients and their means stay on the device of a network until the end, unless it
+        has sparse features.
+        """
         order, theta, losses = problem.order(state["epoch"]), state["theta"], 0.0
         batches = range(0, len(order), self.batch_size)
         done = state["epoch"] * len(batches)
-        adamw, point = self._adamw(problem, state, done)
-        for number, first in enumerate(batches, 1):
-            batch = order[first : first + self.batch_size]
-            loss, gradient = problem.minibatch(theta, batch, (state["epoch"], first))
-            losses += loss
-            if len(state["total"]):
-                state["total"] += len(batch) * theta
-            self._move(
-                adamw,
-                point,
-                gradient / len(batch),
-                self.rate(done + number, len(batches) * self.epochs),
-            )
-            state["visits"] += float(len(batch))
+        scorer = problem.scorer
+        with scorer.resident(theta) if isinstance(scorer, TorchScorer) else nullcontext() as own:
+            point = own.point if own else torch.nn.Parameter(torch.from_numpy(theta))
+            moved = {name: on(state[name], point) for name in ("total", "gradients", "squares")}
+            adamw = self._adamw(problem, point, moved, done)
+            for number, first in enumerate(batches, 1):
+                batch = order[first : first + self.batch_size]
+                loss, gradient = problem.minibatch(theta, batch, (state["epoch"], first))
+                losses += loss
+                if len(moved["total"]):
+                    moved["total"] += len(batch) * point.detach()
+                rate = self.rate(done + number, len(batches) * self.epochs)
+                slope = own.gradient if own else torch.from_numpy(gradient)
+                self._move(adamw, point, slope / len(batch), rate)
+                if own:
+                    own.follow()
+                state["visits"] += float(len(batch))
+            for name, tensor in {"theta": point.detach(), **moved}.items():
+                torch.from_numpy(state[name]).copy_(tensor)
         return state | {"epoch": state["epoch"] + 1}, Report(loss=losses)
 
     def _adamw(
-        self, problem: Objective, state: State, done: int
-    ) -> tuple[torch.optim.AdamW, torch.Tensor]:
-        """PyTorch's optimizer, whose numbers are those of the state; and the weights as its
-        parameter.
-        """
-        point = torch.nn.Parameter(torch.from_numpy(state["theta"]))
+        self, problem: Objective, point: torch.Tensor, moved: dict[str, torch.Tensor], done: int
+    ) -> torch.optim.AdamW:
+        """Return PyTorch's optimizer, which moves `point` and the means of the state."""
         decay = problem.regularization if self.weight_decay is None else self.weight_decay
         adamw = torch.optim.AdamW([point], self.lr, self.betas, self.epsilon, decay, fused=True)
-        means = {
-            "exp_avg": torch.from_numpy(state["gradients"]),
-            "exp_avg_sq": torch.from_numpy(state["squares"]),
+        adamw.state[point] = {
+            "step": torch.tensor(float(done), device=point.device),
+            "exp_avg": moved["gradients"],
+            "exp_avg_sq": moved["squares"],
         }
-        adamw.state[point] = {"step": torch.tensor(float(done)), **means}
-        return adamw, point
+        return adamw
 
-    def _move(self, adamw: Any, point: torch.Tensor, gradient: Array, rate: float) -> None:
-        """One step, in place."""
+    def _move(self, adamw: Any, point: torch.Tensor, gradient: torch.Tensor, rate: float) -> None:
+        """Make one step, in place."""
         with threads_at(self.threads):
-            point.grad = torch.from_numpy(gradient)
+            point.grad = gradient
             if self.clip is not None:
                 torch.nn.utils.clip_grad_norm_([point], self.clip)
             adamw.param_groups[0]["lr"] = rate

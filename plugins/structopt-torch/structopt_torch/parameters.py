@@ -34,16 +34,15 @@ def filled(
     return module
 
 
-def slope(module: nn.Module, values: Tensor, residuals: Array) -> Array:
-    """(dv / dtheta)^T r of values v that a network computed: float64, by all its parameters, one
-    after the other.
+def slope(module: nn.Module, values: Tensor, residuals: Array) -> Tensor:
+    """Return (dv / dtheta)^T r of values v that a network computed: float64, by all its parameters,
+    one after the other, on its device.
     """
     parameters = list(module.parameters())
     r = torch.from_numpy(np.ascontiguousarray(residuals, np.float64)).to(values)
     slopes = torch.autograd.grad(values, parameters, r, retain_graph=True, allow_unused=True)
-    gradient, first = np.zeros(sum(one.numel() for one in parameters)), 0
-    for parameter, one in zip(parameters, slopes, strict=True):
-        if one is not None:
-            gradient[first : first + parameter.numel()] = one.reshape(-1).cpu().numpy()
-        first += parameter.numel()
-    return gradient
+    pieces = [
+        torch.zeros_like(parameter) if one is None else one
+        for parameter, one in zip(parameters, slopes, strict=True)
+    ]
+    return torch.cat([values.new_zeros(0), *(one.reshape(-1) for one in pieces)]).double()

@@ -5,7 +5,8 @@ PyTorch.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -20,6 +21,7 @@ from structopt_torch.chunks import bounds_of, chunks
 from structopt_torch.corpus import Corpus
 from structopt_torch.devices import device_of, precision_of, seeded, threads_at
 from structopt_torch.parameters import filled, slope
+from structopt_torch.resident import Resident
 from structopt_torch.saved_options import checked_options
 
 
@@ -57,9 +59,12 @@ class TorchScorer(Scorer):
     network : int
         How many numbers they have together.
     beside : SparseFeatures or None
+    rate : float
+        The network's parameters are its weights times this.
     """
 
     beside_name: ClassVar[str] = "attribute_rows"
+    rate = 1.0
 
     def __init__(
         self,
@@ -79,6 +84,7 @@ class TorchScorer(Scorer):
         self.arrays: dict[str, Array] = {}
         self.layout: list[tuple[str, tuple[int, ...]]] = []
         self.network = 0
+        self._residents: dict[int, Resident] = {}
         self.beside: SparseFeatures | None = (
             None if sparse is None else sparse_class(self.beside_name)(**sparse)
         )
@@ -138,13 +144,14 @@ class TorchScorer(Scorer):
         it.
         """
         scorer = copy(self)
+        scorer._residents = {}
         scorer.sizes, scorer.arrays, scorer.beside = sizes, arrays, beside
         with torch.device("meta"):  # it has shapes and no numbers
-            scorer._skeleton = scorer.build()
+            scorer.skeleton = scorer.build()
         scorer.layout = [
-            (name, tuple(one.shape)) for name, one in scorer._skeleton.named_parameters()
+            (name, tuple(one.shape)) for name, one in scorer.skeleton.named_parameters()
         ]
-        scorer.network = sum(one.numel() for one in scorer._skeleton.parameters())
+        scorer.network = sum(one.numel() for one in scorer.skeleton.parameters())
         scorer.dimension = scorer.network
         if beside is not None:
             scorer.dimension += beside.dimension
@@ -200,8 +207,8 @@ class TorchScorer(Scorer):
             for chunk in chunks(sizes):
                 values = self.part_scores(module, prepared.network, instances[chunk])
                 own = np.concatenate([residuals[bounds[k] : bounds[k + 1]] for k in chunk])
-                gradient += slope(module, values, own)
-        return self._with_beside(gradient, theta, prepared, instances, residuals)
+                gradient += slope(module, values, own).cpu().numpy()
+        return self._with_beside(gradient * self.rate, theta, prepared, instances, residuals)
 
     def training(
         self, theta: Array, prepared: Corpus, instances: Array, noise: Sequence[int]
@@ -211,8 +218,9 @@ class TorchScorer(Scorer):
         """
         if not len(instances):
             return super().training(theta, prepared, instances, noise)
+        resident = self._residents.get(id(theta))
         with threads_at(self.threads), seeded(noise, self.device):
-            module = self.module(theta, True).train()
+            module = (resident.module if resident else self.module(theta, True)).train()
             values = self.part_scores(module, prepared.network, instances)
         flat = values.detach().cpu().double().numpy()
         if self.beside is not None:
@@ -220,15 +228,35 @@ class TorchScorer(Scorer):
 
         def pullback(residuals: Array) -> Array:
             with threads_at(self.threads):
-                gradient = slope(module, values, residuals)
-            return self._with_beside(gradient, theta, prepared, instances, residuals)
+                gradient = slope(module, values, residuals) * self.rate
+            if resident:
+                resident.gradient = gradient
+                return resident.nothing
+            return self._with_beside(gradient.cpu().numpy(), theta, prepared, instances, residuals)
 
         return flat, pullback
 
+    @contextmanager
+    def resident(self, theta: Array) -> Iterator[Resident | None]:
+        """Keep these weights on the device, and leave the gradients of `training` there.
+
+        Scores of training are computed at `Resident.point`, which may change. None if there are
+        sparse features, whose kernels read the weights on the CPU.
+        """
+        if self.beside is not None:
+            yield None
+            return
+        self._residents[id(theta)] = own = Resident(self, theta)
+        try:
+            yield own
+        finally:
+            del self._residents[id(theta)]
+
     def module(self, theta: Array, differentiable: bool) -> nn.Module:
         """A network of its own with the parameters that theta holds."""
-        flat = torch.tensor(theta[: self.network], dtype=self.dtype, device=self.device)
-        return filled(self._skeleton, self.layout, flat, differentiable)
+        weights = theta[: self.network] * self.rate
+        flat = torch.tensor(weights, dtype=self.dtype, device=self.device)
+        return filled(self.skeleton, self.layout, flat, differentiable)
 
     def _with_beside(
         self, gradient: Array, theta: Array, prepared: Corpus, instances: Array, residuals: Array

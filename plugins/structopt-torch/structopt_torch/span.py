@@ -109,6 +109,7 @@ class TorchSpan(TorchScorer):
             "words": words,
         }
         super().__init__(options, templates if sparse else None, precision, device, threads)
+        self.rate = float(rate)
 
     def learn(
         self, encoded: Encoded, structure: Structure
@@ -151,14 +152,6 @@ class TorchSpan(TorchScorer):
         if name not in spread:
             return np.zeros(shape)
         return generator.normal(size=shape) * (spread[name] / self.options["rate"])
-
-    def module(self, theta: Array, differentiable: bool) -> nn.Module:
-        """A network of its own, whose parameters are its weights times the rate."""
-        return super().module(theta[: self.network] * self.options["rate"], differentiable)
-
-    def _with_beside(self, gradient: Array, *rest: Any) -> Array:
-        """The gradient by all weights, given that by the network's parameters."""
-        return super()._with_beside(gradient * self.options["rate"], *rest)
 
     def read(self, encoded: Encoded, structure: Structure) -> SpanCorpus:
         """List the anchored rules of a corpus, and find the kinds of its words.

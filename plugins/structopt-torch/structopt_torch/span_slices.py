@@ -61,6 +61,14 @@ def hidden(x: Slice, summands: Tensor) -> Tensor:
     return torch.relu(summands[x.begin, 0] + summands[x.end, 1] + summands[x.split, 2] * x.divided)
 
 
+def add_rows(total: Tensor, rows: Tensor, values: Tensor) -> Tensor:
+    """Add values to rows in place, in an order that depends only on the rows.
+
+    `Tensor.index_add_` adds atomically on CUDA, in any order.
+    """
+    return total.index_put_((rows,), values, accumulate=True)
+
+
 def scores(batch: Any, summands: Tensor, outputs: Tensor, constants: Tensor) -> Tensor:
     """Part scores, shape (parts,)."""
     flat = summands.new_zeros(int(batch.outs[-1]))
@@ -78,9 +86,9 @@ def slopes(
     )
     for x in sentences(batch, summands):
         h, amount = hidden(x, summands), residuals[x.part]
-        by_constants.index_add_(0, x.row, amount)
-        by_outputs.index_add_(0, x.row, amount[:, None] * h[x.anchor])
-        dh = torch.zeros_like(h).index_add_(0, x.anchor, amount[:, None] * outputs[x.row]) * (h > 0)
+        add_rows(by_constants, x.row, amount)
+        add_rows(by_outputs, x.row, amount[:, None] * h[x.anchor])
+        dh = add_rows(torch.zeros_like(h), x.anchor, amount[:, None] * outputs[x.row]) * (h > 0)
         for role, (place, weight) in enumerate(((x.begin, 1), (x.end, 1), (x.split, x.divided))):
-            by_summands[:, role].index_add_(0, place, dh * weight)
+            add_rows(by_summands[:, role], place, dh * weight)
     return by_summands, by_outputs, by_constants

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +12,17 @@ import pytest
 
 pytest.importorskip("torch", reason="needs PyTorch: pip install structopt-torch")
 
+import torch
 from structopt_torch.adamw import TorchAdamW
+from structopt_torch.chain import TorchChain
+from torch_corpora import with_words
 
 from structopt.plugin import ConfigError, LossFamily
 from structopt.testing.components import component, run_words
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import make_problem, random_encoded
+
+TOOLS = Path(__file__).parents[1] / "tools"
 
 
 def small_problem(seed=0):
@@ -62,6 +70,37 @@ def test_the_equation():
             np.sqrt(v / (1 - 0.999**t)) + 1e-8
         )
     np.testing.assert_allclose(method.weights(state), theta, rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"average": True, "clip": None}], ids=str)
+def test_weights_that_stay_on_the_device_have_the_same_bits(monkeypatch, options):
+    graph, inference = component("factor_graph", "linear_chain"), component("inference", "exact")
+    encoded = with_words(random_encoded(1, (3, 1, 2, 4, 3, 2)))
+    scorer = TorchChain(word_size=4, ngram_size=3, ngram_buckets=11, hidden=6, dropout=0.2)
+    states = []
+    for resident in (TorchChain.resident, lambda *_: nullcontext()):
+        monkeypatch.setattr(TorchChain, "resident", resident)
+        problem = make_problem(encoded, graph, LossFamily(), inference, scorer=scorer)
+        method = TorchAdamW(lr=0.05, batch_size=2, epochs=2, **options)
+        state = method.init(problem, problem.scorer.initial(0))
+        for _ in range(2):
+            state, _ = method.step(problem, state)
+        states.append(state)
+    for name in ("theta", "total", "gradients", "squares"):
+        assert np.array_equal(states[0][name], states[1][name])
+    assert states[0]["gradients"].any() and not problem.scorer._residents
+
+
+def test_the_check_of_cuda_runs_on_the_cpu(capsys):
+    spec = spec_from_file_location("cuda_check", TOOLS / "cuda_check.py")
+    check = module_from_spec(spec)
+    sys.modules["cuda_check"] = check
+    spec.loader.exec_module(check)
+    assert check.main(["--device=cpu", "--sentences=8"]) == 0
+    assert capsys.readouterr().out.count(", ok") == 15
+    if not torch.cuda.is_available():
+        assert check.main([]) == 0
+        assert capsys.readouterr().out == "skipped: PyTorch sees no CUDA device\n"
 
 
 def test_the_schedules():

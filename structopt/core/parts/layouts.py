@@ -84,19 +84,42 @@ class GroupLayout:
         return np.asarray(steps + np.repeat(self.begins - self.offsets[:-1] * width, lengths))
 
     @cached_property
+    def _run(self) -> tuple[int, int, int] | None:
+        """Parts of an instance, and begin and end of the group's parts in it, if all instances have
+        these in common.
+        """
+        widths, steps = np.diff(self.offsets) * int(np.prod(self.cells)), np.diff(self.begins)
+        if self.count < 2 or (widths != widths[0]).any() or (steps != steps[0]).any():
+            return None
+        return int(steps[0]), int(self.begins[0]), int(self.begins[0] + widths[0])
+
+    def _rows(self, vector: Array) -> Array | None:
+        """View the group of a vector over all parts, a row per instance, if it is a table."""
+        if self._run is None or self._run[0] * self.count != len(vector):
+            return None
+        size, begin, end = self._run
+        return vector.reshape(self.count, size)[:, begin:end]
+
+    @cached_property
     def instances(self) -> Array:
         """Instance of each position, int64, shape (positions,)."""
         return np.asarray(np.repeat(np.arange(self.count), np.diff(self.offsets)))
 
     def taken(self, vector: Array) -> Array:
         """Return the group of a vector over all parts, in the flat form."""
-        group = self._turned(vector[self.indices].reshape(self.positions, *self.cells))
+        rows = self._rows(vector)
+        numbers = vector[self.indices] if rows is None else np.array(rows)
+        group = self._turned(numbers.reshape(self.positions, *self.cells))
         return group if self.order is None else group[..., np.argsort(self.order)]
 
     def put(self, vector: Array, group: Array) -> None:
         """Write a group in the flat form into a vector over all parts."""
-        ordered = group if self.order is None else group[..., self.order]
-        vector[self.indices] = self._turned(ordered).ravel()
+        ordered = self._turned(group if self.order is None else group[..., self.order])
+        rows = self._rows(vector)
+        if rows is None:
+            vector[self.indices] = ordered.ravel()
+        else:
+            rows[:] = ordered.reshape(rows.shape)
 
     def padded(self, group: Array, fill: float) -> Array:
         """Return a group in the padded form, with `fill` at other places."""
@@ -116,7 +139,8 @@ class GroupLayout:
         return [self.of_instance(group, i, fill) for i in range(self.count)]
 
     def read(self, value: Any, floats: bool = True, forbids: bool = True) -> Array:
-        """Return an array of users in the flat form, copied.
+        """Return an array of users in the flat form, as a copy; one that all instances share is
+        repeated as a read-only view.
 
         Parameters
         ----------
@@ -137,10 +161,17 @@ class GroupLayout:
             padded = {array.shape for array in arrays} == {(*self.sides, *self.cells)}
             group = self._gathered(np.stack(arrays)) if padded else self._joined(arrays)
         else:
-            group = self._gathered(self._array(value, floats))
-        if floats:
-            group = checks.floats(self.name, group, allow_minus_inf=forbids, place=self._place)
-        return group
+            array = self._array(value, floats)
+            if self.form(array.shape) == "shared":
+                group = self._checked(array[np.newaxis], floats, forbids)
+                return np.broadcast_to(group, (self.positions, *self.cells))
+            group = self._gathered(array)
+        return self._checked(group, floats, forbids)
+
+    def _checked(self, group: Array, floats: bool, forbids: bool) -> Array:
+        if not floats:
+            return group
+        return checks.floats(self.name, group, allow_minus_inf=forbids, place=self._place)
 
     def _turned(self, group: Array) -> Array:
         """Swap the two configurations of flipped positions."""
@@ -222,8 +253,6 @@ class GroupLayout:
         form = self.form(array.shape)
         if form == "padded":
             return np.asarray(array[(self.instances, *self.padded_coordinates.T)])
-        if form == "shared":
-            return np.broadcast_to(array, (self.positions, *self.cells))
         return array if form == "flat" else np.asarray(array[tuple(self.coordinates.T)])
 
     def summed(self, group: Array, shape: tuple[int, ...]) -> Array:

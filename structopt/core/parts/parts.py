@@ -129,6 +129,8 @@ class Parts:
                 parameter="other",
                 remedy="Give a number, other parts, or v[:, None] with a number per instance.",
             )
+        if len(self) and (numbers == numbers[0]).all():
+            return numbers[:1, 0]
         return np.repeat(numbers[:, 0], np.diff(self.batch.offsets))
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from structopt.kernels.grammar.charts import anchored_pair, span_number
 from structopt.kernels.grammar.inside import first_anchor, top_node
-from structopt.kernels.waist.signatures import inlined, merged
+from structopt.kernels.waist.signatures import driven, merged
 
 
-@inlined
+@driven
 def trace(c, i, n, parts, x, z):
     """Write the indicators of the best tree to z, given inside weights in the semiring MAX; there
     is one.

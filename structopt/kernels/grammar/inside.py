@@ -24,7 +24,7 @@ from structopt.kernels.grammar.matrices import (
     put_tops,
     take_bottoms,
 )
-from structopt.kernels.waist.signatures import inlined, merged
+from structopt.kernels.waist.signatures import driven, inlined, merged
 
 
 @inlined
@@ -33,7 +33,7 @@ def weight(semiring, score):
     return exp(score) if semiring == SUM else score
 
 
-@inlined
+@driven
 def fill_inside(semiring, c, i, n, parts, x):
     """Fill x.inside and x.scale, given x.rule, x.step and the parts' scores (divided by the
     temperature).

@@ -21,15 +21,19 @@ from math import exp, inf
 
 import numpy as np
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.arrays.semirings import SUM
 from structopt.kernels.grammar.charts import anchored_pair, span_number
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import driven, inlined
+from structopt.kernels.waist.views import part, table
 
 SHARE = 0.1
 """W is a matrix where it is filled to this share."""
 CHUNK = 64
 """Spans whose products are in memory at a time."""
+SMALL = 16
+"""Entries of a matrix that are computed one by one."""
 
 
 def ranges(parent: Array, left: Array, right: Array, first_tag: int) -> list[int]:
@@ -84,7 +88,7 @@ def sizes(found: list[int], rules: int, pairs: int, symbols: int, longest: int) 
     }
 
 
-@inlined
+@driven
 def has_matrices(semiring, full):
     """Whether a chart is filled by products of matrices."""
     return semiring == SUM and full == 1
@@ -93,10 +97,25 @@ def has_matrices(semiring, full):
 @inlined
 def matrix(values, row, rows, columns):
     """The rows from `row` on of a matrix that is laid out row by row."""
-    return values[row * columns : (row + rows) * columns].reshape((rows, columns))
+    return table(values, row * columns, rows, columns)
 
 
 @inlined
+def multiply(one, other, out):
+    """out = one other; small matrices without a call of BLAS, which takes as long as they do."""
+    rows, inner, columns = one.shape[0], one.shape[1], other.shape[1]
+    if rows * columns > SMALL:
+        np.dot(one, other, out)
+        return
+    for i in range(rows):
+        for j in range(columns):
+            total = 0.0
+            for k in range(inner):
+                total += one[i, k] * other[k, j]
+            out[i, j] = total
+
+
+@driven
 def lists_all_pairs(c):
     """Whether the list of pairs is a matrix: every two symbols that longer spans may have, and no
     tags.
@@ -112,7 +131,7 @@ def word_tops(c, i, n, b):
     return c.node_symbols[first : first + c.tops[cell]]
 
 
-@inlined
+@driven
 def open_outside(c, n, x):
     """Empty the matrices of outside weights of a sentence of n words."""
     spans = (n + 1) * (n + 1)
@@ -122,7 +141,7 @@ def open_outside(c, n, x):
     x.usage[:] = 0.0
 
 
-@inlined
+@driven
 def open_inside(c, n, x):
     """Empty the matrices of inside weights of a sentence of n words, and fill W."""
     spans = (n + 1) * (n + 1)
@@ -135,7 +154,7 @@ def open_inside(c, n, x):
             x.table[c.pair[r] * c.ranges[1] + c.parent[r] - c.ranges[0]] = x.rule[r]
 
 
-@inlined
+@driven
 def take_bottoms(c, cell, row, x):
     """Copy a row of x.bottoms to the bottoms of a span."""
     A0, As = c.ranges[0], c.ranges[1]
@@ -149,7 +168,7 @@ def take_bottoms(c, cell, row, x):
             values[v] = bottoms[symbols[v] - A0]
 
 
-@inlined
+@driven
 def put_bottoms(c, cell, row, x):
     """Copy the outside weights of the bottoms of a span to a row of x.bottoms, and to x.above by
     symbol.
@@ -164,10 +183,10 @@ def put_bottoms(c, cell, row, x):
     above[:] = 0.0
     for v in range(c.bottoms[cell]):
         above[symbols[v]] = values[v]
-    x.bottoms[row * As : (row + 1) * As] = above[A0 : A0 + As]
+    set_row(part(x.bottoms, row * As, (row + 1) * As), part(above, A0, A0 + As))
 
 
-@inlined
+@driven
 def put_tops(c, i, n, b, e, x):
     """Copy the inside weights of the tops of a span to where wider spans find them."""
     cell = c.spans[i] + span_number(n, b, e)
@@ -185,7 +204,7 @@ def put_tops(c, i, n, b, e, x):
             words[A] = values[v]
 
 
-@inlined
+@driven
 def take_tops(c, i, n, b, e, x):
     """Add what wider spans found to the outside weights of the tops of a span."""
     cell = c.spans[i] + span_number(n, b, e)
@@ -203,7 +222,7 @@ def take_tops(c, i, n, b, e, x):
             values[v] += words[A]
 
 
-@inlined
+@driven
 def fill_halves(n, b, e, reference, columns, scale, lefts_in, row, factors, halves):
     """Write the factors of a span's splits to `factors`, and L, multiplied by them, to `halves`,
     from row `row` on.
@@ -217,7 +236,7 @@ def fill_halves(n, b, e, reference, columns, scale, lefts_in, row, factors, halv
             halves[(row + k) * columns + B] = factor * own[k, B]
 
 
-@inlined
+@driven
 def multiply_halves(c, i, n, b, e, reference, row, out, x):
     """Write M of the span b..e, divided by exp(reference), to `out`; the pair of its anchored rule
     is left out at its split.
@@ -232,7 +251,7 @@ def multiply_halves(c, i, n, b, e, reference, row, out, x):
     )
     factors = x.factors[row:]
     every = lists_all_pairs(c)
-    np.dot(halves.T, rights, matrix(out if every else x.products, 0, Bs, Cs))
+    multiply(halves.T, rights, matrix(out if every else x.products, 0, Bs, Cs))
     if not every:
         out[:] = 0.0
         inner, places, products = c.inner, c.inner_places, x.products
@@ -261,7 +280,7 @@ def multiply_halves(c, i, n, b, e, reference, row, out, x):
                     out[gold] += halves[k, B] * rights[k, C]
 
 
-@inlined
+@driven
 def apply_rules_one_by_one(c, pairs, bottoms, weights):
     """bottoms = M W."""
     begins, parents, first = c.pair_rules, c.parent, c.ranges[0]
@@ -271,7 +290,7 @@ def apply_rules_one_by_one(c, pairs, bottoms, weights):
                 bottoms[parents[r] - first] += weights[r] * pairs[g]
 
 
-@inlined
+@driven
 def undo_rules_one_by_one(c, pairs, bar, above, weights, z):
     """M' = bottoms' W^T where M is not 0, and marginals of rules."""
     begins, parents, first = c.pair_rules, c.parent, c.ranges[0]
@@ -285,7 +304,7 @@ def undo_rules_one_by_one(c, pairs, bar, above, weights, z):
         bar[g] = total
 
 
-@inlined
+@driven
 def multiply_inside(c, i, n, width, x):
     """Fill x.bottoms, one row for each span of a width, and the spans' scales."""
     As, G, spans = c.ranges[1], len(c.left), n - width + 1
@@ -301,14 +320,14 @@ def multiply_inside(c, i, n, width, x):
             x.scale[span_number(n, b, e)] = reference
             multiply_halves(c, i, n, b, e, reference, j * (width - 1), pairs[j], x)
         if len(x.table) > 0:
-            np.dot(pairs, matrix(x.table, 0, G, As), bottoms)
+            multiply(pairs, matrix(x.table, 0, G, As), bottoms)
         else:
             bottoms[:] = 0.0
             for j in range(count):
                 apply_rules_one_by_one(c, pairs[j], bottoms[j], x.rule)
 
 
-@inlined
+@driven
 def multiply_outside(c, i, n, width, spans, x, z):
     """Outside weights of the tops in the halves of spans of one width, and marginals of rules,
     given those of the bottoms.
@@ -327,8 +346,8 @@ def multiply_outside(c, i, n, width, spans, x, z):
                 c, i, n, b, e, x.scale[span_number(n, b, e)], j * (width - 1), pairs[j], x
             )
         if len(x.table) > 0:
-            np.dot(above, matrix(x.table, 0, G, As).T, bars)
-            np.dot(pairs.T, above, matrix(x.counted, 0, G, As))
+            multiply(above, matrix(x.table, 0, G, As).T, bars)
+            multiply(pairs.T, above, matrix(x.counted, 0, G, As))
             for t in range(len(x.usage)):
                 x.usage[t] += x.counted[t]
         else:
@@ -339,7 +358,7 @@ def multiply_outside(c, i, n, width, spans, x, z):
             undo_halves(c, i, n, b, b + width, j * (width - 1), bars[j], x)
 
 
-@inlined
+@driven
 def undo_halves(c, i, n, b, e, row, bars, x):
     """Add the outside weights of the tops in the halves of a span, given M' and what
     `multiply_halves` left at `row`.
@@ -383,14 +402,14 @@ def undo_halves(c, i, n, b, e, row, bars, x):
     C = c.right[gold] - C0 if split >= 0 else -1
     held = 0 <= B < Bs and 0 <= C < Cs
     out = matrix(x.halves_bar, 0, splits, Bs)
-    np.dot(rights, bar.T, out)
+    multiply(rights, bar.T, out)
     if held:
         out[k, B] = dot_without(rights[k], bar[B], C)
     for j in range(splits):
         for t in range(Bs):
             lefts_out[j, t] += factors[j] * out[j, t]
     out = matrix(x.halves_bar, 0, splits, Cs)
-    np.dot(halves, bar, out)
+    multiply(halves, bar, out)
     if held:
         out[k, C] = dot_without(halves[k], bar[:, C], B)
     for j in range(splits):
@@ -398,7 +417,7 @@ def undo_halves(c, i, n, b, e, row, bars, x):
             rights_out[j, t] += out[j, t]
 
 
-@inlined
+@driven
 def dot_without(one, other, index):
     """Inner product of two vectors, without one index."""
     total = 0.0
@@ -408,7 +427,7 @@ def dot_without(one, other, index):
     return total
 
 
-@inlined
+@driven
 def add_usage(c, x, z):
     """Add the marginals of the rules that x.usage holds to z."""
     if len(x.table) > 0:

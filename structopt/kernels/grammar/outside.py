@@ -26,7 +26,7 @@ from structopt.kernels.grammar.matrices import (
     put_bottoms,
     take_tops,
 )
-from structopt.kernels.waist.signatures import inlined, merged
+from structopt.kernels.waist.signatures import driven, inlined, merged
 
 FEW = 4
 """Rules are looked at by the symbols above them where so many times fewer than all are below the
@@ -34,7 +34,7 @@ bottoms of a span.
 """
 
 
-@inlined
+@driven
 def fill_outside(semiring, floor, c, i, n, parts, x, z):
     """Fill x.outside and the marginals z, given the inside weights, of which the root's is not
     zero.

@@ -41,6 +41,7 @@ OWNED = "NRT required but not enabled", "Only accept returning of array"
 VECTOR = types.float64[::1]
 LONGS = types.int64[::1]
 INTS = types.int32[::1]
+FROZEN: Any = types.Array(types.float64, 1, "C", readonly=True)
 RECORD: Any = types.NamedTuple((INTS, LONGS, VECTOR, LONGS), Record)
 
 # Features: a linear operator with one sparse column per part.
@@ -262,6 +263,14 @@ def driver(
             raise
 
     return compiled
+
+
+def thread(function: Callable[[int], None]) -> Any:
+    """Compile a function that a thread of the system runs, with the address of its arguments.
+
+    It owns no arrays, as a `driver`.
+    """
+    return _compiled(function, types.void(types.intp), _nrt=False)
 
 
 driven = register_jitable(_nrt=False, forceinline=True)

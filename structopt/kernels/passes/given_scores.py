@@ -9,12 +9,30 @@ from numba import types
 from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import FROZEN, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import evaluate, size, solve
 
 
-@driver(types.int64, types.float64, types.int64, types.int64, VECTOR, VECTOR, VECTOR)
+@driven
+def infer_one(k, data, space, i, temperature, scores, values, marginals):
+    """Write the value and the maximiser of one instance."""
+    s = part(space.scores, 0, size(data, i))
+    set_row(s, part(scores, data.parts[i], data.parts[i + 1]))
+    z = part(marginals, data.parts[i], data.parts[i + 1])
+    values[i] = solve(k, data, space, i, s, temperature, z)
+
+
+@driven
+def loss_one(k, data, space, i, scores, losses, residuals):
+    """Write the loss and the residual of one instance."""
+    s = part(space.scores, 0, size(data, i))
+    set_row(s, part(scores, data.parts[i], data.parts[i + 1]))
+    residual = part(residuals, data.parts[i], data.parts[i + 1])
+    losses[i] = evaluate(k, data, space, i, s, residual)
+
+
+@driver(types.int64, types.float64, types.int64, types.int64, FROZEN, VECTOR, VECTOR)
 def infer_pass(
     kernels: Any,
     data: Any,
@@ -35,14 +53,11 @@ def infer_pass(
     for i in range(first, last):
         if halted():
             return i
-        s = part(space.scores, 0, size(data, i))
-        set_row(s, part(scores, data.parts[i], data.parts[i + 1]))
-        z = part(marginals, data.parts[i], data.parts[i + 1])
-        values[i] = solve(k, data, space, i, s, temperature, z)
+        infer_one(k, data, space, i, temperature, scores, values, marginals)
     return last
 
 
-@driver(types.int64, types.int64, types.int64, VECTOR, VECTOR, VECTOR)
+@driver(types.int64, types.int64, types.int64, FROZEN, VECTOR, VECTOR)
 def losses_pass(
     kernels: Any,
     data: Any,
@@ -60,8 +75,5 @@ def losses_pass(
     for i in range(first, last):
         if halted():
             return i
-        s = part(space.scores, 0, size(data, i))
-        set_row(s, part(scores, data.parts[i], data.parts[i + 1]))
-        residual = part(residuals, data.parts[i], data.parts[i + 1])
-        losses[i] = evaluate(k, data, space, i, s, residual)
+        loss_one(k, data, space, i, scores, losses, residuals)
     return last
