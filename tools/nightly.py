@@ -38,6 +38,7 @@ PYTHONS = ("3.11", "3.12", "3.13")
 PGMPY = ("pgmpy-no-torch==1.0.4", "networkx", "opt-einsum", "statsmodels", "patsy")
 """A build of pgmpy without PyTorch, and the packages that its inference imports."""
 TORCH = "torch==2.13.0"
+TRANSFORMERS = "transformers==5.24.0"
 BOUNDED = ("numba", "hydra-core", "mlflow")
 """Packages of which the oldest supported versions are tested."""
 COMPANIONS = ("sqlalchemy<2.1",)
@@ -201,9 +202,11 @@ def torch(run: Runner) -> None:
         run(python, "-c", "import torch")
     except subprocess.CalledProcessError as error:
         raise CannotRunError(f"{TORCH} cannot be installed or imported without CUDA") from error
+    _install(run, python, TRANSFORMERS)
     plugin = "plugins/structopt-torch"
     _pip(run, python, "--no-deps", "--no-build-isolation", "--force-reinstall", plugin)
-    run(python, "-m", "pytest", "-n2", f"{plugin}/tests", "tests/verbs/test_torch.py")
+    transformers = "tests/task/dense/test_transformers.py"
+    run(python, "-m", "pytest", "-n2", f"{plugin}/tests", "tests/verbs/test_torch.py", transformers)
     run(
         python, "-m", "pytest", "-n0", "--nightly=documents", "tests/test_docs.py", "-k", "torch.md"
     )
