@@ -29,7 +29,7 @@ CODE = "code"
 WRITTEN_BY_INSTALLERS = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json")
 LONGEST_BUILD = 30.0
 """Seconds; the tracker waits 120 seconds for a logged model."""
-# The hook of PEP 517 without pip, which takes three times as long: it builds an environment first.
+# The hook of PEP 517, called without pip, which may be absent and takes three times as long.
 _BUILD = """
 import importlib, os, sys, tomllib
 sys.path[:] = {path!r}
@@ -127,8 +127,8 @@ def _check_origin(installed: Distribution, folder: Path) -> None:
 
 
 def _built(folder: Path) -> tuple[str, bytes]:
-    """Let the build backend of a project build a wheel, in a process of its own and without a
-    network.
+    """Let the build backend of a project build a wheel in a process of its own; nothing is
+    installed.
     """
     if not (folder / "pyproject.toml").is_file():
         raise NoWheelError(f"it is an editable install, and {folder} has no pyproject.toml")

@@ -235,9 +235,15 @@ def test_a_model_is_logged_without_wheels(site, trained, tmp_path):
 
 
 LOADED = """
-import json, sys
+import io, json, sys, zipfile
 import mlflow.pyfunc, pandas, structopt, structopt_squared_hinge
+from structopt.tracker.wheels import wheel
 assert all(sys.prefix in one.__file__ for one in (structopt, structopt_squared_hinge))
+for name in ("structopt-trainer", "structopt-squared-hinge"):
+    rebuilt = wheel(name)
+    one, other = map(zipfile.ZipFile, (io.BytesIO(rebuilt.content), f"logged/{rebuilt.requirement}"))
+    assert sorted(one.namelist()) == sorted(other.namelist())
+    assert all(one.read(file) == other.read(file) for file in one.namelist() if "RECORD" not in file)
 example = pandas.DataFrame(json.loads(sys.argv[1]))
 model = mlflow.pyfunc.load_model("logged")
 print(json.dumps(model.predict(example)["labels"].tolist()))
@@ -247,7 +253,9 @@ print(json.dumps(model.predict(example)["labels"].tolist()))
 @needs_backend
 @pytest.mark.nightly("plugins")
 def test_a_logged_model_installs_into_a_fresh_environment(sources, trained, tmp_path):
-    """Without a network: the environment has all packages of this one, but not structopt."""
+    """Without a network: the environment has all packages of this one except structopt. There, the
+    wheels are rebuilt with equal files.
+    """
     model, folder, _ = save_with_plugin(trained, tmp_path)
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "fresh")], check=True)
     python = tmp_path / "fresh" / "bin" / "python"
