@@ -40,6 +40,7 @@ PGMPY = ("pgmpy-no-torch==1.0.4", "networkx", "opt-einsum", "statsmodels", "pats
 TORCH = "torch==2.13.0"
 PEERS = ("pytorch-crf==0.7.2", "torch-struct==0.5", "skglm==0.5")
 """Packages whose numbers some pages compare with ours."""
+TRANSFORMERS = "transformers==5.24.0"
 BOUNDED = ("numba", "hydra-core", "mlflow")
 """Packages of which the oldest supported versions are tested."""
 COMPANIONS = ("sqlalchemy<2.1",)
@@ -204,9 +205,11 @@ def torch(run: Runner) -> None:
     except subprocess.CalledProcessError as error:
         raise CannotRunError(f"{TORCH} cannot be installed or imported without CUDA") from error
     _pip(run, python, "--no-deps", *PEERS)
+    _install(run, python, TRANSFORMERS)
     plugin = "plugins/structopt-torch"
     _pip(run, python, "--no-deps", "--no-build-isolation", "--force-reinstall", plugin)
-    run(python, "-m", "pytest", "-n2", f"{plugin}/tests", "tests/verbs/test_torch.py")
+    transformers = "tests/task/dense/test_transformers.py"
+    run(python, "-m", "pytest", "-n2", f"{plugin}/tests", "tests/verbs/test_torch.py", transformers)
     pages = "torch.md or from_torch_struct or from_pytorch_crf"
     run(python, "-m", "pytest", "-n0", "--nightly=documents", "tests/test_docs.py", "-k", pages)
     run(python, "-m", "pytest", "-n0", "tests/test_peer_pages.py")

@@ -106,7 +106,7 @@ class MLflowTracker(Tracker):
         """
         if self._log_model:
             path, self._has_model = folder.absolute(), True
-            self._worker.put(lambda: self._line.call("log_model", path), _LOCAL_LIMIT, what="model")
+            self._worker.put(lambda: self._pack(path), _LOCAL_LIMIT, what="model")
 
     def tag(self, name: str, value: str) -> None:
         """Set a tag of the run."""
@@ -207,6 +207,11 @@ class MLflowTracker(Tracker):
         with partial.open("x", encoding="utf8") as stream:
             stream.write(facts)
         partial.replace(run.folder / RECORDED)
+
+    def _pack(self, folder: Path) -> None:
+        """Log the saved model, and a line for each of its wheels that cannot be built."""
+        for problem in self._line.call("log_model", folder) or ():
+            _logger.info("The logged model cannot be installed by itself. %s", problem)
 
     def _known(self, folder: Path) -> str:
         """Return the run in `RECORDED`, which an earlier attempt wrote; empty where this store has

@@ -100,10 +100,11 @@ class Recording:
         """Log the run's files."""
         self._stored.log_folder(folder)
 
-    def log_model(self, folder: Path) -> None:
-        """Log the saved model."""
+    def log_model(self, folder: Path) -> list[str]:
+        """Log the saved model; return the reasons for missing wheels."""
         with _ONE_AT_A_TIME:
-            self._stored.log_model(folder)
+            problems: list[str] = self._stored.log_model(folder)
+            return problems
 
     def check_model(self) -> None:
         """Raise what kept the model from being logged, if anything did."""

@@ -117,9 +117,9 @@ class StoredRun:
             if file.is_file():
                 self._client.log_artifact(self.run_id, str(file))
 
-    def log_model(self, folder: Path) -> None:
-        """Log the saved model as a pyfunc named ``model``; what goes wrong is kept for
-        `check_model`.
+    def log_model(self, folder: Path) -> list[str]:
+        """Log the saved model as a pyfunc named ``model``, and return the reasons for missing
+        wheels; an error is kept for `check_model`.
         """
         try:
             self._model = self._client.create_logged_model(
@@ -128,17 +128,18 @@ class StoredRun:
                 source_run_id=self.run_id,
                 params=dict(self._params),
             )
-            self._pack(folder)
+            return self._pack(folder)
         except Exception as error:  # metrics and files are still to come
             self._without_model = error
+            return []
 
     def check_model(self) -> None:
         """Raise what went wrong in `log_model`, if anything did."""
         if self._without_model is not None:
             raise self._without_model
 
-    def _pack(self, folder: Path) -> None:
-        """Fill the logged model."""
+    def _pack(self, folder: Path) -> list[str]:
+        """Fill the logged model; see `save_pyfunc`."""
         from mlflow.entities import LoggedModelOutput
 
         status = "FAILED"
@@ -148,11 +149,12 @@ class StoredRun:
             )
             with tempfile.TemporaryDirectory() as temporary:
                 packed = Path(temporary, "model")
-                save_pyfunc(packed, folder, self._model, self.run_id)
+                problems = save_pyfunc(packed, folder, self._model, self.run_id)
                 self._client.log_model_artifacts(self._model.model_id, str(packed))
             status = "READY"
         finally:
             self._client.finalize_logged_model(self._model.model_id, status)
+        return problems
 
     def tag(self, name: str, value: str) -> None:
         """Set a tag of the run."""

@@ -1,6 +1,7 @@
 """MLflow tracker: what it records, that it never raises, and that it never waits long."""
 
 import json
+import logging
 import math
 import os
 import shutil
@@ -157,6 +158,32 @@ def test_the_model_is_linked_to_parameters_metrics_and_data(store):
     }
     (output,) = store.run.outputs.model_outputs
     assert (output.model_id, output.step) == (model.model_id, 2)
+
+
+def test_the_model_has_a_card_and_its_code(store):
+    """Or the reason why it does not have the code: structopt may be imported from elsewhere."""
+    folder = download_model(f"runs:/{store.tracker.run_id}/model", store.tracker.uri)
+    card = (folder / "README.md").read_text()
+    assert "cd MODEL && pip install -r requirements.txt" in card
+    requirements = (folder / "requirements.txt").read_text().splitlines()
+    (core,) = [line for line in requirements if "structopt" in line]
+    named = core.startswith("code/") and (folder / core).is_file()
+    assert named != ("The wheel of structopt-trainer is missing: " in card)
+
+
+def test_a_missing_wheel_is_logged(store, tmp_path, caplog):
+    tracker = MLflowTracker(uri=store.tracker.uri, experiment="exp")
+    tracker.start(make_run(tmp_path / "run"))
+    call = tracker._line.call
+    reasons = {"log_model": ["The wheel of a is missing: b."]}
+    tracker._line.call = lambda name, *rest: reasons[name] if name in reasons else call(name, *rest)
+    with caplog.at_level(logging.INFO, "structopt.tracker"):
+        tracker.log_model(tmp_path / "run" / "model")
+        tracker.finish("FINISHED", {})
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "The logged model cannot be installed by itself. The wheel of a is missing: b."
+    )
 
 
 def test_metrics_are_linked_to_the_data_they_were_measured_on(store, tmp_path):
