@@ -87,7 +87,7 @@ def _compile_kernels(words: Sequence[str]) -> None:
 
 
 def _config(words: Sequence[str]) -> dict[str, Any]:
-    """Compose the config of a small run; choices of components alone need no Hydra."""
+    """Compose the config of a small run, without Hydra if all words choose components."""
     from structopt.config import plain_composition, validation
     from structopt.config.overrides import check_single_run, key_of
 
