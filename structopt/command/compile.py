@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ ALL, MODEL = "all", "model="
 UNTRACKED = {"tracker": "none"}
 SMALL = {"optimizer.epochs": 1, "task.limit": 20}
 """Settings of the run: kernels depend on the components, not on the amount of data."""
+MANY = 50
+"""Copies of the example of a task: few instances use other kernels than many."""
 SYNTAX = Syntax(
     "structopt compile [all|task=NAME] [KEY=VALUE ...]\n       structopt compile model=MODEL",
     "Compiles the kernels with which structopt KEY=VALUE ... trains and its model predicts, and "
@@ -106,13 +109,15 @@ def _config(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _predict(model: Model) -> None:
-    """Predict the task's example in each way that the model can: one instance, and several."""
+    """Predict the task's example in each way that the model can: one instance, and many; by the
+    plan of sentences in memory, and as the instances of a file.
+    """
     task = model.task
     table = task.input_schema.checked(task.input_example())
     instances = list(task.instances(table))
-    for some in (instances[:1], [*instances, *instances]):
-        model.predict(some)
+    for some, executor in product((instances[:1], MANY * instances), (None, registry.serial())):
+        model.predict(some, executor)
         with suppress(StructoptError):  # an inference without marginals
-            model.marginals(some)
+            model.marginals(some, executor)
         with suppress(StructoptError):  # an inference without lists
-            model.predict_k_best(some, 2)
+            model.predict_k_best(some, 2, executor)
