@@ -329,7 +329,7 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     StructoptError
         For whatever the user can mend.
     """
-    from structopt.config import composition, validation
+    from structopt.config import composition, saved_config, validation
     from structopt.config.overrides import check_single_run
     from structopt.errors import ConfigError
     from structopt.process import folder_lock
@@ -346,9 +346,9 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
             f"The run folder is given twice: folder={folder} and hydra.run.dir={typed}.",
             remedy="Leave one of them out.",
         )
-    path = composition.run_folder(typed if folder is None else folder)
+    path = saved_config.run_folder(typed if folder is None else folder)
     with folder_lock.locked(path), records.nothing_left(path):
-        composition.save_config(config, path)
+        saved_config.save(config, path)
         return _converged(stages.train(config, path))
 
 

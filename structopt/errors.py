@@ -12,9 +12,11 @@ import os
 import pickle
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from enum import Enum
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
@@ -232,6 +234,46 @@ class ArgumentError(StructoptError, ValueError):
         remedy: str | None = None,
     ) -> None:
         super().__init__(problem, parameter=parameter, value=value, where=where, remedy=remedy)
+
+
+OMITTED = {
+    "cvxpy": "cvxpy",
+    "hydra": "hydra-core",
+    "matplotlib": "matplotlib",
+    "mlflow": "mlflow",
+    "pandas": "pandas",
+}
+"""Packages that ``requirements-predict.txt`` omits: distributions by the names of their modules."""
+
+
+@contextmanager
+def full_installation(purpose: str, module: str = "") -> Iterator[None]:
+    """Explain the failed import of a package that an installation for prediction omits.
+
+    Parameters
+    ----------
+    purpose : str
+        What needs the package: the subject of the message.
+    module : str
+        A module that another process will import.
+
+    Raises
+    ------
+    ConfigError
+        Instead of a `ModuleNotFoundError` of one of these packages.
+    """
+    try:
+        if module and find_spec(module) is None:
+            raise ModuleNotFoundError(name=module)
+        yield
+    except ModuleNotFoundError as error:
+        package = OMITTED.get((error.name or "").partition(".")[0])
+        if package is None:
+            raise
+        raise ConfigError(
+            f"{purpose} needs the package {package}, which is not installed.",
+            remedy="Install all packages of structopt: pip install structopt-trainer",
+        ) from error
 
 
 class InfeasibleError(StructoptError):

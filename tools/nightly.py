@@ -41,6 +41,15 @@ TORCH = "torch==2.13.0"
 PEERS = ("pytorch-crf==0.7.2", "torch-struct==0.5", "skglm==0.5")
 """Packages whose numbers some pages compare with ours."""
 TRANSFORMERS = "transformers==5.24.0"
+OMEGACONF = ("2.3", "2.4")
+"""Versions of OmegaConf that prediction supports; Hydra 1.3 excludes 2.4."""
+PREDICTION_IN_IMAGE = """
+import sys
+from structopt.command.main import main
+from structopt.kernels.waist.compiling import STATE
+assert main(["predict", *sys.argv[1:], "output=-", "probabilities=true", "k_best=2"]) == 0
+assert STATE.compiled == 0, f"{STATE.compiled} kernels are not in the image"
+"""
 BOUNDED = ("numba", "hydra-core", "mlflow")
 """Packages of which the oldest supported versions are tested."""
 COMPANIONS = ("sqlalchemy<2.1",)
@@ -225,6 +234,33 @@ def pgmpy(run: Runner) -> None:
     run(python, "-m", "pytest", "-n0", "tests/inference/test_pgmpy.py")
 
 
+def predict(run: Runner) -> None:
+    """Compare saved models in new environments that have the packages of prediction, and pytest."""
+    for version in OMEGACONF:
+        shutil.rmtree(ENVIRONMENTS / "predict", ignore_errors=True)
+        python = _environment("predict", PYTHON, run)
+        _install(run, python, "-r", "requirements-predict.txt", f"omegaconf=={version}.*", "pytest")
+        _install(run, python, "--no-deps", ".")
+        # without pytest's settings and fixtures of this project, which need more packages
+        options = ("--noconftest", "-c", os.devnull, f"--rootdir={ROOT}", "-p", "no:cacheprovider")
+        run(python, "-m", "pytest", *options, "-k", "predictions", "tests/test_saved_models.py")
+
+
+def image(run: Runner) -> None:
+    """Run the script of the image in a new folder, and predict with the kernels it compiled."""
+    target = ENVIRONMENTS / "image"
+    shutil.rmtree(target, ignore_errors=True)
+    run("tools/image/install", str(target), PYTHON=PYTHON)
+    saved = max((ROOT / "tests/saved").iterdir())
+    run(
+        *(str(target / "environment/bin/python"), "-c", PREDICTION_IN_IMAGE),
+        *(f"model={saved}/models/ner", f"input={saved}/inputs/test.conll"),
+        NUMBA_CPU_NAME="generic",
+        NUMBA_CACHE_DIR=str(target / "kernels"),
+        PYTHONSAFEPATH="1",
+    )
+
+
 def of_python(version: str) -> Callable[[Runner], None]:
     """Run the tests that depend most on the interpreter with one version of Python."""
 
@@ -320,6 +356,8 @@ ALL: Mapping[str, Part] = {
     "bounds": Part("contract tests with bounds-checked kernels", bounds),
     "torch": Part("tests of PyTorch in an environment of their own", torch),
     "pgmpy": Part("exact inference against pgmpy in an environment of its own", pgmpy),
+    "predict": Part("prediction with its own packages, OmegaConf 2.3 and 2.4", predict),
+    "image": Part("the script of the image in a new environment", image),
     "oldest": Part("oldest supported versions of Numba, Hydra and MLflow", oldest),
     "newest": Part("newest supported versions of all packages", newest),
     **{f"python{one}": Part(f"tests with Python {one}", of_python(one)) for one in PYTHONS},

@@ -13,7 +13,7 @@ from structopt.command import streams
 from structopt.config.synonyms import SUBCOMMANDS, synonym_of
 from structopt.config.wording import write_keys
 from structopt.core import memory
-from structopt.errors import ConfigError, StructoptError, meaning, near
+from structopt.errors import ConfigError, StructoptError, full_installation, meaning, near
 from structopt.process import garbage, interruption
 from structopt.progress import console, display
 from structopt.sweep.exit_codes import DONE, MENDABLE, SweepInterrupted
@@ -68,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             console.tidy(),
             display.shown(),
             memory.shortage_explained(SHORTAGE),
+            full_installation("This command"),
         ):
             with interruption.before_errors(), garbage.rarely_collected():
                 code = _dispatch(_debugged(words))

@@ -176,9 +176,9 @@ def _task_function(outcome: _Outcome) -> Callable[[DictConfig], Any]:
 
 
 def _train_composed(config: DictConfig) -> Any:
-    from structopt.config import composition, validation
+    from structopt.config import saved_config, validation
 
-    checked = validation.validate(composition.resolved(config), HydraConfig.get().overrides.task)
+    checked = validation.validate(saved_config.resolved(config), HydraConfig.get().overrides.task)
     if checked["sweep"]["resume"]:
         raise ConfigError(
             "sweep.resume=true goes on with a sweep",

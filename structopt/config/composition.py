@@ -1,34 +1,33 @@
-"""Compose a config of overrides, as the command line does; read and save the config of a run."""
+"""Compose a config of overrides with Hydra, as the command line does."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from hydra import compose as hydra_compose
-from hydra import initialize_config_dir
-from hydra.core.config_search_path import ConfigSearchPath
-from hydra.core.config_store import ConfigStore
-from hydra.core.global_hydra import GlobalHydra
-from hydra.core.plugins import Plugins
-from hydra.errors import HydraException
-from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
 
-from structopt.config import registry, saved_yaml, validation
-from structopt.config.hydra_errors import friendly
+from structopt.config import validation
 from structopt.config.overrides import RUN_FOLDER, key_of, spelled_out
 from structopt.config.registering import registered_nodes
+from structopt.config.saved_config import escaped, resolved
 from structopt.config.search_path import conf_dir, plugin_packages
-from structopt.errors import ConfigError, ModelError
+from structopt.errors import ConfigError, full_installation
 
-SAVED = ("seed", "threads", "check", "objective_every", "patience")
-"""Settings that a run's saved config has always had."""
+with full_installation("Reading overrides"):
+    from hydra import compose as hydra_compose
+    from hydra import initialize_config_dir
+    from hydra.core.config_search_path import ConfigSearchPath
+    from hydra.core.config_store import ConfigStore
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.core.plugins import Plugins
+    from hydra.errors import HydraException
+    from hydra.plugins.search_path_plugin import SearchPathPlugin
+
+    from structopt.config.hydra_errors import friendly
 
 
 class PluginSearchPath(SearchPathPlugin):
@@ -124,102 +123,3 @@ def set_values(config: DictConfig, values: Mapping[str, Any]) -> None:
     with open_dict(config):
         for key, value in values.items():
             OmegaConf.update(config, key, escaped(value), merge=True, force_add=True)
-
-
-def escaped(value: Any) -> Any:
-    """Return a plain value whose text OmegaConf does not interpolate."""
-    if isinstance(value, Mapping):
-        return {key: escaped(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [escaped(one) for one in value]
-    return value.replace("${", "\\${") if isinstance(value, str) else value
-
-
-def resolved(config: DictConfig) -> dict[str, Any]:
-    """Return a composed config as nested plain values, interpolations resolved, or raise
-    `ConfigError`.
-    """
-    try:
-        plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    except OmegaConfBaseException as error:
-        raise ConfigError(
-            f"{error.full_key or 'the config'}: {str(error).splitlines()[0]}"
-        ) from error
-    return {str(key): value for key, value in plain.items()} if isinstance(plain, dict) else {}
-
-
-def saved_config(folder: Path, asked: str = "") -> dict[str, Any]:
-    """Read the validated config of a run from its folder; `asked` is the word that named it, by
-    default ``resume=FOLDER``.
-
-    Raises
-    ------
-    ConfigError
-        If the folder holds none, or values that are refused.
-    ModelError
-        If the file is damaged: no YAML, or not the keys of a run.
-    """
-    path = folder / ".hydra" / "config.yaml"
-    if not path.is_file():
-        raise ConfigError(
-            f"{asked or f'resume={folder}'}: {path} is missing, so this is no run folder that "
-            "can go on."
-        )
-    register()
-    try:
-        return _completed(resolved(cast(DictConfig, saved_yaml.load(path))))
-    except ConfigError as error:
-        raise ConfigError(
-            f"{error}",
-            where=str(path),
-        ) from error
-    except (
-        YAMLError,
-        OmegaConfBaseException,
-        LookupError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        RecursionError,
-    ) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ModelError(
-            f"truncated or altered ({reason}).",
-            where=str(path),
-            remedy="Take it from a backup, or train again.",
-        ) from error
-
-
-def _completed(saved: dict[str, Any]) -> dict[str, Any]:
-    """Return a run's saved config validated, with what version 0.1.0 did not save; ValueError where
-    keys are missing.
-    """
-    if absent := [
-        key for key in (*SAVED, *registry.KINDS) if key not in saved and key != "features"
-    ]:
-        raise ValueError(f"the key {absent[0]} is missing")
-    if isinstance(saved.get("warm_start"), str):  # of version 0.1.0, which kept no vocabulary
-        saved["warm_start"] = {"model": saved["warm_start"], "vocabulary": "new"}
-    # of version 0.1.0, where the task's data said which features there are
-    if "name" not in saved.get("features", {}):
-        chosen = compose([f"task={saved['task']['name']}"])["features"]["name"]
-        saved["features"] = {"name": chosen, **saved.get("features", {})}
-    return validation.validate(saved)
-
-
-def run_folder(folder: str | Path | None) -> Path:
-    """Return the folder of a run that Hydra did not start: the one that is named, else one under
-    ``outputs``.
-    """
-    return (
-        Path(folder)
-        if folder is not None
-        else Path("outputs") / datetime.now().strftime("%Y-%m-%d/%H-%M-%S-%f")
-    )
-
-
-def save_config(config: Mapping[str, Any], folder: Path) -> None:
-    """Save the validated config of a run that Hydra did not start in its folder."""
-    (folder / ".hydra").mkdir(parents=True, exist_ok=True)
-    saved = OmegaConf.create(escaped(dict(config)))
-    OmegaConf.save(saved, folder / ".hydra" / "config.yaml")

@@ -7,11 +7,6 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-
 from structopt.config.wording import PLAIN, flow_of, in_quotes, quoted
 
 CLOSING = {"[": "]", "{": "}", "(": ")"}
@@ -116,6 +111,11 @@ def _is_pattern(value: str) -> bool:
 
 def readable(word: str) -> bool:
     """Whether Hydra and OmegaConf can parse an override."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
     try:
         override = OverridesParser.create().parse_override(word)
         if not override.is_sweep_override():

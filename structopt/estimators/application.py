@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
@@ -290,15 +291,14 @@ def _fitted_in_folder(
     folder: str | Path | None,
     earlier: Model | None,
 ) -> Fitted:
-    from structopt.config import composition
+    from structopt.config import saved_config
     from structopt.process import folder_lock
     from structopt.run import stages
 
+    plotted = folder is not None and find_spec("matplotlib") is not None
     with _run_folder(folder) as path, folder_lock.locked(path):
-        composition.save_config(config, path)
-        model = stages.train(
-            config, path, memory=splits, pictures=folder is not None, earlier=earlier
-        )
+        saved_config.save(config, path)
+        model = stages.train(config, path, memory=splits, pictures=plotted, earlier=earlier)
         return Fitted(model, json.loads((path / "metrics.json").read_text(encoding="utf8")))
 
 

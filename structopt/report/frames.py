@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from structopt.errors import full_installation
 from structopt.report.chosen_runs import of_folder
 from structopt.run.records import read_run
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@full_installation("structopt.runs")
 def runs(folder: str | Path) -> pd.DataFrame:
     """Return the runs of a folder: of one run, of a sweep, or of folders in it.
 
@@ -47,6 +49,7 @@ def runs(folder: str | Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@full_installation("structopt.history")
 def history(run: str | Path) -> pd.DataFrame:
     """Return the history of a run: a row per epoch, with the columns of its ``history.csv``.
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from structopt.config import feature_keys, saved_yaml
+from structopt.config import feature_keys, saved_config
 from structopt.core.data.config_keys import Purpose, relevant
 from structopt.core.data.file_sets import DataPath, data_path, digest
 from structopt.core.data.splits import SPLITS, SplitPath, with_tail
@@ -106,4 +106,4 @@ def start_folder(record: RunRecord) -> Path:
     saved = record.folder / ".hydra" / "hydra.yaml"
     if not saved.is_file():
         return Path()
-    return Path(str(OmegaConf.select(saved_yaml.load(saved), "hydra.runtime.cwd") or "."))
+    return Path(str(OmegaConf.select(saved_config.load(saved), "hydra.runtime.cwd") or "."))

@@ -12,7 +12,7 @@ from structopt.config import registry
 from structopt.core.optimizer import Optimizer
 from structopt.core.optimizer_state import State
 from structopt.core.structure_kind import TooManyOutputs
-from structopt.errors import StructoptError
+from structopt.errors import StructoptError, full_installation
 from structopt.kernels.waist.record import Array
 from structopt.objective.problem import Problem
 
@@ -173,7 +173,8 @@ def check_steps(
         At a larger difference.
     """
     chosen = _sample(problem, np.random.default_rng([seed, problem.m, 1]), sample)
-    difference = optimizer.verify(problem, state, chosen)
+    with full_installation("A check of steps"):
+        difference = optimizer.verify(problem, state, chosen)
     if difference is None:
         return ""
     if not difference <= tolerance:

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from structopt.config import registry
-from structopt.config.composition import saved_config
+from structopt.config import registry, saved_config
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import StructoptError
 from structopt.formats.text_files import write_text
@@ -60,7 +59,7 @@ def training_file(model: Model, address: str) -> str:
     if not isinstance(model.scorer, SparseFeatures) or not shared_weights(model.scorer):
         return ""
     try:
-        task = registry.create("task", saved_config(folder)["task"])
+        task = registry.create("task", saved_config.read(folder)["task"])
         path = task.files["train"]
         return str(path) if Path(str(path)).is_file() else ""
     except (StructoptError, LookupError):  # a model that stands alone: its weights stay unnamed

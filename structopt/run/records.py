@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from structopt.config import saved_yaml
+from structopt.config import saved_config
 from structopt.errors import (
     ConfigError,
     MemoryShortage,
@@ -200,7 +200,7 @@ def _yaml(path: Path) -> Any:
     from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
 
     try:
-        return OmegaConf.to_container(saved_yaml.load(path)) if path.is_file() else None
+        return OmegaConf.to_container(saved_config.load(path)) if path.is_file() else None
     except (
         YAMLError,
         OmegaConfBaseException,

@@ -143,12 +143,12 @@ def _train(run: _RunInFolder, resuming: bool, earlier: Model | None) -> Model:
 
 def resume(folder: Path, overrides: list[str]) -> Model:
     """Go on with a run from its last finished pass, in its folder and with its config."""
-    from structopt.config.composition import saved_config
+    from structopt.config import saved_config
     from structopt.config.continuation import continued
 
     with folder_lock.locked(folder), console.logged_in(folder):
         config, epochs = (
-            continued(saved_config(folder), overrides),
+            continued(saved_config.read(folder), overrides),
             len(history.read(folder / "history.csv")),
         )
         if epochs >= config["optimizer"].get("epochs", epochs + 1):

@@ -158,11 +158,11 @@ class SweepJob:
 
     def run(self, config: DictConfig) -> None:
         """Train, unless an earlier attempt has done so; any error of training is raised."""
-        from structopt.config import composition, validation
+        from structopt.config import saved_config, validation
         from structopt.run import stages
         from structopt.sweep import search_trials
 
-        checked = validation.validate(composition.resolved(config), self.overrides)
+        checked = validation.validate(saved_config.resolved(config), self.overrides)
         unchanged = (
             self._unchanged(checked) if checked["sweep"]["resume"] and self.before else False
         )

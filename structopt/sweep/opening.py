@@ -126,8 +126,8 @@ def _tracker_node(config: DictConfig) -> dict[str, Any]:
     as its jobs are.
     """
     from structopt.config import registry
-    from structopt.config.composition import resolved
     from structopt.config.overrides import key_of
+    from structopt.config.saved_config import resolved
 
     node = resolved(config.tracker)
     experiment = OmegaConf.select(config, "hydra.runtime.choices.experiment")

@@ -12,7 +12,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import OmegaConf, open_dict
 
-from structopt.config import composition, feature_keys, schema, validation
+from structopt.config import feature_keys, saved_config, schema, validation
 from structopt.config.overrides import spelled_out
 from structopt.core.data.config_keys import RESUME_SWEEP
 from structopt.core.data.splits import with_tail
@@ -112,7 +112,7 @@ class Search(JobSweeper):
         point = self.hydra_context.config_loader.load_sweep_config(self.config, self.space.first())
         with open_dict(point):
             del point["hydra"]
-        config = validation.validate(composition.resolved(point))
+        config = validation.validate(saved_config.resolved(point))
         task = feature_keys.task_of(config)
         if "dev" not in with_tail(task.files, config.get("tail")):
             raise ConfigError(

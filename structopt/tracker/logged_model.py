@@ -12,7 +12,7 @@ from typing import Any
 
 from structopt.core.data.table_schema import Schema
 from structopt.core.entry_points import DISTRIBUTION, core_version, plugins
-from structopt.errors import ModelError, StructoptError
+from structopt.errors import ModelError, StructoptError, full_installation
 from structopt.progress import credentials
 from structopt.tracker.stores import asked_at, check_exists, store_address
 from structopt.tracker.wheels import wheel
@@ -150,7 +150,8 @@ def download_model(address: str, uri: str | None = None) -> Path:
     store = uri or store_address(None)
     check_exists(store)
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
-    import mlflow
+    with full_installation(f"The address {address}"):
+        import mlflow
 
     try:
         with asked_at(store):  # looking up a logged model does not take the argument below

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from structopt.core.tracker import Run, Tracker
+from structopt.errors import full_installation
 from structopt.progress import credentials
 from structopt.tracker import recorder
 from structopt.tracker.background import Background
@@ -76,7 +77,8 @@ class MLflowTracker(Tracker):
         self._folder: Path | None = None  # a sweep's
         self._line = recorder.Line()
         self._request_limit = _LOCAL_LIMIT if self.uri.startswith(SQLITE) else 3.0 * timeout
-        prepare_environment(timeout)
+        with full_installation("Tracking by MLflow", "mlflow"):
+            prepare_environment(timeout)
         recorder.start_early()
         self._worker = Background(self._warn)
 

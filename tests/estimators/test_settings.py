@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from structopt import GridLabeler, SequenceTagger, StructuredEstimator
-from structopt.config import composition, validation
+from structopt.config import composition, saved_config, validation
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.application import Settings, composed
 from tests.messages import raises
@@ -142,8 +142,8 @@ def test_values_of_every_kind_go_into_the_config_as_they_are(text, tmp_path):
     assert config["features"]["templates"] == [text, "word"]
     assert config["task"]["columns"] == {"word": 0, "tag": -1}
     assert (config["task"]["train"], config["task"]["separator"]) == (f"{text}.txt", "\t")
-    composition.save_config(config, tmp_path)
-    assert composition.saved_config(tmp_path) == config
+    saved_config.save(config, tmp_path)
+    assert saved_config.read(tmp_path) == config
 
 
 def test_values_that_others_are_computed_from():

@@ -364,7 +364,7 @@ def test_both_keys_are_typed(run: Path, tmp_path: Path) -> None:
     """In either order, as `++`, and in the config of a run of version 0.1.0, which dropped what the
     data lacked.
     """
-    from structopt.config import composition, validation
+    from structopt.config import composition, saved_config, validation
 
     expected = {"model": "M", "vocabulary": "new", "state": "none"}
     for words in (
@@ -388,7 +388,7 @@ def test_both_keys_are_typed(run: Path, tmp_path: Path) -> None:
     nothing = {"model": None, "vocabulary": "union", "state": "none"}
     for old, wanted in (("warm_start: M\n", expected), ("warm_start: null\n", nothing)):
         (tmp_path / ".hydra/config.yaml").write_text(text.replace(node, old))
-        assert composition.saved_config(tmp_path)["warm_start"] == wanted
+        assert saved_config.read(tmp_path)["warm_start"] == wanted
 
 
 @pytest.mark.parametrize(
@@ -413,12 +413,12 @@ def test_refused(words: list[str], text: str) -> None:
 
 
 def test_yaml_names_the_key(run: Path) -> None:
-    from structopt.config import composition, validation
+    from structopt.config import saved_config, validation
 
     with pytest.raises(
         ConfigError, match="in YAML write 'warm_start: {model: PATH}'; set warm_start=PATH"
     ):
-        validation.validate({**composition.saved_config(run), "warm_start": "M"})
+        validation.validate({**saved_config.read(run), "warm_start": "M"})
 
 
 def test_another_task_s_model(run: Path, tmp_path: Path) -> None:

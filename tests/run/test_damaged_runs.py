@@ -12,7 +12,7 @@ import pytest
 
 import structopt
 from structopt.command import main
-from structopt.config import saved_yaml
+from structopt.config import saved_config
 from structopt.errors import ConfigError, DataError
 from structopt.formats import durable_files
 from structopt.run import history
@@ -200,4 +200,4 @@ def test_aliases_in_a_compared_run(finished: Path, tmp_path: Path) -> None:
 def test_a_few_aliases_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("a: &a {x: 1}\nb: *a\n")
-    assert saved_yaml.load(path) == {"a": {"x": 1}, "b": {"x": 1}}
+    assert saved_config.load(path) == {"a": {"x": 1}, "b": {"x": 1}}

@@ -13,8 +13,7 @@ import pytest
 
 import structopt
 from structopt import datasets
-from structopt.config import registry
-from structopt.config.composition import saved_config
+from structopt.config import registry, saved_config
 from structopt.errors import ConfigError, ModelError
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
@@ -191,7 +190,7 @@ def test_the_regulariser_counts_all_instances(
     )
     assert (metrics["instances"], metrics["instances_seen"]) == (40, 80)
     assert "instances_seen" not in alone
-    C, square = saved_config(run)["optimizer"]["C"], float(model.weights @ model.weights)
+    C, square = saved_config.read(run)["optimizer"]["C"], float(model.weights @ model.weights)
     expected = alone["objective"] + (1 / (80 * C) - 1 / (40 * C)) * square / 2
     assert metrics["objective"] == pytest.approx(expected, rel=1e-12)
     structopt.partial_fit(model, [f"task.train={files['all']}"], tmp_path / "third")

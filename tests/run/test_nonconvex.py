@@ -102,14 +102,14 @@ def without_times(row: dict[str, Any]) -> dict[str, Any]:
 
 def stopped(folder: Path, passes: int, words: list[str]) -> None:
     """A run that is cut off after some passes."""
-    from structopt.config import composition, validation
+    from structopt.config import composition, saved_config, validation
     from structopt.run import stages
 
     class Cut(Exception):
         pass
 
     config = validation.validate(composition.compose(words))
-    composition.save_config(config, folder)
+    saved_config.save(config, folder)
 
     def cut(row: Any) -> str:
         if row["epoch"] > passes:

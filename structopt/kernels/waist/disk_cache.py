@@ -10,7 +10,8 @@ code depends on:
 
 So a fresh clone, a new environment or an upgrade that leaves a kernel alone finds it. The folder
 is ``structopt-kernels`` in the user's cache folder, or in ``NUMBA_CACHE_DIR``. Numba stores
-pickles, so the folder is used only if it belongs to the user and nobody else can enter it.
+pickles, so the folder is used only if it belongs to the user or to root, and nobody else can write
+to it. A folder of an image, to which the process cannot write, is read.
 
 Assumption: `numba.core.caching` has `FunctionCache`, whose ``_impl_class`` names the locators of
 the files, and a dispatcher stores its cache in ``_cache``. Tested with Numba 0.61 to 0.68. Gain:
@@ -188,8 +189,8 @@ def digest(path: Path) -> str:
 def folder() -> Path | None:
     """Return the folder of the cache; None if it cannot be used.
 
-    Its mode is 0700 and its owner is the user. Otherwise anybody who can write to it could run
-    code in this process.
+    Only the user or root can write to it. Otherwise anybody who can write to it could run code in
+    this process. It is created with mode 0700.
     """
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     try:
@@ -198,15 +199,21 @@ def folder() -> Path | None:
         status = path.lstat()
     except (OSError, RuntimeError):
         return None
-    private = stat.S_ISDIR(status.st_mode) and not status.st_mode & 0o077
-    if os.name == "posix" and not (private and status.st_uid == os.geteuid()):
+    if os.name == "posix" and not _is_safe(status):
         warnings.warn(
-            f"{path} is not a folder that only you can enter, so compiled kernels are not cached "
-            f"there and each process compiles them again. Fix: chmod 700 {path}, or delete it.",
+            f"{path} is not a folder that only you can write to, so compiled kernels are not "
+            "cached there and each process compiles them again. "
+            f"Fix: chmod 700 {path}, or delete it.",
             stacklevel=2,
         )
         return None
-    return path if os.access(path, os.W_OK) else None
+    return path
+
+
+def _is_safe(status: os.stat_result) -> bool:
+    """Whether a path is a folder to which only the user or root can write."""
+    of_others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(status.st_mode) and not of_others and status.st_uid in (0, os.geteuid())
 
 
 @cache

@@ -255,9 +255,9 @@ def _loaded(folder: Path, which: str) -> Model:
             remedy="Give a run folder, with model/ and checkpoint/; a model starts others "
             "by its weights: warm_start.state=none.",
         )
-    from structopt.config.composition import saved_config
+    from structopt.config import saved_config
 
-    model, config = Model.load(folder / "model"), saved_config(folder, f"warm_start={folder}")
+    model, config = Model.load(folder / "model"), saved_config.read(folder, f"warm_start={folder}")
     if FitSettings.of(config["optimizer"], _optimizer(config)).regulariser.sparse:
         raise ConfigError(
             f"warm_start.state={which}: the model of {folder} was saved without the weights that "

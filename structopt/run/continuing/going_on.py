@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from structopt.config import composition
+from structopt.config import saved_config
 from structopt.config.continuation import continued
 from structopt.core.data.config_keys import Purpose
 from structopt.model.model import Model
@@ -30,7 +30,7 @@ def go_on(
     run = earlier_run(node, in_memory)
     assert run is not None
     config = continued({**run.trained.config, "warm_start": node}, overrides, Purpose.GOING_ON)
-    path = composition.run_folder(folder)
+    path = saved_config.run_folder(folder)
     with folder_lock.locked(path), records.nothing_left(path):
-        composition.save_config(config, path)
+        saved_config.save(config, path)
         return stages.train(config, path, earlier=run.model)

@@ -13,6 +13,7 @@ from structopt.kernels.waist import disk_cache
 from structopt.kernels.waist.disk_cache import FOLDER, KERNELS, sources
 
 ROOT = KERNELS.parents[1]
+USER = os.geteuid() if os.name == "posix" else 0
 MODULE = """from numba import types
 from structopt.kernels.waist.signatures import kernel
 from {helper} import twice
@@ -97,10 +98,10 @@ def test_damaged_files_are_compiled_again(package, tmp_path):
 
 @pytest.mark.nightly("rest")
 @pytest.mark.skipif(os.name != "posix", reason="modes of folders are POSIX's")
-def test_a_folder_that_others_can_enter_is_not_used(package, tmp_path):
+def test_a_folder_that_others_can_write_to_is_not_used(package, tmp_path):
     folder = tmp_path / "cache" / FOLDER
     folder.mkdir(parents=True)
-    folder.chmod(0o755)
+    folder.chmod(0o775)
     assert call(package.parent, tmp_path / "cache") == [12, 1]
     assert call(package.parent, tmp_path / "cache") == [12, 1]
     assert not list(folder.iterdir())
@@ -110,6 +111,37 @@ def test_a_folder_that_others_can_enter_is_not_used(package, tmp_path):
 def test_a_cache_that_cannot_be_written_costs_time_only(package, tmp_path):
     (tmp_path / "cache").write_text("a file, not a folder")
     assert call(package.parent, tmp_path / "cache") == [12, 1]
+
+
+@pytest.mark.nightly("rest")
+@pytest.mark.skipif(os.name != "posix" or USER == 0, reason="root can write everywhere")
+def test_a_cache_that_cannot_be_written_is_read(package, tmp_path):
+    cache = tmp_path / "cache"
+    assert call(package.parent, cache) == [12, 1]
+    for path in (cache / FOLDER, *(cache / FOLDER).iterdir()):
+        path.chmod(0o555)
+    assert call(package.parent, cache) == [12, 0]
+    (package / "helper.py").write_text(HELPER.format(factor=5))
+    assert call(package.parent, cache) == [75, 1]
+    (cache / FOLDER).chmod(0o755)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of folders are POSIX's")
+@pytest.mark.parametrize(
+    ("owner", "mode", "safe"),
+    [
+        (USER, 0o40700, True),
+        (USER, 0o40755, True),
+        (USER, 0o40775, False),
+        (0, 0o40755, True),
+        (0, 0o40777, False),
+        (USER + 1, 0o40700, False),
+        (0, 0o100644, False),
+    ],
+)
+def test_only_the_user_or_root_may_write_to_the_folder(owner, mode, safe):
+    status = os.stat_result((mode, 0, 0, 1, owner, 0, 0, 0, 0, 0))
+    assert disk_cache._is_safe(status) == safe
 
 
 def test_sources_are_the_kernel_modules_that_a_module_imports():
