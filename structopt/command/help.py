@@ -24,9 +24,8 @@ Commands:
   evaluate     score a model on a labelled file
   explain      list the weights of a model, or the reasons for one prediction
   components   list the components, or describe one: structopt components optimizer=dca
-Further commands: compare (several runs), experiments (pages of finished ones), compile (kernels, for
-images and laboratories), export and import (model files of CRFsuite), new (writes a plugin: structopt
-new loss NAME).
+Further commands: compare (runs), experiments (their pages), compile (kernels, for images), export and
+import (model files of CRFsuite), new (writes a plugin: structopt new loss NAME).
 structopt COMMAND --help describes a command.
 
 Examples:

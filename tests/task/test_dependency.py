@@ -194,14 +194,15 @@ def test_given_heads_are_the_candidates(
     task, _ = fitted
     read = task.read(path, labelled=False)
     given = task.given_labels(read)
-    assert [(arc.head, task.labels[arc.relation]) for arc in given if arc.relation is not None] == [
-        (int(head), relation)
+    known = [(arc.heads, task.labels[arc.relation]) for arc in given if arc.relation is not None]
+    assert known == [
+        ((int(head),), relation)
         for head, relation in zip(read.cells["head"], read.relations, strict=True)
     ]
     arcs, heads = task.encode(read, given).candidates or ((), ())
     assert (np.diff(arcs) == 1).all() and len(heads) == int(read.offsets[-1])
     read.cells["head"][0] = "_"
-    assert task.given_labels(read)[0].head is None
+    assert task.given_labels(read)[0].heads is None
     arcs, _ = task.encode(read, task.given_labels(read)).candidates or ((), ())
     assert int(arcs[1]) == int(read.offsets[1])
     for cell in ("x", "-1", "99"):
