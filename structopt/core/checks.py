@@ -415,8 +415,7 @@ def boolean_tables(name: str, tables: Sequence[Any], lengths: Array, width: int)
     ----------
     name : str
         Name of the argument.
-    tables : sequence of array-like of bool
-        Of shape (length, width) each.
+    tables : sequence of array-like of bool, shape (length, width)
     lengths : int64, shape (instances,)
     width : int
 
