@@ -408,6 +408,35 @@ def check_booleans(name: str, value: Any, shape: Shape) -> None:
     _check_shape(name, _typed(name, value, "b", "booleans"), shape)
 
 
+def boolean_tables(name: str, tables: Sequence[Any], lengths: Array, width: int) -> Array:
+    """Return the tables of all instances, one after the other, bool.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument.
+    tables : sequence of array-like of bool, shape (length, width)
+    lengths : int64, shape (instances,)
+    width : int
+
+    Raises
+    ------
+    ArgumentError
+    """
+    every = [np.zeros((0, width), bool)]
+    for i, (one, length) in enumerate(zip(tables, lengths.tolist(), strict=True)):
+        table = np.asarray(one)
+        if table.dtype != bool or table.shape != (length, width):
+            raise ArgumentError(
+                f"must be booleans of shape ({length}, {width}), not {table.dtype} of shape "
+                f"{table.shape}.",
+                parameter=name,
+                where=of_instance((i,)),
+            )
+        every.append(table)
+    return np.concatenate(every)
+
+
 def check_offsets(name: str, value: Any, count: int | None = None) -> None:
     """Refuse an array that is not ascending integers from 0; copies nothing.
 

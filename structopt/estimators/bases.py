@@ -29,7 +29,7 @@ if TYPE_CHECKING or not INSTALLED:
             changed = {
                 name: value
                 for name, value in self.get_params(deep=False).items()
-                if value != default[name]
+                if repr(value) != repr(default[name])  # arrays have no single truth value
             }
             arguments = ", ".join(f"{name}={value!r}" for name, value in changed.items())
             return f"{type(self).__name__}({arguments})"

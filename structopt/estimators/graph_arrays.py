@@ -386,27 +386,6 @@ def are_sets(y: Sequence[Array]) -> bool:
     return any(one.ndim == 2 and one.dtype == bool for one in y)
 
 
-def allowed_sets(y: Sequence[Array], graphs: Graphs, ids: int) -> Array:
-    """Return the labels that are right of each node, bool, shape (nodes, ids).
-
-    Raises
-    ------
-    ArgumentError
-        For other shapes and types.
-    """
-    tables = []
-    for i, (table, length) in enumerate(zip(y, graphs.lengths.tolist(), strict=True)):
-        if table.dtype != bool or table.shape != (length, ids):
-            raise ArgumentError(
-                f"must be booleans of shape ({length}, {ids}), not {table.dtype} of shape "
-                f"{table.shape}.",
-                parameter="y",
-                where=f"instance {i}",
-            )
-        tables.append(table)
-    return np.concatenate(tables)
-
-
 def _flat(y: Sequence[Array], graphs: Graphs) -> tuple[Array, Array]:
     """Return the labels of all nodes, and which of them are known.
 

@@ -28,7 +28,6 @@ from structopt.estimators.graph_arrays import (
     UNSEEN,
     Classes,
     Graphs,
-    allowed_sets,
     are_sets,
     label_arrays,
 )
@@ -250,7 +249,8 @@ class GraphLabeler(Parameters):
         labels = label_arrays(y, graphs)
         ids = argmax(scores, self.model_.inference)["labels"]
         if are_sets(labels):
-            sets = allowed_sets(labels, graphs, int(self._classes.offsets[-1]))
+            width = int(self._classes.offsets[-1])
+            sets = checks.boolean_tables("y", labels, graphs.lengths, width)
             right, known = sets[np.arange(len(ids)), ids], np.ones(len(ids), bool)
         else:
             gold = self._classes.ids(labels, graphs)
@@ -386,7 +386,7 @@ def _gold(batch: LabelBatch, y: Sequence[Array], graphs: Graphs, classes: Classe
         For labels that are not classes.
     """
     if are_sets(y):
-        sets = allowed_sets(y, graphs, int(classes.offsets[-1]))
+        sets = checks.boolean_tables("y", y, graphs.lengths, int(classes.offsets[-1]))
         return batch.gold(allowed=np.split(sets, graphs.offsets[1:-1]))
     ids = classes.ids(y, graphs)
     if (ids == UNSEEN).any():

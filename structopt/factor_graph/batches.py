@@ -263,25 +263,15 @@ def read_states(sizes: Sizes, states: Sequence[Any], labels: int) -> Array:
         For another number of instances, other shapes, and variables with fewer than two states.
     """
     checks.same_length("states", states, "sizes", sizes.lengths)
-    tables = [np.zeros((0, labels), bool)]
-    for i, (one, length) in enumerate(zip(states, sizes.lengths.tolist(), strict=True)):
-        table = np.asarray(one)
-        if table.dtype != bool or table.shape != (length, labels):
-            raise ArgumentError(
-                f"must be booleans of shape ({length}, {labels}), not {table.dtype} of shape "
-                f"{table.shape}.",
-                parameter="states",
-                where=f"instance {i}",
-            )
-        few = table.sum(axis=1) < 2
-        if few.any():
-            raise ArgumentError(
-                "must have at least two labels per variable.",
-                parameter="states",
-                where=f"instance {i}, variable {int(np.argmax(few))}",
-            )
-        tables.append(table)
-    return np.concatenate(tables)
+    tables = checks.boolean_tables("states", states, sizes.lengths, labels)
+    few = tables.sum(axis=1) < 2
+    if few.any():
+        raise ArgumentError(
+            "must have at least two labels per variable.",
+            parameter="states",
+            where=checks.in_instances(ends_of(sizes.lengths))((int(np.argmax(few)),)),
+        )
+    return tables
 
 
 def state_layouts(

@@ -237,7 +237,7 @@ class Predictor:
             For instances or given outputs of another form than the task's.
         ArgumentError
             For a given label that the model does not have.
-        ConfigError
+        InfeasibleError
             If no output agrees with what is given.
         """
         solved = self._solved(
@@ -415,7 +415,7 @@ class Predictor:
         ------
         CompatibilityError
             If the inference gives no marginals; the message names those that do.
-        ConfigError, DataError
+        DataError, InfeasibleError
             See `predict`.
         """
         T = self.temperature

@@ -136,7 +136,7 @@ class Problem:
 
     Raises
     ------
-    ConfigError
+    InfeasibleError
         If a gold output breaks the hard constraints, or no output agrees with the partial labels of
         an instance.
     """

@@ -134,7 +134,11 @@ def __getattr__(name: str) -> Any:
         home = "structopt.kernels.waist.signatures"
         advice = f"use {REPLACED[name]}, from structopt.plugin.kernels"
     else:
-        homes = [] if name.startswith("_") else [one for one in SECOND if name in names_of(one)]
+        homes = (
+            []
+            if name.startswith("_")
+            else [one for one in SECOND if name in import_module(one).__all__]
+        )
         if not homes:
             raise AttributeError(f"module 'structopt.plugin' has no attribute {name!r}")
         home, advice = homes[0], f"import it from {homes[0]}"
@@ -144,9 +148,3 @@ def __getattr__(name: str) -> Any:
         stacklevel=2,
     )
     return vars(import_module(home))[name]
-
-
-def names_of(module: str) -> list[str]:
-    """List the public names of a module."""
-    names: list[str] = import_module(module).__all__
-    return names

@@ -33,6 +33,7 @@ from structopt.core.weights.penalty import Penalty
 from structopt.kernels.waist import disk_cache
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels
+from structopt.process.cores import cores
 from structopt.progress import phases
 
 KINDS = ("factor_graph", "inference", "loss", "optimizer")
@@ -104,7 +105,7 @@ def compiling(config: Mapping[str, Any], of: Composed, alone: bool) -> Iterator[
     alone : bool
         Whether no other jobs run beside it.
     """
-    processes = min(_cores(), MOST_PROCESSES)
+    processes = min(cores(), MOST_PROCESSES)
     if not alone or processes < 2 or all(map(_on_disk, (*DRIVERS, *of.modules))):
         yield
         return
@@ -198,8 +199,3 @@ def _on_disk(module: str) -> bool:
     """
     spec = find_spec(module)
     return not (spec and spec.origin) or disk_cache.is_cached(Path(spec.origin))
-
-
-def _cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

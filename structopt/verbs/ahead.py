@@ -16,7 +16,13 @@ from structopt.verbs.losses import value_and_gradient
 from structopt.verbs.outputs import argmax
 
 
-def compile(batch: Batch, inference: Inference | None = None, loss: Loss | None = None) -> None:
+def compile(
+    batch: Batch,
+    inference: Inference | None = None,
+    loss: Loss | None = None,
+    *,
+    threads: int = 1,
+) -> None:
     """Compile the kernels that functions of scores use on such batches, or read them from disk.
 
     The functions are called once with scores of 0, so that a small batch of the same graph is
@@ -29,6 +35,8 @@ def compile(batch: Batch, inference: Inference | None = None, loss: Loss | None 
         None: exact inference.
     loss : Loss or None
         Also compile `value_and_gradient` of the loss.
+    threads : int
+        Calls with several threads have drivers of their own.
 
     Raises
     ------
@@ -45,8 +53,9 @@ def compile(batch: Batch, inference: Inference | None = None, loss: Loss | None 
     zeros = batch.scores()
     provided = solver_of(batch, inference, Ability(0)).provides
     if Ability.MARGINALS in provided:
-        infer(zeros, inference, temperature=1.0)
-    best = argmax(zeros, inference)
+        infer(zeros, inference, temperature=1.0, threads=threads)
+    best = argmax(zeros, inference, threads=threads)
     if loss is not None:
         own: Any = batch
-        value_and_gradient(loss, zeros, own.gold(*best.views.values()), inference)
+        gold = own.gold(*best.views.values())
+        value_and_gradient(loss, zeros, gold, inference, threads=threads)

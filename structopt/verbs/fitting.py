@@ -21,6 +21,7 @@ from structopt.kernels.waist.record import Array
 from structopt.learning.training import Callback, Evaluation, Row, Training
 from structopt.objective.options import optioned
 from structopt.verbs.problem import Problem
+from structopt.verbs.restricting import unrestricted
 
 if TYPE_CHECKING:
     from structopt.model.array_model import ArrayModel
@@ -84,7 +85,7 @@ class Fit:
             problem.inference,
             self.weights,
             sizes if given.map is None else None,
-            cast(SparseFeatures, getattr(problem.scorer, "features", problem.scorer)),
+            cast(SparseFeatures, unrestricted(problem.scorer)),
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,6 +36,7 @@ from structopt.kernels.waist.signatures import Data, Kernels, is_compiled
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels, compose
 from structopt.objective.examples import Examples
+from structopt.process.cores import cores
 
 NO_OUTPUT = -1e300
 """The value of an instance is above it if the instance has an output."""
@@ -244,12 +244,6 @@ def executor_of(threads: int) -> Executor:
     if threads == 1:
         return Serial()
     return Threads(int(threads))
-
-
-def cores() -> int:
-    """Return the number of cores on which this process may run."""
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def refuse_infeasible(batch: Batch, values: Array) -> None:

@@ -62,6 +62,11 @@ class RestrictedFeatures(Scorer):
         raise NotImplementedError
 
 
+def unrestricted(scorer: Scorer) -> Scorer:
+    """Return the features of a scorer without restrictions."""
+    return scorer.features if isinstance(scorer, RestrictedFeatures) else scorer
+
+
 def refuse_forbidden_gold(losses: Array) -> None:
     """Refuse instances whose gold outputs are all forbidden, given their losses.
 

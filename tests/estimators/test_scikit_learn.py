@@ -128,7 +128,8 @@ import sys
 sys.modules["sklearn"] = None
 import pickle
 import numpy as np
-from structopt import MultilabelClassifier, SequenceTagger, StructuredEstimator
+from structopt import GraphLabeler, MultilabelClassifier, SequenceTagger, StructuredEstimator
+assert repr(GraphLabeler(classes=np.arange(2))) == "GraphLabeler(classes=array([0, 1]))"
 tagger = SequenceTagger(epochs=2).fit([[["a"], ["b"]]], [["X", "O"]])
 assert pickle.loads(pickle.dumps(tagger)).predict([[["a"], ["b"]]]) == [["X", "O"]]
 assert repr(tagger) == "SequenceTagger(epochs=2)", tagger

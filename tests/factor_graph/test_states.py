@@ -128,7 +128,7 @@ def test_gold():
         (STATES[:2], "has the length 2, but sizes has the length 3", None),
         ([STATES[0][:2], *STATES[1:]], r"shape \(3, 4\)", "instance 0"),
         ([STATES[0].astype(int), *STATES[1:]], "int64", "instance 0"),
-        ([*STATES[:2], np.eye(4, dtype=bool)[:2]], "at least two", "instance 2, variable 0"),
+        ([*STATES[:2], np.eye(4, dtype=bool)[:2]], "at least two", "instance 2, position 0"),
     ],
 )
 def test_malformed_states(states, match, where):

@@ -20,7 +20,7 @@ def config():
 @pytest.fixture
 def cold(monkeypatch):
     """Two cores, and no kernel on disk."""
-    monkeypatch.setattr(kernels_beside, "_cores", lambda: 2)
+    monkeypatch.setattr(kernels_beside, "cores", lambda: 2)
     monkeypatch.setattr(kernels_beside, "_on_disk", lambda module: False)
 
 
@@ -48,7 +48,7 @@ def test_all_is_loaded_in_other_processes(config, cold, monkeypatch):
 def test_nothing_is_loaded_beside_where_kernels_are_on_disk(config, monkeypatch):
     for loader in make_components(config).composed.loaders():
         loader()
-    monkeypatch.setattr(kernels_beside, "_cores", lambda: 2)
+    monkeypatch.setattr(kernels_beside, "cores", lambda: 2)
     monkeypatch.setattr(kernels_beside, "Helpers", refuse)
     with beside(config):
         pass
@@ -92,7 +92,7 @@ def test_what_is_not_compiled_is_not_on_disk(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("cores", "alone"), [(1, True), (2, False)])
 def test_not_beside_other_jobs_or_on_one_core(cores, alone, config, cold, monkeypatch):
     monkeypatch.setattr(kernels_beside, "Helpers", refuse)
-    monkeypatch.setattr(kernels_beside, "_cores", lambda: cores)
+    monkeypatch.setattr(kernels_beside, "cores", lambda: cores)
     with beside(config, alone):
         pass
 
@@ -138,7 +138,7 @@ def test_a_first_run_compiles_nothing_itself(tmp_path, monkeypatch):
         "from structopt.kernels.waist import compiling\n"
         "from structopt.run import kernels_beside\n"
         "from structopt.command.main import main\n"
-        "kernels_beside._cores = lambda: 2\n"
+        "kernels_beside.cores = lambda: 2\n"
         "code = main(sys.argv[1:])\n"
         "sys.exit(code or (f'{compiling.STATE.compiled} kernels' if compiling.STATE.compiled > 5 "
         "else 0))"

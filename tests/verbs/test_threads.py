@@ -65,6 +65,23 @@ def test_bits_do_not_depend_on_threads(
 
 
 @pytest.mark.usefixtures("many_cores")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_drivers_of_several_threads_are_compiled_ahead(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called, run = list[str](), given_scores.run_decoder
+
+    def noted(quick: bool, driver: Any, *arguments: Any) -> Any:
+        called.append(driver.__name__)
+        return run(quick, driver, *arguments)
+
+    monkeypatch.setattr(given_scores, "run_decoder", noted)
+    so.compile(chain(2)[0], loss=so.SVM(), threads=threads)
+    alone = {"infer_pass", "losses_pass"}
+    assert set(called) == ({"visit_together"} if threads > 1 else alone)
+
+
+@pytest.mark.usefixtures("many_cores")
 def test_few_grids_are_divided() -> None:
     grids = so.Pairwise().batch(sizes=[9] * 3, edges=[so.grid_edges(3, 3)] * 3, labels=2)
     s = grids.scores(label=np.random.default_rng(0).normal(size=(3, 9, 2)))

@@ -243,7 +243,9 @@ def _forget_unused(base: Path, prefix: str) -> None:
 def is_cached(path: Path) -> bool:
     """Whether kernels of a source file are on disk; True if no folder can store them."""
     place = module_folder(path)
-    return place is None or any(place.glob("*.nbi"))
+    if place is None or not os.access(place.parent, os.W_OK):
+        return True
+    return any(place.glob("*.nbi"))
 
 
 class _Locator(caching._CacheLocator):

@@ -170,6 +170,12 @@ def test_decorators_of_version_0_1_depend_on_signatures(package):
     assert "signatures.py" in [path.name for path in sources(package / "kernels.py")]
 
 
+def test_a_folder_that_cannot_be_written_stores_no_kernels(package, monkeypatch):
+    assert not disk_cache.is_cached(package / "kernels.py")
+    monkeypatch.setattr(disk_cache.os, "access", lambda *arguments: False)
+    assert disk_cache.is_cached(package / "kernels.py")
+
+
 def test_another_cpu_or_numba_is_another_key(monkeypatch):
     path = Path(linear_chain.__file__)
     keys, other = set(), int(not disk_cache.numba.config.BOUNDSCHECK)

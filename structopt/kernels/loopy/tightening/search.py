@@ -28,6 +28,7 @@ import numpy as np
 
 from structopt.kernels.arrays.ranked_lists import insert
 from structopt.kernels.loopy.tightening.clusters import add_pair, fill_joint, find_pair, highest
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import inlined
 
 
@@ -76,7 +77,7 @@ def decrease(g, a, b, c, ab, bc, ac, joint):
 @inlined
 def add_triplets(g, least, most):
     """Add clusters of three pairs, at most `most`, by the largest decreases above `least`;
-    return how many were added.
+    return how many were added, 0 if the work was halted.
     """
     n, W = len(g.widths), 1
     for v in range(n):
@@ -85,6 +86,8 @@ def add_triplets(g, least, most):
     gains = np.full(most, least)
     pairs, corners = np.empty(most, np.int64), np.empty(most, np.int64)
     for a in range(n):
+        if halted():
+            return 0
         link = g.heads[a]
         while link >= 0:
             side[g.ends[link ^ 1]], link = link >> 1, g.following[link]
