@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
@@ -14,7 +13,6 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc, Token
 from spacy.training import Example, validate_get_examples
 from spacy.util import minibatch
-from spacy.vocab import Vocab
 
 import structopt
 from structopt.plugin import ConfigError, ModelError
@@ -29,7 +27,7 @@ class Component(Pipe):
 
     Parameters
     ----------
-    vocab : Vocab
+    nlp : Language
     name : str
         The component's name in the pipeline.
     settings : mapping
@@ -50,19 +48,19 @@ class Component(Pipe):
     word: ClassVar[str] = "word"
     """The column of the words."""
     estimator: ClassVar[Callable[..., Any]]
+    model: Any
 
     def __init__(
         self,
-        vocab: Vocab,
+        nlp: Language,
         name: str,
         settings: Mapping[str, Any],
         overrides: Sequence[str] = (),
         columns: Mapping[str, str] | None = None,
     ) -> None:
-        self.vocab, self.name = vocab, name
+        self.vocab, self.name, self.model = nlp.vocab, name, None
         self.settings, self.overrides = dict(settings), list(overrides)
         self.columns = {self.word: "text", **(columns or {})}
-        self.model: Any = None
         for column, attribute in self.columns.items():
             if not hasattr(Token, attribute):
                 raise ConfigError(
@@ -126,7 +124,7 @@ class Component(Pipe):
     def _annotated(
         self, examples: Sequence[Example], nlp: Language, training: Mapping[str, Any]
     ) -> Iterable[Doc]:
-        """Return the predicted documents, annotated by components before this one."""
+        """Return the predicted documents with the annotations of earlier components."""
         earlier = nlp.component_names[: nlp.component_names.index(self.name)]
         names = [name for name in earlier if name in training["annotating_components"]]
         docs: Iterable[Doc] = (one.predicted.copy() if names else one.predicted for one in examples)
@@ -277,14 +275,15 @@ class Component(Pipe):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the model as its files, as processes of `nlp.pipe` need them."""
-        return _restored, (type(self), self._options(), self.to_bytes())
-
-    def _options(self) -> dict[str, Any]:
-        """Return the arguments of the constructor."""
-        names = list(signature(type(self)).parameters)
-        return {name: getattr(self, name) for name in names}
+        kept = {
+            key: one for key, one in vars(self).items() if key not in ("model", "error_handler")
+        }
+        return _restored, (type(self), self.name, kept, self.to_bytes())
 
 
-def _restored(kind: type[Component], options: Mapping[str, Any], data: bytes) -> Component:
+def _restored(kind: type[Component], name: str, kept: Mapping[str, Any], data: bytes) -> Component:
     """Undo `Component.__reduce__`."""
-    return kind(**options).from_bytes(data)
+    component = kind.__new__(kind)
+    component.name, component.model = name, None
+    vars(component).update(kept)
+    return component.from_bytes(data)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from spacy.attrs import DEP, HEAD
@@ -13,7 +13,6 @@ from spacy.pipeline.dep_parser import parser_score
 from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
-from spacy.vocab import Vocab
 
 from structopt import DependencyParser, StructuredEstimator
 from structopt_spacy.component import Component
@@ -25,15 +24,6 @@ from structopt_spacy.sentences import (
     tree,
 )
 
-SETTINGS: dict[str, Any] = {
-    "optimizer": None,
-    "loss": None,
-    "C": None,
-    "epochs": None,
-    "overrides": [],
-    "columns": {},
-}
-"""The settings that all factories have: see `structopt_spacy.component.Component`."""
 WHITE_SPACE = {"tag": "_SP", "pos": "SPACE"}
 """The values by which spaCy marks tokens of white space."""
 
@@ -78,18 +68,7 @@ class Tagger(Component):
 
     task: ClassVar[str] = "tagging"
     estimator = partial(StructuredEstimator, task="tagging")
-
-    def __init__(
-        self,
-        vocab: Vocab,
-        name: str,
-        settings: Mapping[str, Any],
-        overrides: Sequence[str] = (),
-        columns: Mapping[str, str] | None = None,
-        attribute: str = "tag",
-    ) -> None:
-        super().__init__(vocab, name, settings, overrides, columns)
-        self.attribute = attribute
+    attribute: ClassVar[str] = "tag"
 
     def gold(self, example: Example) -> list[str | None]:
         """Return tags."""
@@ -110,6 +89,12 @@ class Tagger(Component):
         """Return the accuracy of tags."""
         scores: dict[str, Any] = Scorer.score_token_attr(examples, self.attribute)
         return scores
+
+
+class UniversalTagger(Tagger):
+    """Sets the universal tags of tokens, by ``task=tagging``."""
+
+    attribute: ClassVar[str] = "pos"
 
 
 class Parser(Component):
@@ -145,9 +130,10 @@ class Parser(Component):
                 heads[token.i] = tokens[head - 1].i if head else token.i
                 names[token.i] = relation or ("dep" if head else "ROOT")
         begins = {token.i for token in doc if token.is_sent_start} | {0}
-        for i, token in enumerate(doc):
+        first = {max(i for i in begins if i <= tokens[0].i): tokens[0].i for tokens in groups}
+        for token in doc:
             if token.is_space:
-                heads[i] = i - 1 if i not in begins else _next_word(doc, i, begins)
+                heads[token.i] = first.get(token.i, token.i - (token.i not in begins))
         offsets = (np.array(heads) - np.arange(len(doc))).astype(np.uint64)
         relations = np.array([doc.vocab.strings.add(name) for name in names], np.uint64)
         doc.from_array([HEAD, DEP], np.stack([offsets, relations], axis=1))
@@ -158,75 +144,46 @@ class Parser(Component):
         return scores
 
 
-def _next_word(doc: Doc, first: int, begins: set[int]) -> int:
-    """Return the first word of the sentence that begins at a token; that token if it has none."""
-    for i in range(first, len(doc)):
-        if i > first and i in begins:
-            break
-        if not doc[i].is_space:
-            return i
-    return first
+def _factory(
+    factory: str, kind: type[Component], assigns: list[str], weights: dict[str, float | None]
+) -> Callable[..., Component]:
+    """Register a component, and return its factory."""
+
+    def create(
+        nlp: Language,
+        name: str,
+        optimizer: str | None,
+        loss: str | None,
+        C: float | None,
+        epochs: int | None,
+        overrides: list[str],
+        columns: dict[str, str],
+    ) -> Component:
+        settings = {"optimizer": optimizer, "loss": loss, "C": C, "epochs": epochs}
+        return kind(nlp, name, settings, overrides, columns)
+
+    empty = dict.fromkeys(("optimizer", "loss", "C", "epochs"))
+    Language.factory(
+        factory,
+        assigns=assigns,
+        default_config={**empty, "overrides": [], "columns": {}},
+        default_score_weights=weights,
+        func=create,
+    )
+    return create
 
 
-@Language.factory(
+make_ner = _factory(
     "structopt_ner",
-    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
-    default_config=SETTINGS,
-    default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
+    EntityRecognizer,
+    ["doc.ents", "token.ent_iob", "token.ent_type"],
+    {"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
 )
-def make_ner(
-    nlp: Language,
-    name: str,
-    optimizer: str | None,
-    loss: str | None,
-    C: float | None,
-    epochs: int | None,
-    overrides: list[str],
-    columns: dict[str, str],
-) -> EntityRecognizer:
-    """Return a component that sets entities."""
-    chosen = {"optimizer": optimizer, "loss": loss, "C": C, "epochs": epochs}
-    return EntityRecognizer(nlp.vocab, name, chosen, overrides, columns)
-
-
-@Language.factory(
-    "structopt_tagger",
-    assigns=["token.tag", "token.pos"],
-    default_config={**SETTINGS, "attribute": "tag"},
-    default_score_weights={"tag_acc": 1.0},
-)
-def make_tagger(
-    nlp: Language,
-    name: str,
-    optimizer: str | None,
-    loss: str | None,
-    C: float | None,
-    epochs: int | None,
-    overrides: list[str],
-    columns: dict[str, str],
-    attribute: Literal["tag", "pos"],
-) -> Tagger:
-    """Return a component that sets tags (`attribute="tag"`) or universal tags (`"pos"`)."""
-    chosen = {"optimizer": optimizer, "loss": loss, "C": C, "epochs": epochs}
-    return Tagger(nlp.vocab, name, chosen, overrides, columns, attribute)
-
-
-@Language.factory(
+make_tagger = _factory("structopt_tagger", Tagger, ["token.tag"], {"tag_acc": 1.0})
+make_pos = _factory("structopt_pos", UniversalTagger, ["token.pos"], {"pos_acc": 1.0})
+make_parser = _factory(
     "structopt_parser",
-    assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
-    default_config=SETTINGS,
-    default_score_weights={"dep_uas": 0.5, "dep_las": 0.5, "dep_las_per_type": None},
+    Parser,
+    ["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
+    {"dep_uas": 0.5, "dep_las": 0.5, "dep_las_per_type": None},
 )
-def make_parser(
-    nlp: Language,
-    name: str,
-    optimizer: str | None,
-    loss: str | None,
-    C: float | None,
-    epochs: int | None,
-    overrides: list[str],
-    columns: dict[str, str],
-) -> Parser:
-    """Return a component that sets heads and relations."""
-    chosen = {"optimizer": optimizer, "loss": loss, "C": C, "epochs": epochs}
-    return Parser(nlp.vocab, name, chosen, overrides, columns)
