@@ -78,7 +78,7 @@ class Component(Pipe):
     ) -> None:
         """Train on all examples.
 
-        The cells of tokens are those of `Example.predicted`, after the components in
+        The cells of tokens come from `Example.predicted`, after the components in
         ``[training] annotating_components`` that come before this one. Sentences without any gold
         annotation are left out.
 

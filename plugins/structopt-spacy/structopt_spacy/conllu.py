@@ -68,7 +68,7 @@ def _row(tokens: Sequence[Token], n: int, has_entities: bool) -> list[str]:
 
 
 def from_conllu(text: str, vocab: Vocab, path: str = "CoNLL-U") -> Iterator[Doc]:
-    """Yield the documents of CoNLL-U; predicted entities and tags replace those of the columns.
+    """Yield the documents of CoNLL-U; predicted entities and tags replace gold ones.
 
     If some word has an entity, words without the key are outside of entities.
 

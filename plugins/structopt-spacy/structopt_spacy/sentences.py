@@ -14,8 +14,7 @@ Arc = tuple[int, str | None]
 def sentences(doc: Doc, example: Example | None = None) -> list[list[Token]]:
     """Return the tokens of every sentence of a document, without white space.
 
-    Sentences are those of the document. If it has none, they are the gold sentences of `example`,
-    or the document is one sentence.
+    A document without sentence boundaries has the gold sentences of `example`, or is one sentence.
     """
     starts: Sequence[bool | None] = ()
     if doc.has_annotation("SENT_START"):

@@ -157,7 +157,7 @@ class TorchAdamW(Optimizer):
         return {"theta": weights.copy(), "total": total, **means, "visits": 0.0, "epoch": 0}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """One pass in a random order that depends on the seed and the pass alone."""
+        """One pass in a random order that depends only on the seed and the pass."""
         order, theta, losses = problem.order(state["epoch"]), state["theta"], 0.0
         batches = range(0, len(order), self.batch_size)
         done = state["epoch"] * len(batches)
