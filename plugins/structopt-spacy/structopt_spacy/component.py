@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
@@ -118,23 +119,26 @@ class Component(Pipe):
                 if any(output is not None for output in outputs):
                     X.append(cells(tokens, self.columns))
                     y.append(outputs)
-        self._check(X)
+        self._check(X, y)
         self.model = self._estimator(y).fit(X, y).model_
 
     def _annotated(
         self, examples: Sequence[Example], nlp: Language, training: Mapping[str, Any]
     ) -> Iterable[Doc]:
         """Return the predicted documents with the annotations of earlier components."""
-        earlier = nlp.component_names[: nlp.component_names.index(self.name)]
-        names = [name for name in earlier if name in training["annotating_components"]]
-        docs: Iterable[Doc] = (one.predicted.copy() if names else one.predicted for one in examples)
-        for name in names:
-            other = nlp.get_pipe(name)
+        earlier = takewhile(lambda named: named[1] is not self, nlp.components)
+        others = [pipe for name, pipe in earlier if name in training["annotating_components"]]
+        docs: Iterable[Doc] = (one.predicted for one in examples)
+        if others:
+            docs = (doc.copy() for doc in docs)
+        for other in others:
             docs = other.pipe(docs) if hasattr(other, "pipe") else map(other, docs)
         return docs
 
-    def _check(self, X: Sequence[Mapping[str, list[str]]]) -> None:
-        """Refuse training data without annotations or without the cells of a column."""
+    def _check(self, X: Sequence[Mapping[str, list[str]]], y: Sequence[Sequence[Any]]) -> None:
+        """Refuse training data without annotations, with an empty column, or with labels in which
+        structopt would see sets of labels.
+        """
         if not X:
             raise ConfigError(
                 f"No token of the examples has gold annotations for component {self.name!r}.",
@@ -149,9 +153,23 @@ class Component(Pipe):
                     "or leave the column out.",
                 )
 
+        sets = {one for labels in y for one in labels if isinstance(one, str) and "|" in one}
+        if sets and self.is_partial(y):
+            raise ConfigError(
+                f"Component {self.name!r} has tokens without a gold label, and the label "
+                f"{min(sets)!r}, whose | would separate the labels that are possible.",
+                remedy="Train on gold tokens (gold_preproc = true), or rename the label.",
+            )
+
     def _estimator(self, y: Sequence[Sequence[Any]]) -> Any:
         """Return the estimator with the settings of this component."""
         chosen = {override.partition("=")[0].lstrip("+") for override in self.overrides}
+        if "task" in chosen:
+            raise ConfigError(
+                f"has no effect on component {self.name!r}, whose task is {self.task}.",
+                parameter="task",
+                remedy="Leave it out of overrides, or add a component with another factory.",
+            )
         further = [f"{key}={value}" for key, value in self.defaults(y).items() if key not in chosen]
         return type(self).estimator(**self.settings, overrides=[*self.overrides, *further])
 

@@ -13,6 +13,7 @@ from spacy.tokens import Doc, DocBin, Token
 from spacy.vocab import Vocab
 
 from structopt.plugin import DataError
+from structopt.plugin.provisional import read_text, write_text
 from structopt_spacy.sentences import sentences
 
 EMPTY, COLUMNS, DOCUMENT = "_", 10, "# newdoc"
@@ -28,16 +29,16 @@ def convert(source: str | Path, target: str | Path) -> None:
         If the source is not a DocBin, or has no rows of CoNLL-U.
     """
     if Path(target).suffix == ".spacy":
-        text = Path(source).read_text(encoding="utf8")
-        DocBin(docs=from_conllu(text, Vocab(), str(source))).to_disk(target)
+        docs = from_conllu(read_text(source), Vocab(), str(source))
+        DocBin(docs=docs).to_disk(target)
         return
     try:
-        docs = list(DocBin().from_disk(source).get_docs(Vocab()))
+        documents = list(DocBin().from_disk(source).get_docs(Vocab()))
     except Exception as error:
         raise DataError(
             source, None, f"this is not a DocBin ({error})", remedy="name a file that spaCy wrote."
         ) from error
-    Path(target).write_text(to_conllu(docs), encoding="utf8")
+    write_text(target, to_conllu(documents))
 
 
 def to_conllu(docs: Sequence[Doc]) -> str:

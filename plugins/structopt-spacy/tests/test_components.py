@@ -290,6 +290,7 @@ def test_settings_reach_the_run() -> None:
         ({"overrides": ["optimizer.rate=1"]}, "rate"),
         ({"columns": {"pos": "tagg"}}, r"columns\.pos.*'tagg' is not an attribute"),
         ({"columns": {"nothing": "tag_"}}, "nothing"),
+        ({"overrides": ["task=tagging"]}, "component 'structopt_ner', whose task is ner"),
     ],
 )
 def test_settings_are_checked(settings: dict[str, Any], message: str) -> None:
@@ -304,6 +305,28 @@ def test_streamed_corpora_are_refused() -> None:
     nlp.config["training"]["max_epochs"] = -1
     with pytest.raises(StructoptError, match=r"training\.max_epochs.*100 examples.*Set it to 1"):
         nlp.initialize(examples(nlp, TRAIN))
+
+
+def test_labels_that_look_like_sets_are_refused() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("structopt_tagger", config={"epochs": 1})
+    own = examples(nlp, TRAIN)()
+    own[0].reference[0].tag_ = "A|B"
+    nlp.initialize(lambda: own)
+    assert "A|B" in nlp.pipe_labels["structopt_tagger"]
+    own[0].reference[1].tag_ = ""
+    with pytest.raises(StructoptError, match=r"the label 'A\|B', whose \| would"):
+        nlp.initialize(lambda: own)
+
+
+def test_parsers_without_relations_are_named_dep() -> None:
+    nlp = spacy.blank("en")
+    overrides = ["factor_graph=second_order", "inference=ad3"]
+    nlp.add_pipe("structopt_parser", config={"loss": "svm", "epochs": 1, "overrides": overrides})
+    nlp.rename_pipe("structopt_parser", "parser")
+    nlp.initialize(examples(nlp, TRAIN))
+    doc = nlp("Ann saw the dog")
+    assert sorted(one.dep_ for one in doc) == ["ROOT", "dep", "dep", "dep"]
 
 
 def test_examples_need_annotations() -> None:

@@ -126,8 +126,10 @@ def test_malformed_rows_are_refused(text: str, message: str) -> None:
 
 def test_command(tmp_path: Path) -> None:
     (tmp_path / "broken.spacy").write_bytes(b"nothing")
-    for source in ("broken.spacy", "missing.spacy"):
-        command = [sys.executable, "-m", "structopt_spacy", source, "out.conllu"]
+    (tmp_path / "broken.conllu").write_bytes(b"\xff")
+    for source in ("broken.spacy", "missing.spacy", "broken.conllu", "missing.conllu"):
+        target = "out.conllu" if source.endswith("spacy") else "out.spacy"
+        command = [sys.executable, "-m", "structopt_spacy", source, target]
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 1
         assert done.stderr.startswith(f"structopt_spacy: {source}"), done.stderr
