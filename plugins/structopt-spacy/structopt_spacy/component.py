@@ -152,7 +152,6 @@ class Component(Pipe):
                     remedy="Add the component that sets it to [training] annotating_components, "
                     "or leave the column out.",
                 )
-
         sets = {one for labels in y for one in labels if isinstance(one, str) and "|" in one}
         if sets and self.is_partial(y):
             raise ConfigError(

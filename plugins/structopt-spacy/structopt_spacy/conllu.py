@@ -7,6 +7,7 @@ begins a document. Tokens of white space are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from spacy.tokens import Doc, DocBin, Token
@@ -14,7 +15,7 @@ from spacy.vocab import Vocab
 
 from structopt.plugin import DataError
 from structopt.plugin.provisional import read_text, write_text
-from structopt_spacy.sentences import sentences
+from structopt_spacy.sentences import sentences, spans
 
 EMPTY, COLUMNS, DOCUMENT = "_", 10, "# newdoc"
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, MISC = 0, 1, 2, 3, 4, 5, 6, 7, 9
@@ -135,7 +136,7 @@ def _document(
             heads=heads if any(deps) else None,
             deps=deps if any(deps) else None,
             sent_starts=starts,
-            ents=[None if one == EMPTY else one for one in entities] if any(entities) else None,
+            ents=_iob2(entities, starts) if any(entities) else None,
         )
     except (ValueError, IndexError) as error:
         raise DataError(
@@ -153,6 +154,17 @@ def _heads(rows: Sequence[list[str]], starts: Sequence[bool]) -> list[int | None
         number = None if row[HEAD] == EMPTY else int(row[HEAD])
         heads.append(number and first + number - 1 if number != 0 else i)
     return heads
+
+
+def _iob2(labels: Sequence[str], starts: Sequence[bool]) -> list[str | None]:
+    """Return labels of any scheme as IOB2; None if a label is unknown."""
+    tags = [None if label == EMPTY else label for label in labels]
+    begins = [i for i, start in enumerate(starts) if start]
+    for begin, end in pairwise([*begins, len(labels)]):
+        for first, last, kind in spans(labels[begin:end]):
+            inside = [f"I-{kind}"] * (last - first - 1)
+            tags[begin + first : begin + last] = [f"B-{kind}", *inside]
+    return tags
 
 
 def _cells(column: Sequence[str]) -> list[str] | None:

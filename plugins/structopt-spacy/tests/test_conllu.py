@@ -72,6 +72,20 @@ def test_documents_without_entities_stay_open() -> None:
     assert [token.ent_iob_ for doc in from_conllu(text, NLP.vocab) for token in doc] == ["B", "O"]
 
 
+def test_entities_of_any_scheme() -> None:
+    """An entity may begin with I-, and ends with its sentence."""
+    rows = [("Ann", "I-A"), ("Lee", "I-A"), ("", ""), ("Ben", "I-A"), ("Oslo", "S-B"), ("x", "_")]
+    text = "".join(
+        f"{i}\t{word}" + "\t_" * 7 + f"\tNER={label}\n" if word else "\n"
+        for i, (word, label) in enumerate(rows, 1)
+    )
+    (doc,) = from_conllu(text, NLP.vocab)
+    assert [(one.text, one.label_) for one in doc.ents] == [
+        *[("Ann Lee", "A"), ("Ben", "A"), ("Oslo", "B")]
+    ]
+    assert doc[-1].ent_iob_ == ""
+
+
 def test_white_space_is_left_out() -> None:
     doc = Doc(NLP.vocab, words=["\n", "Ann", " ", "slept"], heads=[1, 3, 1, 3], deps=list("abcd"))
     (again,) = from_conllu(to_conllu([doc]), NLP.vocab)
