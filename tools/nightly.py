@@ -38,6 +38,7 @@ PYTHONS = ("3.11", "3.12", "3.13")
 PGMPY = ("pgmpy-no-torch==1.0.4", "networkx", "opt-einsum", "statsmodels", "patsy")
 """A build of pgmpy without PyTorch, and the packages that its inference imports."""
 TORCH = "torch==2.13.0"
+SPACY = "spacy==3.8.18"
 PEERS = ("pytorch-crf==0.7.2", "torch-struct==0.5", "skglm==0.5")
 """Packages whose numbers some pages compare with ours."""
 TRANSFORMERS = "transformers==5.24.0"
@@ -224,6 +225,14 @@ def torch(run: Runner) -> None:
     run(python, "-m", "pytest", "-n0", "tests/test_peer_pages.py")
 
 
+def spacy(run: Runner) -> None:
+    """Run the tests of the components for spaCy, in an environment that adds it to this one."""
+    python, plugin = _addition("spacy", run), "plugins/structopt-spacy"
+    _install(run, python, SPACY)
+    _pip(run, python, "--no-deps", "--no-build-isolation", "--force-reinstall", plugin)
+    run(python, "-m", "pytest", "-n0", f"{plugin}/tests")
+
+
 def pgmpy(run: Runner) -> None:
     """Compare exact inference with pgmpy, in an environment that adds it to this one."""
     python = _addition("pgmpy", run)
@@ -355,6 +364,7 @@ ALL: Mapping[str, Part] = {
     },
     "bounds": Part("contract tests with bounds-checked kernels", bounds),
     "torch": Part("tests of PyTorch in an environment of their own", torch),
+    "spacy": Part("components of spaCy pipelines in an environment of their own", spacy),
     "pgmpy": Part("exact inference against pgmpy in an environment of its own", pgmpy),
     "predict": Part("prediction with its own packages, OmegaConf 2.3 and 2.4", predict),
     "image": Part("the script of the image in a new environment", image),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from structopt.estimators.application import further_settings
 from structopt.estimators.estimator import COMMON, Estimator
 
 
@@ -53,7 +54,8 @@ class DependencyParser(Estimator):
 
     def _typed(self, y: Any) -> dict[str, Any]:
         """Whether relations are predicted, where nobody says: y has some."""
-        if self.labeled is not None or self.factor_graph not in (None, "arc_factored"):
+        graph = further_settings(self.overrides).get("factor_graph", self.factor_graph)
+        if self.labeled is not None or graph not in (None, "arc_factored"):
             return {}
         trees = y if isinstance(y, Iterable) else ()
         cells = [cell for tree in trees if isinstance(tree, (list, tuple)) for cell in tree]

@@ -38,6 +38,12 @@ def test_heads_alone_have_no_relations():
     assert "factor_graph.labeled=false" in DependencyParser(labeled=False).words
 
 
+def test_a_graph_in_overrides_decides_if_relations_are_predicted() -> None:
+    overrides = {**HASHED, "factor_graph": "second_order", "inference": "ad3"}
+    parser = DependencyParser(loss="svm", epochs=1, overrides=overrides).fit(SENTENCES, RELATED)
+    assert {arc.relation for tree in parser.predict(SENTENCES) for arc in tree} == {None}
+
+
 def test_constituency_parser():
     nested = ("S", ("NP", ("NNP", "Ann")), ["VP", ("VBD", "slept")])
     assert brackets(nested) == TREES[0] and brackets(TREES[0]) == TREES[0]
