@@ -166,7 +166,7 @@ class LabelBatch(Batch):
             For both or none of them, labels that there are not, and positions without a label.
         """
         if (labels is None) == (allowed is None):
-            raise ArgumentError("gold takes either labels or allowed, one of the two.")
+            raise ArgumentError("or allowed is needed, and not both.", parameter="labels")
         L, encoded = len(self.encoded.labels), self.encoded
         layout = self.variable_layout
         states = encoded.states if isinstance(encoded, EncodedGraphs) else None
