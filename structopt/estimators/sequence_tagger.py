@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -247,11 +248,12 @@ class SequenceTagger(Estimator):
         """Integers and booleans as text."""
         if isinstance(y, (str, Mapping)) or not isinstance(y, Iterable):
             return y
+        texts = partial(_texts, open_labels=bool(self._typed(y)))
         return [
             labels
             if isinstance(labels, (str, bytes, Mapping, set, frozenset))
             or not isinstance(labels, Iterable)
-            else _texts(labels)
+            else texts(labels)
             for labels in y
         ]
 
@@ -340,10 +342,32 @@ def _kind(y: Any) -> str | None:
     return "text"
 
 
-def _texts(labels: Iterable[Any]) -> list[Any]:
-    """Return the labels of a sequence as the task takes them."""
+def _texts(labels: Iterable[Any], open_labels: bool) -> list[Any]:
+    """Return the labels of a sequence as the task takes them.
+
+    Raises
+    ------
+    ArgumentError
+        If labels may be open, and one of them reads as an open label.
+    """
     listed = list(labels)
+    if open_labels:
+        sets = (label if type(label) in SETS else (label,) for label in listed)
+        for label in chain.from_iterable(sets):
+            if _reads_as_open(label):
+                raise ArgumentError(
+                    f"has sets of labels and the label {label!r}, which would be read as an open "
+                    "label.",
+                    parameter="y",
+                    remedy="Rename the label; give a set for several labels, and None for an open "
+                    "one.",
+                )
     return listed if set(map(type, listed)) == {str} else list(map(_gold_text, listed))
+
+
+def _reads_as_open(label: Any) -> bool:
+    """Whether tasks read a label as several, or as an open one."""
+    return isinstance(label, str) and (label in ("_", "?") or "|" in label)
 
 
 def _gold_text(label: Any) -> Any:
@@ -389,7 +413,7 @@ def _cell(labels: Any, known: Collection[str]) -> Any:
             remedy="Give None instead of a collection to allow all labels.",
         )
     for one in texts:
-        if isinstance(one, str) and one in known and (one in ("_", "?") or "|" in one):
+        if one in known and _reads_as_open(one):
             raise ArgumentError(
                 f"has the label {one!r}, which is read as an open label.",
                 parameter="allowed",

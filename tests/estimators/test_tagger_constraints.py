@@ -201,6 +201,14 @@ def test_unknown_labels_and_overrides() -> None:
         SequenceTagger(constraints=[], overrides={"task.forbidden": [["X", "Y"]]}).fit(X, y)
 
 
+@pytest.mark.parametrize("label", ["A|B", "_", "?"])
+def test_labels_that_read_as_open_are_refused_next_to_sets(label: str) -> None:
+    for y in ([["A", label], [{"A", "B"}]], [["A", "B"], [{"A", label}]]):
+        with pytest.raises(ArgumentError, match="would be read as an open label") as caught:
+            SequenceTagger(epochs=1).fit([[["a"], ["b"]], [["c"]]], y)
+        assert caught.value.parameter == "y"
+
+
 def test_sets_of_labels_are_open() -> None:
     """Substates: a model of labels X.1 and X.2 learns from X."""
     X, y = data([])
