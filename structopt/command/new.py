@@ -50,7 +50,8 @@ def run(words: Sequence[str]) -> None:
         raise ConfigError(
             f"{folder} exists already.", remedy="Choose another name, or move it."
         ) from None
-    print(f"structopt wrote a {kind.replace('_', ' ')}, {name}, into {folder}:")
+    article = "an" if kind[0] in "aeiou" else "a"
+    print(f"structopt wrote {article} {kind.replace('_', ' ')}, {name}, into {folder}:")
     for path, text in texts.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)

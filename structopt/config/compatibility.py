@@ -318,8 +318,8 @@ def check_option(
 
 
 def _who(kind: str, component: Component) -> str:
-    """The setting that asks for an ability: of a loss its beta."""
-    if isinstance(component, Loss):
+    """The setting that asks for an ability: of a loss of the family its beta."""
+    if isinstance(component, Loss) and component.in_family:
         return f"loss.beta={1 / component.temperature if component.temperature else inf:g}"
     return f"{kind}={name_of(kind, component)}"
 

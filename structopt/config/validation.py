@@ -116,8 +116,9 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
         settings | {"features": {}},
         [kind for kind in registry.KINDS if kind != "features"],
     )
-    nodes = {kind: registry.checked(kind, config.get(kind, {}), common) for kind in rest}
     keys = [key_of(word) for word in typed]
+    config = _without_cost(config, keys)
+    nodes = {kind: registry.checked(kind, config.get(kind, {}), common) for kind in rest}
     _check_replaced(nodes["optimizer"], keys)
     checked = (
         settings
@@ -172,6 +173,16 @@ def _warm_start(value: Any) -> dict[str, Any]:
         reason = "goes on from a run, and warm_start=counts names none: set warm_start=RUN"
         raise ConfigError(f"warm_start.state={node['state']} {reason}.")
     return {"model": None, "vocabulary": "union", "state": "none", **node}
+
+
+def _without_cost(config: Mapping[str, Any], typed: Sequence[str]) -> Mapping[str, Any]:
+    """Leave out the cost that a task chooses, if the loss has no cost and nobody typed it."""
+    node = config.get("loss")
+    if not isinstance(node, Mapping) or "cost" not in node or "loss.cost" in typed:
+        return config
+    if "cost" in registry.parameters_of("loss", str(node.get("name"))):
+        return config
+    return {**config, "loss": {key: value for key, value in node.items() if key != "cost"}}
 
 
 def _check_replaced(node: Mapping[str, Any], typed: Sequence[str]) -> None:

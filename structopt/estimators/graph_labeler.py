@@ -192,13 +192,21 @@ class GraphLabeler(Parameters):
             sample_weight=weights_of(sample_weight, len(batch)),
             **weights.features(batch, graphs),
         )
+        start = self.model_.weights if self.warm_start and "model_" in vars(self) else None
+        if start is not None and len(start) != problem.dimension:
+            raise ArgumentError(
+                f"continues from {len(start)} weights, and these data need {problem.dimension}.",
+                parameter="warm_start",
+                value=True,
+                remedy="Give the features and classes of the last call, or set warm_start=False.",
+            )
         fitted = fit(
             problem,
             self._chosen("optimizer"),
             epochs=self.epochs,
             tolerance=self.tolerance,
             seed=self.seed,
-            start=self.model_.weights if self.warm_start and "model_" in vars(self) else None,
+            start=start,
             objective_every=self.objective_every,
         )
         about = {
@@ -418,5 +426,8 @@ def _class_weights(weights: Any, values: Array) -> dict[str, float]:
             if label not in known:
                 raise ArgumentError(f"must have labels of {known}.", parameter=name, value=label)
         weights = [weights.get(label, 1.0) for label in known]
+    elif isinstance(weights, str):
+        text = "must be a mapping from label to cost, or a list of costs in the order of classes."
+        raise ArgumentError(text, parameter=name, value=weights)
     numbers = checks.floats(name, weights, (len(values),), least=0.0)
     return {str(k): float(number) for k, number in enumerate(numbers)}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +16,7 @@ from structopt.core.data.in_memory import is_missing, read_once
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
 from structopt.formats.forbidden_pairs import checked_pairs, unknown_warning
+from structopt.formats.in_memory.instances import shown
 from structopt.model.explanation.naming import ModelNames, weight_rows
 from structopt.model.marginals import Marginals
 
@@ -245,11 +248,12 @@ class SequenceTagger(Estimator):
         """Integers and booleans as text."""
         if isinstance(y, (str, Mapping)) or not isinstance(y, Iterable):
             return y
+        texts = partial(_texts, open_labels=bool(self._typed(y)))
         return [
             labels
             if isinstance(labels, (str, bytes, Mapping, set, frozenset))
             or not isinstance(labels, Iterable)
-            else _texts(labels)
+            else texts(labels)
             for labels in y
         ]
 
@@ -269,7 +273,8 @@ class SequenceTagger(Estimator):
         """A label, a collection of labels or None for every token."""
         if allowed is None or isinstance(allowed, (str, bool)):
             return allowed
-        return [None if labels is None else list(map(_cell, labels)) for labels in allowed]
+        cells = partial(_cell, known=frozenset(map(str, self.model_.labels)))
+        return [None if labels is None else list(map(cells, labels)) for labels in allowed]
 
     def _note(self, X: Any, y: Any) -> None:
         self._kind = _kind(y) or "text"
@@ -337,10 +342,32 @@ def _kind(y: Any) -> str | None:
     return "text"
 
 
-def _texts(labels: Iterable[Any]) -> list[Any]:
-    """Return the labels of a sequence as the task takes them."""
+def _texts(labels: Iterable[Any], open_labels: bool) -> list[Any]:
+    """Return the labels of a sequence as the task takes them.
+
+    Raises
+    ------
+    ArgumentError
+        If labels may be open, and one of them reads as an open label.
+    """
     listed = list(labels)
+    if open_labels:
+        sets = (label if type(label) in SETS else (label,) for label in listed)
+        for label in chain.from_iterable(sets):
+            if _reads_as_open(label):
+                raise ArgumentError(
+                    f"has sets of labels and the label {label!r}, which would be read as an open "
+                    "label.",
+                    parameter="y",
+                    remedy="Rename the label; give a set for several labels, and None for an open "
+                    "one.",
+                )
     return listed if set(map(type, listed)) == {str} else list(map(_gold_text, listed))
+
+
+def _reads_as_open(label: Any) -> bool:
+    """Whether tasks read a label as several, or as an open one."""
+    return isinstance(label, str) and (label in ("_", "?") or "|" in label)
 
 
 def _gold_text(label: Any) -> Any:
@@ -368,7 +395,28 @@ def _text(label: Any) -> Any:
     return str(label) if isinstance(label, str) else label
 
 
-def _cell(labels: Any) -> Any:
-    """What is allowed of a token, as the task takes it."""
+def _cell(labels: Any, known: Collection[str]) -> Any:
+    """What is allowed of a token, as the task takes it.
+
+    Raises
+    ------
+    ArgumentError
+        If a collection is empty or has anything but labels, or if one of the `known` labels reads
+        as several labels or as an open one.
+    """
     several = not isinstance(labels, str) and isinstance(labels, Iterable)
-    return "|".join(map(_text, labels)) if several else _text(labels)
+    texts = list(map(_text, labels)) if several else [_text(labels)]
+    if several and (not texts or set(map(type, texts)) != {str}):
+        raise ArgumentError(
+            f"has the collection {shown(labels)}, which must have labels, at least one.",
+            parameter="allowed",
+            remedy="Give None instead of a collection to allow all labels.",
+        )
+    for one in texts:
+        if one in known and _reads_as_open(one):
+            raise ArgumentError(
+                f"has the label {one!r}, which is read as an open label.",
+                parameter="allowed",
+                remedy="Rename the label in the training data.",
+            )
+    return "|".join(texts) if several else texts[0]

@@ -64,7 +64,7 @@ def transitions(forbidden: Iterable[Any], labels: int) -> tuple[Any, Any, Any]:
         known = all(one is None or _is_label(one, labels) for one in (first, second))
         if not known or (first is None and second is None):
             raise ArgumentError(
-                f"must be pairs of labels from 0 to {labels - 1}; one of the two may be None.",
+                f"must be a pair of labels from 0 to {labels - 1}; one of the two may be None.",
                 parameter="forbidden",
                 value=pair,
                 where=f"index {index}",
@@ -166,7 +166,7 @@ class LabelBatch(Batch):
             For both or none of them, labels that there are not, and positions without a label.
         """
         if (labels is None) == (allowed is None):
-            raise ArgumentError("Give labels or allowed, and not both.", parameter="labels")
+            raise ArgumentError("or allowed is needed, and not both.", parameter="labels")
         L, encoded = len(self.encoded.labels), self.encoded
         layout = self.variable_layout
         states = encoded.states if isinstance(encoded, EncodedGraphs) else None

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from structopt.errors import StructoptError, did_you_mean, first_few
+from structopt.errors import ConfigError, StructoptError, did_you_mean, first_few
 
 Pair = tuple[str | None, str | None]
 """(A, B): no label B after A; (None, B): none at the start; (A, None): none at the end."""
-SUCH_AS = (
-    ", such as [('O', 'I-PER'), (None, 'I-PER'), ('B-PER', None)]. None is the start as the first "
-    "label, and the end as the second."
-)
+SUCH_AS = ", such as {}. {} is the start as the first label, and the end as the second."
+IN_PYTHON = "[('O', 'I-PER'), (None, 'I-PER'), ('B-PER', None)]", "None"
+IN_YAML = "[[O, I-PER], [null, I-PER], [B-PER, null]]", "null"
 
 
 def checked_pairs(
@@ -33,15 +32,16 @@ def checked_pairs(
     convert : callable
         Returns the text of a label.
     """
+    such_as = SUCH_AS.format(*(IN_YAML if issubclass(error, ConfigError) else IN_PYTHON))
     if isinstance(pairs, (str, Mapping)) or not isinstance(pairs, Collection):
-        raise error(f"must be a list of pairs of labels{SUCH_AS}", parameter=name, value=pairs)
+        raise error(f"must be a list of pairs of labels{such_as}", parameter=name, value=pairs)
     checked = list[Pair]()
     for index, pair in enumerate(pairs):
         two = isinstance(pair, (tuple, list)) and len(pair) == 2
         first, second = (None if one is None else convert(one) for one in pair) if two else (0, 0)
         known = all(one is None or isinstance(one, str) for one in (first, second))
         if not known or first is second is None:
-            text = f"must be pairs of labels{SUCH_AS}"
+            text = f"must be a pair of labels{such_as}"
             raise error(text, parameter=name, value=pair, where=f"index {index}")
         checked.append((first, second))  # type: ignore[arg-type]
     return tuple(checked)

@@ -94,6 +94,11 @@ def kind_of_model(folder: Path) -> str:
     return ARRAY_MODEL if isinstance(values, dict) and ARRAY_MODEL in values else TASK_MODEL
 
 
+def _names_a_task(folder: Path) -> bool:
+    values = durable_files.read_json(folder / "config.json")
+    return isinstance(values, dict) and isinstance(values.get("task"), dict)
+
+
 def read_folder(folder: Path, kind: str = TASK_MODEL) -> SavedModel:
     """Read a model folder.
 
@@ -109,6 +114,12 @@ def read_folder(folder: Path, kind: str = TASK_MODEL) -> SavedModel:
             "is a model of arrays, which has no task.",
             where=str(folder),
             remedy="Apply it in Python: structopt.load(folder).predict(x=...).",
+        )
+    if kind == ARRAY_MODEL and _names_a_task(folder):
+        raise ModelError(
+            "is a model of a task, not of arrays.",
+            where=str(folder),
+            remedy="Load it by structopt.load(folder).",
         )
     config, vocabulary = (_mappings(folder / name, keys) for name, keys in ENTRIES[kind].items())
     arrays, _ = durable_files.read_arrays(folder / ARRAYS)

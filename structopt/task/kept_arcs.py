@@ -137,7 +137,7 @@ def _fault(head: Any, word: int, length: int) -> str:
         return ""
     if isinstance(head, bool) or not isinstance(head, (int, np.integer)) or not 0 <= head <= length:
         return (
-            f"the given head {shown(head)} of word {word} is no number from 0 (the root) to "
-            f"{length}."
+            f"the given head {shown(head)} of word {word} is not an integer from 0 (the root) "
+            f"to {length}."
         )
     return f"word {word} is given as its own head." if head == word else ""

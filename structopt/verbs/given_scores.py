@@ -240,7 +240,7 @@ def _checked(batch: Batch, inference: Any) -> Solver:
 def executor_of(threads: int) -> Executor:
     """Return what divides the instances among threads."""
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise ArgumentError("must be at least 1.", parameter="threads", value=threads)
+        raise ArgumentError("must be an integer, at least 1.", parameter="threads", value=threads)
     if threads == 1:
         return Serial()
     return Threads(int(threads))

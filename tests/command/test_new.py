@@ -131,6 +131,8 @@ def test_the_command_writes_a_folder(
     ]
     assert main.main(["new", "factor_graph", "two_hops"]) == 2
     assert "structopt-two-hops exists already. Choose another name" in capsys.readouterr().err
+    assert main.main(["new", "optimizer", "own"]) == 0
+    assert capsys.readouterr().out.startswith("structopt wrote an optimizer, own, into")
 
 
 @pytest.mark.parametrize(

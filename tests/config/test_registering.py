@@ -79,3 +79,22 @@ def test_refusals():
     so.register("loss", "doubled")(Doubled)
     with raises(so.ArgumentError, match="is a loss of this process", parameter="word"):
         so.register("loss", "doubled")(type("Other", (so.LossFamily,), {}))
+
+
+class WithoutCost(so.Loss):
+    """The logistic loss; its constructor takes no cost."""
+
+    def value_and_gradient(self, scores, gold, infer):
+        inferred = infer(scores, temperature=1.0)
+        return inferred.value - scores @ gold.parts, inferred.marginals - gold.parts
+
+
+def test_a_loss_without_cost_trains_tasks_that_choose_one(tmp_path):
+    so.register("loss", "without_cost")(WithoutCost)
+    words = ["task=multilabel", "task.limit=5", "loss=without_cost", "optimizer=adagrad"]
+    words += ["optimizer.epochs=1", "tracker=none", "quiet=true"]
+    so.train([*words, "inference=loopy_bp"], folder=tmp_path / "run")
+    with pytest.raises(so.StructoptError, match="loss=without_cost has no parameter 'cost'"):
+        so.train([*words, "loss.cost=hamming"], folder=tmp_path / "other")
+    with pytest.raises(so.StructoptError, match="loss=without_cost needs marginals"):
+        so.train([*words, "inference=ad3"], folder=tmp_path / "third")

@@ -331,6 +331,7 @@ def test_malformed_graphs(x, y, fields):
         ({"classes": [-1, 0, 1, 2]}, {"parameter": "classes"}),
         ({"classes": [0, 0, 1, 2]}, {"parameter": "classes"}),
         ({"class_weight": [1.0]}, {"parameter": "class_weight"}),
+        ({"class_weight": "balanced"}, {"parameter": "class_weight", "value": "balanced", "match": "mapping"}),
         ({"class_weight": {5: 1.0}}, {"parameter": "class_weight", "value": 5}),
         ({"class_weight": [1, 1, 1], "loss": so.CRF(), "inference": so.Exact()}, {"parameter": "class_weight"}),
         ({"loss": so.CRF(), "inference": so.MPLP()}, {"parameter": "loss"}),
@@ -397,7 +398,7 @@ def test_warm_starts():
     first = labeler.model_.weights
     again = labeler.set_params(epochs=1).fit(X, Y).model_.weights
     np.testing.assert_allclose(again, first, atol=1e-3)
-    with raises(so.ArgumentError, parameter="start"):
+    with raises(so.ArgumentError, parameter="warm_start", match="these data need"):
         labeler.fit(*graphs(K=2))
 
 

@@ -186,7 +186,7 @@ def test_gold_that_breaks_constraints_names_all_instances() -> None:
     ],
 )
 def test_malformed_constraints(constraints: Any, where: str | None) -> None:
-    with pytest.raises(ArgumentError, match="pairs of labels, such as") as raised:
+    with pytest.raises(ArgumentError, match="pairs? of labels, such as") as raised:
         SequenceTagger(constraints=constraints).fit(SENTENCES[:1], [["X", "Y", "Z"]])
     assert (raised.value.parameter, raised.value.where) == ("constraints", where)
 
@@ -195,10 +195,18 @@ def test_unknown_labels_and_overrides() -> None:
     X, y = data([])
     with pytest.warns(UserWarning, match="do not have: x. Did you mean 'X'"):
         SequenceTagger(constraints=[("x", "Y")], epochs=1).fit(X, y)
-    with raises(ConfigError, parameter="task.forbidden", match="^index 0: .*pairs of labels"):
+    with raises(ConfigError, parameter="task.forbidden", match="^index 0: .*a pair of labels"):
         SequenceTagger(overrides={"task.forbidden": [["X"]]}).fit(X, y)
     with raises(ArgumentError, parameter="constraints", match="so does overrides"):
         SequenceTagger(constraints=[], overrides={"task.forbidden": [["X", "Y"]]}).fit(X, y)
+
+
+@pytest.mark.parametrize("label", ["A|B", "_", "?"])
+def test_labels_that_read_as_open_are_refused_next_to_sets(label: str) -> None:
+    for y in ([["A", label], [{"A", "B"}]], [["A", "B"], [{"A", label}]]):
+        with pytest.raises(ArgumentError, match="would be read as an open label") as caught:
+            SequenceTagger(epochs=1).fit([[["a"], ["b"]], [["c"]]], y)
+        assert caught.value.parameter == "y"
 
 
 def test_sets_of_labels_are_open() -> None:
@@ -217,3 +225,21 @@ def test_sets_of_labels_are_open() -> None:
         later.partial_fit(X, parts)
     with raises(ArgumentError, parameter="y", match="empty set"):
         tagger.fit(X[:1], [[set()] * len(X[0])])
+
+
+@pytest.mark.parametrize("cell", [[], set(), {None, "X"}, [2.5], ["X", ["Y"]]])
+def test_collections_of_allowed_labels_have_labels(cell: Any) -> None:
+    tagger = fitted(optimizer="lbfgs", epochs=2)
+    for method in (tagger.predict, tagger.predict_marginals, tagger.predict_k_best):
+        with raises(ArgumentError, parameter="allowed", match="at least one. Give None"):
+            method(SENTENCES[:1], allowed=[[None, cell, None]])
+
+
+@pytest.mark.parametrize("label", ["A|B", "?", "_"])
+def test_allowed_labels_are_not_read_as_open_ones(label: str) -> None:
+    X, y = data([], ("X", "Y", label))
+    tagger = SequenceTagger(optimizer="lbfgs", epochs=2).fit(X, y)
+    for cell in (label, ["X", label]):
+        with raises(ArgumentError, parameter="allowed", match="Rename the label"):
+            tagger.predict(SENTENCES[1:2], allowed=[[cell]])
+    assert tagger.predict(SENTENCES[1:2], allowed=[["X"]]) == [["X"]]

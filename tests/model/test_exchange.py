@@ -184,7 +184,10 @@ def test_attribute_text_has_escapes_and_values(tmp_path: Path) -> None:
 REFUSED = {
     "order 2": (["factor_graph.order=2"], "a chain of order 2.*order=1"),
     "hashed": (["features.hash_bits=12"], "no names: attributes are hashed.*hash_bits=null"),
-    "constraints": (["task.valid_tags=true"], "forbids sequences of labels.*valid_tags=false"),
+    "constraints": (
+        ["task.valid_tags=true"],
+        "forbids sequences of labels.*valid_tags=false task.forbidden=",
+    ),
     "anchored": (["features.transitions=[bias]"], "pairs of labels have attributes.*transitions"),
     "dense": (["features.dense=[word]"], "dense features are not attributes"),
 }

@@ -361,9 +361,13 @@ WRONG: list[tuple[str, Any, str]] = [
     (
         "trees",
         [[5, None, None, None]],
-        "<given>:1: the given head 5 of word 1 is no number from 0 (the root) to 4.",
+        "<given>:1: the given head 5 of word 1 is not an integer from 0 (the root) to 4.",
     ),
-    ("trees", [["2", None, None, None]], "<given>:1: the given head '2' of word 1 is no number"),
+    (
+        "trees",
+        [["2", None, None, None]],
+        "<given>:1: the given head '2' of word 1 is not an integer",
+    ),
     (
         "multilabel",
         [["PER"]],

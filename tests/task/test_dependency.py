@@ -208,7 +208,7 @@ def test_given_heads_are_the_candidates(
     for cell in ("x", "-1", "99"):
         read.cells["head"][0] = cell
         with pytest.raises(
-            DataError, match=f"the given head '?{cell}'? of word 1 is no number from 0"
+            DataError, match=f"the given head '?{cell}'? of word 1 is not an integer from 0"
         ):
             task.given_labels(read)
 

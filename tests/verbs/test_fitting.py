@@ -234,6 +234,16 @@ def test_penalties(chain, X, gold):
     assert online.history["primal"][-1] < problem.value_and_gradient(np.zeros(21))[0]
     with refused("the penalty L2() only", parameter="penalty"):
         so.fit(problem, DCA())
+    for l1, l2, parameter in [
+        (0, 0, "penalty"),
+        (-1, 1, "l1"),
+        (1, -1, "l2"),
+        (np.nan, 1, "l1"),
+        ("a", 1, "l1"),
+    ]:
+        with pytest.raises(so.ArgumentError) as raised:
+            problem_of(chain, X, gold, penalty=so.Penalty(l1, l2))
+        assert raised.value.parameter == parameter
 
 
 def test_open_gold(chain, X):

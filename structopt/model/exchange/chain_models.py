@@ -66,7 +66,9 @@ def chain_tables(model: Predictor) -> ChainTables:
     if not all(group.tied for group in model.graph.build(encoded).groups[1:]):
         raise _refusal("pairs of labels have attributes.", "features.transitions=[]")
     if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions:
-        raise _refusal("the model forbids sequences of labels.", "task.valid_tags=false")
+        raise _refusal(
+            "the model forbids sequences of labels.", "task.valid_tags=false task.forbidden=[]"
+        )
     labels, attributes = model.task.labels, model.task.attribute_names()
     shapes = {"label": (len(attributes), len(labels)), "transition": (1, len(labels) ** 2)}
     if {name: table.shape for name, table in tables.items()} != shapes:
