@@ -269,7 +269,7 @@ def _hybrid(text: str, duals: Duals, plain: Sequence[Dual]) -> Claim:
     )
     reached = _of(duals[HYBRID], lambda run: run.last / best)
     evidence = (
-        f"at most {max(behind.mean, 0.0):.1%} behind SMO at any pass, at the end "
+        f"at most {max(behind.mean, 0.0):.1%} behind SMO at any epoch, at the end "
         f"{reached.mean:.1%} of the best EG"
     )
     return Claim(text, every([~_above(behind, DIP), _above(reached, 1 - CLOSE)]), evidence)
