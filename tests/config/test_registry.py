@@ -437,7 +437,7 @@ def test_compatibility(acme: Path) -> None:
     with pytest.raises(CompatibilityError) as caught:
         check(graph, argmax, _NeedsMarginals(), _NeedsNothing())
     beginning = (
-        "loss.beta=1 needs marginals, but inference=argmax only maximises. With this factor graph, "
+        "loss=_NeedsMarginals needs marginals, but inference=argmax only maximises. With this factor graph, "
     )
     assert str(caught.value).startswith(beginning)
     with pytest.raises(
