@@ -262,37 +262,38 @@ class Predictor:
             return None
         if not isinstance(instances, (list, tuple)) or not instances:
             return None
-        plans = self._plans
-        if not plans.made:
-            if self.task.entries(instances[:1], self.columns) is None:
-                return None
-            plans.plan, plans.made = self._plan(self.task.corpus(instances[:1])), True
-        if plans.plan is None:
+        if not self._plans.made and self.task.entries(instances[:1], self.columns) is None:
+            return None
+        plan = self._plan(lambda: self.task.corpus(instances[:1]))
+        if plan is None:
             return None
         entries = partial(self.task.entries, missing=self._warned)
-        return plans.plan.solve_each(entries, instances, solve)
+        return plan.solve_each(entries, instances, solve)
 
-    def _plan(self, corpus: Any) -> SentencePlan | None:
-        """Return the plan of this model, if it has one; the corpus shows the form."""
-        if self.pruner or self.annotator or self.task.rounds_marginals:
-            return None
-        encoded, _ = self._encoded(corpus, None, None)
-        return plan_of(self.config, encoded, self.graph, self.scorer)
+    def _plan(self, corpus: Callable[[], Any]) -> SentencePlan | None:
+        """Return the plan of this model, if it has one; it is made once in each thread, and the
+        corpus shows the form.
+        """
+        plans = self._plans
+        if not plans.made:
+            if not (self.pruner or self.annotator or self.task.rounds_marginals):
+                encoded, _ = self._encoded(corpus(), None, None)
+                plans.plan = plan_of(self.config, encoded, self.graph, self.scorer)
+            plans.made = True
+        return plans.plan
 
     def small_outputs(self, corpus: Any) -> list[Any] | None:
         """Best outputs of an unlabelled corpus of a few sentences, in the scheme of the files.
 
         They are those of `best_outputs`, in less time; None if the model or the corpus needs it.
         """
+        if self._plans.made and self._plans.plan is None:
+            return None
         entries = self.task.corpus_entries(corpus, POSITIONS, self._warned)
-        if entries is None:
+        plan = None if entries is None else self._plan(lambda: corpus)
+        if entries is None or plan is None or not plan.takes(entries):
             return None
-        plans = self._plans
-        if not plans.made:
-            plans.plan, plans.made = self._plan(corpus), True
-        if plans.plan is None or not plans.plan.takes(entries):
-            return None
-        found = plans.plan.solve(self.weights, entries, 0.0)
+        found = plan.solve(self.weights, entries, 0.0)
         return None if found is None else self.task.written(found)
 
     def predict_k_best(
