@@ -436,9 +436,7 @@ def test_compatibility(acme: Path) -> None:
     check(graph, argmax, _Maximum(), _NeedsNothing())
     with pytest.raises(CompatibilityError) as caught:
         check(graph, argmax, _NeedsMarginals(), _NeedsNothing())
-    beginning = (
-        "loss=_NeedsMarginals needs marginals, but inference=argmax only maximises. With this factor graph, "
-    )
+    beginning = "loss=_NeedsMarginals needs marginals, but inference=argmax only maximises. With this factor graph, "
     assert str(caught.value).startswith(beginning)
     with pytest.raises(
         CompatibilityError,
