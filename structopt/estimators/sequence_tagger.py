@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structopt.core import checks
-from structopt.core.data.in_memory import is_missing, read_once
+from structopt.core.data.in_memory import EITHER, is_missing, is_open, read_once
 from structopt.errors import ArgumentError, ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
 from structopt.formats.forbidden_pairs import checked_pairs, unknown_warning
@@ -354,7 +354,7 @@ def _texts(labels: Iterable[Any], open_labels: bool) -> list[Any]:
     if open_labels:
         sets = (label if type(label) in SETS else (label,) for label in listed)
         for label in chain.from_iterable(sets):
-            if _reads_as_open(label):
+            if isinstance(label, str) and is_open(label):
                 raise ArgumentError(
                     f"has sets of labels and the label {label!r}, which would be read as an open "
                     "label.",
@@ -363,11 +363,6 @@ def _texts(labels: Iterable[Any], open_labels: bool) -> list[Any]:
                     "one.",
                 )
     return listed if set(map(type, listed)) == {str} else list(map(_gold_text, listed))
-
-
-def _reads_as_open(label: Any) -> bool:
-    """Whether tasks read a label as several, or as an open one."""
-    return isinstance(label, str) and (label in ("_", "?") or "|" in label)
 
 
 def _gold_text(label: Any) -> Any:
@@ -383,7 +378,7 @@ def _gold_text(label: Any) -> Any:
     if not label:
         raise ArgumentError("has an empty set of labels.", parameter="y")
     texts = list(map(_text, label))
-    return "|".join(sorted(texts)) if set(map(type, texts)) == {str} else label
+    return EITHER.join(sorted(texts)) if set(map(type, texts)) == {str} else label
 
 
 def _text(label: Any) -> Any:
@@ -413,10 +408,10 @@ def _cell(labels: Any, known: Collection[str]) -> Any:
             remedy="Give None instead of a collection to allow all labels.",
         )
     for one in texts:
-        if one in known and _reads_as_open(one):
+        if isinstance(one, str) and one in known and is_open(one):
             raise ArgumentError(
                 f"has the label {one!r}, which is read as an open label.",
                 parameter="allowed",
                 remedy="Rename the label in the training data.",
             )
-    return "|".join(texts) if several else texts[0]
+    return EITHER.join(texts) if several else texts[0]

@@ -14,6 +14,7 @@ import numpy as np
 from structopt.core.data.attribute_table import AttributeTable, Entries
 from structopt.core.data.boundaries import EMPTY_LINE, Boundary
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.in_memory import is_open
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.storage.learner import Learner
@@ -28,7 +29,6 @@ from structopt.kernels.waist.record import Array
 from structopt.task import placeholders
 from structopt.task.attribute_entries import numbers_of, renumbered_entries
 from structopt.task.key_checks import check_keys
-from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
 from structopt.templates.attribute_hashes import (
     LEAST,

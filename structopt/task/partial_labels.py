@@ -11,12 +11,10 @@ from itertools import groupby
 
 import numpy as np
 
+from structopt.core.data.in_memory import EITHER, FREE, is_open
 from structopt.formats.tag_schemes import CONTINUING
 from structopt.kernels.waist.record import Array
 
-FREE = ("_", "?")
-"""The cells of free tokens."""
-EITHER = "|"
 MISSING = (
     "a token has no label. Give the label, or set task.partial=true to learn from labels that are "
     "open."
@@ -27,11 +25,6 @@ MISSING = (
 def alternatives(cell: str) -> tuple[str, ...]:
     """Return the labels that a cell names; none where it is free."""
     return () if cell in FREE else tuple(filter(None, cell.split(EITHER)))
-
-
-def is_open(cell: str) -> bool:
-    """Whether a cell leaves a label open."""
-    return cell in FREE or EITHER in cell
 
 
 def known_runs(sentences: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -17,6 +17,7 @@ from structopt.core.data.attribute_table import Entries
 from structopt.core.data.boundaries import EMPTY_LINE, JSON_LINE, Boundary
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.in_memory import is_open
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.core.storage.learner import Learner
@@ -38,7 +39,6 @@ from structopt.task.columns.file_columns import GIVEN, FileColumns
 from structopt.task.columns.template_groups import TemplateGroups
 from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
 from structopt.task.key_checks import check_keys
-from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
 
 FIELDS = {"word": ["tokens"], "tag": ["tags"]}

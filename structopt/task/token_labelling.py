@@ -20,7 +20,7 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import FileSet
-from structopt.core.data.in_memory import is_missing
+from structopt.core.data.in_memory import FREE, is_missing
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.task import Ranked, Task
@@ -33,7 +33,6 @@ from structopt.metrics import entities
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.outputs_in_memory import GIVEN, GOLD, NOT_KNOWN, unknown_label
 from structopt.task.partial_labels import (
-    FREE,
     MISSING,
     alternatives,
     certain_labels,

@@ -10,12 +10,13 @@ import pytest
 import structopt
 from structopt import datasets
 from structopt.command import main
+from structopt.core.data.in_memory import is_open
 from structopt.errors import DataError
 from structopt.formats.tag_schemes import convert
 from structopt.task.attributes import AttributeLabelling
 from structopt.task.dependency import Dependency
 from structopt.task.multilabel import Multilabel
-from structopt.task.partial_labels import alternatives, certain_labels, is_open, known_runs
+from structopt.task.partial_labels import alternatives, certain_labels, known_runs
 from structopt.task.sequence_labelling import SequenceLabelling
 
 COLUMNS = {"word": 0, "tag": 1}

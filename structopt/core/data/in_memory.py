@@ -19,6 +19,10 @@ NAME = Path("<memory>")
 """Stands for a file's name in messages."""
 PLAIN = frozenset({str, dict, int, float, bool})
 """Types of most elements; their values are not searched."""
+FREE = ("_", "?")
+"""Labels of which nothing is known."""
+EITHER = "|"
+"""Between labels of which one is right."""
 DEEPEST = 3
 """Instances, their elements, and the cells of an element."""
 
@@ -125,3 +129,8 @@ def is_missing(cell: object) -> bool:
     if isinstance(cell, (float, np.floating)):
         return bool(cell != cell)
     return cell is None or type(cell).__name__ in ("NAType", "NaTType")  # pandas need not be loaded
+
+
+def is_open(label: str) -> bool:
+    """Whether a label is left open: ``_`` or ``?``, or several labels such as ``A|B``."""
+    return label in FREE or EITHER in label
