@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
-from structopt.command.options import MODEL_PRESETS, Syntax
+from structopt.command.options import MODEL_PRESETS, LoadingOptions, Syntax
 from structopt.core.data.expansion import expanding
 from structopt.errors import ConfigError
 from structopt.progress import phases
 
 
-class Options(TypedDict):
+class Options(LoadingOptions):
     """Options of `export`."""
 
-    model: str
     format: Literal["crfsuite", "json", "attributes"]
     output: str
     input: str
     encoding: str
-    quiet: bool
-    max_expansion: int
-    task: dict[str, Any]
-    features: dict[str, Any]
 
 
 SYNTAX = Syntax(

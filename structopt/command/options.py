@@ -33,17 +33,22 @@ MODEL = (
 LOWEST = {"threads": 1, "k_best": 1, "sentence": 1, "top": 1, "samples": 1, "seed": 0, KEY: 1}
 
 
-class ModelOptions(TypedDict):
-    """Options of the subcommands that apply a model to a file."""
+class LoadingOptions(TypedDict):
+    """Options of the subcommands that load a model."""
 
     model: str
-    input: str
-    inference: str
-    threads: int
     quiet: bool
     max_expansion: int
     task: dict[str, Any]
     features: dict[str, Any]
+
+
+class ModelOptions(LoadingOptions):
+    """Options of the subcommands that apply a model to a file."""
+
+    input: str
+    inference: str
+    threads: int
     inference_settings: dict[str, Any]
 
 
