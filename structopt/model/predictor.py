@@ -271,9 +271,7 @@ class Predictor:
         return plan.solve_each(entries, instances, solve)
 
     def _plan(self, corpus: Callable[[], Any]) -> SentencePlan | None:
-        """Return the plan of this model, if it has one; it is made once in each thread, and the
-        corpus shows the form.
-        """
+        """Return this thread's plan of the model, if it has one; the corpus shows the form."""
         plans = self._plans
         if not plans.made:
             if not (self.pruner or self.annotator or self.task.rounds_marginals):

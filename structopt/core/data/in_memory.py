@@ -20,9 +20,9 @@ NAME = Path("<memory>")
 PLAIN = frozenset({str, dict, int, float, bool})
 """Types of most elements; their values are not searched."""
 FREE = ("_", "?")
-"""Labels of which nothing is known."""
+"""Labels that leave every label open."""
 EITHER = "|"
-"""Between labels of which one is right."""
+"""Joins several labels, one of them right."""
 DEEPEST = 3
 """Instances, their elements, and the cells of an element."""
 
