@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
 from inspect import signature
-from typing import Any, ClassVar, Self
+from numbers import Integral, Real
+from os import PathLike
+from types import UnionType
+from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from structopt.errors import ArgumentError, did_you_mean
 
@@ -24,6 +31,12 @@ class Component(ABC):  # noqa: B024 - the kinds have the abstract methods
     """
 
     kind_of_component: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Check the types of the constructor's arguments at each call (`check_types`)."""
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = _checking(cls.__init__)  # type: ignore[method-assign]
 
     def replace(self, **changes: Any) -> Self:
         """Return a component of the same class with other arguments of the constructor.
@@ -67,6 +80,77 @@ def parameters_of(component: Component) -> dict[str, Any]:
             )
         parameters[name] = getattr(component, name)
     return parameters
+
+
+def _checking(init: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor that calls `check_types` first."""
+
+    @wraps(init)
+    def checked(self: Any, *args: Any, **named: Any) -> None:
+        names = list(signature(init).parameters)[1:]
+        check_types(init, dict(zip(names, args, strict=False)) | named)
+        init(self, *args, **named)
+
+    return checked
+
+
+def check_types(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments whose type is not that of the annotation, if it consists of ``int``,
+    ``float``, ``bool``, ``str``, ``None`` and ``Literal``. NumPy's scalars have the types of
+    Python's.
+
+    Raises
+    ------
+    ArgumentError
+        With the argument, its value and the type that it must have.
+    """
+    for name, members in _plain_hints(function).items():
+        value = arguments.get(name)
+        if name in arguments and not any(_is_of(value, member) for member in members):
+            needed = " or ".join(map(_type_name, members))
+            raise ArgumentError(f"must be {needed}.", parameter=name, value=value)
+
+
+@cache
+def _plain_hints(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
+    """Return the members of the annotations that `check_types` can check, by argument."""
+    try:
+        hints = get_type_hints(function)
+    except NameError:  # names that only type checkers import
+        return {}
+    members = {
+        name: get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        for name, hint in hints.items()
+    }
+    return {
+        name: all_of
+        for name, all_of in members.items()
+        if all(one in _TYPES or get_origin(one) is Literal for one in all_of)
+    }
+
+
+_TYPES: dict[Any, tuple[str, Any]] = {
+    bool: ("True or False", bool | np.bool_),
+    int: ("an integer", Integral),
+    float: ("a number", Real),
+    str: ("a string", str | PathLike),
+    type(None): ("None", type(None)),
+}
+
+
+def _is_of(value: Any, member: Any) -> bool:
+    """Whether a value has a type, or is a choice of a ``Literal``; booleans are not numbers."""
+    if get_origin(member) is Literal:
+        return any(isinstance(value, type(one)) and value == one for one in get_args(member))
+    if isinstance(value, bool | np.bool_):
+        return member is bool
+    return isinstance(value, _TYPES[member][1])
+
+
+def _type_name(member: Any) -> str:
+    if get_origin(member) is Literal:
+        return " or ".join(repr(one) for one in get_args(member))
+    return _TYPES[member][0]
 
 
 def lacking(cls: Any, contract: type[Component]) -> list[str]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.core import checks
+from structopt.core.component import check_types
+from structopt.core.data import ranges
 from structopt.core.data.encoded import EncodedGraphs
 from structopt.core.parts.ragged import ends_of
 from structopt.errors import ConfigError
@@ -19,7 +21,16 @@ Edges = tuple[Array, Array]
 
 
 def grid_edges(rows: int, columns: int) -> Array:
-    """Return the edges of a grid, whose variables are numbered row by row, shape (edges, 2)."""
+    """Return the edges of a grid, whose variables are numbered row by row, shape (edges, 2).
+
+    Raises
+    ------
+    ArgumentError
+        If `rows` or `columns` is not an integer, or is below 1.
+    """
+    check_types(grid_edges, {"rows": rows, "columns": columns})
+    ranges.check_at_least("rows", rows, 1)
+    ranges.check_at_least("columns", columns, 1)
     numbers = np.arange(rows * columns).reshape(rows, columns)
     across = np.stack([numbers[:, :-1].ravel(), numbers[:, 1:].ravel()], axis=1)
     down = np.stack([numbers[:-1].ravel(), numbers[1:].ravel()], axis=1)

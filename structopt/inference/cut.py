@@ -21,7 +21,6 @@ NOISE = 1e-12
 """A pair whose weight is so small, relative to its scores, counts as linear: sums of weights that
 cancel leave such numbers.
 """
-METHODS = ("relaxed", "exact", "expansion")
 
 
 class Cut(Inference):
@@ -57,13 +56,6 @@ class Cut(Inference):
         method: Literal["relaxed", "exact", "expansion"] = "relaxed",
         truncate: bool = False,
     ) -> None:
-        if method not in METHODS:
-            raise ArgumentError(
-                "is unknown.",
-                parameter="method",
-                value=method,
-                remedy=f"Choose one of: {', '.join(METHODS)}.",
-            )
         if truncate and method != "expansion":
             raise ArgumentError(
                 f"has no effect with `method={method}`.",

@@ -26,7 +26,6 @@ CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
 """Options with which messages count as converged: a pass lowers the bound by no more than the
 tolerance.
 """
-BLOCKS = ("stars", "trees")
 
 
 class MPLP(Inference):
@@ -104,13 +103,6 @@ class MPLP(Inference):
                     parameter=f"{name}",
                     value=value,
                 )
-        if blocks not in BLOCKS:
-            raise ArgumentError(
-                "is unknown.",
-                parameter="blocks",
-                value=blocks,
-                remedy=f"Choose one of: {', '.join(BLOCKS)}.",
-            )
         for name, count, least in (
             ("clusters", clusters, 0),
             ("max_table", max_table, 1),

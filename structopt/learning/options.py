@@ -11,17 +11,3 @@ batch_size : int
     Instances a step. The threads of the executor share them, with bit-identical results for any
     number of threads.
 """
-
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-from structopt.errors import ArgumentError
-
-
-def one_of(name: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse a value that is none of the choices."""
-    if value not in choices:
-        raise ArgumentError(
-            f"is unknown. There are: {', '.join(choices)}.", parameter=name, value=value
-        )

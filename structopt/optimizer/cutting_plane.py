@@ -82,7 +82,7 @@ class CuttingPlane(Optimizer):
     variant : str
         ``n_slack`` (few rounds, a cache of planes an instance) or ``one_slack`` (more rounds, each
         of them cheaper).
-    cache_mb : int
+    cache_mb : float
         Megabytes for the planes. A cache that is full drops inactive planes, then merges active
         ones: D does not change, and the weights still approach the optimum, though with few planes
         at the slow rate of Frank-Wolfe steps.
@@ -107,7 +107,7 @@ class CuttingPlane(Optimizer):
     def __init__(
         self,
         variant: Literal["n_slack", "one_slack"] = "n_slack",
-        cache_mb: int = 1000,
+        cache_mb: float = 1000,
     ) -> None:
         ranges.check_positive("cache_mb", cache_mb)
         self.variant, self.cache_mb = variant, cache_mb

@@ -64,7 +64,7 @@ class OnlineCuttingPlane(Optimizer):
         that of the last one.
     steps : int
         Steps between pairs of planes at each visit.
-    cache_mb : int
+    cache_mb : float
         Megabytes for the planes. A cache that is full merges planes of one instance, which changes
         neither theta nor D; with one plane left an instance, visits are Frank-Wolfe steps.
 
@@ -81,7 +81,7 @@ class OnlineCuttingPlane(Optimizer):
         self,
         average: bool = False,
         steps: int = 5,
-        cache_mb: int = 1000,
+        cache_mb: float = 1000,
     ) -> None:
         ranges.check_at_least("steps", steps, 1)
         ranges.check_positive("cache_mb", cache_mb)

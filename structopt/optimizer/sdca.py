@@ -20,7 +20,6 @@ from structopt.core.optimizer import Earlier, Optimizer, Plan, Report
 from structopt.core.optimizer_state import absent, lasting, over_instances
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
-from structopt.learning import options
 from structopt.learning.averaging import (
     LagState,
     empty_mean,
@@ -135,8 +134,6 @@ class SDCA(Optimizer):
         planes: int = 10,
     ) -> None:
         ranges.check_at_least("planes", planes, 0)
-        options.one_of("sampling", sampling, ("uniform", "gap"))
-        options.one_of("entropy", entropy, ("closed", "hypograph"))
         self.average, self.sampling, self.entropy, self.planes = average, sampling, entropy, planes
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:

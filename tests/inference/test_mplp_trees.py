@@ -162,7 +162,7 @@ def test_dlpw_learns_with_trees():
 
 
 def test_refusals():
-    with raises(ArgumentError, match="stars, trees", parameter="blocks", value="edges"):
+    with raises(ArgumentError, match="'stars' or 'trees'", parameter="blocks", value="edges"):
         MPLP(blocks="edges")
     with raises(ArgumentError, parameter="smoothing", value=2.0):
         MPLP(smoothing=2.0, blocks="trees")

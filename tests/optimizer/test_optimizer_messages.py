@@ -30,8 +30,8 @@ from tests.messages import keys_of
             "optimizer.initial=inf must be a number from -1e+12 to 1e+12, auto or smo.",
         ),
         (
-            lambda: EG(initial="sgd"),
-            "optimizer.initial=sgd must be a number from -1e+12 to 1e+12, auto or smo.",
+            lambda: EG(initial=1e13),
+            "optimizer.initial=10000000000000.0 must be a number from -1e+12 to 1e+12, auto or smo.",
         ),
         (
             lambda: EG(mixing=0.0),

@@ -65,10 +65,10 @@ REFUSED = {
     ],
     SDCA: [
         ({"planes": -1}, None),
-        ({"sampling": "gaps"}, r"sampling=gaps is unknown\. There are: uniform, gap\."),
+        ({"sampling": "gaps"}, r"sampling=gaps must be 'uniform' or 'gap'\."),
         (
             {"entropy": "open"},
-            r"entropy=open is unknown\. There are: closed, hypograph\.",
+            r"entropy=open must be 'closed' or 'hypograph'\.",
         ),
     ],
     SGD: [

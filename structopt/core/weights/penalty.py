@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structopt.core.component import check_types
+from structopt.core.data import ranges
 from structopt.kernels.waist.record import Array
 
 
@@ -27,6 +29,11 @@ class Penalty:
 
     l1: float = 0.0
     l2: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_types(type(self), vars(self))
+        for name, share in vars(self).items():
+            ranges.check_at_least(name, share)
 
     @property
     def sparse(self) -> bool:
