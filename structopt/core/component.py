@@ -87,8 +87,7 @@ def _checking(init: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(init)
     def checked(self: Any, *args: Any, **named: Any) -> None:
-        names = list(signature(init).parameters)[1:]
-        check_types(init, dict(zip(names, args, strict=False)) | named)
+        check_types(init, dict(zip(_names(init), (self, *args), strict=False)) | named)
         init(self, *args, **named)
 
     return checked
@@ -109,6 +108,12 @@ def check_types(function: Callable[..., Any], arguments: Mapping[str, Any]) -> N
         if name in arguments and not any(_is_of(value, member) for member in members):
             needed = " or ".join(map(_type_name, members))
             raise ArgumentError(f"must be {needed}.", parameter=name, value=value)
+
+
+@cache
+def _names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the arguments."""
+    return tuple(signature(function).parameters)
 
 
 @cache
