@@ -15,6 +15,7 @@ from structopt.core.data.expansion import Expansion, expanded
 from structopt.core.data.file_sets import FileSet, data_path
 from structopt.errors import ConfigError, DataError, did_you_mean, missing_file, name_lines
 from structopt.formats.durable_files import replace_file
+from structopt.formats.file_format import format_of
 from structopt.formats.in_memory.texts import held
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -53,7 +54,7 @@ def read_utf8(path: str | Path, encoding: str = "utf8") -> bytes:
     check_encoding(encoding)
     if not isinstance(data_path(path), FileSet) and lookup(encoding).name in EXTENSIONS_OF_ASCII:
         data = _bytes_of_file(path)
-        if data.isascii() and b"\r" not in data:
+        if data.isascii() and b"\r" not in data and format_of(path) is None:
             return data
         text = plain(_decoded(path, data, encoding))
     else:
@@ -93,20 +94,41 @@ def read_each(path: str | Path, encoding: str = AUTO) -> Iterator[tuple[str, str
     for name, data in (
         _contents(files) if isinstance(files, FileSet) else [(str(path), read_bytes(path))]
     ):
-        text = _recognised(data) if encoding == AUTO else _decoded(name, data, encoding)
-        yield name, plain(text)
+        yield name, plain(_decoded(name, data, encoding))
 
 
-def write_text(path: str | Path, text: str, encoding: str = "utf8") -> None:
+def write_text(
+    path: str | Path, text: str, encoding: str = "utf8", source: str | Path | None = None
+) -> None:
     """Replace a file at once (write, sync, rename); gzip where the name ends in ``.gz``; equal
     texts give equal bytes.
+
+    Parameters
+    ----------
+    path, text, encoding
+    source : str or Path or None
+        The file whose changed CoNLL-U the text is. If `path` has a `FileFormat`, the written file
+        is the source with the annotations of the text.
 
     Raises
     ------
     DataError
-        The folder does not exist or cannot be written; nothing is left behind.
+        The folder does not exist or cannot be written; nothing is left behind. A file of a
+        `FileFormat` without a source of this format.
     """
-    replace_file(path, _encode(Path(path), text, encoding))
+    form = format_of(path)
+    if form is None:
+        data = _encoded(path, text, encoding)
+    elif source is None or format_of(source) is not form or isinstance(data_path(source), FileSet):
+        raise DataError(
+            path,
+            None,
+            "predictions are written in this format only if the input is one file that has it",
+            remedy="give the output the ending of the input.",
+        )
+    else:
+        data = form.annotated(_bytes_of_file(source), text, str(path))
+    replace_file(path, gzip.compress(data, mtime=0) if str(path).endswith(".gz") else data)
 
 
 def check_limit(limit: int | None, what: str = "sentences", parameter: str = "limit") -> None:
@@ -235,6 +257,12 @@ def _recognised(data: bytes) -> str:
 
 
 def _decoded(path: str | Path, data: bytes, encoding: str) -> str:
+    if (form := format_of(path)) is not None:
+        text = form.to_conllu(data, str(path))
+        _name_documents(path, text)
+        return text
+    if encoding == AUTO:
+        return _recognised(data)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -246,6 +274,18 @@ def _decoded(path: str | Path, data: bytes, encoding: str) -> str:
             f"the file is not {encoding} ({error})",
             remedy="set task.encoding to its encoding.",
         ) from error
+
+
+def _name_documents(path: str | Path, text: str) -> None:
+    """Let errors name the document of a file, and the line of its CoNLL-U."""
+    lines = text.split("\n")
+    begins = [number for number, line in enumerate(lines, 1) if line.startswith("# newdoc")]
+
+    def place(line: int) -> tuple[str, int]:
+        document = bisect_right(begins, line)
+        return f"{path}, document {document}", line - begins[document - 1]
+
+    name_lines(path, place)
 
 
 def _undecodable(
@@ -290,10 +330,10 @@ def read_bytes(path: str | Path) -> bytes:
     return expanded(path, data)
 
 
-def _encode(path: Path, text: str, encoding: str) -> bytes:
+def _encoded(path: str | Path, text: str, encoding: str) -> bytes:
     check_encoding(encoding)
     try:
-        data = text.encode(encoding)
+        return text.encode(encoding)
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         characters = text[error.start : error.end]
@@ -303,4 +343,3 @@ def _encode(path: Path, text: str, encoding: str) -> bytes:
             f"{characters!r} cannot be written as {encoding}",
             remedy="set task.encoding=utf8.",
         ) from error
-    return gzip.compress(data, mtime=0) if path.name.endswith(".gz") else data

@@ -35,6 +35,7 @@ from structopt.features.anchored_templates import AnchoredTemplates
 from structopt.features.attribute_rows import AttributeRows
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.formats.conll_reader import Columns
+from structopt.formats.file_format import FileFormat
 from structopt.formats.text_files import read_text, write_text
 from structopt.task.key_checks import check_keys
 from structopt.task.sequence_labelling import SequenceLabelling
@@ -56,6 +57,7 @@ __all__ = [
     "EncodedTrees",
     "FeatureKernels",
     "FeatureScratch",
+    "FileFormat",
     "HashedTemplates",
     "Matches",
     "NONE",

@@ -29,9 +29,9 @@ from structopt.formats.conll_reader import Columns
 from structopt.formats.in_memory.instances import MEMORY
 from structopt.formats.in_memory.sentences import form_of_sentences, sentence_columns
 from structopt.formats.predicted_cells import predicted_cells
-from structopt.formats.separators import separator_of
 from structopt.formats.tag_schemes import detect_scheme
 from structopt.formats.text_pieces import Stretch
+from structopt.formats.token_lists.separators import separator_of
 from structopt.formats.token_lists.token_files import AUTO, COLUMNS, CONLLU, TokenFiles
 from structopt.kernels.waist.record import Array
 from structopt.task import placeholders

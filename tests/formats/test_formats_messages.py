@@ -8,7 +8,7 @@ from structopt.formats.conll_layouts import Layouts, checked_columns
 from structopt.formats.in_memory.attributes import attribute_text
 from structopt.formats.in_memory.sentences import sentence_columns
 from structopt.formats.in_memory.texts import input_held
-from structopt.formats.separators import separator_of
+from structopt.formats.token_lists.separators import separator_of
 from structopt.formats.trees import penn
 
 

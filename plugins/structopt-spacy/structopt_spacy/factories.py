@@ -6,26 +6,21 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
-from spacy.attrs import DEP, HEAD
 from spacy.language import Language
 from spacy.pipeline.dep_parser import parser_score
 from spacy.scorer import Scorer, get_ner_prf
-from spacy.tokens import Doc, Span, Token
+from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 from structopt import DependencyParser, StructuredEstimator
+from structopt_spacy.annotations import set_arcs, set_attribute, set_entities
 from structopt_spacy.component import Component
 from structopt_spacy.sentences import (
     gold_arcs,
     gold_attributes,
     gold_entities,
-    spans,
     tree,
 )
-
-WHITE_SPACE = {"tag": "_SP", "pos": "SPACE"}
-"""The values by which spaCy marks tokens of white space."""
 
 
 class EntityRecognizer(Component):
@@ -50,12 +45,7 @@ class EntityRecognizer(Component):
         self, doc: Doc, groups: Sequence[Sequence[Token]], outputs: Sequence[Sequence[str]]
     ) -> None:
         """Replace the entities of a document."""
-        entities = [
-            Span(doc, tokens[first].i, tokens[end - 1].i + 1, label=kind)
-            for tokens, labels in zip(groups, outputs, strict=True)
-            for first, end, kind in spans(labels)
-        ]
-        doc.set_ents(entities, default="outside")
+        set_entities(doc, groups, outputs)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Return precision, recall and F1 of entities."""
@@ -78,12 +68,7 @@ class Tagger(Component):
         self, doc: Doc, groups: Sequence[Sequence[Token]], outputs: Sequence[Sequence[str]]
     ) -> None:
         """Set the tags of a document."""
-        for token in doc:
-            if token.is_space:
-                setattr(token, f"{self.attribute}_", WHITE_SPACE[self.attribute])
-        for tokens, labels in zip(groups, outputs, strict=True):
-            for token, label in zip(tokens, labels, strict=True):
-                setattr(token, f"{self.attribute}_", label)
+        set_attribute(doc, groups, outputs, self.attribute)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Return the accuracy of tags."""
@@ -122,21 +107,7 @@ class Parser(Component):
         self, doc: Doc, groups: Sequence[Sequence[Token]], outputs: Sequence[Sequence[Any]]
     ) -> None:
         """Set the heads and relations of a document; white space depends on its neighbour."""
-        if not len(doc):
-            return
-        heads, names = list(range(len(doc))), ["dep"] * len(doc)
-        for tokens, arcs in zip(groups, outputs, strict=True):
-            for token, (head, relation) in zip(tokens, arcs, strict=True):
-                heads[token.i] = tokens[head - 1].i if head else token.i
-                names[token.i] = relation or ("dep" if head else "ROOT")
-        begins = {token.i for token in doc if token.is_sent_start} | {0}
-        first = {max(i for i in begins if i <= tokens[0].i): tokens[0].i for tokens in groups}
-        for token in doc:
-            if token.is_space:
-                heads[token.i] = first.get(token.i, token.i - (token.i not in begins))
-        offsets = (np.array(heads) - np.arange(len(doc))).astype(np.uint64)
-        relations = np.array([doc.vocab.strings.add(name) for name in names], np.uint64)
-        doc.from_array([HEAD, DEP], np.stack([offsets, relations], axis=1))
+        set_arcs(doc, groups, outputs)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         """Return the scores of arcs, without punctuation, and of sentences."""

@@ -82,7 +82,7 @@ def write(
         for cells in zip(*added.values(), strict=True):
             number = next(numbers)
             lines[number - 1] = _filled(path, number, lines[number - 1], names, cells)
-    write_text(target, mark + "\n".join(lines), encoding)
+    write_text(target, mark + "\n".join(lines), encoding, source=path)
 
 
 def _filled(path: str, number: int, line: str, names: Sequence[str], cells: Sequence[str]) -> str:

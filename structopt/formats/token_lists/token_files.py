@@ -9,6 +9,7 @@ from typing import Protocol
 
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
+from structopt.formats.file_format import format_of
 from structopt.formats.text_files import read_text
 from structopt.formats.token_lists.class_names import ClassNames
 from structopt.formats.token_lists.fields import Fields
@@ -84,7 +85,7 @@ class TokenFiles:
         if self.form != AUTO or self.separator is not None:
             return self.form if self.form != AUTO else COLUMNS
         name = fspath(path).lower().removesuffix("}").removesuffix(".gz")
-        form = ENDINGS.get(Path(name).suffix, COLUMNS)
+        form = CONLLU if format_of(name) else ENDINGS.get(Path(name).suffix, COLUMNS)
         if form != "json":
             return COLUMNS if form == CONLLU and self.numbered else form
         return (

@@ -151,7 +151,7 @@ def write(
         _fill(lines, corpus, layout, range(len(corpus)), outputs, probabilities)
     else:
         lines = list(_ranked_lines(lines, corpus, layout, ranked, probabilities))
-    write_text(target, mark + "\n".join(lines), encoding)
+    write_text(target, mark + "\n".join(lines), encoding, source=corpus.path)
 
 
 def stale_cells(corpus: Trees, outputs: Sequence[Sequence[Arc]]) -> DataError | None:
