@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -262,13 +262,13 @@ class Predictor:
             return None
         if not isinstance(instances, (list, tuple)) or not instances:
             return None
-        if not self._plans.made and self.task.entries(instances[:1], self.columns) is None:
+        plans = self._plans
+        if plans.reader is None:
+            plans.reader = self.task.entry_reader(self._warned)
+        if not plans.made and plans.reader(instances[:1]) is None:
             return None
         plan = self._plan(lambda: self.task.corpus(instances[:1]))
-        if plan is None:
-            return None
-        entries = partial(self.task.entries, missing=self._warned)
-        return plan.solve_each(entries, instances, solve)
+        return None if plan is None else plan.solve_each(plans.reader, instances, solve)
 
     def _plan(self, corpus: Callable[[], Any]) -> SentencePlan | None:
         """Return this thread's plan of the model, if it has one; the corpus shows the form."""

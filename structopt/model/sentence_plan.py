@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from structopt.core.data.attribute_table import AttributeTable, Entries
+from structopt.core.data.attribute_table import AttributeTable, Entries, EntryReader
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import FactorGraph
@@ -179,7 +179,7 @@ class SentencePlan:
 
     def solve_each(
         self,
-        entries_of: Callable[[Sequence[Any]], Entries | None],
+        entries_of: EntryReader,
         instances: Sequence[Any],
         solve: Callable[[SentencePlan, Entries], list[Any] | None],
     ) -> Solved | None:
@@ -188,7 +188,7 @@ class SentencePlan:
         Parameters
         ----------
         entries_of : callable
-            `Task.entries` of the model's task.
+            `Task.entry_reader` of the model's task.
         instances : sequence
         solve : callable
             A method of plans, with its arguments.
@@ -211,7 +211,7 @@ class SentencePlan:
         solved: Solved,
         first: int,
         block: Sequence[Any],
-        entries_of: Callable[[Sequence[Any]], Entries | None],
+        entries_of: EntryReader,
         solve: Callable[[SentencePlan, Entries], list[Any] | None],
     ) -> bool:
         """Add the results of a block, whose first sentence has the index `first`; one by one if the
@@ -273,11 +273,14 @@ class Plans(threading.local):
 
     Attributes
     ----------
+    reader : EntryReader or None
+        Of the model's task.
     plan : SentencePlan or None
     made : bool
         Whether `plan` is known, which is None for models that have no plan.
     """
 
+    reader: EntryReader | None = None
     plan: SentencePlan | None = None
     made = False
 

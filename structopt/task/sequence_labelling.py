@@ -13,7 +13,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Literal
 
-from structopt.core.data.attribute_table import Entries
+from structopt.core.data.attribute_table import Entries, EntryReader
 from structopt.core.data.boundaries import EMPTY_LINE, JSON_LINE, Boundary
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
@@ -277,12 +277,16 @@ class SequenceLabelling(TokenLabelling):
         self._check_last_column(corpus)
         return corpus
 
-    def entries(self, instances: Sequence[Any], missing: Collection[str] = ()) -> Entries | None:
-        """Return the known attributes of sentences; None for tasks with numbers or with features of
+    def entry_reader(self, missing: Collection[str] = ()) -> EntryReader:
+        """Return what reads sentences; nothing for tasks with numbers or with features of
         transitions, and for subclasses, whose `corpus` may take other forms.
         """
         if not self._has_entries:
-            return None
+            return super().entry_reader(missing)
+        return partial(self._entries, missing=missing)
+
+    def _entries(self, instances: Sequence[Any], missing: Collection[str]) -> Entries | None:
+        """Return the known attributes of sentences; None if the task has no such shortcut."""
         words = set(map(type, instances)) == {list} and list(chain.from_iterable(instances))
         if words and set(map(type, words)) == {str}:
             cells, starts = (

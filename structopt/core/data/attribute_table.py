@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structopt.kernels.waist.record import Array
-
-UNKNOWN = -1
-"""The number of an attribute that training data lack."""
 
 
 class Entries(NamedTuple):
@@ -19,7 +17,7 @@ class Entries(NamedTuple):
     Attributes
     ----------
     ids : int32, shape (entries,)
-        Their numbers, or `UNKNOWN`.
+        Their numbers; -1 for attributes that training data lack.
     values : shape (entries,), or None
         None: all are 1.
     counts : integers, shape (positions,)
@@ -32,6 +30,10 @@ class Entries(NamedTuple):
     values: Array | None
     counts: Array
     starts: list[int]
+
+
+EntryReader = Callable[[Sequence[Any]], Entries | None]
+"""Reads the attributes of a few instances: `structopt.core.task.Task.entry_reader`."""
 
 
 @dataclass(frozen=True)
