@@ -13,7 +13,7 @@ from typing import Any
 import numba
 from numba import types
 
-from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, inlined, kernel
+from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, embedded, kernel
 
 UNKNOWN, OTHER = -1, -2
 """Instead of the number of an attribute: it has none; only Python code can read it."""
@@ -69,7 +69,7 @@ integer = c_function("PyLong_AsLongLongAndOverflow", types.intp, OBJECT, types.i
 number = c_function("PyFloat_AsDouble", types.float64, OBJECT)
 
 
-@inlined
+@embedded
 def type_of(thing):
     """Return the type of an object, which lives as long as the object."""
     kind = new_type(thing)
@@ -77,7 +77,7 @@ def type_of(thing):
     return kind
 
 
-@inlined
+@embedded
 def size_of(o, sequence):
     """Return the length of a list or tuple; `OTHER` for other types."""
     kind = type_of(sequence)
@@ -86,7 +86,7 @@ def size_of(o, sequence):
     return tuple_size(sequence) if kind == o[TUPLE] else OTHER
 
 
-@inlined
+@embedded
 def item_of(o, sequence, j):
     """Return an element of a list or tuple."""
     if type_of(sequence) == o[LIST]:
@@ -94,7 +94,7 @@ def item_of(o, sequence, j):
     return tuple_item(sequence, j)
 
 
-@inlined
+@embedded
 def is_text(text):
     """Whether a file can hold a text: it has no half of a surrogate pair."""
     for j in range(text_size(text)):
@@ -103,7 +103,7 @@ def is_text(text):
     return True
 
 
-@inlined
+@embedded
 def integer_of(o, thing):
     """Return an integer, and whether it has 64 bits."""
     o[OVERFLOW] = 0
@@ -111,7 +111,7 @@ def integer_of(o, thing):
     return value, o[OVERFLOW] == 0
 
 
-@inlined
+@embedded
 def number_of(o, name, learning):
     """Return the number of a name, the next one if it has none and the kernel is `learning`."""
     known = dict_get(o[NUMBERS], name)
@@ -128,7 +128,7 @@ def number_of(o, name, learning):
     return count
 
 
-@inlined
+@embedded
 def number_of_pair(o, name, text, learning):
     """Return the number of a name with a text; numbers of pairs are cached."""
     pairs = dict_get(o[PAIRS], name)
@@ -152,7 +152,7 @@ def number_of_pair(o, name, text, learning):
     return found
 
 
-@inlined
+@embedded
 def entry_of(o, name, value, learning):
     """Return the number and the value of an entry of a mapping."""
     if type_of(name) != o[STR]:
@@ -174,7 +174,7 @@ def entry_of(o, name, value, learning):
     return number_of(o, name, learning), x
 
 
-@inlined
+@embedded
 def read_all(o, sentences, learning, ids, values, counts, starts):
     """See `read_tokens`, which holds Python's lock for it."""
     entries, positions, valued, constants = 0, 0, 0, o.ctypes.data
