@@ -169,19 +169,20 @@ class Task(Component):
         """Make an unlabelled corpus of instances given in memory."""
 
     def entry_reader(self, missing: Collection[str] = ()) -> EntryReader:
-        """Return a function that reads the attributes of the positions of a few instances, as
-        `encode` numbers them.
+        """Return a function that writes the attributes of the positions of a few instances into
+        buffers, as `encode` numbers them, and returns their size.
 
         Predictions of a few sentences use it, because a corpus takes longer than the inference. The
         function returns None for instances for which the task has no such shortcut, or which
-        `corpus` refuses. It is of one thread, and its next call may overwrite the arrays.
+        `corpus` refuses. It is for one thread. If the size exceeds the space, the content of the
+        buffers is undefined.
 
         Parameters
         ----------
         missing : collection of str
             Input columns that the instances may lack.
         """
-        return lambda _: None
+        return lambda _instances, _buffers: None
 
     def corpus_entries(
         self, corpus: Any, most: int, missing: Collection[str] = ()

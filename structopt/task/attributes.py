@@ -161,7 +161,7 @@ class AttributeLabelling(TokenLabelling):
         """
         if not self._has_entries:
             return super().entry_reader(missing)
-        return TokenReader(self._attributes).entries
+        return TokenReader(self._attributes)
 
     @property
     def _has_entries(self) -> bool:

@@ -13,7 +13,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Literal
 
-from structopt.core.data.attribute_table import Entries, EntryReader
+from structopt.core.data.attribute_table import Entries, EntryBuffers, EntryReader, Size
 from structopt.core.data.boundaries import EMPTY_LINE, JSON_LINE, Boundary
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
@@ -283,7 +283,12 @@ class SequenceLabelling(TokenLabelling):
         """
         if not self._has_entries:
             return super().entry_reader(missing)
-        return partial(self._entries, missing=missing)
+
+        def read(instances: Sequence[Any], buffers: EntryBuffers) -> Size | None:
+            entries = self._entries(instances, missing)
+            return None if entries is None else buffers.write(entries)
+
+        return read
 
     def _entries(self, instances: Sequence[Any], missing: Collection[str]) -> Entries | None:
         """Return the known attributes of sentences; None if the task has no such shortcut."""

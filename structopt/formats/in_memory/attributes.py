@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import ranges
-from structopt.core.data.attribute_table import Entries
+from structopt.core.data.attribute_table import EntryBuffers, Size
 from structopt.formats.crfsuite import AttributeText
 from structopt.formats.in_memory.instances import MEMORY, Form, shown
 from structopt.formats.numbering import Numbering
@@ -74,37 +74,23 @@ class TokenReader:
     def __init__(self, numbers: dict[str, int], learning: bool = False) -> None:
         from structopt.kernels.text import python_tokens as kernel  # Numba loads slowly
 
-        self.numbers, self.learning = numbers, learning
+        self.learning = learning
         pairs, spare = {}, [dict[str, int]() for _ in range(NAMES)]
         self._objects = str, bool, int, float, np.float64, dict, list, tuple, True
         self._objects += numbers, pairs, spare, SEPARATOR
         self._constants = np.zeros(kernel.SIZE, np.int64)
         self._constants[: len(self._objects)] = list(map(id, self._objects))
         self._read, self._other = kernel.read_tokens, kernel.OTHER
-        self._ids, self._values = np.zeros(0, np.int32), np.zeros(0)
-        self._counts, self._starts = np.zeros(0, np.int64), np.zeros(2, np.int64)
 
-    def entries(self, sentences: Sequence[Any]) -> Entries | None:
-        """Return the numbers and values of the attributes of sentences, without a corpus.
+    def __call__(self, sentences: Sequence[Any], buffers: EntryBuffers) -> Size | None:
+        """Write the numbers and values of the attributes of sentences; return their size.
 
-        The arrays are views of buffers, which the next call overwrites. Values are None if all are
-        1, also of unknown attributes. None for the less frequent forms, and for all that
-        `attribute_text` refuses.
+        None for the less frequent forms, and for all that `attribute_text` refuses, except names
+        that are not text if the reader is learning.
         """
         listed = sentences if type(sentences) is list else list(sentences)
-        if len(self._starts) <= len(listed):
-            self._starts = np.zeros(len(listed) + 1, np.int64)
-        buffers = self._ids, self._values, self._counts, self._starts
-        count, tokens, valued = self._read(self._constants, id(listed), self.learning, *buffers)
-        if valued == self._other:
-            return None
-        if count > len(self._ids) or tokens > len(self._counts):
-            self._ids, self._values = np.zeros(2 * count, np.int32), np.zeros(2 * count)
-            self._counts = np.zeros(2 * tokens, np.int64)
-            return self.entries(listed)
-        values = self._values[:count] if valued else None
-        starts = self._starts[: len(listed) + 1].tolist()
-        return Entries(self._ids[:count], values, self._counts[:tokens], starts)
+        size = self._read(self._constants, id(listed), self.learning, *buffers)
+        return None if size[0] == self._other else size
 
 
 def _is_matrix(sentence: Any) -> bool:
@@ -139,7 +125,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.names, self.number = Numbering(), 0
-        self._reader = TokenReader(self.names, learning=True)
+        self._reader, self._buffers = TokenReader(self.names, True), EntryBuffers.of(0, 0, 1)
         self.ids, self.values, self.ends, self.offsets = (
             array("i"),
             array("d"),
@@ -150,8 +136,8 @@ class _Reader:
     def add_sentence(self, sentence: Any, number: int) -> None:
         """Add the tokens of a sentence, by its number from 1."""
         self.number = number
-        if (entries := self._reader.entries([sentence])) is not None:
-            self._add_entries(entries)
+        if (size := self._reader([sentence], self._buffers)) is not None:
+            self._add_entries(sentence, size)
         elif isinstance(sentence, Mapping):
             raise FORM.refused(number, f"a sentence is one mapping, {shown(sentence)}")
         elif _is_matrix(sentence):
@@ -179,15 +165,16 @@ class _Reader:
             lines=np.repeat(np.arange(1, len(offsets)), np.diff(offsets)),
         )
 
-    def _add_entries(self, entries: Entries) -> None:
+    def _add_entries(self, sentence: Any, size: Size) -> None:
         """Add the attributes of all tokens of a sentence."""
-        ids, values, counts, _ = entries
-        self.ends.frombytes((len(self.ids) + np.cumsum(counts)).tobytes())
-        self.ids.frombytes(ids.tobytes())
-        if values is None:
-            self.values.extend(array("d", [1.0]) * len(ids))
-        else:
-            self.values.frombytes(values.tobytes())
+        entries, positions, valued = size
+        if not self._buffers.hold(size):
+            self._buffers = EntryBuffers.of(2 * entries, 2 * positions, 1)
+            self._reader([sentence], self._buffers)
+        ids, values, counts, _ = self._buffers
+        self.ends.frombytes((len(self.ids) + np.cumsum(counts[:positions])).tobytes())
+        self.ids.frombytes(ids[:entries].tobytes())
+        self.values.frombytes((values if valued else np.ones(entries))[:entries].tobytes())
 
     def _add_token(self, token: Any) -> None:
         if isinstance(token, Mapping):

@@ -177,18 +177,18 @@ def entry_of(o, name, value, learning):
 @embedded
 def read_all(o, sentences, learning, ids, values, counts, starts):
     """See `read_tokens`, which holds Python's lock for it."""
-    entries, positions, valued, constants = 0, 0, 0, o.ctypes.data
+    entries, positions, valued, constants = 0, 0, False, o.ctypes.data
     for q in range(list_size(sentences)):
         sentence = list_item(sentences, q)
         tokens = size_of(o, sentence)
         if tokens < 0:
-            return entries, positions, OTHER
+            return OTHER, positions, valued
         for t in range(tokens):
             token, begin = item_of(o, sentence, t), entries
             is_mapping = type_of(token) == o[DICT]
             length = dict_size(token) if is_mapping else size_of(o, token)
             if length < 0:
-                return entries, positions, OTHER
+                return OTHER, positions, valued
             o[PLACE] = 0
             for j in range(length):
                 if is_mapping:
@@ -202,7 +202,7 @@ def read_all(o, sentences, learning, ids, values, counts, starts):
                 else:
                     found, x = entry_of(o, item_of(o, token, j), o[TRUE], learning)
                 if found == OTHER:
-                    return entries, positions, OTHER
+                    return OTHER, positions, valued
                 if entries < len(ids):
                     ids[entries], values[entries] = found, x
                 valued |= x != 1.0
@@ -216,7 +216,9 @@ def read_all(o, sentences, learning, ids, values, counts, starts):
 
 
 @kernel(
-    types.UniTuple(types.int64, 3)(LONGS, types.intp, types.boolean, INTS, VECTOR, LONGS, LONGS)
+    types.Tuple([types.int64, types.int64, types.boolean])(
+        LONGS, types.intp, types.boolean, INTS, VECTOR, LONGS, LONGS
+    )
 )
 def read_tokens(o, sentences, learning, ids, values, counts, starts):
     """Write the attributes of sentences, as many as there is room for.
@@ -233,8 +235,8 @@ def read_tokens(o, sentences, learning, ids, values, counts, starts):
 
     Returns
     -------
-    The number of attributes and of tokens, and whether a value is not 1; instead `OTHER` if an
-    object has another type, if a value is too large, or if an unknown name is not text.
+    The number of attributes and of tokens, and whether a value is not 1. The number of attributes
+    is `OTHER` if an object has another type, a value is too large, or an unknown name is not text.
     """
     state = take_gil()
     result = read_all(o, sentences, learning, ids, values, counts, starts)
