@@ -75,9 +75,9 @@ class TokenReader:
         from structopt.kernels.text import python_tokens as kernel  # Numba loads slowly
 
         self.learning = learning
-        pairs, spare = {}, [dict[str, int]() for _ in range(NAMES)]
-        self._objects = str, bool, int, float, np.float64, dict, list, tuple, True
-        self._objects += numbers, pairs, spare, SEPARATOR
+        spare = [dict[str, int]() for _ in range(NAMES)]
+        types = str, bool, int, float, np.float64, dict, list, tuple, True
+        self._objects = *types, numbers, dict[str, dict[str, int]](), spare, SEPARATOR
         self._constants = np.zeros(kernel.SIZE, np.int64)
         self._constants[: len(self._objects)] = list(map(id, self._objects))
         self._read, self._other = kernel.read_tokens, kernel.OTHER
