@@ -272,7 +272,7 @@ class Predictor:
         return None if plans.plan is None else plans.plan.solve_each(plans.reader, instances, solve)
 
     def _make_plan(self, corpus: Any) -> SentencePlan | None:
-        """Make this thread's plan of the model, if it has one; the corpus shows the form."""
+        """Build this thread's plan of the model, if it has one; the corpus shows the form."""
         plans = self._plans
         if not plans.made and not (self.pruner or self.annotator or self.task.rounds_marginals):
             encoded, _ = self._encoded(corpus, None, None)

@@ -126,7 +126,7 @@ class SentencePlan:
 
     def starts(self, count: int, size: Size) -> list[int] | None:
         """Return the first position of each of `count` sentences that were read, with the end; None
-        if there is no room for them, or if one of them has no position.
+        if the plan is too small for them, or if a sentence has no position.
         """
         if count >= len(self._given.starts) or not self._given.hold(size):
             return None
@@ -281,7 +281,7 @@ class Plans(threading.local):
     Attributes
     ----------
     reader : EntryReader or None
-        Of the model's task.
+        `Task.entry_reader` of the model's task.
     plan : SentencePlan or None
     made : bool
         Whether `plan` is known, which is None for models that have no plan.

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections import Counter, OrderedDict, defaultdict
 from decimal import Decimal
-from enum import Enum, IntEnum
+from enum import IntEnum, StrEnum
 from fractions import Fraction
 from itertools import accumulate
 from math import inf, nan
@@ -101,7 +101,7 @@ class Text(str):
         return "other"
 
 
-class Colour(str, Enum):
+class Colour(StrEnum):
     RED = "b"
 
 

@@ -33,7 +33,9 @@ from structopt.formats.in_memory.instances import MEMORY, Form, shown
 from structopt.formats.numbering import Numbering
 
 NAMES = 1024
-"""Names whose texts are looked up without joining both; of others it takes longer."""
+"""Names for which the numbers of their texts are cached; of others each text is joined to the
+name.
+"""
 SEPARATOR = ":"
 """Between a name and a value that is text, or a name within."""
 FORM = Form(
@@ -167,14 +169,14 @@ class _Reader:
 
     def _add_entries(self, sentence: Any, size: Size) -> None:
         """Add the attributes of all tokens of a sentence."""
-        entries, positions, valued = size
+        entries, positions, _ = size
         if not self._buffers.hold(size):
             self._buffers = EntryBuffers.of(2 * entries, 2 * positions, 1)
             self._reader([sentence], self._buffers)
         ids, values, counts, _ = self._buffers
         self.ends.frombytes((len(self.ids) + np.cumsum(counts[:positions])).tobytes())
         self.ids.frombytes(ids[:entries].tobytes())
-        self.values.frombytes((values if valued else np.ones(entries))[:entries].tobytes())
+        self.values.frombytes(values[:entries].tobytes())
 
     def _add_token(self, token: Any) -> None:
         if isinstance(token, Mapping):

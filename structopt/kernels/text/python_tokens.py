@@ -2,7 +2,9 @@
 
 A statement of Python per attribute takes longer than the inference. Here objects are addresses,
 and all functions of the interface belong to its stable part. They run no Python code for objects of
-exactly the types below, so the objects cannot change meanwhile.
+exactly the types below, so no other code can change the objects meanwhile. No object is created
+that the garbage collector tracks, because creating one may start a collection, which runs
+finalizers.
 """
 
 from __future__ import annotations
