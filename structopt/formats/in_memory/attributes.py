@@ -32,7 +32,7 @@ from structopt.formats.crfsuite import AttributeText
 from structopt.formats.in_memory.instances import MEMORY, Form, shown
 from structopt.formats.numbering import Numbering
 
-NAMES = 1024
+NAMES = 256
 """Names for which the numbers of their texts are cached; of others each text is joined to the
 name.
 """
@@ -77,9 +77,10 @@ class TokenReader:
         from structopt.kernels.text import python_tokens as kernel  # Numba loads slowly
 
         self.learning = learning
-        spare = [dict[str, int]() for _ in range(NAMES)]
+        pairs: dict[str, dict[str, int]] = {}
+        spare: list[dict[str, int]] = [{} for _ in range(NAMES)]
         types = str, bool, int, float, np.float64, dict, list, tuple, True
-        self._objects = *types, numbers, dict[str, dict[str, int]](), spare, SEPARATOR
+        self._objects = *types, numbers, pairs, spare, SEPARATOR
         self._constants = np.zeros(kernel.SIZE, np.int64)
         self._constants[: len(self._objects)] = list(map(id, self._objects))
         self._read, self._other = kernel.read_tokens, kernel.OTHER
