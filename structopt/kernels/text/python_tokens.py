@@ -44,8 +44,7 @@ def c_function(name: str, result: Any, *arguments: Any) -> Any:
     """
     if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return types.ExternalFunction(name, result(*arguments))
-    # a library of its own: the types of functions of `ctypes.pythonapi` are for everybody
-    function = ctypes.PyDLL("", handle=ctypes.pythonapi._handle)[name]
+    function = ctypes.pythonapi[name]  # a new object; the attribute is the same for all code
     function.restype, function.argtypes = C_TYPES[result], [C_TYPES[one] for one in arguments]
     return function
 
