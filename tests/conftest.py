@@ -21,8 +21,8 @@ from tests.stores import EmptyStores
 from tests.trained import TrainedRuns
 
 # Hypothesis builds its tables of characters at the first draw of text, once per version of Python:
-# this does not make a test slow.
-settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow])
+# this does not make a test slow. A kernel is compiled at its first call, so examples have no deadline.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
 

@@ -198,9 +198,10 @@ def plugins(config: Mapping[str, Any]) -> dict[str, str]:
         if isinstance(value, str)
     ]
     points = [
-        point
+        one.entry_point
         for group, name in names
-        for point in _entry_points(path_entries()).select(group=f"structopt.{group}", name=name)
+        for one in _listed(group, path_entries())
+        if one.name == name
     ]
     return dict(
         sorted(
@@ -233,7 +234,7 @@ def _modified(entry: str) -> float:
         return 0.0
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _listed(kind: str, path_entries: tuple[tuple[str, float], ...]) -> list[Installed]:
     """All components of one kind, by name."""
     points = sorted(

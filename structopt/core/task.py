@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
 from structopt.core.component import Component
-from structopt.core.data.attribute_table import Entries
+from structopt.core.data.attribute_table import Entries, EntryReader
 from structopt.core.data.boundaries import Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import DataPath
@@ -168,19 +168,21 @@ class Task(Component):
     def corpus(self, instances: Sequence[Any]) -> Any:
         """Make an unlabelled corpus of instances given in memory."""
 
-    def entries(self, instances: Sequence[Any], missing: Collection[str] = ()) -> Entries | None:
-        """Return the attributes of the positions of a few instances, as `encode` numbers them.
+    def entry_reader(self, missing: Collection[str] = ()) -> EntryReader:
+        """Return a function that writes the attributes of the positions of a few instances into
+        buffers, as `encode` numbers them, and returns their size.
 
-        Predictions of a few sentences use it, because a corpus takes longer than the inference. A
-        task that has no such shortcut for one of them, or whose `corpus` refuses one, returns None.
+        Predictions of a few sentences use it, because a corpus takes longer than the inference. The
+        function returns None for instances for which the task has no such shortcut, or which
+        `corpus` refuses. It is for one thread. If the size exceeds the space, the content of the
+        buffers is undefined.
 
         Parameters
         ----------
-        instances : sequence
         missing : collection of str
             Input columns that the instances may lack.
         """
-        return None
+        return lambda _instances, _buffers: None
 
     def corpus_entries(
         self, corpus: Any, most: int, missing: Collection[str] = ()

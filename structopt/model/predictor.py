@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from structopt.config import compatibility, registry
 from structopt.core import checks
 from structopt.core.ability import Ability
-from structopt.core.data.attribute_table import Entries
+from structopt.core.data.attribute_table import EntryBuffers
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.in_memory import read_once
 from structopt.core.data.places import Places
@@ -33,7 +33,7 @@ from structopt.model.annotation import Annotator
 from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs, scored
-from structopt.model.sentence_plan import POSITIONS, Plans, SentencePlan, Solved, plan_of
+from structopt.model.sentence_plan import POSITIONS, Plans, SentencePlan, Solve, Solved, plan_of
 from structopt.model.showing import model_html
 from structopt.objective.decoding import (
     KBest,
@@ -241,7 +241,7 @@ class Predictor:
             If no output agrees with what is given.
         """
         solved = self._solved(
-            instances, given, executor, lambda plan, entries: plan.solve(self.weights, entries, 0.0)
+            instances, given, executor, lambda plan, *read: plan.solve(self.weights, *read, 0.0)
         )
         if solved is None:
             return self.best_outputs(self._read(instances, given, executor), executor)
@@ -253,7 +253,7 @@ class Predictor:
         instances: Inputs,
         given: Given,
         executor: Executor | None,
-        solve: Callable[[SentencePlan, Entries], list[Any] | None],
+        solve: Solve,
     ) -> Solved | None:
         """Return the results of a method of the plan for sentences in memory; None if they need the
         general prediction.
@@ -262,22 +262,22 @@ class Predictor:
             return None
         if not isinstance(instances, (list, tuple)) or not instances:
             return None
-        if not self._plans.made and self.task.entries(instances[:1], self.columns) is None:
-            return None
-        plan = self._plan(lambda: self.task.corpus(instances[:1]))
-        if plan is None:
-            return None
-        entries = partial(self.task.entries, missing=self._warned)
-        return plan.solve_each(entries, instances, solve)
-
-    def _plan(self, corpus: Callable[[], Any]) -> SentencePlan | None:
-        """Return this thread's plan of the model, if it has one; the corpus shows the form."""
         plans = self._plans
+        if plans.reader is None:
+            plans.reader = self.task.entry_reader(self._warned)
         if not plans.made:
-            if not (self.pruner or self.annotator or self.task.rounds_marginals):
-                encoded, _ = self._encoded(corpus(), None, None)
-                plans.plan = plan_of(self.config, encoded, self.graph, self.scorer)
-            plans.made = True
+            if plans.reader(instances[:1], EntryBuffers.of(0, 0, 1)) is None:
+                return None
+            self._make_plan(self.task.corpus(instances[:1]))
+        return None if plans.plan is None else plans.plan.solve_each(plans.reader, instances, solve)
+
+    def _make_plan(self, corpus: Any) -> SentencePlan | None:
+        """Build this thread's plan of the model, if it has one; the corpus shows the form."""
+        plans = self._plans
+        if not plans.made and not (self.pruner or self.annotator or self.task.rounds_marginals):
+            encoded, _ = self._encoded(corpus, None, None)
+            plans.plan = plan_of(self.config, encoded, self.graph, self.scorer)
+        plans.made = True
         return plans.plan
 
     def small_outputs(self, corpus: Any) -> list[Any] | None:
@@ -288,10 +288,14 @@ class Predictor:
         if self._plans.made and self._plans.plan is None:
             return None
         entries = self.task.corpus_entries(corpus, POSITIONS, self._warned)
-        plan = None if entries is None else self._plan(lambda: corpus)
-        if entries is None or plan is None or not plan.takes(entries):
+        plan = None if entries is None else self._make_plan(corpus)
+        if entries is None or plan is None:
             return None
-        found = plan.solve(self.weights, entries, 0.0)
+        size = plan.write(entries)
+        starts = plan.starts(len(entries.starts) - 1, size)
+        if starts is None:
+            return None
+        found = plan.solve(self.weights, starts, size[2], 0.0)
         return None if found is None else self.task.written(found)
 
     def predict_k_best(
@@ -327,9 +331,7 @@ class Predictor:
             instances,
             given,
             executor,
-            lambda plan, entries: plan.k_best(
-                self.weights, entries, int(k), T if self.gibbs else 0.0
-            ),
+            lambda plan, *read: plan.k_best(self.weights, *read, int(k), T if self.gibbs else 0.0),
         )
         if solved is not None:
             others = self.predict_k_best(solved.rest, k, registry.serial()) if solved.rest else []
@@ -419,7 +421,7 @@ class Predictor:
         """
         T = self.temperature
         solved = self._solved(
-            instances, given, executor, lambda plan, entries: plan.solve(self.weights, entries, T)
+            instances, given, executor, lambda plan, *read: plan.solve(self.weights, *read, T)
         )
         if solved is not None and not solved.rest:
             return self._sentence_marginals(solved)

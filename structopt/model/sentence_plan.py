@@ -14,7 +14,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from structopt.core.data.attribute_table import AttributeTable, Entries
+from structopt.core.data.attribute_table import (
+    AttributeTable,
+    Entries,
+    EntryBuffers,
+    EntryReader,
+    Size,
+)
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import FactorGraph
@@ -33,6 +39,12 @@ MOST_LISTED = 64
 """Most labellings that a plan lists; the general prediction checks the memory of longer lists."""
 STEPS = 1 << 24
 """Most pairs of labels at all positions of a call: it bounds how long an interrupt waits."""
+
+
+Solve = Callable[["SentencePlan", list[int], bool], list[Any] | None]
+"""Solves for the sentences that a plan has read, given their first positions, and whether a value
+is not 1.
+"""
 
 
 class SentencePlan:
@@ -101,30 +113,35 @@ class SentencePlan:
         )
         opened = SENTENCE.open(record)
         self.structure, self.names = structure, encoded.labels
-        self._positions, self._entries = n, entries
-        self._ids, self._values = opened.given_ids, opened.given_values
-        self._counts, self._starts = opened.given_counts, opened.starts
+        self._given = EntryBuffers(
+            opened.given_ids, opened.given_values, opened.given_counts, opened.starts
+        )
         self._labels, self._probabilities = opened.labels, opened.probabilities
         self._maxima = opened.maxima
         self._record, self._call = tuple(record), solve_sentences
 
-    def takes(self, entries: Entries) -> bool:
-        """Whether the plan has room for some sentences, and each has a position."""
-        starts = entries.starts
-        return (
-            starts[-1] <= self._positions
-            and len(entries.ids) <= self._entries
-            and len(set(starts)) == len(starts)
-        )
+    def write(self, entries: Entries) -> Size:
+        """Write the attributes of sentences."""
+        return self._given.write(entries)
 
-    def solve(self, weights: Array, entries: Entries, temperature: float) -> list[Any] | None:
-        """Return the labels of the positions of each sentence, or above temperature 0 their
-        marginals, shape (positions, labels); None if the hard constraints allow no labelling.
+    def starts(self, count: int, size: Size) -> list[int] | None:
+        """Return the first position of each of `count` sentences that were read, with the end; None
+        if the plan is too small for them, or if a sentence has no position.
         """
-        self._write(entries)
-        if not self._solved(weights, entries, temperature):
+        if count >= len(self._given.starts) or not self._given.hold(size):
             return None
-        starts, count = entries.starts, entries.starts[-1]
+        starts: list[int] = self._given.starts[: count + 1].tolist()
+        return starts if len(set(starts)) > count else None
+
+    def solve(
+        self, weights: Array, starts: list[int], valued: bool, temperature: float
+    ) -> list[Any] | None:
+        """Return the labels of the positions of each sentence that was read, or above temperature 0
+        their marginals, shape (positions, labels); None if the hard constraints allow no labelling.
+        """
+        if not self._solved(weights, starts, valued, temperature):
+            return None
+        count = starts[-1]
         if temperature == 0.0:
             return _divided(self._named(self._labels[:count]), starts)
         labels = len(self.names)
@@ -132,7 +149,7 @@ class SentencePlan:
         return [marginals[first:last].copy() for first, last in pairwise(starts)]
 
     def k_best(
-        self, weights: Array, entries: Entries, k: int, temperature: float
+        self, weights: Array, starts: list[int], valued: bool, k: int, temperature: float
     ) -> list[tuple[list[list[str]], list[float], float | None]] | None:
         """Return labels and scores of the k best labellings of each sentence, of fewer if there are
         fewer, and above temperature 0 T log sum_y exp(s(y) / T); None if the hard constraints allow
@@ -142,13 +159,12 @@ class SentencePlan:
 
         if k > MOST_LISTED:
             return None
-        self._write(entries)
         gibbs, found = temperature > 0.0, []
         if gibbs:
-            self._solved(weights, entries, temperature)
-        maxima = self._maxima[: len(entries.starts) - 1].tolist()
-        for q, (first, last) in enumerate(pairwise(entries.starts)):
-            n, valued = last - first, entries.values is not None
+            self._solved(weights, starts, valued, temperature)
+        maxima = self._maxima[: len(starts) - 1].tolist()
+        for q, (first, last) in enumerate(pairwise(starts)):
+            n = last - first
             values, labels = np.zeros(k), np.zeros(k * n, np.int32)
             count = list_sentence(weights, *self._record, q, valued, values, labels)
             interruptible.obey()
@@ -158,19 +174,9 @@ class SentencePlan:
             found.append((named, values[:count].tolist(), maxima[q] if gibbs else None))
         return found
 
-    def _write(self, entries: Entries) -> None:
-        """Write the attributes into the record."""
-        ids, values, counts, starts = entries
-        self._ids[: len(ids)] = ids
-        self._counts[: len(counts)] = counts
-        self._starts[: len(starts)] = starts
-        if values is not None:
-            self._values[: len(values)] = values
-
-    def _solved(self, weights: Array, entries: Entries, temperature: float) -> bool:
+    def _solved(self, weights: Array, starts: list[int], valued: bool, temperature: float) -> bool:
         """Solve for the attributes in the record; return whether each sentence has a labelling."""
-        count, valued = len(entries.starts) - 1, entries.values is not None
-        solved = self._call(weights, *self._record, count, valued, temperature)
+        solved = self._call(weights, *self._record, len(starts) - 1, valued, temperature)
         interruptible.obey()
         return bool(solved)
 
@@ -179,16 +185,16 @@ class SentencePlan:
 
     def solve_each(
         self,
-        entries_of: Callable[[Sequence[Any]], Entries | None],
+        reader: EntryReader,
         instances: Sequence[Any],
-        solve: Callable[[SentencePlan, Entries], list[Any] | None],
+        solve: Solve,
     ) -> Solved | None:
         """Return the result of a method for each of several sentences, by one call per block.
 
         Parameters
         ----------
-        entries_of : callable
-            `Task.entries` of the model's task.
+        reader : callable
+            `Task.entry_reader` of the model's task.
         instances : sequence
         solve : callable
             A method of plans, with its arguments.
@@ -196,13 +202,13 @@ class SentencePlan:
         Returns
         -------
         Solved, or None
-            None if `entries_of` returns None for a sentence, or the method no result: then the
+            None if `reader` returns None for a sentence, or the method no result: then the
             general prediction knows why.
         """
         solved = Solved(self, [], [], [])
         for first in range(0, len(instances), BLOCK):
             block = instances[first : first + BLOCK]
-            if not self._add(solved, first, block, entries_of, solve):
+            if not self._add(solved, first, block, reader, solve):
                 return None
         return solved
 
@@ -211,26 +217,27 @@ class SentencePlan:
         solved: Solved,
         first: int,
         block: Sequence[Any],
-        entries_of: Callable[[Sequence[Any]], Entries | None],
-        solve: Callable[[SentencePlan, Entries], list[Any] | None],
+        reader: EntryReader,
+        solve: Solve,
     ) -> bool:
         """Add the results of a block, whose first sentence has the index `first`; one by one if the
         sentences have several forms, or are too many. Returns whether there are results.
         """
-        entries = entries_of(block)
-        if entries is not None and self.takes(entries):
-            results = solve(self, entries)
+        size = reader(block, self._given)
+        starts = None if size is None else self.starts(len(block), size)
+        if size is not None and starts is not None:
+            results = solve(self, starts, size[2])
             solved.found.extend(results or ())
             return results is not None
         if len(block) > 1:
             return all(
-                self._add(solved, place, [one], entries_of, solve)
+                self._add(solved, place, [one], reader, solve)
                 for place, one in enumerate(block, first)
             )
-        if entries is not None:
+        if size is not None:
             solved.rest.extend(block)
             solved.places.append(first)
-        return entries is not None
+        return size is not None
 
     def encoded(self, length: int) -> Encoded:
         """Return a sentence without its attributes."""
@@ -273,11 +280,14 @@ class Plans(threading.local):
 
     Attributes
     ----------
+    reader : EntryReader or None
+        `Task.entry_reader` of the model's task.
     plan : SentencePlan or None
     made : bool
         Whether `plan` is known, which is None for models that have no plan.
     """
 
+    reader: EntryReader | None = None
     plan: SentencePlan | None = None
     made = False
 

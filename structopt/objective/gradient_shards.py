@@ -20,7 +20,7 @@ from structopt.core.scorer import Scorer
 from structopt.core.storage.arrays import Storage
 from structopt.errors import ConfigError
 from structopt.formats.array_folder import UnusableFolder
-from structopt.kernels.waist.interruptible import run_driver
+from structopt.kernels.waist.interruptible import run_driver, run_quick
 from structopt.kernels.waist.record import Array
 from structopt.objective import scoring
 from structopt.objective.array_losses import kernel_of
@@ -146,6 +146,7 @@ class GradientShard:
         self.batch = scoring.batch_of(recipe.scorer, data.encoded, structure)
         examples = Examples(data.encoded, structure, self.batch.record, recipe.scorer)
         self.data = examples.data(target_of(data.targets, data.cost), recipe.loss.parameters())
+        self.run = run_quick if structure.quick else run_driver
         solver = recipe.inference.kernels(structure.kind)
         loss = kernel_of(recipe.loss, structure, recipe.inference)
         self.kernels = compose(scoring.kernels_of(recipe.scorer), solver, loss)
@@ -166,7 +167,7 @@ class GradientShard:
 
         with self.batch.widened(moving) as weights:
             bounds = 0, len(self.data.parts) - 1
-            losses = run_driver(
+            losses = self.run(
                 residual_pass, self.kernels, self.data, self.space, *bounds, weights, self.residuals
             )
         return Evaluation(float(losses), self.batch.gradient(self.residuals), self.data.messages)

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from structopt.core.data.attribute_table import AttributeTable, Entries
+from structopt.core.data.attribute_table import AttributeTable, Entries, EntryReader
 from structopt.core.data.boundaries import EMPTY_LINE, Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.in_memory import is_open
@@ -21,7 +21,7 @@ from structopt.core.storage.learner import Learner
 from structopt.errors import ConfigError, DataError
 from structopt.formats import crfsuite, tag_schemes, text_pieces
 from structopt.formats.crfsuite import AttributeText
-from structopt.formats.in_memory.attributes import attribute_text, known_entries_of
+from structopt.formats.in_memory.attributes import TokenReader, attribute_text
 from structopt.formats.in_memory.instances import MEMORY
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.text_pieces import Stretch
@@ -155,11 +155,13 @@ class AttributeLabelling(TokenLabelling):
         """
         return attribute_text(instances)
 
-    def entries(self, instances: Sequence[Any], missing: Collection[str] = ()) -> Entries | None:
-        """Return the known attributes of lists of tokens; None for other forms, for hashed
-        attributes, and for subclasses, whose `corpus` may take other forms.
+    def entry_reader(self, missing: Collection[str] = ()) -> EntryReader:
+        """Return what reads lists of tokens; nothing for hashed attributes, and for subclasses,
+        whose `corpus` may take other forms.
         """
-        return known_entries_of(instances, self._attributes) if self._has_entries else None
+        if not self._has_entries:
+            return super().entry_reader(missing)
+        return TokenReader(self._attributes)
 
     @property
     def _has_entries(self) -> bool:

@@ -13,7 +13,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Literal
 
-from structopt.core.data.attribute_table import Entries
+from structopt.core.data.attribute_table import Entries, EntryBuffers, EntryReader, Size
 from structopt.core.data.boundaries import EMPTY_LINE, JSON_LINE, Boundary
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
@@ -277,12 +277,21 @@ class SequenceLabelling(TokenLabelling):
         self._check_last_column(corpus)
         return corpus
 
-    def entries(self, instances: Sequence[Any], missing: Collection[str] = ()) -> Entries | None:
-        """Return the known attributes of sentences; None for tasks with numbers or with features of
+    def entry_reader(self, missing: Collection[str] = ()) -> EntryReader:
+        """Return what reads sentences; nothing for tasks with numbers or with features of
         transitions, and for subclasses, whose `corpus` may take other forms.
         """
         if not self._has_entries:
-            return None
+            return super().entry_reader(missing)
+
+        def read(instances: Sequence[Any], buffers: EntryBuffers) -> Size | None:
+            entries = self._entries(instances, missing)
+            return None if entries is None else buffers.write(entries)
+
+        return read
+
+    def _entries(self, instances: Sequence[Any], missing: Collection[str]) -> Entries | None:
+        """Return the known attributes of sentences; None if the task has no such shortcut."""
         words = set(map(type, instances)) == {list} and list(chain.from_iterable(instances))
         if words and set(map(type, words)) == {str}:
             cells, starts = (

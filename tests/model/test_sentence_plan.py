@@ -5,7 +5,10 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from http import HTTPMethod, HTTPStatus
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -125,6 +128,10 @@ def test_sentences_without_room_are_predicted_among_others() -> None:
         [{"word": {"cat": 2.0}}, {"a": {"b", "c"}}],
         [{"length": 3}, {"length": np.float64(2.5)}, {"rare": np.True_}],
         [{"length": np.array(3)}, {"length": np.array(300), "rare": np.True_}],
+        [{"word": b"cat"}, {"word": ["cat", "mat"]}, {"word": np.str_("cat"), b"rare": True}],
+        [OrderedDict(word="cat"), {"word": HTTPMethod.GET, "length": HTTPStatus.OK}],
+        [{"word:cat": True, "": "", "word": "cat:mat", "id=3": 1.0}, {"id=3": 1, "id": "=3"}],
+        [{"word": "日本", "é=cat": "", "length": 2**70 // 2**60}],
         [{"length": True}] * 1100,
         [{f"id={i}": True for i in range(400)}] * 60,
         np.ones((3, 2)),
@@ -150,6 +157,9 @@ def test_other_forms_are_predicted_as_well(sentence: Any) -> None:
         [{1: True}],
         [[["word:cat"]]],
         [{"word": None}],
+        [{"word": "\ud800"}],
+        [{"length": Decimal(1)}],
+        [{"length": 2**400}],
         "cat",
         [None],
         {"word": "cat"},

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from structopt.kernels.waist.record import Array
-
-UNKNOWN = -1
-"""The number of an attribute that training data lack."""
 
 
 class Entries(NamedTuple):
@@ -19,7 +17,7 @@ class Entries(NamedTuple):
     Attributes
     ----------
     ids : int32, shape (entries,)
-        Their numbers, or `UNKNOWN`.
+        Their numbers; -1 for attributes that training data lack.
     values : shape (entries,), or None
         None: all are 1.
     counts : integers, shape (positions,)
@@ -32,6 +30,57 @@ class Entries(NamedTuple):
     values: Array | None
     counts: Array
     starts: list[int]
+
+
+Size = tuple[int, int, bool]
+"""How many entries and positions a few instances have, and whether a value is not 1."""
+
+
+class EntryBuffers(NamedTuple):
+    """Space for the entries of a few instances.
+
+    Attributes
+    ----------
+    ids : int32, values : float64, shape (entries,)
+    counts : int64, shape (positions,)
+    starts : int64, shape (instances + 1,)
+        See `Entries`.
+    """
+
+    ids: Array
+    values: Array
+    counts: Array
+    starts: Array
+
+    @classmethod
+    def of(cls, entries: int, positions: int, instances: int) -> Self:
+        """Allocate space for so many entries, positions and instances."""
+        return cls(
+            np.zeros(entries, np.int32),
+            np.zeros(entries),
+            np.zeros(positions, np.int64),
+            np.zeros(instances + 1, np.int64),
+        )
+
+    def write(self, entries: Entries) -> Size:
+        """Copy entries if there is space; return their size."""
+        ids, values, counts, starts = entries
+        size = len(ids), len(counts), values is not None
+        if self.hold(size) and len(starts) <= len(self.starts):
+            self.ids[: len(ids)] = ids
+            self.counts[: len(counts)] = counts
+            self.starts[: len(starts)] = starts
+            if values is not None:
+                self.values[: len(values)] = values
+        return size
+
+    def hold(self, size: Size) -> bool:
+        """Whether there is space for so many entries and positions."""
+        return size[0] <= len(self.ids) and size[1] <= len(self.counts)
+
+
+EntryReader = Callable[[Sequence[Any], EntryBuffers], Size | None]
+"""Reads the attributes of a few instances: `structopt.core.task.Task.entry_reader`."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from __future__ import annotations
 import operator
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, chain, repeat
 from math import inf
 from numbers import Real
 from typing import Any
@@ -28,16 +27,15 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import ranges
-from structopt.core.data.attribute_table import UNKNOWN, Entries
+from structopt.core.data.attribute_table import EntryBuffers, Size
 from structopt.formats.crfsuite import AttributeText
 from structopt.formats.in_memory.instances import MEMORY, Form, shown
 from structopt.formats.numbering import Numbering
-from structopt.kernels.waist.record import Array
 
-FORMS = ({dict}, {list}, {tuple})
-"""Types of the tokens of most sentences."""
-PLAIN = frozenset({str, bool, int, float})
-"""Types of most values."""
+NAMES = 256
+"""Names for which the numbers of their texts are cached; of others each text is joined to the
+name.
+"""
 SEPARATOR = ":"
 """Between a name and a value that is text, or a name within."""
 FORM = Form(
@@ -64,72 +62,38 @@ def attribute_text(sentences: Iterable[Any]) -> AttributeText:
     return reader.result()
 
 
-def known_entries_of(sentences: Sequence[Any], numbers: Mapping[str, int]) -> Entries | None:
-    """Return the numbers and values of the known attributes of sentences, without a corpus.
+class TokenReader:
+    """Reads the attributes of sentences in one compiled call; of one thread.
 
     Parameters
     ----------
-    sentences : sequence
-    numbers : mapping of str to int
+    numbers : dict of str to int
         The known attributes.
-
-    Returns
-    -------
-    Entries, or None
-        Values are None if all are 1, also of unknown attributes. None for the less frequent forms,
-        and for all that `attribute_text` refuses.
+    learning : bool
+        Whether unknown attributes get the next numbers.
     """
-    one = len(sentences) == 1
-    if not one and not set(map(type, sentences)) <= {list, tuple}:
-        return None
-    plain = _plain_tokens(sentences[0] if one else list(chain.from_iterable(sentences)))
-    if plain is None:
-        return None
-    names, values, counts = plain
-    # bytes are booleans and small integers, which are in any range
-    if values is not None and values.itemsize > 1 and ranges.first_fault(values) >= 0:
-        return None
-    ids = np.fromiter(map(numbers.get, names, repeat(UNKNOWN)), np.int32, len(names))
-    return Entries(ids, values, counts, list(accumulate(map(len, sentences), initial=0)))
 
+    def __init__(self, numbers: dict[str, int], learning: bool = False) -> None:
+        from structopt.kernels.text import python_tokens as kernel  # Numba loads slowly
 
-def _plain_tokens(sentence: Any) -> tuple[list[str], Array | None, Array] | None:
-    """Return the attributes of all tokens of a sentence, their values (None: all are 1), and the
-    number of attributes of each token; None for the less frequent forms, and for names that are no
-    text.
+        self.learning = learning
+        pairs: dict[str, dict[str, int]] = {}
+        spare: list[dict[str, int]] = [{} for _ in range(NAMES)]
+        types = str, bool, int, float, np.float64, dict, list, tuple, True
+        self._objects = *types, numbers, pairs, spare, SEPARATOR
+        self._constants = np.zeros(kernel.SIZE, np.int64)
+        self._constants[: len(self._objects)] = list(map(id, self._objects))
+        self._read, self._other = kernel.read_tokens, kernel.OTHER
 
-    Loops over all attributes are calls of C: a statement of Python for each attribute would take
-    longer than the inference.
-    """
-    form = set(map(type, sentence)) if type(sentence) in (list, tuple) else set()
-    if form not in FORMS:
-        return None
-    names, values = list(chain.from_iterable(sentence)), None
-    if dict in form:
-        listed = list(chain.from_iterable(map(dict.values, sentence)))
-        try:
-            numbers = bytes(listed)  # booleans, and small integers
-            if numbers.count(1) < len(numbers):
-                values = np.frombuffer(numbers, np.uint8)
-        except (TypeError, ValueError):
-            kinds = set(map(type, listed))
-            if not kinds <= PLAIN or not set(map(type, names)) <= {str}:
-                return None
-            if str in kinds:
-                names = [
-                    f"{name}{SEPARATOR}{value}" if type(value) is str else name
-                    for name, value in zip(names, listed, strict=True)
-                ]
-                listed = [1 if type(value) is str else value for value in listed]
-            if listed.count(1) < len(listed):
-                values = np.fromiter(map(_number, listed), np.float64, len(listed))
-    try:
-        text = "".join(names)
-    except TypeError:  # a name is no string
-        return None
-    if not (text.isascii() or _is_text(text)):
-        return None
-    return names, values, np.fromiter(map(len, sentence), np.int64, len(sentence))
+    def __call__(self, sentences: Sequence[Any], buffers: EntryBuffers) -> Size | None:
+        """Write the numbers and values of the attributes of sentences; return their size.
+
+        None for the less frequent forms, and for all that `attribute_text` refuses, except names
+        that are not text if the reader is learning.
+        """
+        listed = sentences if type(sentences) is list else list(sentences)
+        size = self._read(self._constants, id(listed), self.learning, *buffers)
+        return None if size[0] == self._other else size
 
 
 def _is_matrix(sentence: Any) -> bool:
@@ -164,6 +128,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.names, self.number = Numbering(), 0
+        self._reader, self._buffers = TokenReader(self.names, True), EntryBuffers.of(0, 0, 1)
         self.ids, self.values, self.ends, self.offsets = (
             array("i"),
             array("d"),
@@ -174,8 +139,8 @@ class _Reader:
     def add_sentence(self, sentence: Any, number: int) -> None:
         """Add the tokens of a sentence, by its number from 1."""
         self.number = number
-        if (plain := _plain_tokens(sentence)) is not None:
-            self._add_plain(*plain)
+        if (size := self._reader([sentence], self._buffers)) is not None:
+            self._add_entries(sentence, size)
         elif isinstance(sentence, Mapping):
             raise FORM.refused(number, f"a sentence is one mapping, {shown(sentence)}")
         elif _is_matrix(sentence):
@@ -203,14 +168,16 @@ class _Reader:
             lines=np.repeat(np.arange(1, len(offsets)), np.diff(offsets)),
         )
 
-    def _add_plain(self, names: list[str], values: Array | None, counts: Array) -> None:
+    def _add_entries(self, sentence: Any, size: Size) -> None:
         """Add the attributes of all tokens of a sentence."""
-        self.ends.frombytes((len(self.ids) + np.cumsum(counts)).tobytes())
-        self.ids.fromlist(list(map(self.names.__getitem__, names)))
-        if values is None:
-            self.values.extend(array("d", [1.0]) * len(names))
-        else:
-            self.values.frombytes(values.astype(np.float64).tobytes())
+        entries, positions, _ = size
+        if not self._buffers.hold(size):
+            self._buffers = EntryBuffers.of(2 * entries, 2 * positions, 1)
+            self._reader([sentence], self._buffers)
+        ids, values, counts, _ = self._buffers
+        self.ends.frombytes((len(self.ids) + np.cumsum(counts[:positions])).tobytes())
+        self.ids.frombytes(ids[:entries].tobytes())
+        self.values.frombytes(values[:entries].tobytes())
 
     def _add_token(self, token: Any) -> None:
         if isinstance(token, Mapping):

@@ -81,6 +81,27 @@ def run_driver(
     return result
 
 
+def run_quick(
+    driver: Driver[P, Result],
+    kernels: Kernels,
+    data: Data,
+    space: Space,
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> Result:
+    """Call a driver as `run_driver` does, in this thread.
+
+    A call in another thread, on another core, has to load the data from the caches of this one. An
+    interrupt waits for the end of a call in this thread, which must take less than 0.2 s.
+    """
+    from structopt.kernels.waist.signatures import is_compiled
+
+    run = driver if all(map(is_compiled, kernels)) else driver.py_func
+    result = run(kernels, data, space, *arguments, **named)
+    obey()
+    return result
+
+
 def run_decoder(
     quick: bool,
     driver: Driver[P, Result],

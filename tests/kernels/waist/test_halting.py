@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numba import types
 
+from structopt.core.data import structure
 from structopt.executor.threads import Threads
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
@@ -90,3 +91,22 @@ def test_visits_are_counted() -> None:
     before = halting.visits()
     problem.losses(np.zeros(problem.dimension))
     assert halting.visits() == before + problem.m
+
+
+def test_short_gradients_are_computed_in_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, beside = list[Any](), interruptible._beside
+    monkeypatch.setattr(
+        interruptible, "_beside", lambda *call: (calls.append(call), beside(*call))[1]
+    )
+
+    def gradient() -> tuple[float, Any]:
+        problem = make_problem(random_encoded(0), LinearChain(), LossFamily(), Exact())
+        return problem.gradient(np.linspace(-1.0, 1.0, problem.dimension))
+
+    loss, sums = gradient()
+    assert not calls
+    monkeypatch.setattr(structure, "FEW_PARTS", 0)
+    other_loss, other_sums = gradient()
+    assert calls
+    assert other_loss == loss
+    assert np.array_equal(other_sums, sums)
