@@ -8,7 +8,7 @@ from functools import cache, cached_property, partial
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from structopt.config import compatibility, registry
 from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.data.attribute_table import Entries
+from structopt.core.data.constituents import Bracketings
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.in_memory import read_once
 from structopt.core.data.places import Places
@@ -27,6 +28,7 @@ from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.errors import ConfigError, DataError
+from structopt.kernels.waist import interruptible
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
 from structopt.model.annotation import Annotator
@@ -39,6 +41,7 @@ from structopt.objective.decoding import (
     KBest,
     best_outputs,
     decoded,
+    decoding_temperature,
     k_best,
     log_partitions,
     marginals,
@@ -48,6 +51,9 @@ from structopt.objective.decoding import (
 )
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
+
+if TYPE_CHECKING:
+    from structopt.factor_graph.grammar.sentence_charts import SentenceTrees
 
 PROVED = "proved_optimal"
 PROVED_BEFORE = "proved_optimal_before_tightening"
@@ -100,7 +106,7 @@ class Predictor:
         self.scorer, self.weights, self.temperature = scorer, weights, temperature or 1.0
         self.pruner, self.annotator = pruner, annotator
         self._warned: set[str] = set()
-        self._plans = Plans()
+        self._plans, self._tree_plans = Plans(), Plans()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -156,7 +162,7 @@ class Predictor:
         DataError
             If the corpus lacks columns that the model's features read.
         """
-        return self._built(*self._encoded(corpus, given, executor))
+        return self._built(*self._encoded(corpus, given, executor), executor)
 
     def _encoded(
         self, corpus: Any, given: Sequence[Any] | None, executor: Executor | None
@@ -180,13 +186,12 @@ class Predictor:
                 )
         if self.annotator is not None:
             corpus = self.annotator.annotated(self.task, corpus, executor)
-        encoded, places = self.task.encode(corpus, given).without_empty()
-        if self.pruner is not None:
-            encoded = self.pruner.prune(encoded, executor=executor).encoded
-        return encoded, places
+        return self.task.encode(corpus, given).without_empty()
 
-    def _built(self, encoded: Encoded, places: Places) -> Examples:
+    def _built(self, encoded: Encoded, places: Places, executor: Executor | None) -> Examples:
         """Build the graphs of an encoded corpus, and pack its features."""
+        if self.pruner is not None:
+            encoded = self.pruner.pruned(encoded, executor)
         return Examples.build(
             encoded, self.graph, self.scorer, self.inference, places, trusted=True
         )
@@ -244,7 +249,8 @@ class Predictor:
             instances, given, executor, lambda plan, entries: plan.solve(self.weights, entries, 0.0)
         )
         if solved is None:
-            return self.best_outputs(self._read(instances, given, executor), executor)
+            encoded, places = self._read_encoded(instances, given, executor)
+            return self.task.written(self._decoded(encoded, places, executor))
         others = self.predict(solved.rest, registry.serial()) if solved.rest else []
         return solved.merged(self.task.written(solved.found), others)
 
@@ -272,13 +278,47 @@ class Predictor:
 
     def _plan(self, corpus: Callable[[], Any]) -> SentencePlan | None:
         """Return this thread's plan of the model, if it has one; the corpus shows the form."""
-        plans = self._plans
-        if not plans.made:
-            if not (self.pruner or self.annotator or self.task.rounds_marginals):
-                encoded, _ = self._encoded(corpus(), None, None)
-                plans.plan = plan_of(self.config, encoded, self.graph, self.scorer)
-            plans.made = True
-        return plans.plan
+
+        def plan() -> SentencePlan | None:
+            if self.pruner or self.annotator or self.task.rounds_marginals:
+                return None
+            encoded, _ = self._encoded(corpus(), None, None)
+            return plan_of(self.config, encoded, self.graph, self.scorer)
+
+        made: SentencePlan | None = self._plans.get(plan)
+        return made
+
+    def _decoded(self, encoded: Encoded, places: Places, executor: Executor | None) -> list[Any]:
+        """Return the predictions for an encoded corpus as the task decodes them."""
+        view = self._bracketings(encoded)
+        if view is None:
+            return self.outputs(self._built(encoded, places, executor), executor)
+        return places.spread(self.task.decode(encoded, view), self.task.empty_output)
+
+    def _bracketings(self, encoded: Encoded) -> Bracketings | None:
+        """Return the trees of a few short sentences under a pruned grammar; None if they need the
+        general prediction.
+        """
+        pruning = None if self.pruner is None else self.pruner.plan(encoded)
+        if self.pruner is None or pruning is None or not pruning.takes(encoded):
+            return None
+
+        def plan() -> SentenceTrees | None:
+            from structopt.factor_graph.grammar import sentence_charts
+
+            if self.config["inference"]["name"] != "exact":
+                return None
+            of = self.graph, self.scorer, encoded, self.kernels
+            return sentence_charts.tree_plan(pruning, *of)
+
+        trees: SentenceTrees | None = self._tree_plans.get(plan)
+        if trees is None:
+            return None
+        of = self.pruner.weights, self.weights, encoded
+        at = decoding_temperature(self.task, self.inference, self.temperature)
+        found = trees.bracketings(*of, at)
+        interruptible.obey()
+        return found
 
     def small_outputs(self, corpus: Any) -> list[Any] | None:
         """Best outputs of an unlabelled corpus of a few sentences, in the scheme of the files.
@@ -475,7 +515,7 @@ class Predictor:
 
     def _read(self, instances: Inputs, given: Given, executor: Executor | None) -> Examples:
         """Encode instances in memory, or those of a file, with what is given and kept."""
-        return self._built(*self._read_encoded(instances, given, executor))
+        return self._built(*self._read_encoded(instances, given, executor), executor)
 
     def _read_encoded(
         self, instances: Inputs, given: Given, executor: Executor | None

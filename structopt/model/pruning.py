@@ -5,8 +5,9 @@ saved with the model.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,10 +26,14 @@ from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
 from structopt.model.restoring import graph_state, restore_graph, restored_scorer, weights_of
+from structopt.model.sentence_plan import Plans
 from structopt.objective import relative_frequencies, scoring
 from structopt.objective.decoding import best_outputs, flat_marginals
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
+
+if TYPE_CHECKING:
+    from structopt.factor_graph.grammar.sentence_charts import SentencePruning
 
 
 class Pruner:
@@ -60,6 +65,7 @@ class Pruner:
         self.pruning, self.node, self.graph = pruning, dict(node), graph
         self.scorer, self.weights, self.temperature = scorer, weights, temperature
         self.inference = registry.create("inference", {"name": "exact"})
+        self._plans = Plans()
 
     @cached_property
     def kernels(self) -> Kernels:
@@ -167,6 +173,27 @@ class Pruner:
         """
         coarse = _Coarse(self, encoded, executor or registry.serial())
         return self.pruning.prune(self.graph, encoded, coarse, keep_gold)
+
+    def pruned(self, encoded: Encoded, executor: Executor | None = None) -> Encoded:
+        """Return the corpus with the candidates that are kept, few short sentences by the plan."""
+        if (plan := self.plan(encoded)) is not None and plan.takes(encoded):
+            candidates = plan.candidates(self.weights, encoded)
+            if candidates is not None:
+                return replace(encoded, candidates=candidates)  # type: ignore[call-arg]
+        return self.prune(encoded, executor=executor).encoded
+
+    def plan(self, encoded: Encoded) -> SentencePruning | None:
+        """Return this thread's plan for short sentences, given any corpus that the model's task has
+        encoded; None if the pruner has none.
+        """
+
+        def plan() -> SentencePruning | None:
+            from structopt.factor_graph.grammar import sentence_charts
+
+            of = self.graph, self.scorer, encoded, self.kernels.solve
+            return sentence_charts.pruning_plan(self.pruning, *of, self.temperature)
+
+        return None if self.pruning.group != "node" else self._plans.get(plan)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """What a saved model keeps of it, as JSON values and arrays."""

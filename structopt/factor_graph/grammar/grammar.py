@@ -113,7 +113,7 @@ class Grammar(TreebankGrammar):
         groups = self._groups(trees, cells, anchors.offsets)
         longest = int(np.diff(trees.offsets).max(initial=1))
         bottoms = cells.bottoms[cells.lists]
-        record = self._frame(trees.candidates is None).pack(
+        record = self.frame(trees.candidates is None).pack(
             tokens=trees.offsets,
             spans=cells.spans,
             first=cells.starts[cells.lists],
@@ -143,7 +143,7 @@ class Grammar(TreebankGrammar):
             active=13 * longest,
         )
 
-    def _frame(self, full: bool) -> RecordFrame:
+    def frame(self, full: bool) -> RecordFrame:
         """Return the fields of the record that depend on the grammar only."""
         from structopt.kernels.grammar.charts import CHARTS
 
