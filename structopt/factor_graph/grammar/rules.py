@@ -176,7 +176,7 @@ class Rules:
 
     @cached_property
     def frames(self) -> dict[Any, RecordFrame]:
-        """Frames of the records of charts, by their settings."""
+        """Frames of the records of charts and forests, by their settings."""
         return {}
 
     @cached_property
