@@ -6,6 +6,7 @@ import re
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ DOCUMENT_START = "-DOCSTART-"
 UNICODE_SPACE = re.compile("[\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 ASCII_CELLS = re.compile("[^ \t\n\r\f\v]+")
 ASCII_SPACE = " \t\n\r\f\v"
+FEW = 1 << 14
+"""Characters of a text whose token lines are kept until the next one."""
 
 ColumnsByWidth = Callable[[int, int], Mapping[str, int]]
 """From the number of a file's first token line, and how many columns it has, to the numbers of the
@@ -305,6 +308,20 @@ def token_lines(
     Lines that begin with `comment` are skipped. The lines of a piece are counted from `begin`. The
     first token line of its file has the number `first` and `width` columns; 0: not known.
     """
+    own = path, text, limit, separator, comment, begin, width, first
+    return _token_lines(*own) if len(text) > FEW else _few_token_lines(*own)
+
+
+def _token_lines(
+    path: str | Path,
+    text: str,
+    limit: int | None,
+    separator: str | None,
+    comment: str | None,
+    begin: int,
+    width: int,
+    first: int,
+) -> TokenLines:
     check_limit(limit)
     split, end = _splitter(text, separator), -1 if limit is None else limit + 1
     cells: list[str] = []
@@ -335,6 +352,10 @@ def token_lines(
     if len(lines) > offsets[-1]:
         offsets.append(len(lines))
     return TokenLines(cells, width, offsets, lines)
+
+
+# the text of a stream is split to predict it, and again to write it
+_few_token_lines = lru_cache(maxsize=1)(_token_lines)
 
 
 def _ragged(

@@ -8,6 +8,7 @@ import gzip
 from bisect import bisect_right
 from codecs import lookup
 from collections.abc import Iterator
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -106,7 +107,7 @@ def write_text(path: str | Path, text: str, encoding: str = "utf8") -> None:
     DataError
         The folder does not exist or cannot be written; nothing is left behind.
     """
-    replace_file(path, _encode(Path(path), text, encoding))
+    replace_file(path, _encode(path, text, encoding))
 
 
 def check_limit(limit: int | None, what: str = "sentences", parameter: str = "limit") -> None:
@@ -120,6 +121,7 @@ def check_limit(limit: int | None, what: str = "sentences", parameter: str = "li
 USUAL = "Usual ones: utf8, latin-1."
 
 
+@cache
 def check_encoding(encoding: str) -> None:
     """Raise ConfigError for an encoding that Python does not know, or that is of no text."""
     try:
@@ -156,8 +158,7 @@ def _is_of_text(encoding: str) -> bool:
 
 def _decode(path: str | Path, encoding: str) -> str:
     check_encoding(encoding)
-    files = data_path(path)
-    if isinstance(files, FileSet):
+    if held(path) is None and isinstance(files := data_path(path), FileSet):
         return _joined(files, encoding)
     return _decoded(path, _bytes_of_file(path), encoding)
 
@@ -290,7 +291,7 @@ def read_bytes(path: str | Path) -> bytes:
     return expanded(path, data)
 
 
-def _encode(path: Path, text: str, encoding: str) -> bytes:
+def _encode(path: str | Path, text: str, encoding: str) -> bytes:
     check_encoding(encoding)
     try:
         data = text.encode(encoding)
@@ -303,4 +304,4 @@ def _encode(path: Path, text: str, encoding: str) -> bytes:
             f"{characters!r} cannot be written as {encoding}",
             remedy="set task.encoding=utf8.",
         ) from error
-    return gzip.compress(data, mtime=0) if path.name.endswith(".gz") else data
+    return gzip.compress(data, mtime=0) if str(path).endswith(".gz") else data

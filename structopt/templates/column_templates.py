@@ -268,6 +268,11 @@ class FeatureTemplates:
                 column: ValueCodes({v: self._vocabularies[v] for v in words if v.column == column})
                 for column in {view.column for view in words}
             }
+            columns, groups = list(codes), {column: list[View]() for column in codes}
+            of_views = np.zeros((2, len(words)), np.int64)
+            for at, view in enumerate(words):
+                of_views[:, at] = columns.index(view.column), len(groups[view.column])
+                groups[view.column].append(view)
             self._made = (
                 self._learnt,
                 Lookup(
@@ -275,6 +280,7 @@ class FeatureTemplates:
                     self._vocabularies,
                     self._phrases,
                     codes,
+                    of_views,
                     packed_templates(*of),
                     len(self.templates),
                     self.size,

@@ -81,8 +81,8 @@ class ValueCodes:
         """Copies and pickles begin without codes."""
         return type(self), (self._vocabularies,)
 
-    def of(self, column: str, values: Sequence[str]) -> Mapping[View, Array]:
-        """Return the codes of some values, for each view."""
+    def of(self, column: str, values: Sequence[str]) -> Array:
+        """Return the codes of some values, int32, shape (values, views)."""
         known = self._known
         if fresh := [value for value in values if value not in known]:
             if len(known) + len(fresh) > MOST_KEPT:
@@ -92,8 +92,7 @@ class ValueCodes:
             codes = [corpus.values(*of, None)[1] for of in self._vocabularies.items()]
             known.update(zip(fresh, zip(*codes, strict=True), strict=True))
         shape = len(values), len(self._vocabularies)
-        table = np.array([known[value] for value in values], np.int32).reshape(shape)
-        return dict(zip(self._vocabularies, table.T, strict=True))
+        return np.array([known[value] for value in values], np.int32).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -108,6 +107,8 @@ class Lookup:
         Codes of values; entries of word lists.
     codes : mapping of str to ValueCodes
         For each column.
+    of_views : int64, shape (2, views)
+        The index in `codes` of the column of each view, and of the view among those of the column.
     templates : Record
         `packed_templates`.
     count : int
@@ -120,6 +121,7 @@ class Lookup:
     vocabularies: Mapping[View, Vocabulary]
     phrases: Mapping[View, Phrases]
     codes: Mapping[str, ValueCodes]
+    of_views: Array
     templates: Record
     count: int
     size: int
@@ -129,36 +131,49 @@ def attributes_of(corpus: ColumnViews, known: Lookup) -> AttributeTable:
     """Return the known attributes of each token, in the order of the templates."""
     from structopt.kernels.text.template_ids import attributes
 
+    few = corpus.tokens <= FEW and known.codes and not (known.phrases or corpus.missing)
+    coded = _kept_codes(corpus, known) if few else _codes(corpus, known)
+    ids = np.empty(known.count * corpus.tokens, np.int32)
+    ends = np.empty(corpus.tokens + 1, np.int64)
+    found = attributes(*known.templates, np.array(corpus.offsets), *coded, ids, ends)
+    return AttributeTable(ends, ids[:found], None, known.size)
+
+
+def _kept_codes(corpus: ColumnViews, known: Lookup) -> tuple[Array, ...]:
+    """Return `_codes` of a few tokens, by the codes that are kept."""
+    rows = np.empty((len(known.codes), corpus.tokens), np.int64)
+    begins, counts, codes, end = list[int](), list[int](), list[Array](), 0
+    for row, (column, kept) in zip(rows, known.codes.items(), strict=True):
+        values, row[:] = corpus.interned(column)
+        codes.append(kept.of(column, values).T.ravel())
+        begins.append(end)
+        counts.append(len(values))
+        end += len(codes[-1])
+    columns, places = known.of_views
+    starts = np.array(begins)[columns] + places * np.array(counts)[columns]
+    joined = codes[0] if len(codes) == 1 else np.concatenate(codes)
+    outside = np.full(len(columns), PADDING, np.int32)
+    return rows, joined, starts, columns.astype(np.int32), outside
+
+
+def _codes(corpus: ColumnViews, known: Lookup) -> tuple[Array, ...]:
+    """Return the values of tokens and the codes of views, as the kernel reads them."""
     rows, codes = dict[View | str, Array](), list[Array | list[int]]()
-    columns, outside, kept = list[int](), list[int](), dict[View, Array]()
-    if corpus.tokens <= FEW:
-        for column in known.codes.keys() - corpus.missing:
-            kept |= known.codes[column].of(column, corpus.interned(column)[0])
+    columns, outside = list[int](), list[int]()
     for view in known.views:
-        row, own = (
-            (corpus.interned(view.column)[1], kept[view])
-            if view in kept
-            else corpus.values(view, known.vocabularies[view], known.phrases.get(view))
-        )
+        row, own = corpus.values(view, known.vocabularies[view], known.phrases.get(view))
         key = view if view in known.phrases else view.column
         rows.setdefault(key, row)
         columns.append(list(rows).index(key))
         codes.append(own)
         outside.append(NONE if view in known.phrases else PADDING)
-    ids = np.empty(known.count * corpus.tokens, np.int32)
-    ends = np.empty(corpus.tokens + 1, np.int64)
-    found = attributes(
-        *known.templates,
-        np.array(corpus.offsets),
+    return (
         np.array(list(rows.values()), np.int64).reshape(len(rows), corpus.tokens),
         np.concatenate(codes, dtype=np.int32) if codes else np.zeros(0, np.int32),
         _begins(codes),
         np.array(columns, np.int32),
         np.array(outside, np.int32),
-        ids,
-        ends,
     )
-    return AttributeTable(ends, ids[:found], None, known.size)
 
 
 def _begins(parts: Sequence[Sequence[object] | Array]) -> Array:
