@@ -66,7 +66,7 @@ def _predict_file(
     k = options["k_best"]
     with phases.phase("reading", basename(source)):
         corpus = model.task.read(source, labelled=False)
-    if not any(options[name] for name in ("partial", "probabilities", "picture")) and k == 1:
+    if k == 1 and not (options["partial"] or options["probabilities"] or options["picture"]):
         few = model.small_outputs(corpus)
         if few is not None:
             model.task.write_outputs(corpus, target, few)

@@ -268,11 +268,8 @@ class FeatureTemplates:
                 column: ValueCodes({v: self._vocabularies[v] for v in words if v.column == column})
                 for column in {view.column for view in words}
             }
-            columns, groups = list(codes), {column: list[View]() for column in codes}
-            of_views = np.zeros((2, len(words)), np.int64)
-            for at, view in enumerate(words):
-                of_views[:, at] = columns.index(view.column), len(groups[view.column])
-                groups[view.column].append(view)
+            columns = [list(codes).index(view.column) for view in words]
+            places = [columns[:at].count(column) for at, column in enumerate(columns)]
             self._made = (
                 self._learnt,
                 Lookup(
@@ -280,7 +277,9 @@ class FeatureTemplates:
                     self._vocabularies,
                     self._phrases,
                     codes,
-                    of_views,
+                    np.array(columns, np.int32),
+                    np.full(len(words), PADDING, np.int32),
+                    np.array(places, np.int64),
                     packed_templates(*of),
                     len(self.templates),
                     self.size,

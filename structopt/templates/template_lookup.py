@@ -107,8 +107,10 @@ class Lookup:
         Codes of values; entries of word lists.
     codes : mapping of str to ValueCodes
         For each column.
-    of_views : int64, shape (2, views)
-        The index in `codes` of the column of each view, and of the view among those of the column.
+    columns, outside : int32, shape (views,)
+        The index in `codes` of the column of each view; codes beyond the sentence.
+    places : int64, shape (views,)
+        The index of each view among those of its column.
     templates : Record
         `packed_templates`.
     count : int
@@ -121,7 +123,9 @@ class Lookup:
     vocabularies: Mapping[View, Vocabulary]
     phrases: Mapping[View, Phrases]
     codes: Mapping[str, ValueCodes]
-    of_views: Array
+    columns: Array
+    outside: Array
+    places: Array
     templates: Record
     count: int
     size: int
@@ -149,11 +153,10 @@ def _kept_codes(corpus: ColumnViews, known: Lookup) -> tuple[Array, ...]:
         begins.append(end)
         counts.append(len(values))
         end += len(codes[-1])
-    columns, places = known.of_views
-    starts = np.array(begins)[columns] + places * np.array(counts)[columns]
-    joined = codes[0] if len(codes) == 1 else np.concatenate(codes)
-    outside = np.full(len(columns), PADDING, np.int32)
-    return rows, joined, starts, columns.astype(np.int32), outside
+    if len(codes) == 1:
+        return rows, codes[0], known.places * counts[0], known.columns, known.outside
+    starts = np.array(begins)[known.columns] + known.places * np.array(counts)[known.columns]
+    return rows, np.concatenate(codes), starts, known.columns, known.outside
 
 
 def _codes(corpus: ColumnViews, known: Lookup) -> tuple[Array, ...]:
