@@ -8,7 +8,7 @@ from functools import cache, cached_property, partial
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from structopt.config import compatibility, registry
 from structopt.core import checks
 from structopt.core.ability import Ability
 from structopt.core.data.attribute_table import Entries
-from structopt.core.data.constituents import Bracketings
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.in_memory import read_once
 from structopt.core.data.places import Places
@@ -35,8 +34,9 @@ from structopt.model.annotation import Annotator
 from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs, scored
-from structopt.model.sentence_plan import POSITIONS, Plans, SentencePlan, Solved, plan_of
+from structopt.model.sentence_plan import BLOCK, POSITIONS, Plans, SentencePlan, Solved, plan_of
 from structopt.model.showing import model_html
+from structopt.model.view_plans import ViewPlan, view_plan_of
 from structopt.objective.decoding import (
     KBest,
     best_outputs,
@@ -51,9 +51,6 @@ from structopt.objective.decoding import (
 )
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
-
-if TYPE_CHECKING:
-    from structopt.factor_graph.grammar.sentence_charts import SentenceTrees
 
 PROVED = "proved_optimal"
 PROVED_BEFORE = "proved_optimal_before_tightening"
@@ -106,7 +103,7 @@ class Predictor:
         self.scorer, self.weights, self.temperature = scorer, weights, temperature or 1.0
         self.pruner, self.annotator = pruner, annotator
         self._warned: set[str] = set()
-        self._plans, self._tree_plans = Plans(), Plans()
+        self._plans, self._view_plans = Plans(), Plans()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -290,35 +287,29 @@ class Predictor:
 
     def _decoded(self, encoded: Encoded, places: Places, executor: Executor | None) -> list[Any]:
         """Return the predictions for an encoded corpus as the task decodes them."""
-        view = self._bracketings(encoded)
+        view = self._view(encoded)
         if view is None:
             return self.outputs(self._built(encoded, places, executor), executor)
         return places.spread(self.task.decode(encoded, view), self.task.empty_output)
 
-    def _bracketings(self, encoded: Encoded) -> Bracketings | None:
-        """Return the trees of a few short sentences under a pruned grammar; None if they need the
+    def _view(self, encoded: Encoded) -> Any | None:
+        """Return the view of the predictions for a few short sentences; None if they need the
         general prediction.
         """
-        pruning = None if self.pruner is None else self.pruner.plan(encoded)
-        if self.pruner is None or pruning is None or not pruning.takes(encoded):
+
+        def plan() -> ViewPlan | None:
+            of = self.graph, self.scorer, self.kernels, self.pruner, encoded
+            return view_plan_of(self.config["inference"]["name"], *of)
+
+        if not 0 < len(encoded) <= BLOCK:
             return None
-
-        def plan() -> SentenceTrees | None:
-            from structopt.factor_graph.grammar import sentence_charts
-
-            if self.config["inference"]["name"] != "exact":
-                return None
-            of = self.graph, self.scorer, encoded, self.kernels
-            return sentence_charts.tree_plan(pruning, *of)
-
-        trees: SentenceTrees | None = self._tree_plans.get(plan)
-        if trees is None:
+        made: ViewPlan | None = self._view_plans.get(plan)
+        if made is None or not made.takes(encoded):
             return None
-        of = self.pruner.weights, self.weights, encoded
         at = decoding_temperature(self.task, self.inference, self.temperature)
-        found = trees.bracketings(*of, at)
+        view = made.view(self.weights, encoded, at)
         interruptible.obey()
-        return found
+        return view
 
     def small_outputs(self, corpus: Any) -> list[Any] | None:
         """Best outputs of an unlabelled corpus of a few sentences, in the scheme of the files.
@@ -326,13 +317,25 @@ class Predictor:
         They are those of `best_outputs`, in less time; None if the model or the corpus needs it.
         """
         if self._plans.made and self._plans.plan is None:
-            return None
+            return self._few_outputs(corpus)
         entries = self.task.corpus_entries(corpus, POSITIONS, self._warned)
         plan = None if entries is None else self._plan(lambda: corpus)
         if entries is None or plan is None or not plan.takes(entries):
-            return None
+            return self._few_outputs(corpus)
         found = plan.solve(self.weights, entries, 0.0)
         return None if found is None else self.task.written(found)
+
+    def _few_outputs(self, corpus: Any) -> list[Any] | None:
+        """Return `small_outputs` by the plan of views."""
+        plans = self._view_plans
+        if (plans.made and plans.plan is None) or len(corpus) > BLOCK:
+            return None
+        encoded, places = self._encoded(corpus, None, None)
+        view = self._view(encoded)
+        if view is None:
+            return None
+        decoded = self.task.decode(encoded, view)
+        return self.task.written(places.spread(decoded, self.task.empty_output))
 
     def predict_k_best(
         self, instances: Inputs, k: int, executor: Executor | None = None, *, given: Given = None

@@ -26,7 +26,7 @@ from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
 from structopt.model.restoring import graph_state, restore_graph, restored_scorer, weights_of
-from structopt.model.sentence_plan import Plans
+from structopt.model.sentence_plan import BLOCK, Plans
 from structopt.objective import relative_frequencies, scoring
 from structopt.objective.decoding import best_outputs, flat_marginals
 from structopt.objective.drivers import predicting
@@ -176,8 +176,9 @@ class Pruner:
 
     def pruned(self, encoded: Encoded, executor: Executor | None = None) -> Encoded:
         """Return the corpus with the candidates that are kept, few short sentences by the plan."""
-        if (plan := self.plan(encoded)) is not None and plan.takes(encoded):
-            candidates = plan.candidates(self.weights, encoded)
+        plan = self.plan(encoded) if 0 < len(encoded) <= BLOCK else None
+        if plan is not None and plan.takes(encoded):
+            candidates = plan.candidates(encoded)
             if candidates is not None:
                 return replace(encoded, candidates=candidates)  # type: ignore[call-arg]
         return self.prune(encoded, executor=executor).encoded
@@ -190,7 +191,7 @@ class Pruner:
         def plan() -> SentencePruning | None:
             from structopt.factor_graph.grammar import sentence_charts
 
-            of = self.graph, self.scorer, encoded, self.kernels.solve
+            of = self.graph, self.scorer, self.weights, encoded, self.kernels.solve
             return sentence_charts.pruning_plan(self.pruning, *of, self.temperature)
 
         return None if self.pruning.group != "node" else self._plans.get(plan)

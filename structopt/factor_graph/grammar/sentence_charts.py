@@ -17,20 +17,18 @@ from structopt.core.data.encoded import Candidates, Encoded, EncodedConstituents
 from structopt.core.factor_graph import FactorGraph, Pruning
 from structopt.core.parts.ragged import ends_of
 from structopt.core.scorer import Scorer, SparseFeatures
+from structopt.factor_graph.grammar.constituents import constituents_of
 from structopt.factor_graph.grammar.grammar import Grammar
 from structopt.factor_graph.grammar.rules import Rules
 from structopt.factor_graph.grammar.symbol_pruning import SymbolPruning
+from structopt.kernels.passes import LEAST
 from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Kernels
 
-SENTENCES = 16
-"""Sentences of one call."""
 WORDS = 40
 """Words of a sentence; charts of longer ones take memory, and an interrupt waits for each."""
 NODES = 1 << 18
 """Most nodes of a pruned chart."""
-LEAST = -1e300
-"""The value of an inference is above it if there is a tree."""
 
 Tables = Mapping[str, Array]
 """The index of the weight of each (attribute, configuration) pair by part group; -1: none."""
@@ -62,6 +60,7 @@ def pruning_plan(
     pruning: Pruning,
     graph: FactorGraph,
     scorer: Scorer,
+    weights: Array,
     trees: Encoded,
     solve: Any,
     temperature: float,
@@ -72,7 +71,7 @@ def pruning_plan(
     Parameters
     ----------
     pruning : Pruning
-    graph, scorer, temperature : of the pruner
+    graph, scorer, weights, temperature : of the pruner
     trees : EncodedConstituents
         Any corpus that the task has encoded.
     solve : kernel
@@ -84,7 +83,7 @@ def pruning_plan(
     coarse = cast(Grammar, graph).coarsened(pruning.least)
     if capacity(coarse.rules) > NODES or coarse.rules.symbols != coarse.rules.coarse:
         return None
-    return SentencePruning(coarse, tables, solve, pruning.threshold, temperature)
+    return SentencePruning(coarse, weights, tables, solve, pruning.threshold, temperature)
 
 
 class Charts:
@@ -146,8 +145,10 @@ class SentencePruning:
     ----------
     graph : Grammar
         The coarser one.
+    weights : float64 vector
+        Its weights.
     tables : Tables
-        Of its weights.
+        Their indices.
     solve : kernel
         Its inference.
     threshold : float
@@ -156,11 +157,17 @@ class SentencePruning:
     """
 
     def __init__(
-        self, graph: Grammar, tables: Tables, solve: Any, threshold: float, temperature: float
+        self,
+        graph: Grammar,
+        weights: Array,
+        tables: Tables,
+        solve: Any,
+        threshold: float,
+        temperature: float,
     ) -> None:
         from structopt.kernels.grammar import sentence
 
-        self.rules, self._solve = graph.rules, solve
+        self._weights, self.rules, self._solve = weights, graph.rules, solve
         self._threshold, self._temperature = threshold, temperature
         self._every, self._kept = Charts(graph, tables, True), Charts(graph, tables, False)
         self._reachable = self.rules.reachable[self.rules.first_tag :]
@@ -170,13 +177,12 @@ class SentencePruning:
         )
 
     def takes(self, trees: Encoded) -> bool:
-        """Whether the sentences are few and short, and only their words are known."""
-        if not isinstance(trees, EncodedConstituents) or not 0 < len(trees) <= SENTENCES:
+        """Whether the sentences are short, and only their words are known."""
+        if not isinstance(trees, EncodedConstituents) or trees.constituents is not None:
             return False
-        known = trees.constituents is not None or trees.candidates is not None
-        return not known and int(np.diff(trees.offsets).max()) <= WORDS
+        return trees.candidates is None and int(np.diff(trees.offsets).max()) <= WORDS
 
-    def chart(self, weights: Array, trees: EncodedConstituents, i: int) -> Record | None:
+    def chart(self, trees: EncodedConstituents, i: int) -> Record | None:
         """Return the chart of sentence i with the symbols that are kept, which is valid until the
         next call; None if there is no tree.
         """
@@ -186,11 +192,11 @@ class SentencePruning:
         nodes = self._list_all(every.record, n, trees.allowed[begin:end], self._reachable)
         parts = every.parts(n, nodes)
         z = every.marginals[:parts]
-        every.score(weights, trees, i, parts)
+        every.score(self._weights, trees, i, parts)
         if not every.solve(self._solve, self._temperature, parts, z):
             return None
         some = kept.parts(n, self._list_probable(every.record, z, self._threshold, none, kept.record))
-        kept.score(weights, trees, i, some)
+        kept.score(self._weights, trees, i, some)
         if not kept.solve(self._solve, 0.0, some, kept.marginals[:some]):
             best = kept.marginals[:parts]
             if not every.solve(self._solve, 0.0, parts, best):
@@ -198,13 +204,13 @@ class SentencePruning:
             self._list_probable(every.record, z, self._threshold, best, kept.record)
         return kept.record
 
-    def candidates(self, weights: Array, trees: EncodedConstituents) -> Candidates | None:
+    def candidates(self, trees: EncodedConstituents) -> Candidates | None:
         """Return the symbols that are kept; None if a sentence has no tree."""
         from structopt.kernels.grammar.charts import CHARTS
 
         pieces: dict[str, list[Array]] = {"sizes": [], "bottoms": [], "numbers": []}
         for i in range(len(trees)):
-            if (record := self.chart(weights, trees, i)) is None:
+            if (record := self.chart(trees, i)) is None:
                 return None
             c = CHARTS.open(record)
             bottoms = c.bottoms[: c.spans[1]]
@@ -247,15 +253,17 @@ class SentenceTrees:
         self._constituents = np.zeros(3 * 2 * WORDS * longest, np.int32)
         self._tags = np.zeros(WORDS, np.int32)
 
-    def bracketings(
-        self, coarse_weights: Array, weights: Array, trees: EncodedConstituents, temperature: float
-    ) -> Bracketings | None:
+    def takes(self, encoded: Encoded) -> bool:
+        """Whether the sentences are short, and only their words are known."""
+        return self._pruning.takes(encoded)
+
+    def view(self, weights: Array, encoded: Encoded, temperature: float) -> Bracketings | None:
         """Return the trees of some sentences, as the general prediction reads them off its outputs;
         None if a sentence has no tree, or its charts no space.
         """
-        found = []
+        found, trees = [], constituents_of(encoded)
         for i, words in enumerate(np.diff(trees.offsets).tolist()):
-            if (one := self._tree(coarse_weights, weights, trees, i, words, temperature)) is None:
+            if (one := self._tree(weights, trees, i, words, temperature)) is None:
                 return None
             found.append(one)
         constituents, tags = zip(*found, strict=True)
@@ -263,16 +271,10 @@ class SentenceTrees:
         return Bracketings(offsets, np.concatenate(constituents), np.concatenate(tags))
 
     def _tree(
-        self,
-        coarse_weights: Array,
-        weights: Array,
-        trees: EncodedConstituents,
-        i: int,
-        words: int,
-        temperature: float,
+        self, weights: Array, trees: EncodedConstituents, i: int, words: int, temperature: float
     ) -> tuple[Array, Array] | None:
         """Return the constituents and the tags of a sentence."""
-        charts, coarse = self._charts, self._pruning.chart(coarse_weights, trees, i)
+        charts, coarse = self._charts, self._pruning.chart(trees, i)
         if coarse is None:
             return None
         nodes = self._list_finer(coarse, self._starts, self._finer, charts.record)
