@@ -105,11 +105,12 @@ class ArcPlan:
             return None
         kernels.round(own.arcs, 0, z, own.work)
         arcs = len(own.tokens)
-        chosen, labels = np.empty((words, 2), np.int32), own.parts // arcs - 1
-        active, relations = np.divmod(np.flatnonzero(z[: arcs * max(labels, 1)]), max(labels, 1))
+        chosen, labels = np.full((words, 2), -1, np.int32), own.parts // arcs - 1
+        active = z[labels * arcs :].nonzero()[0]  # the parts of labels are before those of arcs
         heads, modifiers = own.tokens[active].T
         chosen[modifiers, 0] = heads + 1  # the root is -1
-        chosen[modifiers, 1] = relations if labels else -1
+        if labels:
+            chosen[modifiers, 1] = z[: labels * arcs].reshape(arcs, labels)[active].argmax(axis=1)
         return chosen
 
 
