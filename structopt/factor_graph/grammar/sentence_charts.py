@@ -27,7 +27,7 @@ from structopt.kernels.waist.signatures import Kernels
 
 WORDS = 40
 """Words of a sentence; charts of longer ones take memory, and an interrupt waits for each."""
-NODES = 1 << 18
+NODES = 1 << 17
 """Most nodes of a pruned chart."""
 
 Tables = Mapping[str, Array]
