@@ -194,7 +194,9 @@ class Layout:
 
     def _check(self, encoded: EncodedMentions) -> None:
         """Refuse templates that look at columns which the corpus lacks."""
-        if {*self.columns} <= {*encoded.columns} and {*self.compared} <= {*encoded.compared_columns}:
+        if {*self.columns} <= {*encoded.columns} and {*self.compared} <= {
+            *encoded.compared_columns
+        }:
             return
         for which, templates in self.lists.items():
             of_mentions = [

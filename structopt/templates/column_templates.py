@@ -264,11 +264,10 @@ class FeatureTemplates:
         if self._made is None or self._made[0] is not self._learnt:
             of = self.templates, self._views, self._learnt, self._numbers
             words = [view for view in self._views if view not in self._phrases]
-            codes = {
-                column: ValueCodes({v: self._vocabularies[v] for v in words if v.column == column})
-                for column in {view.column for view in words}
-            }
-            columns = [list(codes).index(view.column) for view in words]
+            of_columns: dict[str, dict[View, Vocabulary]] = {}
+            for view in words:
+                of_columns.setdefault(view.column, {})[view] = self._vocabularies[view]
+            columns = [list(of_columns).index(view.column) for view in words]
             places = [columns[:at].count(column) for at, column in enumerate(columns)]
             self._made = (
                 self._learnt,
@@ -276,7 +275,7 @@ class FeatureTemplates:
                     self._views,
                     self._vocabularies,
                     self._phrases,
-                    codes,
+                    ValueCodes(of_columns),
                     np.array(columns, np.int32),
                     np.full(len(words), PADDING, np.int32),
                     np.array(places, np.int64),

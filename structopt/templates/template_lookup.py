@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -19,8 +20,8 @@ from structopt.templates.word_lists import Phrases
 
 FEW = 512
 """Most tokens of a corpus whose values are looked up in `ValueCodes`."""
-MOST_KEPT = 1 << 16
-"""Most values whose codes are kept."""
+MOST_KEPT = 1 << 20
+"""Most codes that are kept."""
 
 
 def packed_templates(
@@ -64,35 +65,68 @@ def packed_templates(
     )
 
 
-class ValueCodes:
-    """The codes of views of values of a column, kept for the next sentences.
+class ValueCodes(threading.local):
+    """The codes of views of values, kept for the next sentences of a thread.
 
     Parameters
     ----------
-    vocabularies : mapping of View to Vocabulary
-        The views of the column, but those of word lists.
+    vocabularies : mapping of str to mapping of View to Vocabulary
+        For each column its views, except those of word lists.
+
+    Attributes
+    ----------
+    codes : int32
+        The codes of each value, one per view of its column, in the order of the views.
     """
 
-    def __init__(self, vocabularies: Mapping[View, Vocabulary]) -> None:
+    def __init__(self, vocabularies: Mapping[str, Mapping[View, Vocabulary]]) -> None:
         self._vocabularies = dict(vocabularies)
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._clear()
 
-    def __reduce__(self) -> tuple[type[Self], tuple[Mapping[View, Vocabulary]]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[Mapping[str, Mapping[View, Vocabulary]]]]:
         """Copies and pickles begin without codes."""
         return type(self), (self._vocabularies,)
 
-    def of(self, column: str, values: Sequence[str]) -> Array:
-        """Return the codes of some values, int32, shape (values, views)."""
-        known = self._known
-        if fresh := [value for value in values if value not in known]:
-            if len(known) + len(fresh) > MOST_KEPT:
-                known, fresh = {}, list(values)
-                self._known = known  # other threads may read the old ones
-            corpus = ColumnViews({column: fresh}, np.array([0, len(fresh)]))
-            codes = [corpus.values(*of, None)[1] for of in self._vocabularies.items()]
-            known.update(zip(fresh, zip(*codes, strict=True), strict=True))
-        shape = len(values), len(self._vocabularies)
-        return np.array([known[value] for value in values], np.int32).reshape(shape)
+    def rows(self, columns: Mapping[str, Sequence[str]]) -> Array:
+        """Return where the codes of the values begin, int64, shape (columns, tokens)."""
+        try:
+            return self._rows(columns)
+        except KeyError:
+            fresh = {name: self._fresh(columns[name], name) for name in self._known}
+            if self._end + sum(map(self._size, fresh, fresh.values())) > MOST_KEPT:
+                self._clear()
+                fresh = {name: self._fresh(columns[name], name) for name in self._known}
+            for name, values in fresh.items():
+                self._add(name, values)
+            return self._rows(columns)
+
+    def _clear(self) -> None:
+        self._known: dict[str, dict[str, int]] = {name: {} for name in self._vocabularies}
+        self.codes, self._end = np.zeros(MOST_KEPT // 64, np.int32), 0
+
+    def _rows(self, columns: Mapping[str, Sequence[str]]) -> Array:
+        return np.array(
+            [[begins[value] for value in columns[name]] for name, begins in self._known.items()],
+            np.int64,
+        )
+
+    def _fresh(self, values: Sequence[str], name: str) -> list[str]:
+        known = self._known[name]
+        return [value for value in dict.fromkeys(values) if value not in known]
+
+    def _size(self, name: str, values: Sequence[str]) -> int:
+        return len(self._vocabularies[name]) * len(values)
+
+    def _add(self, name: str, values: list[str]) -> None:
+        """Add the codes of values of a column that have none."""
+        views, end = self._vocabularies[name], self._end + self._size(name, values)
+        corpus = ColumnViews({name: values}, np.array([0, len(values)]))
+        codes = [corpus.values(*of, None)[1] for of in views.items()]
+        if end > len(self.codes):
+            self.codes = np.resize(self.codes, 2 * end)
+        self.codes[self._end : end] = np.array(codes, np.int32).T.ravel()
+        self._known[name].update(zip(values, range(self._end, end, len(views)), strict=True))
+        self._end = end
 
 
 @dataclass(frozen=True)
@@ -105,10 +139,9 @@ class Lookup:
         The views of the terms.
     vocabularies, phrases : mappings by view
         Codes of values; entries of word lists.
-    codes : mapping of str to ValueCodes
-        For each column.
+    codes : ValueCodes
     columns, outside : int32, shape (views,)
-        The index in `codes` of the column of each view; codes beyond the sentence.
+        The index of the column of each view; codes beyond the sentence.
     places : int64, shape (views,)
         The index of each view among those of its column.
     templates : Record
@@ -122,7 +155,7 @@ class Lookup:
     views: Sequence[View]
     vocabularies: Mapping[View, Vocabulary]
     phrases: Mapping[View, Phrases]
-    codes: Mapping[str, ValueCodes]
+    codes: ValueCodes
     columns: Array
     outside: Array
     places: Array
@@ -135,28 +168,16 @@ def attributes_of(corpus: ColumnViews, known: Lookup) -> AttributeTable:
     """Return the known attributes of each token, in the order of the templates."""
     from structopt.kernels.text.template_ids import attributes
 
-    few = corpus.tokens <= FEW and known.codes and not (known.phrases or corpus.missing)
-    coded = _kept_codes(corpus, known) if few else _codes(corpus, known)
+    if corpus.tokens <= FEW and len(known.columns) and not (known.phrases or corpus.missing):
+        rows = known.codes.rows(corpus.columns)
+        coded: tuple[Array, ...] = (rows, known.codes.codes, known.places)
+        coded = *coded, known.columns, known.outside
+    else:
+        coded = _codes(corpus, known)
     ids = np.empty(known.count * corpus.tokens, np.int32)
     ends = np.empty(corpus.tokens + 1, np.int64)
     found = attributes(*known.templates, np.array(corpus.offsets), *coded, ids, ends)
     return AttributeTable(ends, ids[:found], None, known.size)
-
-
-def _kept_codes(corpus: ColumnViews, known: Lookup) -> tuple[Array, ...]:
-    """Return `_codes` of a few tokens, by the codes that are kept."""
-    rows = np.empty((len(known.codes), corpus.tokens), np.int64)
-    begins, counts, codes, end = list[int](), list[int](), list[Array](), 0
-    for row, (column, kept) in zip(rows, known.codes.items(), strict=True):
-        values, row[:] = corpus.interned(column)
-        codes.append(kept.of(column, values).T.ravel())
-        begins.append(end)
-        counts.append(len(values))
-        end += len(codes[-1])
-    if len(codes) == 1:
-        return rows, codes[0], known.places * counts[0], known.columns, known.outside
-    starts = np.array(begins)[known.columns] + known.places * np.array(counts)[known.columns]
-    return rows, np.concatenate(codes), starts, known.columns, known.outside
 
 
 def _codes(corpus: ColumnViews, known: Lookup) -> tuple[Array, ...]:

@@ -128,17 +128,18 @@ def test_transform_derives_views_of_unknown_words():
     assert table.size == fitted.size
 
 
-def test_kept_codes_change_nothing(monkeypatch):
+@pytest.mark.parametrize("most", [3, 50, 1 << 20])
+def test_kept_codes_change_nothing(monkeypatch, most):
     fitted, table = fit(*RICH)
-    monkeypatch.setattr(template_lookup, "MOST_KEPT", 3)
+    monkeypatch.setattr(template_lookup, "MOST_KEPT", most)
     sentences = [slice(a, b) for a, b in pairwise(OFFSETS.tolist())]
     for _ in range(2):
         for part, first, last in zip(sentences, OFFSETS, OFFSETS[1:], strict=False):
             columns = {name: cells[part] for name, cells in COLUMNS.items()}
             one = fitted.transform(columns, np.array([0, last - first]))
             assert np.array_equal(one.ids, table.subset(first, last).ids)
-    kept = fitted._lookup().codes["word"]
-    assert len(kept._known) > 0 and not pickle.loads(pickle.dumps(kept))._known
+    kept = fitted._lookup().codes
+    assert any(kept._known.values()) and not any(pickle.loads(pickle.dumps(kept))._known.values())
     monkeypatch.setattr(template_lookup, "FEW", 0)
     assert np.array_equal(fitted.transform(COLUMNS, OFFSETS).ids, table.ids)
 

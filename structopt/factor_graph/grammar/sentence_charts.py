@@ -195,7 +195,9 @@ class SentencePruning:
         every.score(self._weights, trees, i, parts)
         if not every.solve(self._solve, self._temperature, parts, z):
             return None
-        some = kept.parts(n, self._list_probable(every.record, z, self._threshold, none, kept.record))
+        some = kept.parts(
+            n, self._list_probable(every.record, z, self._threshold, none, kept.record)
+        )
         kept.score(self._weights, trees, i, some)
         if not kept.solve(self._solve, 0.0, some, kept.marginals[:some]):
             best = kept.marginals[:parts]
