@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ UNICODE_SPACE = re.compile("[\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u2
 ASCII_CELLS = re.compile("[^ \t\n\r\f\v]+")
 ASCII_SPACE = " \t\n\r\f\v"
 FEW = 1 << 14
-"""Characters of a text whose token lines are kept until the next one."""
+"""Most characters of a text whose token lines are kept."""
 
 ColumnsByWidth = Callable[[int, int], Mapping[str, int]]
 """From the number of a file's first token line, and how many columns it has, to the numbers of the
@@ -150,7 +150,7 @@ def read(
     ConfigError
         A limit below 1, an empty separator, or an unknown encoding.
     """
-    tokens = token_lines(path, read_text(path, encoding), limit, separator, comment)
+    tokens = whole_token_lines(path, read_text(path, encoding), limit, separator, comment)
     if not tokens.lines:
         raise no_sentences(path)
     return _columns(path, tokens, _numbers(path, tokens, columns, optional, shared))
@@ -308,20 +308,6 @@ def token_lines(
     Lines that begin with `comment` are skipped. The lines of a piece are counted from `begin`. The
     first token line of its file has the number `first` and `width` columns; 0: not known.
     """
-    own = path, text, limit, separator, comment, begin, width, first
-    return _token_lines(*own) if len(text) > FEW else _few_token_lines(*own)
-
-
-def _token_lines(
-    path: str | Path,
-    text: str,
-    limit: int | None,
-    separator: str | None,
-    comment: str | None,
-    begin: int,
-    width: int,
-    first: int,
-) -> TokenLines:
     check_limit(limit)
     split, end = _splitter(text, separator), -1 if limit is None else limit + 1
     cells: list[str] = []
@@ -354,8 +340,27 @@ def _token_lines(
     return TokenLines(cells, width, offsets, lines)
 
 
-# the text of a stream is split to predict it, and again to write it
-_few_token_lines = lru_cache(maxsize=1)(_token_lines)
+def whole_token_lines(
+    path: str | Path, text: str, limit: int | None, separator: str | None, comment: str | None
+) -> TokenLines:
+    """Return `token_lines` of a whole text; those of a short text are kept until the next one."""
+    own = path, text, limit, separator, comment
+    if len(text) > FEW:
+        return token_lines(*own)
+    if _latest.arguments != own:
+        _latest.tokens = token_lines(*own)
+        _latest.arguments = own
+    return _latest.tokens
+
+
+class _Latest(threading.local):
+    """The latest short text: that of a stream is split to predict it, and again to write it."""
+
+    arguments: tuple[Any, ...] = ()
+    tokens: TokenLines
+
+
+_latest = _Latest()
 
 
 def _ragged(

@@ -36,7 +36,7 @@ from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs, scored
 from structopt.model.sentence_plan import BLOCK, POSITIONS, Plans, SentencePlan, Solved, plan_of
 from structopt.model.showing import model_html
-from structopt.model.view_plans import ViewPlan, view_plan_of
+from structopt.model.view_plans import GRAPHS, ViewPlan, view_plan_of
 from structopt.objective.decoding import (
     KBest,
     best_outputs,
@@ -327,8 +327,7 @@ class Predictor:
 
     def _few_outputs(self, corpus: Any) -> list[Any] | None:
         """Return `small_outputs` by the plan of views."""
-        plans = self._view_plans
-        if (plans.made and plans.plan is None) or len(corpus) > BLOCK:
+        if self.config["factor_graph"]["name"] not in GRAPHS or len(corpus) > BLOCK:
             return None
         encoded, places = self._encoded(corpus, None, None)
         view = self._view(encoded)

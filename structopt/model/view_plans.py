@@ -19,6 +19,9 @@ from structopt.kernels.waist.signatures import Kernels
 from structopt.model.pruning import Pruner
 from structopt.objective import scoring
 
+GRAPHS = ("arc_factored", "grammar")
+"""The names of the graphs that have plans."""
+
 
 class ViewPlan(Protocol):
     """Predicts sentences as the view of a graph that the task decodes."""
@@ -106,7 +109,7 @@ class ArcPlan:
         kernels.round(own.arcs, 0, z, own.work)
         arcs = len(own.tokens)
         chosen, labels = np.full((words, 2), -1, np.int32), own.parts // arcs - 1
-        active = z[labels * arcs :].nonzero()[0]  # the parts of labels are before those of arcs
+        active = z[labels * arcs :].nonzero()[0]  # labels come before arcs
         heads, modifiers = own.tokens[active].T
         chosen[modifiers, 0] = heads + 1  # the root is -1
         if labels:
@@ -128,8 +131,7 @@ def view_plan_of(
     ----------
     inference : str
         Its name.
-    graph, scorer, kernels, pruner
-        Of the model.
+    graph, scorer, kernels, pruner : the components of the model
     encoded : Encoded
         Any corpus that the model's task has encoded.
     """

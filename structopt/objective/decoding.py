@@ -153,7 +153,7 @@ def predicted_outputs(
 
 
 def decoding_temperature(task: Task, inference: Inference, temperature: float) -> float:
-    """Return the temperature of the marginals that predictions are made of; 0 for best outputs."""
+    """Return the temperature of the marginals that outputs are read from; 0 for best outputs."""
     return (temperature or 1.0) if task.rounds_marginals else inference.decoding_temperature
 
 

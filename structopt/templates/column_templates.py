@@ -267,8 +267,12 @@ class FeatureTemplates:
             of_columns: dict[str, dict[View, Vocabulary]] = {}
             for view in words:
                 of_columns.setdefault(view.column, {})[view] = self._vocabularies[view]
-            columns = [list(of_columns).index(view.column) for view in words]
+            rows = [*of_columns, *self._phrases]
+            columns = [
+                rows.index(view if view in self._phrases else view.column) for view in self._views
+            ]
             places = [columns[:at].count(column) for at, column in enumerate(columns)]
+            outside = [NONE if view in self._phrases else PADDING for view in self._views]
             self._made = (
                 self._learnt,
                 Lookup(
@@ -277,7 +281,7 @@ class FeatureTemplates:
                     self._phrases,
                     ValueCodes(of_columns),
                     np.array(columns, np.int32),
-                    np.full(len(words), PADDING, np.int32),
+                    np.array(outside, np.int32),
                     np.array(places, np.int64),
                     packed_templates(*of),
                     len(self.templates),

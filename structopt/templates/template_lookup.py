@@ -71,7 +71,7 @@ class ValueCodes(threading.local):
     Parameters
     ----------
     vocabularies : mapping of str to mapping of View to Vocabulary
-        For each column its views, except those of word lists.
+        For each column its views, except views of word lists.
 
     Attributes
     ----------
@@ -87,43 +87,64 @@ class ValueCodes(threading.local):
         """Copies and pickles begin without codes."""
         return type(self), (self._vocabularies,)
 
-    def rows(self, columns: Mapping[str, Sequence[str]]) -> Array:
-        """Return where the codes of the values begin, int64, shape (columns, tokens)."""
+    def rows(self, corpus: ColumnViews, matches: Sequence[Array]) -> Array:
+        """Return where the codes of the values begin, int64, shape (columns + lists, tokens); a
+        column that is missing has the padding.
+
+        Parameters
+        ----------
+        corpus : ColumnViews
+        matches : sequence of int32 vectors, shape (tokens,)
+            Codes of the tokens in word lists, which `codes` has until the next call.
+        """
         try:
-            return self._rows(columns)
+            known = self._rows(corpus)
         except KeyError:
-            fresh = {name: self._fresh(columns[name], name) for name in self._known}
-            if self._end + sum(map(self._size, fresh, fresh.values())) > MOST_KEPT:
-                self._clear()
-                fresh = {name: self._fresh(columns[name], name) for name in self._known}
-            for name, values in fresh.items():
-                self._add(name, values)
-            return self._rows(columns)
+            self._learn(corpus)
+            known = self._rows(corpus)
+        rows = np.array(known, np.int64).reshape(len(known), corpus.tokens)
+        if not matches:
+            return rows
+        size = len(matches) * corpus.tokens
+        self._reserve(self._end + size)
+        self.codes[self._end : self._end + size] = np.concatenate(matches)
+        own = np.arange(self._end, self._end + size).reshape(len(matches), corpus.tokens)
+        return np.concatenate([rows, own])
 
     def _clear(self) -> None:
         self._known: dict[str, dict[str, int]] = {name: {} for name in self._vocabularies}
-        self.codes, self._end = np.zeros(MOST_KEPT // 64, np.int32), 0
+        # the first codes are those of the padding
+        self._end = max(map(len, self._vocabularies.values()), default=0)
+        self.codes = np.full(max(MOST_KEPT // 64, self._end), PADDING, np.int32)
 
-    def _rows(self, columns: Mapping[str, Sequence[str]]) -> Array:
-        return np.array(
-            [[begins[value] for value in columns[name]] for name, begins in self._known.items()],
-            np.int64,
-        )
+    def _reserve(self, size: int) -> None:
+        if size > len(self.codes):
+            self.codes = np.resize(self.codes, 2 * size)
 
-    def _fresh(self, values: Sequence[str], name: str) -> list[str]:
-        known = self._known[name]
-        return [value for value in dict.fromkeys(values) if value not in known]
+    def _rows(self, corpus: ColumnViews) -> list[list[int]]:
+        columns, missing = corpus.columns, [0] * corpus.tokens
+        return [
+            missing if name in corpus.missing else [begins[value] for value in columns[name]]
+            for name, begins in self._known.items()
+        ]
 
-    def _size(self, name: str, values: Sequence[str]) -> int:
-        return len(self._vocabularies[name]) * len(values)
+    def _learn(self, corpus: ColumnViews) -> None:
+        """Add the values of a corpus that have no codes."""
+        columns = {name: corpus.columns[name] for name in self._known if name not in corpus.missing}
+        size = sum(len(self._vocabularies[name]) * len(set(columns[name])) for name in columns)
+        if self._end + size > MOST_KEPT:
+            self._clear()
+        for name, values in columns.items():
+            known = self._known[name]
+            self._add(name, [value for value in dict.fromkeys(values) if value not in known])
 
     def _add(self, name: str, values: list[str]) -> None:
         """Add the codes of values of a column that have none."""
-        views, end = self._vocabularies[name], self._end + self._size(name, values)
+        views = self._vocabularies[name]
+        end = self._end + len(views) * len(values)
         corpus = ColumnViews({name: values}, np.array([0, len(values)]))
         codes = [corpus.values(*of, None)[1] for of in views.items()]
-        if end > len(self.codes):
-            self.codes = np.resize(self.codes, 2 * end)
+        self._reserve(end)
         self.codes[self._end : end] = np.array(codes, np.int32).T.ravel()
         self._known[name].update(zip(values, range(self._end, end, len(views)), strict=True))
         self._end = end
@@ -141,9 +162,10 @@ class Lookup:
         Codes of values; entries of word lists.
     codes : ValueCodes
     columns, outside : int32, shape (views,)
-        The index of the column of each view; codes beyond the sentence.
+        The index of the column of each view, or of its word list, which come after the columns;
+        codes beyond the sentence.
     places : int64, shape (views,)
-        The index of each view among those of its column.
+        The index of each view among the views of its column.
     templates : Record
         `packed_templates`.
     count : int
@@ -168,10 +190,13 @@ def attributes_of(corpus: ColumnViews, known: Lookup) -> AttributeTable:
     """Return the known attributes of each token, in the order of the templates."""
     from structopt.kernels.text.template_ids import attributes
 
-    if corpus.tokens <= FEW and len(known.columns) and not (known.phrases or corpus.missing):
-        rows = known.codes.rows(corpus.columns)
-        coded: tuple[Array, ...] = (rows, known.codes.codes, known.places)
-        coded = *coded, known.columns, known.outside
+    if corpus.tokens <= FEW and len(known.columns):
+        matches = [
+            corpus.codes(view, known.vocabularies[view], phrases)[:-1]
+            for view, phrases in known.phrases.items()
+        ]
+        rows = known.codes.rows(corpus, matches)
+        coded = rows, known.codes.codes, known.places, known.columns, known.outside
     else:
         coded = _codes(corpus, known)
     ids = np.empty(known.count * corpus.tokens, np.int32)

@@ -144,6 +144,20 @@ def test_kept_codes_change_nothing(monkeypatch, most):
     assert np.array_equal(fitted.transform(COLUMNS, OFFSETS).ids, table.ids)
 
 
+@pytest.mark.parametrize("missing", [[], ["pos"], ["word"], ["word", "pos"]])
+def test_few_tokens_with_word_lists_and_missing_columns(tmp_path, monkeypatch, missing):
+    path = tmp_path / "places.txt"
+    path.write_text("new york\nYork\ncat\n")
+    fitted, _ = fit(*RICH, "list(word, places)[-1..1] & pos", lists={"places": str(path)})
+    columns = {name: cells for name, cells in COLUMNS.items() if name not in missing}
+    found = [fitted.transform(columns, OFFSETS, missing) for _ in range(2)]
+    monkeypatch.setattr(template_lookup, "FEW", 0)
+    expected = fitted.transform(columns, OFFSETS, missing)
+    for table in found:
+        assert np.array_equal(table.ids, expected.ids)
+        assert np.array_equal(table.offsets, expected.offsets)
+
+
 def test_missing_column_is_padding():
     fitted, _ = fit("word", "pos[-1]", "pos")
     table = fitted.transform({"word": ["cat"]}, np.array([0, 1]), missing=["pos"])

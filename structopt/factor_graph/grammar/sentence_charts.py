@@ -71,11 +71,11 @@ def pruning_plan(
     Parameters
     ----------
     pruning : Pruning
-    graph, scorer, weights, temperature : of the pruner
+    graph, scorer, weights, temperature : the components of the pruner
     trees : EncodedConstituents
         Any corpus that the task has encoded.
     solve : kernel
-        Of its inference.
+        The pruner's inference.
     """
     tables = tables_of(graph, scorer, trees)
     if tables is None or not isinstance(pruning, SymbolPruning):
@@ -93,9 +93,9 @@ class Charts:
     ----------
     graph : Grammar
     tables : Tables
-        Of the groups ``rule``, ``step`` and ``label``.
+        Has the groups ``rule``, ``step`` and ``label``.
     full : bool
-        Whether spans have all symbols that they may have, or those that a pruner keeps.
+        True if spans have all symbols that they may have; false if a pruner keeps some of them.
     """
 
     def __init__(self, graph: Grammar, tables: Tables, full: bool) -> None:
@@ -184,7 +184,7 @@ class SentencePruning:
 
     def chart(self, trees: EncodedConstituents, i: int) -> Record | None:
         """Return the chart of sentence i with the symbols that are kept, which is valid until the
-        next call; None if there is no tree.
+        next call; None if no tree exists.
         """
         every, kept, (begin, end) = self._every, self._kept, trees.offsets[i : i + 2].tolist()
         n, none = end - begin, every.scores[:0]
@@ -195,21 +195,21 @@ class SentencePruning:
         every.score(self._weights, trees, i, parts)
         if not every.solve(self._solve, self._temperature, parts, z):
             return None
-        some = kept.parts(
-            n, self._list_probable(every.record, z, self._threshold, none, kept.record)
-        )
+        of = every.record, z, self._threshold
+        some = kept.parts(n, self._list_probable(*of, none, kept.record))
         kept.score(self._weights, trees, i, some)
         if not kept.solve(self._solve, 0.0, some, kept.marginals[:some]):
             best = kept.marginals[:parts]
             if not every.solve(self._solve, 0.0, parts, best):
                 return None
-            self._list_probable(every.record, z, self._threshold, best, kept.record)
+            self._list_probable(*of, best, kept.record)
         return kept.record
 
-    def candidates(self, trees: EncodedConstituents) -> Candidates | None:
+    def candidates(self, encoded: Encoded) -> Candidates | None:
         """Return the symbols that are kept; None if a sentence has no tree."""
         from structopt.kernels.grammar.charts import CHARTS
 
+        trees = constituents_of(encoded)
         pieces: dict[str, list[Array]] = {"sizes": [], "bottoms": [], "numbers": []}
         for i in range(len(trees)):
             if (record := self.chart(trees, i)) is None:
@@ -234,9 +234,9 @@ class SentenceTrees:
     pruning : SentencePruning
     graph : Grammar
     tables : Tables
-        Of its weights.
+        The indices of its weights.
     solve, rounding : kernels
-        Of its inference.
+        The inference of the model.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""What the charts of one sentence need before the inference, and its tree: functions that fill
-records with capacity for any short sentence.
+"""Fill the charts of one sentence before the inference, and read its tree; the records have
+capacity for any short sentence.
 
 For a corpus, Python computes the symbols of all spans and packs them with the rules. For one
 sentence that takes many times longer than the inference.
@@ -81,10 +81,10 @@ def list_probable_symbols(charts, z, least, best, kept):
 
 @kernel(types.int64(RECORD, LONGS, LONGS, RECORD))
 def list_finer_symbols(charts, starts, finer, fine):
-    """List the symbols that become those of a coarser chart; return how many there are, or -1 if
-    the chart `fine`, which receives them, has no space for them.
+    """List the finer symbols of each symbol of a chart; return how many there are, or -1 if the
+    chart `fine`, which receives them, has no space for them.
 
-    Symbol A becomes finer[starts[A] : starts[A + 1]].
+    Symbol A has the finer symbols finer[starts[A] : starts[A + 1]].
     """
     c, d, listed = open_charts(charts), open_charts(fine), 0
     d.tokens[1], d.spans[1] = c.tokens[1], c.spans[1]
