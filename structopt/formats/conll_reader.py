@@ -343,7 +343,7 @@ def token_lines(
 def whole_token_lines(
     path: str | Path, text: str, limit: int | None, separator: str | None, comment: str | None
 ) -> TokenLines:
-    """Return `token_lines` of a whole text; those of a short text are kept until the next one."""
+    """Return `token_lines` of a whole text; the lines of a short text are cached until the next."""
     own = path, text, limit, separator, comment
     if len(text) > FEW:
         return token_lines(*own)
@@ -354,7 +354,7 @@ def whole_token_lines(
 
 
 class _Latest(threading.local):
-    """The latest short text: that of a stream is split to predict it, and again to write it."""
+    """The latest short text: a stream splits each text to predict it, and again to write it."""
 
     arguments: tuple[Any, ...] = ()
     tokens: TokenLines

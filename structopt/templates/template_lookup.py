@@ -113,7 +113,7 @@ class ValueCodes(threading.local):
 
     def _clear(self) -> None:
         self._known: dict[str, dict[str, int]] = {name: {} for name in self._vocabularies}
-        # the first codes are those of the padding
+        # the padding comes first
         self._end = max(map(len, self._vocabularies.values()), default=0)
         self.codes = np.full(max(MOST_KEPT // 64, self._end), PADDING, np.int32)
 
@@ -190,6 +190,7 @@ def attributes_of(corpus: ColumnViews, known: Lookup) -> AttributeTable:
     """Return the known attributes of each token, in the order of the templates."""
     from structopt.kernels.text.template_ids import attributes
 
+    coded: tuple[Array, ...]
     if corpus.tokens <= FEW and len(known.columns):
         matches = [
             corpus.codes(view, known.vocabularies[view], phrases)[:-1]
