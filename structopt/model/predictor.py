@@ -21,7 +21,7 @@ from structopt.core.data.in_memory import read_once
 from structopt.core.data.places import Places
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.executor import Executor
-from structopt.core.factor_graph import FactorGraph
+from structopt.core.factor_graph import FactorGraph, ViewPlan
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
@@ -36,7 +36,6 @@ from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs, scored
 from structopt.model.sentence_plan import BLOCK, POSITIONS, Plans, SentencePlan, Solved, plan_of
 from structopt.model.showing import model_html
-from structopt.model.view_plans import GRAPHS, ViewPlan, view_plan_of
 from structopt.objective.decoding import (
     KBest,
     best_outputs,
@@ -298,8 +297,10 @@ class Predictor:
         """
 
         def plan() -> ViewPlan | None:
-            of = self.graph, self.scorer, self.kernels, self.pruner, encoded
-            return view_plan_of(self.config["inference"]["name"], *of)
+            if self.config["inference"]["name"] != "exact":
+                return None
+            candidates = None if self.pruner is None else self.pruner.plan(encoded)
+            return self.graph.view_plan(self.scorer, self.kernels, candidates, encoded)
 
         if not 0 < len(encoded) <= BLOCK:
             return None
@@ -327,7 +328,8 @@ class Predictor:
 
     def _few_outputs(self, corpus: Any) -> list[Any] | None:
         """Return `small_outputs` by the plan of views."""
-        if self.config["factor_graph"]["name"] not in GRAPHS or len(corpus) > BLOCK:
+        has_plan = type(self.graph).view_plan is not FactorGraph.view_plan
+        if not has_plan or len(corpus) > BLOCK:
             return None
         encoded, places = self._encoded(corpus, None, None)
         view = self._view(encoded)

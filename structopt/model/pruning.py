@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.executor import Executor
-from structopt.core.factor_graph import FactorGraph, Pruned, Pruning
+from structopt.core.factor_graph import CandidatePlan, FactorGraph, Pruned, Pruning
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.errors import ConfigError, NumericalError
@@ -31,9 +31,6 @@ from structopt.objective import relative_frequencies, scoring
 from structopt.objective.decoding import best_outputs, flat_marginals
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
-
-if TYPE_CHECKING:
-    from structopt.factor_graph.grammar.sentence_charts import SentencePruning
 
 
 class Pruner:
@@ -175,7 +172,7 @@ class Pruner:
         return self.pruning.prune(self.graph, encoded, coarse, keep_gold)
 
     def pruned(self, encoded: Encoded, executor: Executor | None = None) -> Encoded:
-        """Return the corpus with the candidates that are kept, few short sentences by the plan."""
+        """Return the corpus with the candidates that are kept, few small instances by the plan."""
         plan = self.plan(encoded) if 0 < len(encoded) <= BLOCK else None
         if plan is not None and plan.takes(encoded):
             candidates = plan.candidates(encoded)
@@ -183,18 +180,13 @@ class Pruner:
                 return replace(encoded, candidates=candidates)  # type: ignore[call-arg]
         return self.prune(encoded, executor=executor).encoded
 
-    def plan(self, encoded: Encoded) -> SentencePruning | None:
-        """Return this thread's plan for short sentences, given any corpus that the model's task has
-        encoded; None if the pruner has none.
+    def plan(self, encoded: Encoded) -> CandidatePlan | None:
+        """Return this thread's plan for a few small instances, given any corpus that the model's
+        task has encoded; None if the pruning has none.
         """
-
-        def plan() -> SentencePruning | None:
-            from structopt.factor_graph.grammar import sentence_charts
-
-            of = self.graph, self.scorer, self.weights, encoded, self.kernels.solve
-            return sentence_charts.pruning_plan(self.pruning, *of, self.temperature)
-
-        return None if self.pruning.group != "node" else self._plans.get(plan)
+        of = self.scorer, self.weights, self.kernels.solve, self.temperature, encoded
+        made: CandidatePlan | None = self._plans.get(lambda: self.pruning.plan(self.graph, *of))
+        return made
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """What a saved model keeps of it, as JSON values and arrays."""

@@ -22,9 +22,9 @@ import pytest
 
 import structopt
 from structopt import datasets
+from structopt.factor_graph.arc_plan import ArcPlan
 from structopt.formats.trees.dependency_trees import COLUMNS
 from structopt.model import prediction, streaming
-from structopt.model.view_plans import ArcPlan
 from tests.benchmarks.end_to_end import corpus, features, parts, read
 from tests.benchmarks.measurement import Sizes, seconds_of
 

@@ -14,11 +14,11 @@ import pytest
 
 import structopt
 from structopt import datasets
+from structopt.factor_graph.arc_plan import ArcPlan
 from structopt.factor_graph.grammar import sentence_charts
 from structopt.formats.trees.dependency_trees import COLUMNS
 from structopt.model.model import Model
 from structopt.model.sentence_plan import BLOCK, Plans
-from structopt.model.view_plans import ArcPlan
 from tests.parts import gate_cases
 
 OPTIONS: dict[str, tuple[str, ...]] = {

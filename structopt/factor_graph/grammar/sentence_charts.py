@@ -8,27 +8,27 @@ inference. Here compiled functions write the symbols of each span into the same 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from structopt.core.data.constituents import Bracketings
 from structopt.core.data.encoded import Candidates, Encoded, EncodedConstituents
-from structopt.core.factor_graph import FactorGraph, Pruning
 from structopt.core.parts.ragged import ends_of
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.factor_graph.grammar.constituents import constituents_of
-from structopt.factor_graph.grammar.grammar import Grammar
 from structopt.factor_graph.grammar.rules import Rules
-from structopt.factor_graph.grammar.symbol_pruning import SymbolPruning
 from structopt.kernels.passes import LEAST
 from structopt.kernels.waist.record import Array, Record
-from structopt.kernels.waist.signatures import Kernels
+
+if TYPE_CHECKING:
+    from structopt.factor_graph.grammar.grammar import Grammar
+    from structopt.kernels.waist.signatures import Kernels
 
 WORDS = 40
 """Words of a sentence; charts of longer ones take memory, and an interrupt waits for each."""
 NODES = 1 << 17
-"""Most nodes of a pruned chart."""
+"""Most nodes of a chart."""
 
 Tables = Mapping[str, Array]
 """The index of the weight of each (attribute, configuration) pair by part group; -1: none."""
@@ -40,13 +40,12 @@ def capacity(rules: Rules) -> int:
     return 2 * (spans * (rules.first_tag - 1) + WORDS * len(rules.symbols))
 
 
-def tables_of(graph: FactorGraph, scorer: Scorer, trees: Encoded) -> Tables | None:
+def tables_of(graph: Grammar, scorer: Scorer, trees: Encoded) -> Tables | None:
     """Return the indices of the weights of a grammar; None if its scores are not sums of them.
 
     `trees` is any corpus that the task has encoded.
     """
-    # a plugin's class may have other charts
-    if type(graph) is not Grammar or not isinstance(scorer, SparseFeatures):
+    if not isinstance(scorer, SparseFeatures):
         return None
     tables, rules = scorer.tables_of(np.arange(scorer.dimension), absent=-1), graph.rules
     shapes = {"rule": (1, len(rules.binary)), "step": (1, len(rules.chains))}
@@ -54,36 +53,6 @@ def tables_of(graph: FactorGraph, scorer: Scorer, trees: Encoded) -> Tables | No
     if tables is None or {name: table.shape for name, table in tables.items()} != shapes:
         return None
     return tables
-
-
-def pruning_plan(
-    pruning: Pruning,
-    graph: FactorGraph,
-    scorer: Scorer,
-    weights: Array,
-    trees: Encoded,
-    solve: Any,
-    temperature: float,
-) -> SentencePruning | None:
-    """Return the plan of a pruner; None if its charts are too large, or its scores are not sums of
-    rows of weights.
-
-    Parameters
-    ----------
-    pruning : Pruning
-    graph, scorer, weights, temperature : the components of the pruner
-    trees : EncodedConstituents
-        Any corpus that the task has encoded.
-    solve : kernel
-        The pruner's inference.
-    """
-    tables = tables_of(graph, scorer, trees)
-    if tables is None or not isinstance(pruning, SymbolPruning):
-        return None
-    coarse = cast(Grammar, graph).coarsened(pruning.least)
-    if capacity(coarse.rules) > NODES or coarse.rules.symbols != coarse.rules.coarse:
-        return None
-    return SentencePruning(coarse, weights, tables, solve, pruning.threshold, temperature)
 
 
 class Charts:
@@ -235,17 +204,17 @@ class SentenceTrees:
     graph : Grammar
     tables : Tables
         The indices of its weights.
-    solve, rounding : kernels
-        The inference of the model.
+    kernels : Kernels
+        The kernels of the model.
     """
 
     def __init__(
-        self, pruning: SentencePruning, graph: Grammar, tables: Tables, solve: Any, rounding: Any
+        self, pruning: SentencePruning, graph: Grammar, tables: Tables, kernels: Kernels
     ) -> None:
         from structopt.kernels.grammar.sentence import list_finer_symbols, read_tree
 
         self._pruning, self._charts = pruning, Charts(graph, tables, False)
-        self._solve, self._round = solve, rounding
+        self._solve, self._round = kernels.solve, kernels.round
         self._list_finer, self._read_tree = list_finer_symbols, read_tree
         sizes, self._finer = graph.rules.expanded(pruning.rules.symbols)
         self._starts = ends_of(sizes)
@@ -291,13 +260,3 @@ class SentenceTrees:
         count = self._read_tree(charts.record, z, *self._chains, self._constituents, self._tags)
         constituents = self._constituents[: 3 * count].reshape(count, 3)
         return constituents.copy(), self._tags[:words].copy()
-
-
-def tree_plan(
-    pruning: SentencePruning, graph: FactorGraph, scorer: Scorer, trees: Encoded, kernels: Kernels
-) -> SentenceTrees | None:
-    """Return the plan of a pruned grammar; None if its scores are not sums of rows of weights."""
-    tables = tables_of(graph, scorer, trees)
-    if tables is None:
-        return None
-    return SentenceTrees(pruning, cast(Grammar, graph), tables, kernels.solve, kernels.round)
