@@ -42,8 +42,9 @@ def list_every_symbol(charts, n, allowed, reachable):
                 for symbol in range(c.symbols):
                     found = whole and symbol == c.root
                     if not whole:
-                        for t in range(c.tags):
-                            found = found or (allowed[b, t] and reachable[t, symbol])
+                        for v in range(first, first + bottoms):
+                            tag = c.node_symbols[v] - (c.symbols - c.tags)
+                            found = found or reachable[tag, symbol]
                     if found:
                         c.node_symbols[listed] = symbol
                         listed += 1
