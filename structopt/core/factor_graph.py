@@ -23,6 +23,8 @@ from structopt.kernels.waist.record import Array
 
 if TYPE_CHECKING:
     from structopt.core.parts.batch import Batch
+    from structopt.core.scorer import Scorer
+    from structopt.kernels.waist.signatures import Kernels
 
 
 class Calculus(NamedTuple):
@@ -119,6 +121,28 @@ class Pruned(NamedTuple):
     summary: str
 
 
+class CandidatePlan(Protocol):
+    """Prunes a few sentences; allocated once per model and thread."""
+
+    def takes(self, encoded: Encoded) -> bool:
+        """Whether the instances are small, and nothing of their outputs is known."""
+
+    def candidates(self, encoded: Encoded) -> Any | None:
+        """Return the field `candidates` of the pruned corpus; None if it needs `Pruning.prune`."""
+
+
+class ViewPlan(Protocol):
+    """Predicts a few instances; allocated once per model and thread."""
+
+    def takes(self, encoded: Encoded) -> bool:
+        """Whether the instances are small, and nothing of their outputs is known."""
+
+    def view(self, weights: Array, encoded: Encoded, temperature: float) -> Any | None:
+        """Return what `FactorGraph.view` reads off the predictions for instances that the plan
+        takes; None if they need the general prediction.
+        """
+
+
 class Pruning(ABC):
     """A coarser model and what its marginals prune, declared by a factor graph
     (`FactorGraph.pruning`).
@@ -185,6 +209,26 @@ class Pruning(ABC):
         by default.
         """
         return 0.0
+
+    def plan(
+        self,
+        graph: FactorGraph,
+        scorer: Scorer,
+        weights: Array,
+        solve: Any,
+        temperature: float,
+        encoded: Encoded,
+    ) -> CandidatePlan | None:
+        """Return a plan that prunes as `prune` does; None by default.
+
+        Parameters
+        ----------
+        graph, scorer, weights, solve, temperature
+            The coarser model; `solve` is the kernel of its inference.
+        encoded : Encoded
+            Any corpus that the task has encoded.
+        """
+        return None
 
     @abstractmethod
     def prune(
@@ -310,6 +354,26 @@ class FactorGraph(Component):
         self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
     ) -> Any:
         """One of the `views` of outputs, an instance each, as the task decodes it."""
+
+    def view_plan(
+        self,
+        scorer: Scorer,
+        kernels: Kernels,
+        candidates: CandidatePlan | None,
+        encoded: Encoded,
+    ) -> ViewPlan | None:
+        """Return a plan of predictions by exact inference; None by default.
+
+        Parameters
+        ----------
+        scorer, kernels
+            The features of the model, and the kernels of features and inference.
+        candidates : CandidatePlan or None
+            The plan of its pruner.
+        encoded : Encoded
+            Any corpus that the task has encoded.
+        """
+        return None
 
     @abstractmethod
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:

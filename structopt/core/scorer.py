@@ -286,6 +286,12 @@ class SparseFeatures(Scorer):
         """Pack the fields that the kernel `scores` reads; by default the whole `record`."""
         return self.record(encoded, structure)
 
+    def rewrite(self, record: Record, encoded: Encoded) -> bool:
+        """Write the features of a corpus into the `scores_record` of another one with an equal
+        structure; return whether that is possible, which it is not by default.
+        """
+        return False
+
     @abstractmethod
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate what one thread needs."""

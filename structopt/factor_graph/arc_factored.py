@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from structopt.core.data.encoded import ROOT, Encoded, EncodedTrees
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
-from structopt.core.factor_graph import FactorGraph, GraphTraits
+from structopt.core.factor_graph import CandidatePlan, FactorGraph, GraphTraits
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.core.parts.sizes import Sizes
+from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.core.structure_kind import StructureKind
 from structopt.errors import ArgumentError
+from structopt.factor_graph.arc_plan import FEW_WORDS, ArcPlan
 from structopt.factor_graph.batches import label_names
 from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
 from structopt.factor_graph.token_places import JOINED, joined_tokens
@@ -26,10 +28,11 @@ from structopt.factor_graph.tree_corpora import trees_of
 from structopt.factor_graph.tree_repair import admitted
 from structopt.kernels.waist.record import Array
 
+if TYPE_CHECKING:
+    from structopt.kernels.waist.signatures import Kernels
+
 ARC_BYTES = 40
 """Approximate bytes per arc while a graph is built."""
-FEW_WORDS = 40
-"""Words of a sentence whose structure is remembered: a megabyte with 40 relations."""
 VECTORS = 6
 """Vectors over the parts of the largest instance, in the scratch of one thread."""
 
@@ -107,6 +110,16 @@ class ArcFactored(FactorGraph):
         if len(trees) == 1 and words <= FEW_WORDS and trees.candidates is None:
             return _one_sentence(words, L, self.single_root, self.kind)
         return _structure(trees.offsets, candidate_arcs(trees), L, self.single_root, self.kind)
+
+    def view_plan(
+        self, scorer: Scorer, kernels: Kernels, candidates: CandidatePlan | None, encoded: Encoded
+    ) -> ArcPlan | None:
+        """See `structopt.core.factor_graph.FactorGraph`: for features that can be rewritten."""
+        # a plugin's class may have other parts
+        if type(self) is not ArcFactored or not isinstance(scorer, SparseFeatures):
+            return None
+        record = scorer.scores_record(encoded, self.build(encoded))
+        return ArcPlan(self.build, scorer, kernels) if scorer.rewrite(record, encoded) else None
 
     def batch(
         self, lengths: Any = None, *, mask: Any = None, labels: int | Sequence[str] | None = None

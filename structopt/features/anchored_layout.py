@@ -138,14 +138,19 @@ class Layout:
         return cls(hash_bits, tuple(map(int, bounds)), tuple(joined), named, columns)
 
     @cached_property
+    def lists(self) -> dict[str, tuple[Template, ...]]:
+        """The templates by their list."""
+        return {which: ANCHORED.parse(self.texts[which], which) for which in ANCHORED.roles}
+
+    @cached_property
     def templates(self) -> list[tuple[int, Template]]:
         """The group of every template, and the template, in the order of their numbers in the hash,
         from 1.
         """
         return [
             (_group(template, which), template)
-            for which in ANCHORED.roles
-            for template in ANCHORED.parse(self.texts[which], which)
+            for which, templates in self.lists.items()
+            for template in templates
         ]
 
     @property
@@ -179,8 +184,21 @@ class Layout:
         (`structopt.kernels.features.anchored.record`).
         """
         from structopt.kernels.features.anchored.record import ANCHORED as RECORD
-        from structopt.kernels.features.anchored.record import GROUPS
         from structopt.kernels.forest.record import FORESTS
+
+        return RECORD.pack(
+            forest=FORESTS.open(structure.record)._asdict(),
+            gold=index.gold,
+            others=index.others,
+            seen=index.seen,
+            codes=self._codes(encoded),
+            **self._packed,
+        )
+
+    @cached_property
+    def _packed(self) -> dict[str, Any]:
+        """The fields of the record that depend on the layout only."""
+        from structopt.kernels.features.anchored.record import GROUPS
 
         numbered = sorted(enumerate(self.templates, 1), key=lambda pair: pair[1][0])
         templates: list[list[int]] = []
@@ -197,27 +215,22 @@ class Layout:
             templates.append([number, len(atoms), len(atoms) + len(own)])
             atoms += own
         groups = [group for _, (group, _) in numbered]
-        return RECORD.pack(
-            forest=FORESTS.open(structure.record)._asdict(),
-            hash_bits=self.hash_bits,
-            gold=index.gold,
-            others=index.others,
-            joined=sum(JOINED[name] for name in self.joined),
-            columns=max(len(self.columns), 1),
-            seen=index.seen,
-            bounds=np.searchsorted(groups, np.arange(GROUPS + 1)),
-            templates=np.array(templates, np.int32).reshape(-1, 3),
-            atoms=np.array(atoms, np.int32).reshape(-1, 3),
-            bins=np.array(distance_bins(self.lengths)),
-            codes=self._codes(encoded),
-        )
+        return {
+            "hash_bits": self.hash_bits,
+            "joined": sum(JOINED[name] for name in self.joined),
+            "columns": max(len(self.columns), 1),
+            "bounds": np.searchsorted(groups, np.arange(GROUPS + 1)),
+            "templates": np.array(templates, np.int32).reshape(-1, 3),
+            "atoms": np.array(atoms, np.int32).reshape(-1, 3),
+            "bins": np.array(distance_bins(self.lengths)),
+        }
 
     def _codes(self, encoded: EncodedConstituents) -> Array:
         """Codes of the columns that the templates look at, shape (words, columns); a column of
         zeros if they look at none.
         """
-        for which, texts in self.texts.items():
-            check_columns(ANCHORED.parse(texts, which), which, encoded.columns)
+        for which, templates in self.lists.items():
+            check_columns(templates, which, encoded.columns)
         if encoded.codes is None or not self.columns:
             return np.zeros((int(encoded.offsets[-1]), 1), np.int32)
         return np.ascontiguousarray(

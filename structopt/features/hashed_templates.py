@@ -145,6 +145,13 @@ class HashedTemplates(Supported):
         """See `structopt.core.scorer.SparseFeatures`: scores do not read the support."""
         return self._packed(encoded, structure, None)
 
+    def rewrite(self, record: Record, encoded: Encoded) -> bool:
+        """See `structopt.core.scorer.SparseFeatures`: only codes differ."""
+        from structopt.kernels.features.template_parts import HASHED
+
+        HASHED.open(record).codes[:] = self.layout.codes(_trees(encoded))
+        return True
+
     def _packed(self, encoded: Encoded, structure: Structure, support: Array | None) -> Record:
         labels = next(
             (group.width for group in structure.groups if group.name == "label"), self.layout.labels

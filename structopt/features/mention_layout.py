@@ -120,14 +120,18 @@ class Layout:
         return cls(hash_bits, *bins, named, columns, compared)
 
     @cached_property
+    def lists(self) -> dict[str, tuple[Template, ...]]:
+        """The templates by their list."""
+        return parsed(self.texts)
+
+    @cached_property
     def conjunctions(self) -> tuple[list[Template], list[Template]]:
         """Every template of mentions that start an entity, and of links, with what it is joined
         with; hashed by their numbers.
         """
-        lists = parsed(self.texts)
-        joined = lists["joined"] or (Template(()),)
-        return all_joined(lists["new"], joined, (MENTION,)), all_joined(
-            lists["links"], joined, (MENTION, ANTECEDENT)
+        joined = self.lists["joined"] or (Template(()),)
+        return all_joined(self.lists["new"], joined, (MENTION,)), all_joined(
+            self.lists["links"], joined, (MENTION, ANTECEDENT)
         )
 
     @property
@@ -173,14 +177,13 @@ class Layout:
         compared = encoded.compared[
             :, [encoded.compared_columns.index(column) for column in self.compared]
         ]
-        tables = self._tables()
         return MENTIONS.pack(
             graph=INDEPENDENT.open(structure.record)._asdict(),
             hash_bits=self.hash_bits,
             context=encoded.context,
             columns=max(len(self.columns), 1),
             values=max(len(self.compared), 1),
-            **tables,
+            **self._tables,
             distances=distance_bins(self.distances),
             sentences=distance_bins(self.sentence_distances),
             codes=_at_least_one(codes),
@@ -191,7 +194,11 @@ class Layout:
 
     def _check(self, encoded: EncodedMentions) -> None:
         """Refuse templates that look at columns which the corpus lacks."""
-        for which, templates in parsed(self.texts).items():
+        if {*self.columns} <= {*encoded.columns} and {*self.compared} <= {
+            *encoded.compared_columns
+        }:
+            return
+        for which, templates in self.lists.items():
             of_mentions = [
                 Template(tuple(atom for atom in one.atoms if atom.role != SAME))
                 for one in templates
@@ -203,6 +210,7 @@ class Layout:
             ]
             check_columns(of_pairs, which, encoded.compared_columns)
 
+    @cached_property
     def _tables(self) -> dict[str, Any]:
         """The templates in the order of the tables that they fill, as the record has them."""
         new, links = self.conjunctions
@@ -258,7 +266,7 @@ class Layout:
         """The table that templates of a signature fill: one for all that differ in the columns of
         one mention alone.
         """
-        joined = [Signature.of(template) for template in parsed(self.texts)["joined"]]
+        joined = [Signature.of(template) for template in self.lists["joined"]]
         wide, wide_too = (
             max([frozenset[str](), *sets], key=len)
             for sets in ([one.mention for one in joined], [one.antecedent for one in joined])

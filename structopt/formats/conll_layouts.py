@@ -212,6 +212,8 @@ def column_numbers(
         A column out of range, or two names for one column.
     """
     numbers = {name: number + width if number < 0 else number for name, number in columns.items()}
+    if len(set(numbers.values())) == len(numbers) and all(0 <= n < width for n in numbers.values()):
+        return numbers
     kept = {}
     for name, number in numbers.items():
         if not 0 <= number < width:

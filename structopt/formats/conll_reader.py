@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,8 @@ DOCUMENT_START = "-DOCSTART-"
 UNICODE_SPACE = re.compile("[\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 ASCII_CELLS = re.compile("[^ \t\n\r\f\v]+")
 ASCII_SPACE = " \t\n\r\f\v"
+FEW = 1 << 14
+"""Most characters of a text whose token lines are kept."""
 
 ColumnsByWidth = Callable[[int, int], Mapping[str, int]]
 """From the number of a file's first token line, and how many columns it has, to the numbers of the
@@ -147,7 +150,7 @@ def read(
     ConfigError
         A limit below 1, an empty separator, or an unknown encoding.
     """
-    tokens = token_lines(path, read_text(path, encoding), limit, separator, comment)
+    tokens = whole_token_lines(path, read_text(path, encoding), limit, separator, comment)
     if not tokens.lines:
         raise no_sentences(path)
     return _columns(path, tokens, _numbers(path, tokens, columns, optional, shared))
@@ -335,6 +338,29 @@ def token_lines(
     if len(lines) > offsets[-1]:
         offsets.append(len(lines))
     return TokenLines(cells, width, offsets, lines)
+
+
+def whole_token_lines(
+    path: str | Path, text: str, limit: int | None, separator: str | None, comment: str | None
+) -> TokenLines:
+    """Return `token_lines` of a whole text; the lines of a short text are cached until the next."""
+    own = path, text, limit, separator, comment
+    if len(text) > FEW:
+        return token_lines(*own)
+    if _latest.arguments != own:
+        _latest.tokens = token_lines(*own)
+        _latest.arguments = own
+    return _latest.tokens
+
+
+class _Latest(threading.local):
+    """The latest short text: a stream splits each text to predict it, and again to write it."""
+
+    arguments: tuple[Any, ...] = ()
+    tokens: TokenLines
+
+
+_latest = _Latest()
 
 
 def _ragged(

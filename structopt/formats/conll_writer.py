@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from structopt.errors import DataError
-from structopt.formats.conll_reader import ASCII_SPACE, no_sentences, token_lines
+from structopt.formats.conll_reader import ASCII_SPACE, no_sentences, whole_token_lines
 from structopt.formats.text_files import plain, read_verbatim, write_text
 
 
@@ -38,7 +38,7 @@ def write(
         cannot be written.
     """
     text = read_verbatim(source, encoding)
-    tokens = token_lines(source, plain(text), None, separator, comment)
+    tokens = whole_token_lines(source, plain(text), None, separator, comment)
     if not tokens.lines:
         raise no_sentences(source)
     check_counts(source, tokens.offsets, tokens.lines, added)

@@ -8,6 +8,7 @@ import gzip
 from bisect import bisect_right
 from codecs import lookup
 from collections.abc import Iterator
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -142,6 +143,7 @@ def check_limit(limit: int | None, what: str = "sentences", parameter: str = "li
 USUAL = "Usual ones: utf8, latin-1."
 
 
+@cache
 def check_encoding(encoding: str) -> None:
     """Raise ConfigError for an encoding that Python does not know, or that is of no text."""
     try:
@@ -178,8 +180,7 @@ def _is_of_text(encoding: str) -> bool:
 
 def _decode(path: str | Path, encoding: str) -> str:
     check_encoding(encoding)
-    files = data_path(path)
-    if isinstance(files, FileSet):
+    if held(path) is None and isinstance(files := data_path(path), FileSet):
         return _joined(files, encoding)
     return _decoded(path, _bytes_of_file(path), encoding)
 

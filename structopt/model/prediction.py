@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from os.path import basename
 from pathlib import Path
 from typing import Any
 
@@ -62,16 +63,16 @@ def _predict_file(
     model: Model, executor: Executor, options: Mapping[str, Any], source: str, target: str
 ) -> int:
     """Predict one file, and return the number of its instances."""
-    name, k = Path(source).name, options["k_best"]
-    with phases.phase("reading", name):
+    k = options["k_best"]
+    with phases.phase("reading", basename(source)):
         corpus = model.task.read(source, labelled=False)
-    if not any(options[name] for name in ("partial", "probabilities", "picture")) and k == 1:
+    if k == 1 and not (options["partial"] or options["probabilities"] or options["picture"]):
         few = model.small_outputs(corpus)
         if few is not None:
             model.task.write_outputs(corpus, target, few)
             return len(few)
     kept_labels = model.given_labels(corpus) if options.get("partial") else None
-    with phases.phase("featurising", name):
+    with phases.phase("featurising", basename(source)):
         examples = model.examples(corpus, kept_labels, executor)
     with phases.phase("predicting", visits=examples.count):
         outputs = model.best_outputs(examples, executor)
@@ -87,7 +88,7 @@ def _predict_file(
                 model.task, model.graph, examples, model.k_best_outputs(examples, k, executor), k
             )
     probabilities = marginals if options["probabilities"] else None
-    with phases.phase("writing", Path(target).name):
+    with phases.phase("writing", basename(target)):
         model.task.write_outputs(corpus, target, outputs, probabilities, ranked, k)
     if options["picture"]:
         model.task.write_picture(

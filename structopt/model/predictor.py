@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from numbers import Integral
 from os import PathLike
@@ -21,24 +21,34 @@ from structopt.core.data.in_memory import read_once
 from structopt.core.data.places import Places
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.executor import Executor
-from structopt.core.factor_graph import FactorGraph
+from structopt.core.factor_graph import FactorGraph, ViewPlan
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.errors import ConfigError, DataError
+from structopt.kernels.waist import interruptible
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
 from structopt.model.annotation import Annotator
 from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs, scored
-from structopt.model.sentence_plan import POSITIONS, Plans, SentencePlan, Solve, Solved, plan_of
+from structopt.model.sentence_plan import (
+    BLOCK,
+    POSITIONS,
+    Plans,
+    SentencePlan,
+    Solve,
+    Solved,
+    plan_of,
+)
 from structopt.model.showing import model_html
 from structopt.objective.decoding import (
     KBest,
     best_outputs,
     decoded,
+    decoding_temperature,
     k_best,
     log_partitions,
     marginals,
@@ -100,7 +110,7 @@ class Predictor:
         self.scorer, self.weights, self.temperature = scorer, weights, temperature or 1.0
         self.pruner, self.annotator = pruner, annotator
         self._warned: set[str] = set()
-        self._plans = Plans()
+        self._plans, self._view_plans = Plans(), Plans()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -156,7 +166,7 @@ class Predictor:
         DataError
             If the corpus lacks columns that the model's features read.
         """
-        return self._built(*self._encoded(corpus, given, executor))
+        return self._built(*self._encoded(corpus, given, executor), executor)
 
     def _encoded(
         self, corpus: Any, given: Sequence[Any] | None, executor: Executor | None
@@ -180,13 +190,12 @@ class Predictor:
                 )
         if self.annotator is not None:
             corpus = self.annotator.annotated(self.task, corpus, executor)
-        encoded, places = self.task.encode(corpus, given).without_empty()
-        if self.pruner is not None:
-            encoded = self.pruner.prune(encoded, executor=executor).encoded
-        return encoded, places
+        return self.task.encode(corpus, given).without_empty()
 
-    def _built(self, encoded: Encoded, places: Places) -> Examples:
+    def _built(self, encoded: Encoded, places: Places, executor: Executor | None) -> Examples:
         """Build the graphs of an encoded corpus, and pack its features."""
+        if self.pruner is not None:
+            encoded = self.pruner.pruned(encoded, executor)
         return Examples.build(
             encoded, self.graph, self.scorer, self.inference, places, trusted=True
         )
@@ -244,7 +253,8 @@ class Predictor:
             instances, given, executor, lambda plan, *read: plan.solve(self.weights, *read, 0.0)
         )
         if solved is None:
-            return self.best_outputs(self._read(instances, given, executor), executor)
+            encoded, places = self._read_encoded(instances, given, executor)
+            return self.task.written(self._decoded(encoded, places, executor))
         others = self.predict(solved.rest, registry.serial()) if solved.rest else []
         return solved.merged(self.task.written(solved.found), others)
 
@@ -265,20 +275,50 @@ class Predictor:
         plans = self._plans
         if plans.reader is None:
             plans.reader = self.task.entry_reader(self._warned)
-        if not plans.made:
-            if plans.reader(instances[:1], EntryBuffers.of(0, 0, 1)) is None:
-                return None
-            self._make_plan(self.task.corpus(instances[:1]))
-        return None if plans.plan is None else plans.plan.solve_each(plans.reader, instances, solve)
+        if not plans.made and plans.reader(instances[:1], EntryBuffers.of(0, 0, 1)) is None:
+            return None
+        plan = self._plan(lambda: self.task.corpus(instances[:1]))
+        return None if plan is None else plan.solve_each(plans.reader, instances, solve)
 
-    def _make_plan(self, corpus: Any) -> SentencePlan | None:
-        """Build this thread's plan of the model, if it has one; the corpus shows the form."""
-        plans = self._plans
-        if not plans.made and not (self.pruner or self.annotator or self.task.rounds_marginals):
-            encoded, _ = self._encoded(corpus, None, None)
-            plans.plan = plan_of(self.config, encoded, self.graph, self.scorer)
-        plans.made = True
-        return plans.plan
+    def _plan(self, corpus: Callable[[], Any]) -> SentencePlan | None:
+        """Return this thread's plan of the model, if it has one; the corpus shows the form."""
+
+        def plan() -> SentencePlan | None:
+            if self.pruner or self.annotator or self.task.rounds_marginals:
+                return None
+            encoded, _ = self._encoded(corpus(), None, None)
+            return plan_of(self.config, encoded, self.graph, self.scorer)
+
+        made: SentencePlan | None = self._plans.get(plan)
+        return made
+
+    def _decoded(self, encoded: Encoded, places: Places, executor: Executor | None) -> list[Any]:
+        """Return the predictions for an encoded corpus as the task decodes them."""
+        view = self._view(encoded)
+        if view is None:
+            return self.outputs(self._built(encoded, places, executor), executor)
+        return places.spread(self.task.decode(encoded, view), self.task.empty_output)
+
+    def _view(self, encoded: Encoded) -> Any | None:
+        """Return the view of the predictions for a few short sentences; None if they need the
+        general prediction.
+        """
+
+        def plan() -> ViewPlan | None:
+            if self.config["inference"]["name"] != "exact":
+                return None
+            candidates = None if self.pruner is None else self.pruner.plan(encoded)
+            return self.graph.view_plan(self.scorer, self.kernels, candidates, encoded)
+
+        if not 0 < len(encoded) <= BLOCK:
+            return None
+        made: ViewPlan | None = self._view_plans.get(plan)
+        if made is None or not made.takes(encoded):
+            return None
+        at = decoding_temperature(self.task, self.inference, self.temperature)
+        view = made.view(self.weights, encoded, at)
+        interruptible.obey()
+        return view
 
     def small_outputs(self, corpus: Any) -> list[Any] | None:
         """Best outputs of an unlabelled corpus of a few sentences, in the scheme of the files.
@@ -286,17 +326,29 @@ class Predictor:
         They are those of `best_outputs`, in less time; None if the model or the corpus needs it.
         """
         if self._plans.made and self._plans.plan is None:
-            return None
+            return self._few_outputs(corpus)
         entries = self.task.corpus_entries(corpus, POSITIONS, self._warned)
-        plan = None if entries is None else self._make_plan(corpus)
+        plan = None if entries is None else self._plan(lambda: corpus)
         if entries is None or plan is None:
-            return None
+            return self._few_outputs(corpus)
         size = plan.write(entries)
         starts = plan.starts(len(entries.starts) - 1, size)
         if starts is None:
-            return None
+            return self._few_outputs(corpus)
         found = plan.solve(self.weights, starts, size[2], 0.0)
         return None if found is None else self.task.written(found)
+
+    def _few_outputs(self, corpus: Any) -> list[Any] | None:
+        """Return `small_outputs` by the plan of views."""
+        has_plan = type(self.graph).view_plan is not FactorGraph.view_plan
+        if not has_plan or len(corpus) > BLOCK:
+            return None
+        encoded, places = self._encoded(corpus, None, None)
+        view = self._view(encoded)
+        if view is None:
+            return None
+        decoded = self.task.decode(encoded, view)
+        return self.task.written(places.spread(decoded, self.task.empty_output))
 
     def predict_k_best(
         self, instances: Inputs, k: int, executor: Executor | None = None, *, given: Given = None
@@ -477,7 +529,7 @@ class Predictor:
 
     def _read(self, instances: Inputs, given: Given, executor: Executor | None) -> Examples:
         """Encode instances in memory, or those of a file, with what is given and kept."""
-        return self._built(*self._read_encoded(instances, given, executor))
+        return self._built(*self._read_encoded(instances, given, executor), executor)
 
     def _read_encoded(
         self, instances: Inputs, given: Given, executor: Executor | None

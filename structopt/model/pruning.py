@@ -5,6 +5,7 @@ saved with the model.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,7 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.executor import Executor
-from structopt.core.factor_graph import FactorGraph, Pruned, Pruning
+from structopt.core.factor_graph import CandidatePlan, FactorGraph, Pruned, Pruning
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.errors import ConfigError, NumericalError
@@ -25,6 +26,7 @@ from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
 from structopt.model.restoring import graph_state, restore_graph, restored_scorer, weights_of
+from structopt.model.sentence_plan import BLOCK, Plans
 from structopt.objective import relative_frequencies, scoring
 from structopt.objective.decoding import best_outputs, flat_marginals
 from structopt.objective.drivers import predicting
@@ -60,6 +62,7 @@ class Pruner:
         self.pruning, self.node, self.graph = pruning, dict(node), graph
         self.scorer, self.weights, self.temperature = scorer, weights, temperature
         self.inference = registry.create("inference", {"name": "exact"})
+        self._plans = Plans()
 
     @cached_property
     def kernels(self) -> Kernels:
@@ -167,6 +170,23 @@ class Pruner:
         """
         coarse = _Coarse(self, encoded, executor or registry.serial())
         return self.pruning.prune(self.graph, encoded, coarse, keep_gold)
+
+    def pruned(self, encoded: Encoded, executor: Executor | None = None) -> Encoded:
+        """Return the corpus with the candidates that are kept, few small instances by the plan."""
+        plan = self.plan(encoded) if 0 < len(encoded) <= BLOCK else None
+        if plan is not None and plan.takes(encoded):
+            candidates = plan.candidates(encoded)
+            if candidates is not None:
+                return replace(encoded, candidates=candidates)  # type: ignore[call-arg]
+        return self.prune(encoded, executor=executor).encoded
+
+    def plan(self, encoded: Encoded) -> CandidatePlan | None:
+        """Return this thread's plan for a few small instances, given any corpus that the model's
+        task has encoded; None if the pruning has none.
+        """
+        of = self.scorer, self.weights, self.kernels.solve, self.temperature, encoded
+        made: CandidatePlan | None = self._plans.get(lambda: self.pruning.plan(self.graph, *of))
+        return made
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """What a saved model keeps of it, as JSON values and arrays."""

@@ -282,18 +282,24 @@ class Plans(threading.local):
     ----------
     reader : EntryReader or None
         `Task.entry_reader` of the model's task.
-    plan : SentencePlan or None
+    plan : object
     made : bool
         Whether `plan` is known, which is None for models that have no plan.
     """
 
     reader: EntryReader | None = None
-    plan: SentencePlan | None = None
+    plan: Any = None
     made = False
 
     def __reduce__(self) -> tuple[type[Self], tuple[()]]:
         """Copies and pickles of a model make plans of their own."""
         return type(self), ()
+
+    def get(self, make: Callable[[], Any]) -> Any:
+        """Return the plan, which `make` returns if it is not known."""
+        if not self.made:
+            self.plan, self.made = make(), True
+        return self.plan
 
 
 def plan_of(

@@ -148,8 +148,13 @@ def predicted_outputs(
     """Predictions: the best outputs, or where the task asks for that, those made of the marginals
     at a temperature.
     """
-    at = (temperature or 1.0) if task.rounds_marginals else inference.decoding_temperature
+    at = decoding_temperature(task, inference, temperature)
     return best_outputs(examples, kernels, weights, executor, at)
+
+
+def decoding_temperature(task: Task, inference: Inference, temperature: float) -> float:
+    """Return the temperature of the marginals that outputs are read from; 0 for best outputs."""
+    return (temperature or 1.0) if task.rounds_marginals else inference.decoding_temperature
 
 
 def proved(upper: Array, scores: Array) -> Array:

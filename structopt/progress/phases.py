@@ -60,6 +60,19 @@ class Phase:
             min(1.0, (halting.visits() - self.first_visit) / self.visits) if self.visits else None
         )
 
+    def __enter__(self) -> Phase:
+        """Show the phase."""
+        if threading.current_thread() is threading.main_thread():
+            _under_way.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Report to the listeners that the phase has ended."""
+        if threading.current_thread() is threading.main_thread():
+            _under_way.remove(self)
+            for listener in _listeners:
+                listener.left(self)
+
 
 class Listener(Protocol):
     """Who is told of phases that end."""
@@ -72,7 +85,6 @@ _under_way: list[Phase] = []
 _listeners: list[Listener] = []
 
 
-@contextmanager
 def phase(
     name: str,
     what: object = "",
@@ -80,22 +92,13 @@ def phase(
     line: Callable[[], str] | None = None,
     remark: Callable[[], str] | None = None,
     lasting: bool = True,
-) -> Iterator[Phase]:
-    """Enter a phase with the parameters of `Phase`, and leave it however the work ends.
+) -> Phase:
+    """Return a phase with the parameters of `Phase`, which a ``with`` statement enters, and leaves
+    however the work ends.
 
     Other threads than the main one get a phase that no display shows.
     """
-    entered = Phase(name, str(what), visits, line, remark, lasting)
-    if threading.current_thread() is not threading.main_thread():
-        yield entered
-        return
-    _under_way.append(entered)
-    try:
-        yield entered
-    finally:
-        _under_way.remove(entered)
-        for listener in _listeners:
-            listener.left(entered)
+    return Phase(name, str(what), visits, line, remark, lasting)
 
 
 def under_way() -> tuple[Phase, ...]:

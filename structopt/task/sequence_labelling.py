@@ -213,7 +213,8 @@ class SequenceLabelling(TokenLabelling):
         """
         if self._token_files.format_of(path) != COLUMNS:
             return self._read_fields(path, limit, labelled)
-        numbers = partial(self._columns.of_file, path, labelled, self._needed)
+        needed = self._needed if labelled else []
+        numbers = partial(self._columns.of_file, path, labelled, needed)
         optional = () if labelled or not self._columns.numbers else (*self.columns[1:], TAG)
         corpus = conll_reader.read(
             path, numbers, limit, self.encoding, self.separator, optional, (TAG,), self.comment

@@ -264,17 +264,25 @@ class FeatureTemplates:
         if self._made is None or self._made[0] is not self._learnt:
             of = self.templates, self._views, self._learnt, self._numbers
             words = [view for view in self._views if view not in self._phrases]
-            codes = {
-                column: ValueCodes({v: self._vocabularies[v] for v in words if v.column == column})
-                for column in {view.column for view in words}
-            }
+            of_columns: dict[str, dict[View, Vocabulary]] = {}
+            for view in words:
+                of_columns.setdefault(view.column, {})[view] = self._vocabularies[view]
+            rows = [*of_columns, *self._phrases]
+            columns = [
+                rows.index(view if view in self._phrases else view.column) for view in self._views
+            ]
+            places = [columns[:at].count(column) for at, column in enumerate(columns)]
+            outside = [NONE if view in self._phrases else PADDING for view in self._views]
             self._made = (
                 self._learnt,
                 Lookup(
                     self._views,
                     self._vocabularies,
                     self._phrases,
-                    codes,
+                    ValueCodes(of_columns),
+                    np.array(columns, np.int32),
+                    np.array(outside, np.int32),
+                    np.array(places, np.int64),
                     packed_templates(*of),
                     len(self.templates),
                     self.size,

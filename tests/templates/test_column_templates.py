@@ -128,19 +128,34 @@ def test_transform_derives_views_of_unknown_words():
     assert table.size == fitted.size
 
 
-def test_kept_codes_change_nothing(monkeypatch):
+@pytest.mark.parametrize("most", [3, 50, 1 << 20])
+def test_kept_codes_change_nothing(monkeypatch, most):
     fitted, table = fit(*RICH)
-    monkeypatch.setattr(template_lookup, "MOST_KEPT", 3)
+    monkeypatch.setattr(template_lookup, "MOST_KEPT", most)
     sentences = [slice(a, b) for a, b in pairwise(OFFSETS.tolist())]
     for _ in range(2):
         for part, first, last in zip(sentences, OFFSETS, OFFSETS[1:], strict=False):
             columns = {name: cells[part] for name, cells in COLUMNS.items()}
             one = fitted.transform(columns, np.array([0, last - first]))
             assert np.array_equal(one.ids, table.subset(first, last).ids)
-    kept = fitted._lookup().codes["word"]
-    assert len(kept._known) > 0 and not pickle.loads(pickle.dumps(kept))._known
+    kept = fitted._lookup().codes
+    assert any(kept._known.values()) and not any(pickle.loads(pickle.dumps(kept))._known.values())
     monkeypatch.setattr(template_lookup, "FEW", 0)
     assert np.array_equal(fitted.transform(COLUMNS, OFFSETS).ids, table.ids)
+
+
+@pytest.mark.parametrize("missing", [[], ["pos"], ["word"], ["word", "pos"]])
+def test_few_tokens_with_word_lists_and_missing_columns(tmp_path, monkeypatch, missing):
+    path = tmp_path / "places.txt"
+    path.write_text("new york\nYork\ncat\n")
+    fitted, _ = fit(*RICH, "list(word, places)[-1..1] & pos", lists={"places": str(path)})
+    columns = {name: cells for name, cells in COLUMNS.items() if name not in missing}
+    found = [fitted.transform(columns, OFFSETS, missing) for _ in range(2)]
+    monkeypatch.setattr(template_lookup, "FEW", 0)
+    expected = fitted.transform(columns, OFFSETS, missing)
+    for table in found:
+        assert np.array_equal(table.ids, expected.ids)
+        assert np.array_equal(table.offsets, expected.offsets)
 
 
 def test_missing_column_is_padding():

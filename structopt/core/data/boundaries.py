@@ -71,9 +71,9 @@ class Instances:
             return
         *lines, rest = b"".join(self._pieces).split(b"\n")
         self._pieces = [rest]
-        for line in lines:
-            self._add(line + b"\n")
-            if self._counts and self._end.fullmatch(line + b"\n") and self._depth <= 0:
+        for bare in lines:
+            self._add(line := bare + b"\n")
+            if self._counts and self._depth <= 0 and self._end.fullmatch(line):
                 yield self._taken()
 
     def rest(self) -> Iterator[tuple[int, bytes]]:

@@ -16,6 +16,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.factor_graph import Calculus, Nearest
 from structopt.core.parts.ragged import ends_of, numbers
+from structopt.core.storage.record_frame import RecordFrame
 from structopt.factor_graph.grammar import readings
 from structopt.factor_graph.grammar.charts import Cells, ends_of_spans
 from structopt.factor_graph.grammar.constituents import Uses, by_span
@@ -54,23 +55,22 @@ def forest_structure(trees: EncodedConstituents, rules: Rules, cells: Cells) -> 
     """
     from structopt.kernels.forest.edges import find_useful
     from structopt.kernels.forest.forest import scratch
-    from structopt.kernels.forest.record import FORESTS
 
-    order = _order_of_spans(trees, cells)
+    order, frame = _order_of_spans(trees, cells), _frame(rules)
     sizes, bottoms = cells.sizes, cells.bottoms[cells.lists]
     within = numbers(ends_of(sizes[order]))
     symbol = cells.symbols[np.repeat(cells.starts[cells.lists[order]], sizes[order]) + within]
-    fixed = {"root": 0, "tokens": trees.offsets, "spans": cells.spans, **_indexed(rules)}
+    places = {"tokens": trees.offsets, "spans": cells.spans}
     edges, used = np.zeros(len(trees) + 1, np.int64), np.zeros(len(symbol), bool)
-    every = FORESTS.pack(
-        **fixed, **_placed(cells.spans, order, sizes, bottoms), symbol=symbol, edges=edges
+    every = frame.pack(
+        **places, **_placed(cells.spans, order, sizes, bottoms), symbol=symbol, edges=edges
     )
     find_useful(every, edges, used)
     span = np.repeat(order, sizes[order])[used]
     sizes = np.bincount(span, minlength=len(sizes))
     bottoms = np.bincount(span[within[used] < bottoms[span]], minlength=len(sizes))
     placed = _placed(cells.spans, order, sizes, bottoms)
-    record = FORESTS.pack(**fixed, **placed, symbol=symbol[used], edges=edges)
+    record = frame.pack(**places, **placed, symbol=symbol[used], edges=edges)
     groups = PartGroup("edge", 1, edges), PartGroup("node", 1, placed["vertices"], scored=False)
     parts = part_offsets(groups)
     return Structure(
@@ -271,6 +271,15 @@ def _placed(spans: Array, order: Array, sizes: Array, bottoms: Array) -> dict[st
     vertices = ends[spans]  # the spans of a sentence stay together
     first -= np.repeat(vertices[:-1], np.diff(spans))
     return {"first": first, "bottoms": bottoms, "tops": sizes - bottoms, "vertices": vertices}
+
+
+def _frame(rules: Rules) -> RecordFrame:
+    """Return the fields of the record that depend on the grammar only."""
+    from structopt.kernels.forest.record import FORESTS
+
+    if FOREST.name not in rules.frames:
+        rules.frames[FOREST.name] = RecordFrame(FORESTS, {"root": 0, **_indexed(rules)})
+    return rules.frames[FOREST.name]
 
 
 def _indexed(rules: Rules) -> dict[str, Any]:

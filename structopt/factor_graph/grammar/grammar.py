@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,16 +14,25 @@ from structopt.core.data.constituents import Bracketings
 from structopt.core.data.encoded import Encoded, EncodedConstituents
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
-from structopt.core.factor_graph import GraphTraits, Nearest
+from structopt.core.factor_graph import CandidatePlan, GraphTraits, Nearest
 from structopt.core.parts.ragged import ends_of
+from structopt.core.scorer import Scorer
 from structopt.core.storage.record_frame import RecordFrame
 from structopt.factor_graph.grammar import forests, readings
 from structopt.factor_graph.grammar.charts import Cells, cells_of, span_number
 from structopt.factor_graph.grammar.constituents import Uses, constituents_of
 from structopt.factor_graph.grammar.rules import Rules
+from structopt.factor_graph.grammar.sentence_charts import (
+    SentencePruning,
+    SentenceTrees,
+    tables_of,
+)
 from structopt.factor_graph.grammar.treebank_grammar import Anchors, TreebankGrammar, anchors_of
 from structopt.factor_graph.kinds import FOREST, GRAMMAR
 from structopt.kernels.waist.record import Array
+
+if TYPE_CHECKING:
+    from structopt.kernels.waist.signatures import Kernels
 
 
 class Grammar(TreebankGrammar):
@@ -96,6 +105,18 @@ class Grammar(TreebankGrammar):
             "label": np.arange(len(rules.tags)),
         }
 
+    def view_plan(
+        self, scorer: Scorer, kernels: Kernels, candidates: CandidatePlan | None, encoded: Encoded
+    ) -> SentenceTrees | None:
+        """See `structopt.core.factor_graph.FactorGraph`: for pruned grammars with rows of
+        weights.
+        """
+        # a plugin's class may have other charts
+        if type(self) is not Grammar or not isinstance(candidates, SentencePruning):
+            return None
+        tables = tables_of(self, scorer, encoded)
+        return None if tables is None else SentenceTrees(candidates, self, tables, kernels)
+
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out the charts of every sentence: all symbols at all spans, or those that a pruner
         kept.
@@ -113,7 +134,7 @@ class Grammar(TreebankGrammar):
         groups = self._groups(trees, cells, anchors.offsets)
         longest = int(np.diff(trees.offsets).max(initial=1))
         bottoms = cells.bottoms[cells.lists]
-        record = self._frame(trees.candidates is None).pack(
+        record = self.frame(trees.candidates is None).pack(
             tokens=trees.offsets,
             spans=cells.spans,
             first=cells.starts[cells.lists],
@@ -143,7 +164,7 @@ class Grammar(TreebankGrammar):
             active=13 * longest,
         )
 
-    def _frame(self, full: bool) -> RecordFrame:
+    def frame(self, full: bool) -> RecordFrame:
         """Return the fields of the record that depend on the grammar only."""
         from structopt.kernels.grammar.charts import CHARTS
 

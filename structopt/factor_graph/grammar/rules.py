@@ -162,10 +162,10 @@ class Rules:
 
     def reachable_tops(self, bottoms: Array) -> Array:
         """Symbols, ascending and without the root, to which some step leads from any of these."""
-        return np.flatnonzero(self._reachable[bottoms].any(axis=0))
+        return np.flatnonzero(self.reachable[bottoms].any(axis=0))
 
     @cached_property
-    def _reachable(self) -> Array:
+    def reachable(self) -> Array:
         """Whether some step leads from each symbol to another one, except the root, bool, shape
         (symbols, symbols).
         """
@@ -176,7 +176,7 @@ class Rules:
 
     @cached_property
     def frames(self) -> dict[Any, RecordFrame]:
-        """Frames of the records of charts, by their settings."""
+        """Frames of the records of charts and forests, by their settings."""
         return {}
 
     @cached_property

@@ -12,12 +12,19 @@ import numpy as np
 from structopt.core.data.encoded import Candidates, Encoded, EncodedConstituents
 from structopt.core.factor_graph import CoarseOutputs, FactorGraph, Pruned, Pruning
 from structopt.core.parts.ragged import ends_of
+from structopt.core.scorer import Scorer
 from structopt.errors import ConfigError
 from structopt.factor_graph.grammar.binarization import Binarization, Direction
 from structopt.factor_graph.grammar.charts import Cells, cells_of, span_number
 from structopt.factor_graph.grammar.constituents import constituents_of, uses_of
 from structopt.factor_graph.grammar.heads import head_of
 from structopt.factor_graph.grammar.rules import Rules
+from structopt.factor_graph.grammar.sentence_charts import (
+    NODES,
+    SentencePruning,
+    capacity,
+    tables_of,
+)
 from structopt.kernels.waist.record import Array
 
 BLOCK = 256
@@ -74,6 +81,24 @@ class SymbolPruning(Pruning):
     def thresholds(self) -> dict[str, float]:
         """The least probability of a symbol at a span."""
         return {"threshold": self.threshold}
+
+    def plan(
+        self,
+        graph: FactorGraph,
+        scorer: Scorer,
+        weights: Array,
+        solve: Any,
+        temperature: float,
+        encoded: Encoded,
+    ) -> SentencePruning | None:
+        """See `Pruning`; None if charts are too large, or scores are not sums of rows of
+        weights.
+        """
+        coarse = cast(Any, graph.coarsened(self.least))  # it is a grammar
+        tables, rules = tables_of(coarse, scorer, encoded), coarse.rules
+        if tables is None or capacity(rules) > NODES or rules.symbols != rules.coarse:
+            return None
+        return SentencePruning(coarse, weights, tables, solve, self.threshold, temperature)
 
     def prune(
         self, graph: FactorGraph, encoded: Encoded, coarse: CoarseOutputs, keep_gold: bool

@@ -4,9 +4,10 @@ names stays in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike, fspath
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
 
 INPUT, OUTPUT = "<stdin>", "<stdout>"
 """The names that messages show."""
@@ -15,24 +16,28 @@ _inputs: dict[str, bytes] = {}
 _outputs: dict[str, list[bytes]] = {}
 
 
-@contextmanager
-def input_held(name: str, data: bytes) -> Iterator[None]:
+class _Held(Generic[T]):
+    """Holds a value under a name while a ``with`` statement lasts."""
+
+    def __init__(self, values: dict[str, T], name: str, value: T) -> None:
+        self._values, self._name, self._value = values, name, value
+
+    def __enter__(self) -> T:
+        self._values[self._name] = self._value
+        return self._value
+
+    def __exit__(self, *error: object) -> None:
+        del self._values[self._name]
+
+
+def input_held(name: str, data: bytes) -> _Held[bytes]:
     """Let readers find these bytes under a name while this lasts."""
-    _inputs[name] = data
-    try:
-        yield
-    finally:
-        del _inputs[name]
+    return _Held(_inputs, name, data)
 
 
-@contextmanager
-def output_held(name: str) -> Iterator[list[bytes]]:
+def output_held(name: str) -> _Held[list[bytes]]:
     """Keep what writers write under a name while this lasts; the list has it in the end."""
-    _outputs[name] = []
-    try:
-        yield _outputs[name]
-    finally:
-        del _outputs[name]
+    return _Held(_outputs, name, [])
 
 
 def held(path: str | PathLike[str]) -> bytes | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from pathlib import Path
+from os.path import splitext
 from typing import Protocol
 
 from structopt.formats.conll_layouts import TAG
@@ -85,7 +85,7 @@ class TokenFiles:
         if self.form != AUTO or self.separator is not None:
             return self.form if self.form != AUTO else COLUMNS
         name = fspath(path).lower().removesuffix("}").removesuffix(".gz")
-        form = CONLLU if format_of(name) else ENDINGS.get(Path(name).suffix, COLUMNS)
+        form = CONLLU if format_of(name) else ENDINGS.get(splitext(name)[1], COLUMNS)
         if form != "json":
             return COLUMNS if form == CONLLU and self.numbered else form
         return (

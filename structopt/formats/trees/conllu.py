@@ -39,6 +39,8 @@ def words(path: str | Path, rows: Rows) -> Rows:
         or into the one before; an empty node whose number does not follow; a sentence without
         words.
     """
+    if not {"-", "."} & {*"".join(rows.columns[0])}:
+        return rows
     no_word = np.array(["-" in cell or "." in cell for cell in rows.columns[0]])
     kept = rows.selected(~no_word) if no_word.any() else rows
     for row in np.flatnonzero(no_word).tolist():

@@ -35,10 +35,10 @@ def check_word_numbers(
     path: str | Path, lines: NDArray[np.int64], offsets: NDArray[np.int64], cells: Sequence[str]
 ) -> None:
     """Raise DataError unless the words of every sentence are numbered 1, 2, 3, ..."""
-    expected = positions(offsets)
-    wrong = np.flatnonzero(numbers_of(cells) != expected)
-    if len(wrong):
-        token = int(wrong[0])
+    lengths = np.diff(offsets).tolist()
+    expected = [number for length in lengths for number in map(str, range(1, length + 1))]
+    if list(cells) != expected:
+        token = next(t for t, cell in enumerate(cells) if cell != expected[t])
         message = (
             f"the word is numbered {cells[token]!r} where {expected[token]} is due: number the "
             "words of a sentence"

@@ -148,8 +148,10 @@ class TemplateGroups:
         lacking = [name for name in templates.columns if name not in cells]
         if len(self._groups) > 1 or not all(name in missing for name in lacking):
             return None
-        table = templates.transform(cells, nonempty_offsets(np.array(starts)), lacking)
-        return Entries(table.ids, table.values, np.diff(table.offsets), starts)
+        offsets = np.array(list(dict.fromkeys(starts)))  # without empty sentences
+        table = templates.transform(cells, offsets, lacking)
+        counts = table.offsets[1:] - table.offsets[:-1]
+        return Entries(table.ids, table.values, counts, starts)
 
     def names(self, group: str) -> list[str]:
         """Return readable names of all attributes of a part group."""
