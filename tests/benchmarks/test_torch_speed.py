@@ -113,11 +113,13 @@ def test_spans() -> None:
     spans = torch.randn(B, length, length + 1, requires_grad=True)
     rule, steps = ("X", "X", "X"), [("X", "w"), ("ROOT", "X")]
     batch = so.Grammar().batch(lengths=[length] * B, tags=["w"], rules=[rule], steps=steps)
-    place = torch.zeros(2, len(batch.symbols))
-    place[0, batch.symbols.index("X")] = 1.0
-    calls: dict[str, Call] = {
-        "structopt": lambda: st.log_partition(batch, {"node": spans[..., None, None] * place})
-    }
+
+    def ours() -> Any:
+        nodes = spans.new_zeros(*spans.shape, 2, len(batch.symbols))
+        nodes[..., 0, batch.symbols.index("X")] = spans
+        return st.log_partition(batch, {"node": nodes})
+
+    calls: dict[str, Call] = {"structopt": ours}
     if find_spec("torch_struct"):
         tree = import_module("torch_struct").TreeCRF
 

@@ -105,6 +105,18 @@ class GroupLayout:
         """Instance of each position, int64, shape (positions,)."""
         return np.asarray(np.repeat(np.arange(self.count), np.diff(self.offsets)))
 
+    @cached_property
+    def _padded_rows(self) -> Array:
+        """Place of each position among all of the padded form, int64, shape (positions,)."""
+        rows = self.instances
+        for side, coordinate in zip(self.sides, self.padded_coordinates.T, strict=True):
+            rows = rows * side + coordinate
+        return rows
+
+    def _rows_of(self, array: Array) -> Array:
+        """View a padded array as a row per place; of a view that is not contiguous, a copy."""
+        return array.reshape(self.count * int(np.prod(self.sides)), *self.cells)
+
     def taken(self, vector: Array) -> Array:
         """Return the group of a vector over all parts, in the flat form."""
         rows = self._rows(vector)
@@ -123,8 +135,8 @@ class GroupLayout:
 
     def padded(self, group: Array, fill: float) -> Array:
         """Return a group in the padded form, with `fill` at other places."""
-        array = np.full((self.count, *self.sides, *self.cells), fill, group.dtype)
-        array[(self.instances, *self.padded_coordinates.T)] = group
+        array = np.full(self.padded_shape, fill, group.dtype)
+        self._rows_of(array)[self._padded_rows] = group
         return array
 
     def of_instance(self, group: Array, instance: int, fill: float) -> Array:
@@ -252,7 +264,7 @@ class GroupLayout:
     def _gathered(self, array: Array) -> Array:
         form = self.form(array.shape)
         if form == "padded":
-            return np.asarray(array[(self.instances, *self.padded_coordinates.T)])
+            return np.asarray(self._rows_of(array)[self._padded_rows])
         return array if form == "flat" else np.asarray(array[tuple(self.coordinates.T)])
 
     def summed(self, group: Array, shape: tuple[int, ...]) -> Array:
@@ -279,8 +291,10 @@ class GroupLayout:
 
 
 def _real(name: str, value: Any) -> Array:
-    """Return an array of real numbers; NaN and +inf are found later, with their places."""
+    """Return an array of real numbers of any type, not copied; NaN and +inf are found later, with
+    their places.
+    """
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         return checks.floats(name, value)  # refuses it, with the place
-    return array.astype(np.float64)
+    return array

@@ -32,6 +32,11 @@ def _plus_scaled(run: Run, t: Value, scale: Value, a: Value) -> Value:
     return run.build.fadd(t, run.build.fmul(scale, a))
 
 
+def _plus_four_scaled(run: Run, t: Value, *scaled: Value) -> Value:
+    a, b, c, d = (run.build.fmul(scaled[q], scaled[q + 1]) for q in range(0, 8, 2))
+    return run.build.fadd(t, run.build.fadd(run.build.fadd(a, b), run.build.fadd(c, d)))
+
+
 def _keep_bits(run: Run, t: Value, word: Value) -> Value:
     """Keep the lanes whose bits are set; those of lane 0 begin at bit `run.first`."""
     bits = ir.Constant(
@@ -57,6 +62,14 @@ def set_row(target, a):
 def add_scaled(target, scale, a):
     """target += scale * a."""
     target += scale * a
+
+
+@rowwise(_plus_four_scaled)
+def add_four_scaled(target, scale, a, scale_b, b, scale_c, c, scale_d, d):
+    """target += (scale * a + scale_b * b) + (scale_c * c + scale_d * d): the target is loaded and
+    stored once.
+    """
+    target += (scale * a + scale_b * b) + (scale_c * c + scale_d * d)
 
 
 @rowwise(

@@ -116,6 +116,12 @@ class Scratch(NamedTuple):
     usage, counted : weights of the rules as a matrix, marginals divided by them, and those of some
     spans; empty where that
         does not pay
+    numbers, exponents, sums, sum_exponents, masses : of span trees
+        (`structopt.kernels.grammar.span_trees`), a row per width: inside weights m 2^E, the sums
+        over splits in them, and marginals; ratios : of the spans of one width
+    own, ways : (N,) of span trees by bottom symbols: scores of rules or tags, and with the steps
+    step_sums, uses : (2 N,) the logarithms of the weights of their steps to the symbol of tops, and
+        to the root; how often they are used
     filled : (1,) the semiring that the charts were last filled in
     """
 
@@ -152,6 +158,16 @@ class Scratch(NamedTuple):
     table: Floats
     usage: Floats
     counted: Floats
+    numbers: Floats
+    exponents: Floats
+    sums: Floats
+    sum_exponents: Floats
+    masses: Floats
+    ratios: Floats
+    own: Floats
+    ways: Floats
+    step_sums: Floats
+    uses: Floats
     filled: Ints
 
 

@@ -9,12 +9,13 @@ from math import exp, inf, log
 import numpy as np
 
 from structopt.kernels.arrays.semirings import LOG, MAX, SUM
-from structopt.kernels.grammar import matrices
+from structopt.kernels.grammar import matrices, span_trees
 from structopt.kernels.grammar.best_tree import trace
 from structopt.kernels.grammar.charts import SCRATCH, open_charts, open_scratch, span_number
 from structopt.kernels.grammar.inside import fill_inside
 from structopt.kernels.grammar.k_best import has_rank, open_search, ranked, write_tree
 from structopt.kernels.grammar.outside import fill_outside, root_node
+from structopt.kernels.grammar.span_trees import has_span_trees, solve_span_trees
 from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import K_BEST, ROUND, SOLVE, inlined, kernel
 from structopt.kernels.waist.target import list_parts
@@ -54,6 +55,7 @@ def scratch(charts: Record, longest: int, nodes: int, parts: int) -> Record:
         pairs_bar=symbols**2,
         filled=1,
         **matrices.sizes(found, int(c.rules), pairs, symbols, longest),
+        **span_trees.sizes(longest if pairs == 1 else 0, symbols),
     )
 
 
@@ -117,7 +119,8 @@ def solve(structure, i, s, temperature, z, memory, work):
 
     Returns -inf, with z = 0, where the chart has no tree. Weights are products of exponentials,
     scaled span by span. Where the weights of a span range over more than floating-point numbers do,
-    the marginals of a word no longer sum to 1, or none are left; then logarithms take over.
+    the marginals of a word no longer sum to 1, or none are left; then logarithms take over. Span
+    trees need none (`structopt.kernels.grammar.span_trees`).
     """
     c, x = open_charts(structure), open_scratch(work)
     n = c.tokens[i + 1] - c.tokens[i]
@@ -127,6 +130,11 @@ def solve(structure, i, s, temperature, z, memory, work):
         for r in range(len(s)):
             x.scores[r] = s[r] / temperature
         s = x.scores[: len(s)]
+    if semiring == SUM and has_span_trees(c, i):
+        set_weights(LOG, s, 0, x.rule)
+        set_weights(LOG, s, c.rules, x.step)
+        x.filled[0] = LOG
+        return temperature * solve_span_trees(c, i, n, s, x, z)
     floor = c.floor
     while True:
         rules, steps = (

@@ -9,7 +9,9 @@ from math import inf, log
 import numpy as np
 
 from structopt.kernels.arrays.exponential import exp_nonpositive
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.views import part
 
 
 @inlined
@@ -24,9 +26,13 @@ def collapse(a, i, s, temperature, W, z):
     arcs, heads, first = a.arcs, a.heads, a.tokens[i]
     n, L, start = a.tokens[i + 1] - first, a.labels, arcs[first]
     base = (arcs[first + n] - start) * L
-    W[: n * n] = -inf
     for m in range(n):
-        for e in range(arcs[first + m] - start, arcs[first + m + 1] - start):
+        begin, end = arcs[first + m] - start, arcs[first + m + 1] - start
+        if L == 0 and end - begin == n:  # every head is a candidate
+            set_row(part(W, m * n, (m + 1) * n), part(s, begin, end))
+            continue
+        W[m * n : (m + 1) * n] = -inf
+        for e in range(begin, end):
             W[m * n + heads[start + e]] = s[base + e] + (
                 label_score(s, e * L, L, temperature, z) if L > 0 else 0.0
             )
@@ -67,7 +73,11 @@ def spread(a, i, s, temperature, M, z):
     n, L, start = a.tokens[i + 1] - first, a.labels, arcs[first]
     base = (arcs[first + n] - start) * L
     for m in range(n):
-        for e in range(arcs[first + m] - start, arcs[first + m + 1] - start):
+        begin, end = arcs[first + m] - start, arcs[first + m + 1] - start
+        if L == 0 and end - begin == n:
+            set_row(part(z, begin, end), part(M, m * n, (m + 1) * n))
+            continue
+        for e in range(begin, end):
             mass = M[m * n + heads[start + e]]
             z[base + e] = mass
             if L > 0:

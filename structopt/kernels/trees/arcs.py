@@ -114,7 +114,7 @@ def begin_solving(a, i, s, temperature, x, z):
     n = a.tokens[i + 1] - a.tokens[i]
     W = x.W[: n * n]
     collapse(a, i, s, temperature, W, z)
-    if temperature > 0.0:
+    if temperature > 0.0 and temperature != 1.0:
         for q in range(n * n):
             W[q] /= temperature
     return W

@@ -40,8 +40,10 @@ import numpy as np
 from numba import types
 
 from structopt.kernels.arrays.exponential import exp_nonpositive
+from structopt.kernels.arrays.rows import add_four_scaled, add_scaled, highest, set_scaled, set_zero
 from structopt.kernels.trees.log_matrix_tree import log_partition
 from structopt.kernels.waist.signatures import INTS, VECTOR, inlined, kernel
+from structopt.kernels.waist.views import part
 
 PARTITION = types.float64(VECTOR, types.int64, types.boolean, VECTOR, VECTOR, INTS)
 # W, n, single_root, M, floats, ints -> log Z
@@ -100,11 +102,10 @@ def weigh(W, n, single_root, M, tops):
     """
     scale, last, rise = 0.0, 0, -inf
     for m in range(n):
-        row = W[m * n : (m + 1) * n]
-        top = -inf
-        for h in range(n):
-            if row[h] > top and not (single_root and h == m):
-                top = row[h]
+        row, own = part(W, m * n, (m + 1) * n), m * n + m
+        top = max(highest(part(W, m * n, own)), highest(part(W, own + 1, (m + 1) * n)))
+        if not single_root:
+            top = max(top, W[own])
         if top == -inf:
             return -inf, 0
         scale += top
@@ -181,9 +182,7 @@ def eliminate(t, n, single_root):
         for j in range(v):
             pivot[j] *= inverse
         for i in range(1, v):
-            row, weight = A[i * N : i * N + v], A[i * N + v]
-            for j in range(v):
-                row[j] += weight * pivot[j]
+            add_scaled(part(A, i * N, i * N + v), A[i * N + v], part(A, v * N, v * N + v))
     if single_root:
         t.d[1] = A[N]
         ratio *= A[N] / t.a[1] / roots
@@ -199,30 +198,38 @@ def differentiate(t, n, single_root):
     N, A, G, T, Q, H = n + 1, t.A, t.G, t.T, t.Q, t.H
     T[0], T[1], T[N], T[N + 1], G[N + 1], G[N] = 0.0, 1.0 / t.d[1], 0.0, 0.0, 0.0, 1.0 / t.d[1]
     for v in range(2, N):
-        pivot = A[v * N : v * N + v]
-        for j in range(v):
-            Q[j] = 0.0
-            H[j] = pivot[0] * T[j]
+        pivot, sums, products = part(A, v * N, v * N + v), part(Q, 0, v), part(H, 0, v)
+        set_zero(sums)
+        set_scaled(products, pivot[0], part(T, 0, v))
         i = 1
-        while i + 4 <= v:  # four rows at a time spare most of the loads and stores of Q and H
-            a, b, c, e = A[i * N + v], A[(i + 1) * N + v], A[(i + 2) * N + v], A[(i + 3) * N + v]
-            g, k, o, p = (
-                np.uint64(i * N),
-                np.uint64((i + 1) * N),
-                np.uint64((i + 2) * N),
-                np.uint64((i + 3) * N),
+        while i + 4 <= v:
+            a, b, c, d = i * N, (i + 1) * N, (i + 2) * N, (i + 3) * N
+            add_four_scaled(
+                sums,
+                A[a + v],
+                part(G, a, a + v),
+                A[b + v],
+                part(G, b, b + v),
+                A[c + v],
+                part(G, c, c + v),
+                A[d + v],
+                part(G, d, d + v),
             )
-            for j in range(np.uint64(v)):
-                Q[j] += (a * G[g + j] + b * G[k + j]) + (c * G[o + j] + e * G[p + j])
-            a, b, c, e = pivot[i], pivot[i + 1], pivot[i + 2], pivot[i + 3]
-            for j in range(np.uint64(v)):
-                H[j] += (a * T[g + j] + b * T[k + j]) + (c * T[o + j] + e * T[p + j])
+            add_four_scaled(
+                products,
+                pivot[i],
+                part(T, a, a + v),
+                pivot[i + 1],
+                part(T, b, b + v),
+                pivot[i + 2],
+                part(T, c, c + v),
+                pivot[i + 3],
+                part(T, d, d + v),
+            )
             i += 4
         while i < v:
-            a, b, g = A[i * N + v], pivot[i], np.uint64(i * N)
-            for j in range(np.uint64(v)):
-                Q[j] += a * G[g + j]
-                H[j] += b * T[g + j]
+            add_scaled(sums, A[i * N + v], part(G, i * N, i * N + v))
+            add_scaled(products, pivot[i], part(T, i * N, i * N + v))
             i += 1
         rest, inverse = 1.0, 1.0 / t.d[v]
         for i in range(1, v):

@@ -22,7 +22,7 @@ WORD = 0x5A96_C3F0_5A96_C3F1
 @numba.njit
 def changed(R, word, x):
     """Change a row by every function that writes one; the last two rows are read only."""
-    a, b = R[13], R[14]
+    a, b = R[14], R[15]
     rows.add_row(R[0], a)
     rows.add_row(R[1], R[1])
     rows.add_scaled(R[2], x, a)
@@ -37,6 +37,7 @@ def changed(R, word, x):
     rows.set_zero(R[11])
     R[12, :] = np.nan
     rows.set_row(R[12], a)
+    rows.add_four_scaled(R[13], x, a, 3.0, b, x, b, -2.0, a)
 
 
 @numba.njit
@@ -57,7 +58,7 @@ def told(a, b):
 
 
 def some_rows(length: int) -> Any:
-    return np.random.default_rng(length).normal(size=(15, length))
+    return np.random.default_rng(length).normal(size=(16, length))
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -66,7 +67,7 @@ def test_rows_change_as_numpy_says(length: int) -> None:
     after, plain = before.copy(), before.copy()
     changed(after, WORD, 0.3)
     changed.py_func(plain, WORD, 0.3)
-    a, b = before[13], before[14]
+    a, b = before[14], before[15]
     bits = np.array([WORD >> y & 1 for y in range(length)])
     expected = [
         before[0] + a,
@@ -82,6 +83,7 @@ def test_rows_change_as_numpy_says(length: int) -> None:
         0.3 * (a - b),
         0.0 * a,
         a,
+        before[13] + ((0.3 * a + 3.0 * b) + (0.3 * b + -2.0 * a)),
         a,
         b,
     ]
@@ -130,7 +132,7 @@ def test_the_first_of_equals_and_no_path() -> None:
 
 @pytest.mark.parametrize("length", LENGTHS)
 def test_sums_and_maxima(length: int) -> None:
-    a, b = some_rows(length)[13:]
+    a, b = some_rows(length)[14:]
     expected = (max(abs(a), default=0.0), max(a, default=-inf), sum(a), sum(a * b))
     assert told(a, b) == pytest.approx(expected, rel=1e-12, abs=1e-14)
     assert told.py_func(a, b) == pytest.approx(expected, rel=1e-12, abs=1e-14)
