@@ -11,8 +11,6 @@ from os import PathLike
 from types import UnionType
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from structopt.errors import ArgumentError, did_you_mean
 
 
@@ -135,7 +133,7 @@ def _plain_hints(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
 
 
 _TYPES: dict[Any, tuple[str, Any]] = {
-    bool: ("True or False", bool | np.bool_),
+    bool: ("True or False", bool),
     int: ("an integer", Integral),
     float: ("a number", Real),
     str: ("a string", str | PathLike),
@@ -147,7 +145,7 @@ def _is_of(value: Any, member: Any) -> bool:
     """Whether a value has a type, or is a choice of a ``Literal``; booleans are not numbers."""
     if get_origin(member) is Literal:
         return any(isinstance(value, type(one)) and value == one for one in get_args(member))
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, bool) or (getattr(value, "dtype", None) == "bool" and value.ndim == 0):
         return member is bool
     return isinstance(value, _TYPES[member][1])
 

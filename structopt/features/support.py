@@ -10,7 +10,6 @@ import numpy as np
 from structopt.core.data.saved_state import SavedState
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.scorer import Matches, Scorer, SparseFeatures
-from structopt.errors import ArgumentError
 from structopt.features.vector_pool import VectorPool
 from structopt.kernels.waist.record import Array
 
@@ -51,8 +50,6 @@ class Supported(SparseFeatures):
     """
 
     def __init__(self, support: Literal["seen", "all"] = "seen") -> None:
-        if support not in ("seen", "all"):
-            raise ArgumentError("must be seen or all.", parameter="support", value=support)
         self.seen, self.pool = support == "seen", VectorPool()
 
     def lay_out(self, dimension: int, support: Array | None) -> None:

@@ -16,7 +16,7 @@ from tests.messages import keys_of
     [
         (
             lambda: AttributeRows(support="some"),
-            "features.support=some must be seen or all.",
+            "features.support=some must be 'seen' or 'all'.",
         ),
         (
             lambda: HashedTemplates(hash_bits=9),
@@ -24,7 +24,7 @@ from tests.messages import keys_of
         ),
         (
             lambda: HashedTemplates(label_bits=True),
-            "features.label_bits=True must be an integer from 4 to 24.",
+            "features.label_bits=True must be an integer.",
         ),
         (
             lambda: HashedTemplates(distances=[3, 1]),
