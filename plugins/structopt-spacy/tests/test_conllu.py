@@ -138,7 +138,7 @@ def test_tasks_read_and_write_documents(tmp_path: Path, task: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "content"), [("k_best=2", "k_best"), ("probabilities=true", "p")]
+    ("option", "content"), [("k_best=2", "k_best=K"), ("probabilities=true", "the item p of MISC")]
 )
 def test_what_documents_cannot_have(tmp_path: Path, option: str, content: str) -> None:
     write_docbin(tmp_path / "train.spacy", NLP, sentences(9, 0))
