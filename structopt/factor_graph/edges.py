@@ -7,8 +7,6 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.core import checks
-from structopt.core.component import check_types
-from structopt.core.data import ranges
 from structopt.core.data.encoded import EncodedGraphs
 from structopt.core.parts.ragged import ends_of
 from structopt.errors import ConfigError
@@ -28,9 +26,8 @@ def grid_edges(rows: int, columns: int) -> Array:
     ArgumentError
         If `rows` or `columns` is not an integer, or is below 1.
     """
-    check_types(grid_edges, {"rows": rows, "columns": columns})
-    ranges.check_at_least("rows", rows, 1)
-    ranges.check_at_least("columns", columns, 1)
+    for name, count in (("rows", rows), ("columns", columns)):
+        checks.integers(name, count, 1, shape=())
     numbers = np.arange(rows * columns).reshape(rows, columns)
     across = np.stack([numbers[:, :-1].ravel(), numbers[:, 1:].ravel()], axis=1)
     down = np.stack([numbers[:-1].ravel(), numbers[1:].ravel()], axis=1)

@@ -294,9 +294,18 @@ class Predictor:
 
     def _decoded(self, encoded: Encoded, places: Places, executor: Executor | None) -> list[Any]:
         """Return the predictions for an encoded corpus as the task decodes them."""
+        found = self._planned(encoded, places)
+        if found is None:
+            return self.outputs(self._built(encoded, places, executor), executor)
+        return found
+
+    def _planned(self, encoded: Encoded, places: Places) -> list[Any] | None:
+        """Return the predictions for a few short sentences by the plan of views; None if they need
+        the general prediction.
+        """
         view = self._view(encoded)
         if view is None:
-            return self.outputs(self._built(encoded, places, executor), executor)
+            return None
         return places.spread(self.task.decode(encoded, view), self.task.empty_output)
 
     def _view(self, encoded: Encoded) -> Any | None:
@@ -343,12 +352,8 @@ class Predictor:
         has_plan = type(self.graph).view_plan is not FactorGraph.view_plan
         if not has_plan or len(corpus) > BLOCK:
             return None
-        encoded, places = self._encoded(corpus, None, None)
-        view = self._view(encoded)
-        if view is None:
-            return None
-        decoded = self.task.decode(encoded, view)
-        return self.task.written(places.spread(decoded, self.task.empty_output))
+        found = self._planned(*self._encoded(corpus, None, None))
+        return None if found is None else self.task.written(found)
 
     def predict_k_best(
         self, instances: Inputs, k: int, executor: Executor | None = None, *, given: Given = None

@@ -47,8 +47,6 @@ from structopt.verbs.inferring import infer
 from structopt.verbs.losses import value_and_gradient
 from structopt.verbs.restricting import RestrictedFeatures, refuse_forbidden_gold
 
-SHARES = "l1", "l2"  # of a penalty
-
 
 class Problem(corpus.Problem):
     """P(theta) of a batch, with its gradient and lower bounds on its minimum.
@@ -126,8 +124,7 @@ class Problem(corpus.Problem):
             raise ArgumentError(
                 "must be L2(), L1() or Penalty(l1, l2).", parameter="penalty", value=penalty
             )
-        shares = [checks.floats(name, getattr(penalty, name), (), least=0.0) for name in SHARES]
-        if not any(shares):
+        if not (penalty.l1 or penalty.l2):
             raise ArgumentError("needs l1 or l2 above 0.", parameter="penalty", value=penalty)
         encoded = gold.encoded
         if sample_weight is not None:

@@ -64,6 +64,7 @@ def test_config_files_set_them():
     assert settings_of("adagrad", C=1.0, penalty="l1").goal.penalty == L1()
     assert settings_of("lbfgs", C=4.0, penalty="elastic").regulariser == Penalty(1.0, 1.0)
     assert settings_of("lbfgs", C=4.0, penalty="l1", c1=0.5).regulariser == Penalty(2.0, 0.0)
+    assert settings_of("lbfgs", C=1e10, penalty="l1", c1=1e5).regulariser == Penalty(1e15, 0.0)
     assert settings_of("sgd", tolerance=0.1, certificate=True).goal == (L2(), 0.1, True)
 
 

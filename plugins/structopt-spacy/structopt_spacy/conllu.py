@@ -60,7 +60,7 @@ class DocBinFormat(FileFormat):
             such as probabilities.
         """
         source, docs = _documents(data, path)
-        lines = conllu.splitlines()
+        lines = conllu.split("\n")  # words may have other line breaks of Unicode
         if any(line.startswith("# k_best") for line in lines):
             raise _refused(path, "k_best=K")
         rows = iter([line.split("\t") for line in lines if line[:1].isdecimal()])

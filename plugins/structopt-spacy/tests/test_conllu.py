@@ -185,3 +185,10 @@ def test_errors_name_the_document(tmp_path: Path) -> None:
 def test_tabs_are_refused() -> None:
     with pytest.raises(StructoptError, match=r"a, document 2: .*tab"):
         FORMAT.to_conllu(stored(Doc(NLP.vocab, words=["x"]), Doc(NLP.vocab, words=["x\ty"])), "a")
+
+
+def test_line_breaks_of_unicode_stay_in_words() -> None:
+    data = stored(Doc(NLP.vocab, words=["a\u2028b", "c\x85d"], ents=["B-A", "O"]))
+    conllu = FORMAT.to_conllu(data, "a").replace("NER=B-A", "NER=B-A|predicted_NER=B-B")
+    (written,) = again(FORMAT.annotated(data, conllu, "b"))
+    assert [(one.text, one.label_) for one in written.ents] == [("a\u2028b", "B")]

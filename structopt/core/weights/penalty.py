@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structopt.core import checks
 from structopt.core.component import check_types
-from structopt.core.data import ranges
 from structopt.kernels.waist.record import Array
 
 
@@ -33,7 +33,7 @@ class Penalty:
     def __post_init__(self) -> None:
         check_types(type(self), vars(self))
         for name, share in vars(self).items():
-            ranges.check_at_least(name, share)
+            checks.floats(name, share, (), least=0.0)
 
     @property
     def sparse(self) -> bool:
