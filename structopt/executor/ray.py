@@ -15,6 +15,7 @@ from structopt.core.executor import Account, Executor, in_order
 from structopt.errors import ArgumentError, ConfigError
 from structopt.executor import options
 from structopt.executor.ray_workers import RayPlacement, Team
+from structopt.process.cores import cores
 
 
 class Ray(Executor):
@@ -67,7 +68,7 @@ class Ray(Executor):
                 "names a cluster: say how much of it to take, by `workers=N`.",
                 parameter="address",
             )
-        self.workers, self.address, self.shards = workers or os.cpu_count() or 1, address, shards
+        self.workers, self.address, self.shards = workers or cores(), address, shards
         self.folder = folder
         self.mixing = self.workers if mixing is None else mixing
         self.account = Account(serialization_seconds=0.0, bytes_out=0, bytes_in=0)
@@ -76,7 +77,7 @@ class Ray(Executor):
 
     def map(self, function: Callable[[Any], Any], shards: Sequence[Any]) -> list[Any]:
         """Apply `function` to each shard, in threads of this process; results in shard order."""
-        return list(in_order(function, shards, min(self.workers, os.cpu_count() or 1)))
+        return list(in_order(function, shards, min(self.workers, cores())))
 
     def place(self, make: Callable[[Any], Any], shard_data: Sequence[Any]) -> RayPlacement:
         """Send the data of every shard to its worker, which makes the shard."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from structopt.core.executor import Account, Executor, InThisProcess, in_order
 from structopt.executor import options
+from structopt.process.cores import cores
 
 
 class Threads(Executor):
@@ -31,7 +31,7 @@ class Threads(Executor):
         self, workers: int | None = None, shards: int = 8, mixing: int | None = None
     ) -> None:
         options.check(workers, shards, mixing)
-        self.workers, self.shards, self.mixing = workers or os.cpu_count() or 1, shards, mixing or 0
+        self.workers, self.shards, self.mixing = workers or cores(), shards, mixing or 0
         self.account = Account()
 
     def map(self, function: Callable[[Any], Any], shards: Sequence[Any]) -> list[Any]:

@@ -4,7 +4,6 @@ journal keeps them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypedDict
 
@@ -17,6 +16,7 @@ from structopt.config.overrides import spelled_out
 from structopt.core.data.config_keys import RESUME_SWEEP
 from structopt.core.data.splits import with_tail
 from structopt.errors import ConfigError
+from structopt.process.cores import cores
 from structopt.progress import console
 from structopt.run.records import FAILED, FINISHED, KILLED, PRUNED, read_run
 from structopt.sweep.job_sweeper import MODULE, JobSweeper
@@ -160,7 +160,7 @@ class Search(JobSweeper):
     def _side_by_side(self) -> int:
         """Return how many jobs the launcher runs at a time: its ``n_jobs``, 1 where it has none."""
         jobs = self.config.hydra.launcher.get("n_jobs") or 1
-        return max(1, jobs if jobs > 0 else (os.cpu_count() or 1) + 1 + jobs)
+        return max(1, jobs if jobs > 0 else cores() + 1 + jobs)
 
     def _propose(self, number: int) -> Any:
         """Draw a trial by a seed of the search's and its number, so that an interrupted search

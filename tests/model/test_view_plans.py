@@ -167,10 +167,9 @@ def test_threads_forks_and_copies_predict_at_the_same_time(name: str, models: An
     one = lambda x: str(model.predict([x]))  # noqa: E731
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(one, instances * 3)) == expected * 3
-    if name == "labeled":
-        other = pickle.loads(pickle.dumps(model))
-        assert not other._view_plans.made
-        assert [str(other.predict([x])) for x in instances] == expected
+    other = pickle.loads(pickle.dumps(model))
+    assert not other._view_plans.made
+    assert [str(other.predict([x])) for x in instances] == expected
     context = multiprocessing.get_context("fork")
     receive, send = context.Pipe(False)
     child = context.Process(target=lambda: send.send([one(x) for x in instances]))

@@ -79,6 +79,10 @@ class Span(NamedTuple):
             stack.extend(child for child in (span.right, span.left) if child is not None)
 
 
+def _last(_label: str, children: Sequence[str]) -> int:
+    return len(children) - 1
+
+
 @dataclass(frozen=True)
 class Binarization:
     """How constituents with more than two children are split, and what symbols remember.
@@ -100,7 +104,7 @@ class Binarization:
     direction: Direction = "head"
     horizontal: int = 0
     vertical: int = 1
-    head: Callable[[str, Sequence[str]], int] = lambda _label, children: len(children) - 1
+    head: Callable[[str, Sequence[str]], int] = _last
 
     def binary(self, tree: Tree) -> Span:
         """Return the binary tree of a tree.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -69,10 +69,28 @@ def by_span(uses: Uses) -> Array:
 
 @dataclass(frozen=True)
 class Numbering:
-    """From chains of steps, and from rules, to their numbers; -1 for those that have none."""
+    """From chains of steps, and from rules, to their numbers.
 
-    step: Callable[[Chain], int]
-    rule: Callable[[Pair], int]
+    Parameters
+    ----------
+    steps, rules : dict
+    grows : bool
+        Whether unknown ones get the next number; otherwise, their number is -1.
+    """
+
+    steps: dict[Chain, int]
+    rules: dict[Pair, int]
+    grows: bool = False
+
+    def step(self, chain: Chain) -> int:
+        """The number of a chain of steps."""
+        numbers = self.steps
+        return numbers.setdefault(chain, len(numbers)) if self.grows else numbers.get(chain, -1)
+
+    def rule(self, rule: Pair) -> int:
+        """The number of a binary rule."""
+        numbers = self.rules
+        return numbers.setdefault(rule, len(numbers)) if self.grows else numbers.get(rule, -1)
 
 
 def constituents_of(encoded: Encoded) -> EncodedConstituents:

@@ -55,11 +55,7 @@ class Rules:
         rules: dict[Pair, int] = (
             {} if earlier is None else {pair: r for r, pair in enumerate(earlier.pairs)}
         )
-        numbering = Numbering(
-            lambda key: steps.setdefault(key, len(steps)),
-            lambda key: rules.setdefault(key, len(rules)),
-        )
-        uses_of(encoded, binarization, numbering)
+        uses_of(encoded, binarization, Numbering(steps, rules, grows=True))
         root, tags = encoded.categories[0], tuple(TAG + tag for tag in encoded.labels)
         named = {symbol for key in rules for symbol in key} | {
             end for chain in steps for end in (chain[0], chain[-1])
@@ -117,7 +113,7 @@ class Rules:
         """Numbers of steps and rules."""
         steps = {chain: u for u, chain in enumerate(self.chains)}
         rules = {pair: r for r, pair in enumerate(self.pairs)}
-        return Numbering(lambda chain: steps.get(chain, -1), lambda rule: rules.get(rule, -1))
+        return Numbering(steps, rules)
 
     @cached_property
     def bottoms(self) -> Array:
