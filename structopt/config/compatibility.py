@@ -14,7 +14,7 @@ from structopt.config import alternatives
 from structopt.config.registry import name_of
 from structopt.config.wording import keyed
 from structopt.core.ability import NEEDS, Ability
-from structopt.core.component import Component
+from structopt.core.component import Component, parameters_of
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -318,8 +318,8 @@ def check_option(
 
 
 def _who(kind: str, component: Component) -> str:
-    """The setting that asks for an ability: of a loss of the family its beta."""
-    if isinstance(component, Loss) and component.in_family:
+    """The setting that asks for an ability: of a loss that has a beta, this."""
+    if isinstance(component, Loss) and "beta" in parameters_of(component):
         return f"loss.beta={1 / component.temperature if component.temperature else inf:g}"
     return f"{kind}={name_of(kind, component)}"
 
