@@ -51,7 +51,7 @@ COREFERENCE = ("Coref", "Coref mentions")
 TIMES_TO_MIRA: Mapping[str, Mapping[str, float]] = {
     "Neural Parser": {"MIRA": 1.0, "OCP": 0.9, "OPS": 1.0, "Decoding": 0.7}
 }
-"""The same relative to MIRA's, where the paper has no perceptron. Ours are relative to MIRA's, too,
+"""The same relative to MIRA's: the paper has no perceptron here. Ours are relative to MIRA's, too,
 if it was timed.
 """
 
