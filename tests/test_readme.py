@@ -78,7 +78,8 @@ def test_counts_of_verdicts_are_those_of_the_page() -> None:
     judged = page.partition("\n## ")[0]
     counts = Counter(re.findall(r"\| \*\*(.+?)\*\*[^|]*\|", judged))
     assert (
-        f"report {sum(counts.values())} observations: {counts['holds']} hold here, "
+        f"{sum(counts.values())} statements of the papers are judged, some of them on several data "
+        f"sets: {counts['holds']} hold here, "
         f"{counts['does not hold']} do not hold, {counts['within noise']} are within noise, and "
         f"{counts['undecided']} are undecided"
     ) in " ".join(README.split())

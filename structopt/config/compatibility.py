@@ -267,11 +267,12 @@ def check_features(
     )
     bounds = ", so that nothing bounds the least objective" if needs.by != own.by else ""
     others = alternatives.optimizers_of_any_scorer(loss, factor_graph)
-    remedy = (
-        f"Leave {needs.by.replace('=True', '')} out."
-        if needs.by
-        else f"Take one that needs their gradients alone: {others}."
-    )
+    if needs.by == "`tolerance`":  # presets may set it
+        remedy = "Set optimizer.tolerance=0."
+    elif needs.by:
+        remedy = f"Leave {needs.by.replace('=True', '')} out."
+    else:
+        remedy = f"Take one that needs their gradients alone: {others}."
     raise CompatibilityError(
         f"{who} needs scores that are linear in the weights, with sparse columns, and "
         f"those of features={name} are any function of them{bounds}.",

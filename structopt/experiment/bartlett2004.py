@@ -81,7 +81,7 @@ def figure4(records: Sequence[RunRecord], scale: str) -> Report:
         "attributes are both words and their features, and a word on each side, as in the paper.",
     )
     return _report(
-        "Dual objective against passes, SMO and exponentiated gradient",
+        "Dual objective against epochs, SMO and exponentiated gradient",
         source,
         records,
         scale,
@@ -100,7 +100,7 @@ def grammar(records: Sequence[RunRecord], scale: str) -> Report:
         "tree does not have.",
     )
     return _report(
-        "Dual objective against passes, SMO and exponentiated gradient on grammars",
+        "Dual objective against epochs, SMO and exponentiated gradient on grammars",
         source,
         records,
         scale,
@@ -182,7 +182,7 @@ def _panel(duals: Duals, title: str, shown: Callable[[str], bool] | None = None)
         for name, points in means.items()
         if shown is None or shown(name)
     ]
-    return Panel(curves, "passes", "dual objective", title, 0.0, 1.05 * highest)
+    return Panel(curves, "epochs", "dual objective", title, 0.0, 1.05 * highest)
 
 
 def _claims(duals: Duals) -> tuple[Claim, ...]:

@@ -1,4 +1,4 @@
-"""Kummerfeld et al. (2015), Figure 1: dev score of every method against passes and seconds."""
+"""Kummerfeld et al. (2015), Figure 1: dev score of every method against epochs and seconds."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ EFFECTIVE = (
 """The observations, of one task each."""
 
 TREES = (
-    "The first sentences of English EWT of the current Universal Dependencies instead of version "
-    "1.1, scored by {}."
+    "Dependency parsing: the first sentences of English EWT of the current Universal Dependencies "
+    "instead of version 1.1, scored by {}."
 )
 HEADS = "UAS. Arcs have no relations; the paper's loss counts wrong relations, too"
 RELATIONS = "LAS. The loss counts arcs with a wrong parent or relation, as in the paper"
@@ -76,9 +76,9 @@ CONSTITUENTS = (
 
 NETWORKS = (
     f"{CONSTITUENTS} The network is that of Durrett and Klein (2015) on dense features only: "
-    "vectors of the words of the training trees. MIRA and cutting planes need scores that are "
-    "linear in the weights, and are left out. The perceptron takes a gradient step for each "
-    "mistake, as in the paper."
+    "vectors of the words of the training trees. MIRA and online cutting planes step along the "
+    "gradient of the network; batch cutting planes are left out, as in the paper. The perceptron "
+    "takes a gradient step for each mistake, as in the paper."
 )
 
 SUMMARIES = (
@@ -158,7 +158,7 @@ def figure1_neural_parser(records: Sequence[RunRecord], scale: str) -> Report:
     report = _figure1(
         "constituents, by a network", "Neural Parser", NETWORKS, records, scale, network=True
     )
-    source = f"{PAPER}, Figure 1 and observations 1, 3 and 4"
+    source = f"{PAPER}, Figure 1 and observations 1 to 4"
     return replace(
         report, source=source, claims=(*report.claims, observation3(Figure1.of(records)))
     )
@@ -191,11 +191,11 @@ def _figure1(
     latent: bool = False,
     network: bool = False,
 ) -> Report:
-    """The report of one task; a network has no cutting planes, and no templates."""
+    """The report of one task; a network has no batch cutting planes, and no templates."""
     tuned = Figure1.of(records)
-    planes = () if network else observation2(tuned)
+    planes = [_online_not_enough(tuned)] if network else observation2(tuned)
     return Report(
-        f"Score across passes and seconds: {what}",
+        f"Score across epochs and seconds: {what}",
         f"{PAPER}, Figure 1 and observations 1, 2 and 4",
         (_table(tuned, Parts.of(records)),),
         (*observation1(tuned, latent), *planes, observation4(tuned)),
@@ -383,7 +383,7 @@ def observation4(tuned: Figure1) -> Claim:
 
 
 def _draw(tuned: Figure1, target: Path) -> None:
-    """Draw dev score against passes (left) and seconds (right), the top of the scores only."""
+    """Draw dev score against epochs (left) and seconds (right), the top of the scores only."""
     from matplotlib.ticker import MaxNLocator
 
     figure = plots.new_figure(11.0, 4.2)
@@ -400,7 +400,7 @@ def _draw(tuned: Figure1, target: Path) -> None:
         }
         left.plot(range(1, len(curve.scores) + 1), curve.scores, **style)
         right.plot(curve.seconds, curve.scores, **style)
-    _dress(left, "pass over the training data")
+    _dress(left, "epoch")
     _dress(right, "seconds of training")
     left.set(ylabel="score, points", ylim=(low, tuned.best + 0.05 * (tuned.best - low)))
     left.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))

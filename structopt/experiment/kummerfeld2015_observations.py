@@ -25,6 +25,7 @@ TITLES = {
     "mst_projective_labeled": "MST Proj. LAS",
     "mst_nonprojective_labeled": "MST Non-Proj. LAS",
     "summarization": "Summ.",
+    "collections": "Summ. Collections",
 }
 LATENT = "Coref"
 """The task whose outputs are latent, the paper's exception to observation 1."""

@@ -86,7 +86,7 @@ def _panels(groups: Groups, key: str) -> list[Panel]:
         (max(mean_curve(runs, key, times=100.0)[1]) for runs in groups.values()), default=100.0
     )
     panels = []
-    for against, x in (("epoch", "passes"), ("seconds", "seconds of training")):
+    for against, x in (("epoch", "epochs"), ("seconds", "seconds of training")):
         curves = [
             Curve(*mean_curve(runs, key, against, 100.0), name, COLOURS[number % len(COLOURS)])
             for number, (name, runs) in enumerate(groups.items())
@@ -118,7 +118,7 @@ def _claims(groups: Groups, parts: Parts, key: str) -> tuple[Claim, ...]:
         "rate"
     )
     late = (
-        "(by its curves) L-BFGS takes many more passes to a model as good as DCA's after its fifth"
+        "(by its curves) L-BFGS takes many more epochs to a model as good as DCA's after its fifth"
     )
     best = {
         name: score
@@ -194,7 +194,7 @@ def _lower(text: str, groups: Groups, key: str) -> Claim:
         return cannot_tell(text, "SGD at C = 10")
     rest = {name: score for name, score in last.items() if name != "SGD C=10"}
     lowest = min(rest, key=lambda name: rest[name].mean)
-    evidence = f"last pass: {last['SGD C=10']}; lowest of the others {lowest} {rest[lowest]}"
+    evidence = f"last epoch: {last['SGD C=10']}; lowest of the others {lowest} {rest[lowest]}"
     return Claim(text, higher(rest[lowest], last["SGD C=10"]), evidence)
 
 

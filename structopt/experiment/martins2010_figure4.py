@@ -122,7 +122,7 @@ def _panels(groups: Groups, key: str) -> list[Panel]:
                 )
             )[0]
         ]
-        panels.append(Panel(curves, "passes", f"UAS on {key.partition('.')[0]}, %", language))
+        panels.append(Panel(curves, "epochs", f"UAS on {key.partition('.')[0]}, %", language))
     return panels
 
 

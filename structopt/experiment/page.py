@@ -31,7 +31,7 @@ MARK = (
     "command makes it anew.*"
 )
 KEYS = (
-    *("experiment", "scale", "command", "source", "verdict", "claims", "tables", "notes"),
+    *("experiment", "scale", "title", "command", "source", "verdict", "claims", "tables", "notes"),
     *("seconds", "runs", "figure"),
 )
 ROW = re.compile(r"^\| (?P<text>.+?) \| (?P<verdict>yes|no|cannot be told) \|", re.MULTILINE)
@@ -273,14 +273,14 @@ def screen(readings: Path, page: str) -> str:
                 for one in values["claims"]
             ]
             claims = [] if together and joint.wanted(name) else claims
-            command = str(values["command"])
+            command, title = str(values["command"]), f": {values['title']}"
         else:
             claims = [
                 (found["text"], f"{found['verdict']} (earlier)") for found in ROW.finditer(earlier)
             ]
-            command = f"python -m structopt +experiment={name} data=DIR"
+            command, title = COMMAND.format(name), ""
         paper, place, _ = _origin(readings, name)
-        first, last = [paper, f"[{place or name}]({page}#{name})"], [f"`{command}`"]
+        first, last = [paper, f"[{place or name}]({page}#{name}){title}"], [f"`{command}`"]
         rows += [
             [*(["", ""] if number else first), text, verdict, *([""] if number else last)]
             for number, (text, verdict) in enumerate(claims)

@@ -152,6 +152,29 @@ def test_table1_without_the_perceptron_says_nothing(tmp_path):
     assert [cell.mean for cell in report.tables[1].rows[1][1:]] == [1.0] * len(kummerfeld2015.TIMES)
 
 
+@pytest.mark.parametrize("base", ["MIRA", "AP"])
+def test_times_of_the_network_are_relative_to_mira_if_it_was_timed(tmp_path, base):
+    seconds = {"AP": 2.0, "MIRA": 4.0, "OCP": 3.6, "OPS": 4.0 if base == "MIRA" else 2.0}
+    runs = [
+        run(
+            tmp_path,
+            f"Neural Parser {method}",
+            seconds=time,
+            epochs=1,
+            decoding_seconds=0.7 * seconds[base] if method == "AP" else None,
+        )
+        for method, time in seconds.items()
+        if base == "MIRA" or method in ("AP", "OPS")
+    ]
+    report = kummerfeld2015.table1(thrice(runs), "full")
+    ratios = {row[0]: row[1] and row[1].mean for row in report.tables[0].rows}
+    assert (ratios[base], ratios["OPS"], ratios["Decoding"]) == pytest.approx((1.0, 1.0, 0.7))
+    texts = [claim.text for claim in report.claims]
+    assert ("perceptron by AdaGrad" in texts[-1]) == (base == "AP")
+    assert not any("MIRA takes as long as the perceptron" in text for text in texts)
+    assert verdicts(report) == [True] * len(texts)
+
+
 def curves(folder, scores):
     """Runs of Figure 1: dev scores (points) of every pass, and seconds a pass, by label."""
     found = []
@@ -205,6 +228,20 @@ def test_figure1_against_the_paper(tmp_path):
     report = kummerfeld2015_curves.figure1_ner(thrice(runs), "full")
     # None: neither came near the perceptron
     assert verdicts(report) == [False, False, False, False, None, False]
+
+
+def test_figure1_of_the_network_has_online_cutting_planes(tmp_path):
+    scores = {
+        "AP": (1, 50, 50, 50),
+        "MIRA": (1, 80, 85, 85),
+        "OCP": (3, 60, 80, 84),
+        "OPS l2": (1, 85, 86, 86),
+        "likelihood": (1, 84, 86, 86),
+    }
+    report = kummerfeld2015_curves.figure1_neural_parser(thrice(curves(tmp_path, scores)), "full")
+    judged = dict(zip((claim.text for claim in report.claims), verdicts(report), strict=True))
+    assert judged[kummerfeld2015_curves.NOT_ENOUGH] is True
+    assert kummerfeld2015_curves.WILD not in judged
 
 
 def tuned(folder, optimizers, scores):

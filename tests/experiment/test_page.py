@@ -82,8 +82,8 @@ def test_finished_reports_become_pages_and_readings_stay(sweeps, readings, capsy
         "(earlier) | " in screen
     )
     row = (
-        "| Martins et al. (2010) | [Figure 3](experiments.md#martins2010_figure3) | DCA is "
-        "better | **within noise** | "
+        "| Martins et al. (2010) | [Figure 3](experiments.md#martins2010_figure3): Curves | "
+        "DCA is better | **within noise** | "
     )
     assert f"{row}`{COMMAND}` |" in lines
     assert lines[-1] == "1:02:03 of training in all."

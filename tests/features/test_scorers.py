@@ -228,8 +228,8 @@ def test_a_checkpoint_knows_the_data_of_any_scorer():
             Goal(tolerance=1e-3),
             "optimizer.tolerance needs scores that are linear in the weights, with sparse "
             "columns, and those of features=Plain "
-            "are any function of them, so that nothing bounds the least objective. Leave "
-            "optimizer.tolerance out.",
+            "are any function of them, so that nothing bounds the least objective. Set "
+            "optimizer.tolerance=0.",
         ),
     ],
 )

@@ -20,6 +20,7 @@ from structopt.optimizer.pegasos import Pegasos
 from tests.interrupts import SOON, interrupted_soon
 from tests.optimizer.online import problem_of, run
 from tests.optimizer.shipped import shipped
+from tests.optimizer.test_any_scorer import Squared, problem_with
 from tests.parts import gate_cases
 
 TASKS = {
@@ -59,6 +60,10 @@ def check_threads(method, problem, numbers=(2, 3), passes=2):
 @pytest.mark.parametrize("task", gate_cases(list(TASKS), "rest", ("ner", "dependency")))
 def test_bits_do_not_depend_on_threads(task, name, tmp_path):
     check_threads(METHODS[name], shipped(task, "svm", 1.0, tmp_path, "adagrad", 24, TASKS[task]))
+
+
+def test_networks_share_the_decoding_of_a_batch():
+    check_threads(AdaGrad(eta=0.2, batch_size=4, average=True), problem_with(Squared()))
 
 
 def test_many_rounds_of_a_batch(monkeypatch, tmp_path):
