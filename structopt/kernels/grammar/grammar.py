@@ -140,11 +140,11 @@ def solve(structure, i, s, temperature, z, memory, work):
         x.filled[0] = semiring
         if semiring == MAX:
             break
-        if value > -inf:
+        while value > -inf:
             fill_outside(semiring, floor, c, i, n, s, x, z)
-            if floor > 0.0 and lost(c, i, n, MOST, z):
-                floor = 0.0
-                fill_outside(semiring, floor, c, i, n, s, x, z)
+            if floor == 0.0 or not lost(c, i, n, MOST, z):
+                break
+            floor = 0.0
         if semiring == LOG or (
             value > -inf and not lost(c, i, n, MOST if floor > 0.0 else LOST, z)
         ):
