@@ -9,21 +9,10 @@ from structopt.kernels.trees.arcs import (
     open_scratch,
     pack_scratch,
 )
-from structopt.kernels.trees.eisner import best_tree
-from structopt.kernels.trees.eisner_chart import chart_size
+from structopt.kernels.trees.eisner import best_tree, floats_needed, ints_needed
 from structopt.kernels.trees.inside_outside import partition
 from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import SOLVE, kernel
-
-
-def floats_needed(n: int) -> int:
-    """Size of the float scratch of `best_tree` and `partition` for sentences of n tokens."""
-    return chart_size(n)
-
-
-def ints_needed(n: int) -> int:
-    """Size of the integer scratch of `best_tree` and `partition` for sentences of n tokens."""
-    return 3 * n
 
 
 def scratch(n: int) -> Record:
