@@ -16,7 +16,7 @@ def log_forward_backward(c, n, s, temperature, x, z):
     """Forward-backward in log space: slower, never underflows. Returns -inf where no labelling is
     allowed.
 
-    The counts in z are those of the longest histories, for `fold_counts`.
+    z has the counts of the longest histories only; `fold_counts` adds the others.
     """
     states, table = forward(c, n, s, temperature, x)
     total, N = -inf, x.temporary.size

@@ -278,7 +278,7 @@ def listed(g, s, k, values, offsets, parts, counts, work):
     if fill_best(g, s, inside) == -inf:
         return 0
     size = 2 * len(s) + 16 * k
-    while True:  # again with more room, where there was too little
+    while True:  # again with more room if there was too little
         search = open_search(len(g.edges) - 1, size)
         found = list_best(search, g, s, inside, k)
         if not has_failed(search):

@@ -1,4 +1,4 @@
-"""The loss of one instance at the output that is best under the scores alone."""
+"""The loss of one instance at the best output under its scores without costs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from structopt.kernels.waist.target import (
 
 @kernel(EVALUATE)
 def prediction_based(solve, structure, target, parameters, i, s, r, other, answer, memory, work):
-    """s^T(z' - z) + gamma * cost(z') at the mode z' under the scores alone (footnote 7); r becomes
+    """s^T(z' - z) + gamma * cost(z') at the mode z' under scores without costs (footnote 7); r becomes
     z' - z.
 
-    Of a set, z is the best allowed output under the scores.
+    In a set, z is the best allowed output under the scores.
     """
     t = open_target(target)
     if is_set(t, i):

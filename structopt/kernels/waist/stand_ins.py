@@ -1,5 +1,5 @@
-"""Kernels that stand in for those that features, graphs and inferences need not have, or that no
-pass of a caller calls.
+"""Stand-ins for optional kernels of features, graphs and inferences, and for kernels that no pass of
+a caller calls.
 """
 
 from __future__ import annotations
