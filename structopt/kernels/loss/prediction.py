@@ -15,10 +15,9 @@ from structopt.kernels.waist.target import (
 
 @kernel(EVALUATE)
 def prediction_based(solve, structure, target, parameters, i, s, r, other, answer, memory, work):
-    """s^T(z' - z) + gamma * cost(z') at the mode z' under scores without costs (footnote 7); r becomes
-    z' - z.
+    """s^T(z' - z) + gamma * cost(z') at the mode z' under scores without costs (footnote 7).
 
-    In a set, z is the best allowed output under the scores.
+    r becomes z' - z. In a set, z is the best allowed output under the scores.
     """
     t = open_target(target)
     if is_set(t, i):

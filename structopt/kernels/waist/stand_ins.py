@@ -1,5 +1,5 @@
-"""Stand-ins for optional kernels of features, graphs and inferences, and for kernels that no pass of
-a caller calls.
+"""Stand-ins for optional kernels of features, graphs and inferences, and for kernels that a caller
+does not need.
 """
 
 from __future__ import annotations
