@@ -57,6 +57,11 @@ class MentionTemplates(Supported):
 
     layout: Layout
 
+    kernel_modules = (
+        "structopt.kernels.features.mentions.templates",
+        "structopt.kernels.features.mentions.scores",
+    )
+
     def __init__(
         self,
         support: Literal["seen", "all"] = "all",
@@ -103,11 +108,12 @@ class MentionTemplates(Supported):
 
     @property
     def kernels(self) -> FeatureKernels:
-        """The compiled operations, of `structopt.kernels.features.mentions.templates`."""
+        """The compiled operations, of the `kernel_modules`."""
         from structopt.kernels.features.mentions import templates as k
+        from structopt.kernels.features.mentions.scores import scores
 
         return FeatureKernels(
-            k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans
+            scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans
         )
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:

@@ -88,6 +88,7 @@ class Composed(NamedTuple):
         return [
             partial(self.inference.kernels, self.graph.kind),
             *([self._load_lists] if Ability.K_BEST in needs.abilities else []),
+            *(partial(import_module, name) for name in self.scorer.kernel_modules),
             partial(scoring.kernels_of, self.scorer),
             *(partial(import_module, name) for name in (*self.modules, *DRIVERS)),
             partial(self.loss.kernel, variant),
