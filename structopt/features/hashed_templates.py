@@ -260,14 +260,15 @@ class HashedTemplates(Supported):
 
     def _seen(self, record: Record, structure: Structure, gold: SparseVectors) -> Array:
         """Which weights have a feature that occurs in a gold output."""
+        # one module of the kernels; a first run still compiles the others
+        from structopt.kernels.features.hashed_templates import accumulate
+
         dense = np.zeros(self.dimension)
         indicators = np.zeros(int(np.diff(structure.parts).max(initial=0)))
         for i in range(len(structure)):
             parts = gold.parts[gold.offsets[i] : gold.offsets[i + 1]]
             indicators[parts] = 1.0
-            self.kernels.accumulate(
-                record, i, indicators[: structure.parts[i + 1] - structure.parts[i]], dense
-            )
+            accumulate(record, i, indicators[: structure.parts[i + 1] - structure.parts[i]], dense)
             indicators[parts] = 0.0
         return dense > 0.0
 

@@ -89,6 +89,9 @@ class MentionTemplates(Supported):
         """Lay out the weights for a training corpus; the note tells how many features share
         weights.
         """
+        # one module of the kernels; a first run still compiles the others
+        from structopt.kernels.features.mentions.templates import accumulate
+
         documents, size = _documents(encoded), self.layout.weights
         refuse_masks(size)
         everything = self.of(self.layout, None)
@@ -98,7 +101,7 @@ class MentionTemplates(Supported):
             if self.seen:
                 occurring[:] = 0.0
                 occurring[gold.parts[gold.offsets[i] : gold.offsets[i + 1]]] = 1.0
-            everything.kernels.accumulate(record, i, occurring, dense)
+            accumulate(record, i, occurring, dense)
         used = dense > 0.0
         return self.of(
             self.layout,
