@@ -139,6 +139,12 @@ class Objective(Protocol):
         """
 
     @property
+    def list_kernels(self) -> Kernels:
+        """`kernels` with the one that lists the k best outputs, which others lack because it
+        compiles for long.
+        """
+
+    @property
     def space(self) -> Space:
         """Scratch of the optimizer's thread."""
 

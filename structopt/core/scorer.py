@@ -116,6 +116,9 @@ class Scorer(Component):
 
     Attributes
     ----------
+    kernel_modules : tuple of str
+        Modules of its kernels that a first run compiles at the same time, those first that take
+        longest.
     cheap : bool
         Whether scores of a whole corpus take little time and memory.
     dimension : int
@@ -129,6 +132,7 @@ class Scorer(Component):
 
     kind_of_component: ClassVar[str] = "features"
 
+    kernel_modules: ClassVar[tuple[str, ...]] = ()
     cheap: ClassVar[bool] = False
     dimension: int = 0
     support: Array | None = None

@@ -18,14 +18,16 @@ class InferenceKernels(NamedTuple):
 
     Attributes
     ----------
-    solve, k_best
+    solve
+    k_best : callable, or None
+        Loads the kernel that lists the k best outputs, which compiles when lists are first read.
     round
         Makes an output of the marginals that `solve` has just left, with all that it has left in
         its work record.
     """
 
     solve: Any
-    k_best: Any = None
+    k_best: Callable[[], Any] | None = None
     round: Any = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -104,11 +105,17 @@ def derivations(edges: Array, left: Array, right: Array, i: int, parts: int, mos
     return np.array(listed[-1]).reshape(-1, parts)
 
 
+def _k_best() -> Any:
+    from structopt.kernels.hypergraph.k_best import k_best
+
+    return k_best
+
+
 def _algorithms() -> InferenceKernels:
     """The algorithms, which are compiled when they are first asked for."""
-    from structopt.kernels.hypergraph import hypergraph
+    from structopt.kernels.hypergraph.hypergraph import solve
 
-    return InferenceKernels(hypergraph.solve, hypergraph.k_best)
+    return InferenceKernels(solve, _k_best)
 
 
 HYPERGRAPH = StructureKind("hypergraph", _algorithms, hypergraph_vertices, lists=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from typing import Any
 
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.factor_graph.grammar.chart_vertices import chart_vertices
@@ -18,70 +19,87 @@ from structopt.factor_graph.vertices.chains_and_trees import (
 from structopt.factor_graph.vertices.factors import factor_vertices
 
 
-def _algorithms(module: str) -> InferenceKernels:
-    """The algorithms of a module of `structopt.kernels`, which are compiled when they are first
-    asked for.
+def _algorithms(module: str, lists: str, rounding: str = "") -> InferenceKernels:
+    """Load the algorithms of a module of `structopt.kernels`.
+
+    Parameters
+    ----------
+    module : str
+        Its kernel `solve` is compiled if it is not on disk.
+    lists : str
+        The module of `k_best`.
+    rounding : str
+        The name of the kernel of `module` that makes outputs of marginals; empty if there is none.
     """
-    algorithms = import_module(f"structopt.kernels.{module}")
-    return InferenceKernels(algorithms.solve, algorithms.k_best)
+    loaded = import_module(f"structopt.kernels.{module}")
+
+    def k_best() -> Any:
+        return import_module(f"structopt.kernels.{lists}").k_best
+
+    return InferenceKernels(loaded.solve, k_best, getattr(loaded, rounding) if rounding else None)
 
 
-def _chains(module: str) -> InferenceKernels:
-    """The algorithms on chains, with the lists of all orders."""
-    from structopt.kernels.chain.k_best import k_best
-
-    return InferenceKernels(import_module(f"structopt.kernels.chain.{module}").solve, k_best)
-
-
-def _grammars() -> InferenceKernels:
-    """The algorithms on charts of grammars."""
-    from structopt.kernels.grammar import grammar
-
-    return InferenceKernels(grammar.solve, grammar.k_best, grammar.max_rule)
-
-
-def _forests() -> InferenceKernels:
-    """The algorithms on packed forests."""
-    from structopt.kernels.forest import forest
-
-    return InferenceKernels(forest.solve, forest.k_best, forest.max_rule)
-
-
-CHAIN = StructureKind("chain", partial(_chains, "linear_chain"), chain_vertices, lists=True)
+CHAIN = StructureKind(
+    "chain", partial(_algorithms, "chain.linear_chain", "chain.k_best"), chain_vertices, lists=True
+)
 """Viterbi, forward-backward, k-best Viterbi, whatever the order."""
-FIRST_ORDER_CHAIN = replace(CHAIN, exact=partial(_chains, "first_order_chain"))
+FIRST_ORDER_CHAIN = replace(
+    CHAIN, exact=partial(_algorithms, "chain.first_order_chain", "chain.k_best")
+)
 """The same kind. Its algorithms compile in half the time, because they lack higher orders."""
 SINGLE = StructureKind(
-    "single", partial(_algorithms, "chain.single_variable"), single_vertices, lists=True
+    "single",
+    partial(_algorithms, "chain.single_variable", "chain.single_variable_k_best"),
+    single_vertices,
+    lists=True,
 )
 """A look at every label."""
 INDEPENDENT = StructureKind(
-    "independent", partial(_algorithms, "independent.independent"), independent_vertices, lists=True
+    "independent",
+    partial(_algorithms, "independent.independent", "independent.k_best"),
+    independent_vertices,
+    lists=True,
 )
 """The same, variable by variable: any number of them, each with configurations of its own."""
 ARBORESCENCE = StructureKind(
-    "arborescence", partial(_algorithms, "trees.arborescence"), tree_vertices, lists=True
+    "arborescence",
+    partial(_algorithms, "trees.arborescence", "trees.arborescence_k_best"),
+    tree_vertices,
+    lists=True,
 )
 """Chu-Liu-Edmonds and the matrix-tree theorem."""
 PROJECTIVE = StructureKind(
     "projective",
-    partial(_algorithms, "trees.projective"),
+    partial(_algorithms, "trees.projective", "trees.projective_k_best"),
     partial(tree_vertices, projective=True),
     lists=True,
 )
 """Eisner's algorithm, and inside-outside on its chart."""
 GRAMMAR = StructureKind(
-    "grammar", _grammars, chart_vertices, lists=True, rounds=True, incomplete=True
+    "grammar",
+    partial(_algorithms, "grammar.grammar", "grammar.k_best", "max_rule"),
+    chart_vertices,
+    lists=True,
+    rounds=True,
+    incomplete=True,
 )
 """CKY, inside-outside, lazy lists of the k best trees; a sentence may have no tree."""
 FOREST = StructureKind(
-    "forest", _forests, forest_vertices, lists=True, rounds=True, incomplete=True
+    "forest",
+    partial(_algorithms, "forest.forest", "forest.k_best", "max_rule"),
+    forest_vertices,
+    lists=True,
+    rounds=True,
+    incomplete=True,
 )
 """The same on packed forests, every use of a rule a part of its own."""
 LOOPY = StructureKind("factors", vertices=factor_vertices, loopy=True)
 """Variables and factors of any shape; no algorithm is exact on all of them but a listing."""
 TABLES = replace(
-    LOOPY, exact=partial(_algorithms, "junction.junction"), lists=True, eliminates=True
+    LOOPY,
+    exact=partial(_algorithms, "junction.junction", "junction.k_best"),
+    lists=True,
+    eliminates=True,
 )
 """The same kind, of factors over a few variables each: variable elimination, exact if its tables
 are small.

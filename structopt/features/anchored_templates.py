@@ -66,6 +66,11 @@ class AnchoredTemplates(Supported):
     seen_places: Array
     index: Index
 
+    kernel_modules = (
+        "structopt.kernels.features.anchored.templates",
+        "structopt.kernels.features.anchored.scores",
+    )
+
     def __init__(
         self,
         hash_bits: int = 24,
@@ -127,11 +132,12 @@ class AnchoredTemplates(Supported):
 
     @property
     def kernels(self) -> FeatureKernels:
-        """The compiled operations, of `structopt.kernels.features.anchored.templates`."""
+        """The compiled operations, of the `kernel_modules`."""
         from structopt.kernels.features.anchored import templates as k
+        from structopt.kernels.features.anchored.scores import scores
 
         return FeatureKernels(
-            k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans
+            scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans
         )
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:

@@ -72,6 +72,12 @@ class HashedTemplates(Supported):
 
     layout: Layout
 
+    kernel_modules = (
+        "structopt.kernels.features.hashed_templates",
+        "structopt.kernels.features.hashed_scores",
+        "structopt.kernels.features.hashed_listing",
+    )
+
     def __init__(
         self,
         support: Literal["seen", "all"] = "seen",
@@ -120,19 +126,20 @@ class HashedTemplates(Supported):
 
     @property
     def kernels(self) -> FeatureKernels:
-        """The compiled operations, of `structopt.kernels.features.hashed_templates`."""
+        """The compiled operations, of the `kernel_modules`."""
+        from structopt.kernels.features import hashed_listing, hashed_scores
         from structopt.kernels.features import hashed_templates as k
 
         return FeatureKernels(
-            k.scores,
+            hashed_scores.scores,
             k.pullback,
             k.add,
             k.add_both,
             k.dot,
             k.flatten,
             k.accumulate,
-            k.spans,
-            k.listed_scores,
+            hashed_listing.spans,
+            hashed_listing.listed_scores,
         )
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
@@ -253,14 +260,15 @@ class HashedTemplates(Supported):
 
     def _seen(self, record: Record, structure: Structure, gold: SparseVectors) -> Array:
         """Which weights have a feature that occurs in a gold output."""
+        # one module of the kernels; a first run still compiles the others
+        from structopt.kernels.features.hashed_templates import accumulate
+
         dense = np.zeros(self.dimension)
         indicators = np.zeros(int(np.diff(structure.parts).max(initial=0)))
         for i in range(len(structure)):
             parts = gold.parts[gold.offsets[i] : gold.offsets[i + 1]]
             indicators[parts] = 1.0
-            self.kernels.accumulate(
-                record, i, indicators[: structure.parts[i + 1] - structure.parts[i]], dense
-            )
+            accumulate(record, i, indicators[: structure.parts[i + 1] - structure.parts[i]], dense)
             indicators[parts] = 0.0
         return dense > 0.0
 

@@ -57,6 +57,11 @@ class MentionTemplates(Supported):
 
     layout: Layout
 
+    kernel_modules = (
+        "structopt.kernels.features.mentions.templates",
+        "structopt.kernels.features.mentions.scores",
+    )
+
     def __init__(
         self,
         support: Literal["seen", "all"] = "all",
@@ -84,6 +89,9 @@ class MentionTemplates(Supported):
         """Lay out the weights for a training corpus; the note tells how many features share
         weights.
         """
+        # one module of the kernels; a first run still compiles the others
+        from structopt.kernels.features.mentions.templates import accumulate
+
         documents, size = _documents(encoded), self.layout.weights
         refuse_masks(size)
         everything = self.of(self.layout, None)
@@ -93,7 +101,7 @@ class MentionTemplates(Supported):
             if self.seen:
                 occurring[:] = 0.0
                 occurring[gold.parts[gold.offsets[i] : gold.offsets[i + 1]]] = 1.0
-            everything.kernels.accumulate(record, i, occurring, dense)
+            accumulate(record, i, occurring, dense)
         used = dense > 0.0
         return self.of(
             self.layout,
@@ -103,11 +111,12 @@ class MentionTemplates(Supported):
 
     @property
     def kernels(self) -> FeatureKernels:
-        """The compiled operations, of `structopt.kernels.features.mentions.templates`."""
+        """The compiled operations, of the `kernel_modules`."""
         from structopt.kernels.features.mentions import templates as k
+        from structopt.kernels.features.mentions.scores import scores
 
         return FeatureKernels(
-            k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans
+            scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans
         )
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:

@@ -113,9 +113,13 @@ class LossFamily(Loss):
                 remedy="Set beta=inf, or variant='max_loss'.",
                 kinds={"variant": "optimizer", "beta": "loss"},
             )
-        from structopt.kernels.loss import family
+        if variant == "prediction":
+            from structopt.kernels.loss.prediction import prediction_based
 
-        return family.prediction_based if variant == "prediction" else family.family
+            return prediction_based
+        from structopt.kernels.loss.family import family
+
+        return family
 
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
         """See `Cost.of_variables`."""

@@ -56,7 +56,7 @@ from structopt.objective.decoding import (
     predicted_outputs,
     proved,
 )
-from structopt.objective.drivers import predicting
+from structopt.objective.drivers import predicting, with_lists
 from structopt.objective.examples import Examples
 
 PROVED = "proved_optimal"
@@ -152,6 +152,11 @@ class Predictor:
     def kernels(self) -> Kernels:
         """Kernels of features and inference."""
         return predicting(self.scorer, self.graph, self.inference)
+
+    @property
+    def list_kernels(self) -> Kernels:
+        """The kernels, with the one that lists the k best outputs."""
+        return with_lists(self.kernels, self.inference.kernels(self.graph.kind))
 
     def examples(
         self, corpus: Any, given: Sequence[Any] | None = None, executor: Executor | None = None
@@ -558,7 +563,7 @@ class Predictor:
         self, examples: Examples, k: int, executor: Executor | None = None
     ) -> list[KBest]:
         """The k best outputs of every instance of an encoded corpus."""
-        return k_best(examples, self.kernels, self.weights, k, executor or registry.serial())
+        return k_best(examples, self.list_kernels, self.weights, k, executor or registry.serial())
 
     def scores(
         self, instances: Inputs, executor: Executor | None = None, *, given: Given = None

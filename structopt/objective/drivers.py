@@ -38,22 +38,29 @@ def compose(
     """Put the kernels side by side; where the inference is plain Python, so is the loss, which
     calls it.
     """
-    from structopt.kernels.loss import family as loss
     from structopt.kernels.waist import stand_ins
 
-    evaluate = evaluate or loss.family
+    evaluate = evaluate or stand_ins.no_loss
     if is_compiled(evaluate) and not is_compiled(inference.solve):
         evaluate = evaluate.py_func
     closed_forms = graph.calculus or Calculus(
         stand_ins.no_entropy, stand_ins.no_slope, stand_ins.no_conditionals
     )
-    lists = inference.k_best or stand_ins.no_k_best
     rounding = inference.round or graph.rounding or stand_ins.no_rounding
     features = features._replace(
         listed_scores=features.listed_scores or features.scores,
         prefetch=features.prefetch or stand_ins.no_prefetch,
     )
-    return Kernels(*features, evaluate, inference.solve, lists, rounding, *closed_forms)
+    return Kernels(
+        *features, evaluate, inference.solve, stand_ins.no_k_best, rounding, *closed_forms
+    )
+
+
+def with_lists(kernels: Kernels, inference: InferenceKernels) -> Kernels:
+    """Add the kernel that lists the k best outputs, if there is one; it compiles when first
+    loaded.
+    """
+    return kernels if inference.k_best is None else kernels._replace(k_best=inference.k_best())
 
 
 def predicting(scorer: Scorer, graph: FactorGraph, inference: Inference) -> Kernels:

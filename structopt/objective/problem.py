@@ -33,11 +33,11 @@ from structopt.executor.serial import Serial
 from structopt.kernels.waist.drivers import Driver, P, Result
 from structopt.kernels.waist.interruptible import run_driver
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import Data, Space
+from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.learning.visits import SHUFFLED, VisitOrder, windows_of_pass
 from structopt.objective import scoring
 from structopt.objective.array_losses import kernel_of
-from structopt.objective.drivers import GraphKernels, compose
+from structopt.objective.drivers import GraphKernels, compose, with_lists
 from structopt.objective.dual_bound import dual_bound
 from structopt.objective.examples import Examples, Layout, target_of
 from structopt.objective.fingerprint import Fingerprint, arrays_in, digest_of
@@ -340,6 +340,11 @@ class Problem:
     def space(self) -> Space:
         """Scratch of the optimizer's thread."""
         return self.examples.space()
+
+    @property
+    def list_kernels(self) -> Kernels:
+        """The kernels by which optimizers step, with the one that lists the k best outputs."""
+        return with_lists(self.kernels, self.inference.kernels(self.structure.kind))
 
     def run(self, driver: Driver[P, Result], *arguments: P.args, **named: P.kwargs) -> Result:
         """Call an optimizer's driver on this problem's kernels and data, in this thread."""

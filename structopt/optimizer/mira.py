@@ -15,6 +15,7 @@ from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import MARGINS, UNWEIGHTED, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Plan
+from structopt.kernels.waist.interruptible import run_driver
 from structopt.kernels.waist.record import Array
 from structopt.optimizer.dca import DCA
 
@@ -98,7 +99,10 @@ class MIRA(DCA):
 
         totals, prediction = np.zeros(2), self.variant == "prediction"
         scratch = self._lists(problem), self._bundle(problem, self.k_best)
-        problem.run(k_best_pass, order, theta, lag, visits, problem.C, prediction, *scratch, totals)
+        of = problem.list_kernels, problem.data, problem.space
+        run_driver(
+            k_best_pass, *of, order, theta, lag, visits, problem.C, prediction, *scratch, totals
+        )
         return totals
 
     def _planes_of_visit(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
@@ -112,7 +116,7 @@ class MIRA(DCA):
             self.variant == "prediction",
         )
         rows, _ = rank(
-            problem.kernels,
+            problem.list_kernels,
             problem.data,
             problem.space,
             i,

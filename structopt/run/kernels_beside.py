@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from structopt.config import feature_keys, registry
 from structopt.config.fit_settings import FitSettings
+from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
@@ -75,16 +76,23 @@ class Composed(NamedTuple):
         """Modules of kernels of the optimizer."""
         return self.optimizer.plan.modules(self.penalty)
 
+    def _load_lists(self) -> None:
+        """Load the kernel of k-best lists, which runs that read none do not compile."""
+        if load := self.inference.kernels(self.graph.kind).k_best:
+            load()
+
     def loaders(self) -> list[Callable[[], object]]:
         """Return what loads the kernels of a run, those first that take longest to compile."""
         variant = self.optimizer.plan.variant
-        positional = self.optimizer.needs(self.loss, self.graph).positional
+        needs = self.optimizer.needs(self.loss, self.graph)
         return [
             partial(self.inference.kernels, self.graph.kind),
+            *([self._load_lists] if Ability.K_BEST in needs.abilities else []),
+            *(partial(import_module, name) for name in self.scorer.kernel_modules),
             partial(scoring.kernels_of, self.scorer),
             *(partial(import_module, name) for name in (*self.modules, *DRIVERS)),
             partial(self.loss.kernel, variant),
-            partial(GraphKernels.of, self.graph, positional),
+            partial(GraphKernels.of, self.graph, needs.positional),
         ]
 
 

@@ -132,20 +132,20 @@ def read(
             if in_files
             else _encoded(components, warm_start)
         )
-    pruned, held_out = PrunedSplits(components), HeldOut(components)
-    with phases.phase("featurising", name):
-        components.graph.fit(
-            encoded, *([] if warm_start is None else warm_start.kept_graph(components.graph))
-        )
-        pruned.fit(config, encoded)
-        weights = _Weights(components, warm_start, asks_for_counts(node), config["seed"])
-        judge = held_out.dev_score if "dev" in components.files else None
-        before = 0 if run is None else run.before
-        problem = _problem(
-            config, components, pruned.prune("train", encoded), weights, judge, before
-        )
-    seconds = watch.seconds
-    held_out.read(problem.scorer, pruned)
+        pruned, held_out = PrunedSplits(components), HeldOut(components)
+        with phases.phase("featurising", name):
+            components.graph.fit(
+                encoded, *([] if warm_start is None else warm_start.kept_graph(components.graph))
+            )
+            pruned.fit(config, encoded)
+            weights = _Weights(components, warm_start, asks_for_counts(node), config["seed"])
+            judge = held_out.dev_score if "dev" in components.files else None
+            before = 0 if run is None else run.before
+            problem = _problem(
+                config, components, pruned.prune("train", encoded), weights, judge, before
+            )
+        seconds = watch.seconds
+        held_out.read(problem.scorer, pruned)
     log.info(
         "%s: %d instances, %d weights; %s; C = %g, read in %.1f s",
         name,

@@ -13,7 +13,7 @@ from structopt.kernels.waist.interruptible import FEW
 from structopt.verbs.given_scores import solver_of
 from structopt.verbs.inferring import infer
 from structopt.verbs.losses import value_and_gradient
-from structopt.verbs.outputs import argmax
+from structopt.verbs.outputs import argmax, k_best
 
 
 def compile(
@@ -54,6 +54,8 @@ def compile(
     provided = solver_of(batch, inference, Ability(0)).provides
     if Ability.MARGINALS in provided:
         infer(zeros, inference, temperature=1.0, threads=threads)
+    if Ability.K_BEST in provided:
+        k_best(zeros, 1, inference, threads=threads)
     best = argmax(zeros, inference, threads=threads)
     if loss is not None:
         own: Any = batch

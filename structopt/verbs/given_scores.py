@@ -34,7 +34,7 @@ from structopt.kernels.waist.interruptible import FEW, run_decoder, run_driver
 from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Data, Kernels, is_compiled
 from structopt.objective import scoring
-from structopt.objective.drivers import GraphKernels, compose
+from structopt.objective.drivers import GraphKernels, compose, with_lists
 from structopt.objective.examples import Examples
 from structopt.process.cores import cores
 
@@ -119,6 +119,11 @@ class Solver:
     def kernels(self) -> Kernels:
         """Kernels that copy scores and solve."""
         return self.composed(None)
+
+    @property
+    def list_kernels(self) -> Kernels:
+        """The kernels, with the one that lists the k best outputs."""
+        return with_lists(self.kernels, self.inference.kernels(self.structure.kind))
 
     def composed(self, evaluate: Any) -> Kernels:
         """Return the kernels, with that of a loss."""

@@ -175,7 +175,7 @@ def k_best(
     solver = solver_of(batch, inference, Ability.K_BEST)
     given, executor = np.array(scores.flat), executor_of(threads)
     try:
-        lists = decoding.k_best(solver.examples, solver.kernels, given, k, executor)
+        lists = decoding.k_best(solver.examples, solver.list_kernels, given, k, executor)
     except InfeasibleError:
         infer(scores, inference, temperature=0.0)  # names all instances without an output
         raise

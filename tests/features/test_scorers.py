@@ -156,7 +156,7 @@ def test_outputs_marginals_and_lists_are_the_same(graph):
     weights, thread, results = random_weights(sparse, 1), registry.serial(), []
     for problem in (sparse, plain):
         examples, kernels = problem.examples, predicting(problem.scorer, graph, Exact())
-        lists = k_best(examples, kernels, weights, 3, thread)
+        lists = k_best(examples, problem.list_kernels, weights, 3, thread)
         scores = np.concatenate([one.scores for one in lists])
         tables = np.concatenate(
             [one.ravel() for one in marginals(examples, kernels, weights, "label", thread)]

@@ -170,7 +170,7 @@ def test_decoding_equals_listing(options, workers):
     weights, examples, kernels = random_weights(problem, 3), problem.examples, problem.kernels
     best = decoding.best_outputs(examples, kernels, weights, executor)
     tables = decoding.marginals(examples, kernels, weights, "label", executor, 2.0)
-    lists = decoding.k_best(examples, kernels, weights, 4, executor)
+    lists = decoding.k_best(examples, problem.list_kernels, weights, 4, executor)
     for i, n in enumerate(LENGTHS):
         listed = outputs(problem, i)
         labels = listed.vertices[:, : n * 3].reshape(-1, n, 3)
@@ -210,12 +210,15 @@ def test_decoding_of_nothing(serial):
         decoding.marginals(examples, problem.kernels, np.zeros(problem.dimension), "label", serial)
         == []
     )
-    assert decoding.k_best(examples, problem.kernels, np.zeros(problem.dimension), 3, serial) == []
+    assert (
+        decoding.k_best(examples, problem.list_kernels, np.zeros(problem.dimension), 3, serial)
+        == []
+    )
 
 
 def test_lists_that_do_not_fit_are_refused(serial):
     problem = problem_of()
-    kernels = problem.kernels
+    kernels = problem.list_kernels
     with pytest.raises(
         ConfigError,
         match=r"^Lists of the 1,000,000,000,000,000 best outputs, of up to \d+ parts, need .* GB",

@@ -12,6 +12,7 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.kernels.learn.mira import empty_lists, k_best_pass
 from structopt.kernels.learn.proximal_step import empty_bundle
+from structopt.kernels.waist.interruptible import run_driver
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DCA
 from structopt.optimizer.mira import MIRA
@@ -66,7 +67,7 @@ def best_rows(problem, i, theta, k, gamma):
     )
     margins = (listed.vertices - listed.gold) @ (listed.features @ theta) + gamma * listed.costs
     s = instance_scores(problem, theta, i) + gamma * cost
-    values, vertices = best_listed(problem.kernels.k_best, problem.structure, i, s, k)
+    values, vertices = best_listed(problem.list_kernels.k_best, problem.structure, i, s, k)
     np.testing.assert_allclose(values - gold @ s, np.sort(margins)[::-1][:k], atol=1e-9)
     return (vertices - gold) @ listed.features, (vertices - gold) @ cost
 
@@ -85,7 +86,8 @@ def visits(problem, k, variant, count, theta):
         visited.append(theta.copy())
         rows, costs = best_rows(problem, i, theta, k, gamma if variant == "max_loss" else 0.0)
         rest = np.zeros(0), 0.0, problem.C, variant == "prediction", lists, bundle, totals
-        problem.run(k_best_pass, np.array([i]), theta, *rest)
+        of = problem.list_kernels, problem.data, problem.space
+        run_driver(k_best_pass, *of, np.array([i]), theta, *rest)
         losses += totals[0]
         assert totals[0] == pytest.approx(rows[0] @ visited[-1] + gamma * costs[0], abs=1e-9)
         np.testing.assert_allclose(

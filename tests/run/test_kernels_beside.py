@@ -1,5 +1,6 @@
 """Kernels are compiled beside a run, once; whatever fails there, the run goes on."""
 
+import ast
 import subprocess
 import sys
 from importlib import import_module
@@ -10,6 +11,7 @@ from structopt.config import registry
 from structopt.config.composition import compose
 from structopt.run import kernels_beside
 from structopt.run.components import make_components
+from tests.parts import gate_cases
 
 
 @pytest.fixture(scope="module")
@@ -159,3 +161,32 @@ def test_a_first_run_compiles_nothing_itself(tmp_path, monkeypatch):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+LOADED = """
+import sys
+from structopt.config.composition import compose
+from structopt.run.components import make_components
+
+for load in make_components(compose(sys.argv[1:])).composed.loaders():
+    load()
+print([name for name in sys.modules if name.startswith("structopt.kernels") and "k_best" in name])
+"""
+
+
+LISTS = [
+    ("task=ner optimizer=dca", []),
+    ("task=ner optimizer=mira loss=svm optimizer.k_best=3", ["chain"]),
+    ("task=dependency", []),
+    ("task=constituency", []),
+    ("task=coreference", []),
+    ("task=multilabel", []),
+]
+
+
+@pytest.mark.parametrize(("command", "lists"), gate_cases(LISTS, "rest", 2))
+def test_kernels_of_lists_are_loaded_for_optimizers_that_read_them(command, lists):
+    words = [sys.executable, "-c", LOADED, *command.split(), "tracker=none"]
+    out = subprocess.run(words, text=True, stdout=subprocess.PIPE, check=True).stdout
+    loaded = {name.split(".")[2] for name in ast.literal_eval(out.splitlines()[-1])}
+    assert sorted(loaded) == lists

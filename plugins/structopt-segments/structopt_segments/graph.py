@@ -5,6 +5,7 @@ neighbours.
 from __future__ import annotations
 
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -33,12 +34,18 @@ from structopt_segments.labels import (
 from structopt_segments.listing import active_parts, segment_vertices
 
 
+def lists() -> Any:
+    """Load the kernel that lists the k best outputs; importing it compiles it."""
+    from structopt_segments.k_best import k_best
+
+    return k_best
+
+
 def algorithms() -> InferenceKernels:
     """The exact algorithms; importing them compiles them."""
-    from structopt_segments.best import k_best
     from structopt_segments.kernels import solve
 
-    return InferenceKernels(solve, k_best)
+    return InferenceKernels(solve, lists)
 
 
 KIND = StructureKind("segments", algorithms, segment_vertices, lists=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from structopt.kernels.ad3.relaxation import relax
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.loopy.private_parts import fill_private
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import inlined
@@ -33,7 +34,7 @@ def fix(s, w, depth, length, weight):
 
     Returns how much they get in all, which scores then have too much.
     """
-    w.scores[:length] = s
+    set_row(w.scores[:length], s)
     surplus = 0.0
     for j in range(depth):
         if w.state[j] % 2 == 1:
@@ -62,12 +63,12 @@ def branch(f, i, s, memory, w, z):
         if value - surplus > incumbent + slack:
             part = most_fractional(f, i, depth, w) if value > best_score else -1
             if best_score > -inf:
-                z[: f.shared[i]] = w.output[: f.shared[i]]
+                set_row(z[: f.shared[i]], w.output[: f.shared[i]])
                 fill_private(f, i, z)
                 output = product(z, s)
                 if output > incumbent:
                     incumbent = output
-                    w.best[:N] = z[:N]
+                    set_row(w.best[:N], z[:N])
         if part >= 0 and not halted():
             w.fixed[depth], w.state[depth] = part, 1 if w.mean[part] > 0.5 else 0
             depth += 1
@@ -75,6 +76,6 @@ def branch(f, i, s, memory, w, z):
         while depth > 0 and w.state[depth - 1] >= 2:
             depth -= 1
         if depth == 0 or halted():
-            z[:N] = w.best[:N]
+            set_row(z[:N], w.best[:N])
             return incumbent
         w.state[depth - 1] = 3 - w.state[depth - 1]

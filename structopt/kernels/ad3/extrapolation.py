@@ -18,7 +18,7 @@ from __future__ import annotations
 from math import sqrt
 
 from structopt.kernels.ad3.bounds import bound
-from structopt.kernels.arrays.rows import add_scaled, product, set_scaled
+from structopt.kernels.arrays.rows import add_scaled, product, set_row, set_scaled
 from structopt.kernels.waist.signatures import inlined
 from structopt.kernels.waist.views import part
 
@@ -112,12 +112,12 @@ def extrapolate(f, i, copies, s, eta, present, w):
     shared = f.shared[i]
     if not weigh_moves(copies, w):
         return present
-    w.aside[:copies] = w.multipliers[:copies]
-    w.aside[copies : copies + shared] = w.mean[:shared]
+    set_row(w.aside[:copies], w.multipliers[:copies])
+    set_row(w.aside[copies : copies + shared], w.mean[:shared])
     go_back(copies, shared, eta, w)
     ahead, _ = bound(f, i, s, w)
     if ahead < present:
         return ahead
-    w.multipliers[:copies] = w.aside[:copies]
-    w.mean[:shared] = w.aside[copies : copies + shared]
+    set_row(w.multipliers[:copies], w.aside[:copies])
+    set_row(w.mean[:shared], w.aside[copies : copies + shared])
     return present

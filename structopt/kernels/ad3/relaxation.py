@@ -9,6 +9,7 @@ from structopt.kernels.ad3.extrapolation import PASSES, extrapolate
 from structopt.kernels.ad3.factor_problems import factor_pass, write_answer
 from structopt.kernels.ad3.rounding import round_output
 from structopt.kernels.ad3.work import divide, gather, remember
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.loopy.private_parts import fill_private
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import inlined
@@ -31,7 +32,7 @@ def start(f, i, copies, memory, w):
     recalled = len(memory) > 0 and memory[len(memory) - 1] != 0.0
     w.multipliers[:copies] = 0.0
     if recalled:
-        w.multipliers[:copies] = memory[:copies]
+        set_row(w.multipliers[:copies], memory[:copies])
         w.mean[: f.shared[i]] = memory[copies : copies + f.shared[i]]
     w.counts[: f.factors[i + 1] - f.factors[i]] = 0
     return recalled
@@ -135,7 +136,7 @@ def relax(f, i, s, memory, worthless, w, z):
                 return value, -inf
             if score > best_score:
                 best_score = score
-                w.output[:shared] = z[:shared]
+                set_row(w.output[:shared], z[:shared])
             if value < level - STALLED * w.tolerance * unit:
                 level, since = value, t
             if value - best_score <= PROVED * max(1.0, abs(value)) or value <= worthless:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.kernels.ad3.configuration_set import Scratch
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.loopy.factors import private_start
 from structopt.kernels.waist.fields import Flag, Float, Floats, Ints, Long, Longs
 from structopt.kernels.waist.layout import RecordLayout
@@ -139,6 +140,6 @@ def private_parts(f, i, factor):
 def remember(copies, shared, w, memory):
     """Keep lambda and u for the next visit."""
     if len(memory) > 0:
-        memory[:copies] = w.multipliers[:copies]
-        memory[copies : copies + shared] = w.mean[:shared]
+        set_row(memory[:copies], w.multipliers[:copies])
+        set_row(memory[copies : copies + shared], w.mean[:shared])
         memory[copies + shared] = 1.0

@@ -11,7 +11,7 @@ from structopt.kernels.chain.constraints import constrain
 from structopt.kernels.chain.first_order_solve import solve_first_order
 from structopt.kernels.chain.forward_backward import forward_backward
 from structopt.kernels.chain.log_forward_backward import log_forward_backward
-from structopt.kernels.chain.ngram_parts import sum_ngram_scores
+from structopt.kernels.chain.ngram_parts import fold_counts, sum_ngram_scores
 from structopt.kernels.chain.record import open_chain, open_scratch
 from structopt.kernels.chain.viterbi import viterbi
 from structopt.kernels.waist.signatures import SOLVE, kernel
@@ -36,4 +36,6 @@ def solve(structure, i, s, temperature, z, memory, work):
     value, done = forward_backward(c, n, s, temperature, x, z)
     if done:
         return value
-    return log_forward_backward(c, n, s, temperature, x, z)
+    value = log_forward_backward(c, n, s, temperature, x, z)
+    fold_counts(c, n, z)
+    return value

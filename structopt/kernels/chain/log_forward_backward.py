@@ -7,7 +7,7 @@ from __future__ import annotations
 from math import exp, inf
 
 from structopt.kernels.arrays.log_add import log_add
-from structopt.kernels.chain.ngram_parts import counts_at, fold_counts, scores_at
+from structopt.kernels.chain.ngram_parts import counts_at, scores_at
 from structopt.kernels.waist.signatures import inlined
 
 
@@ -15,6 +15,8 @@ from structopt.kernels.waist.signatures import inlined
 def log_forward_backward(c, n, s, temperature, x, z):
     """Forward-backward in log space: slower, never underflows. Returns -inf where no labelling is
     allowed.
+
+    z has the counts of the longest histories only; `fold_counts` adds the others.
     """
     states, table = forward(c, n, s, temperature, x)
     total, N = -inf, x.temporary.size
@@ -25,8 +27,6 @@ def log_forward_backward(c, n, s, temperature, x, z):
     if total == -inf:
         return total
     backward(c, n, s, temperature, total, states, table, x, z)
-    if c.order > 1:
-        fold_counts(c, n, z)
     return temperature * total
 
 

@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from math import exp, inf, log
 
-import numpy as np
-
 from structopt.kernels.chain.calculus import add_slopes, negative_entropy
-from structopt.kernels.waist.signatures import CONDITIONALS, ENTROPY, K_BEST, SLOPE, SOLVE, kernel
+from structopt.kernels.waist.signatures import CONDITIONALS, ENTROPY, SLOPE, SOLVE, kernel
 
 
 @kernel(SOLVE)
@@ -36,22 +34,6 @@ def solve(structure, i, s, temperature, z, memory, work):
     for y in range(len(s)):
         z[y] /= total
     return top + temperature * log(total)
-
-
-@kernel(K_BEST)
-def k_best(structure, i, s, k, values, offsets, parts, counts, work):
-    """Sort the labels by score, best first; among equals the first label; those at -inf are left
-    out.
-    """
-    order = np.argsort(-s, kind="mergesort")
-    listed, offsets[0] = 0, 0
-    for y in order[:k]:
-        if s[y] == -inf:
-            break
-        values[listed], parts[listed], counts[listed] = s[y], y, 1.0
-        listed += 1
-        offsets[listed] = listed
-    return listed
 
 
 @kernel(ENTROPY)

@@ -26,9 +26,7 @@ from structopt.kernels.features.template_gradient import (
     product_of_weights,
     squared_norm,
 )
-from structopt.kernels.features.template_notes import note_sentence, score_noted
-from structopt.kernels.features.template_parts import CHUNK, LABEL, open_hashed, parts_of
-from structopt.kernels.features.template_scores import score_labels, score_parts
+from structopt.kernels.features.template_parts import CHUNK, open_hashed
 from structopt.kernels.features.template_walk import walk
 from structopt.kernels.waist.signatures import (
     ACCUMULATE,
@@ -37,32 +35,9 @@ from structopt.kernels.waist.signatures import (
     DOT,
     FLATTEN,
     PULLBACK,
-    SCORES,
-    SPANS,
     inlined,
     kernel,
 )
-
-
-@kernel(SCORES)
-def scores(features, theta, i, s, scratch):
-    """Fill s with the part scores F(x_i)^T theta; theta must be zero wherever a weight may not
-    move.
-    """
-    x = open_hashed(features)
-    codes = x.codes[x.tokens[i] : x.tokens[i + 1]]
-    W = theta[np.int64(1) << x.hash_bits :].reshape((-1, max(x.labels, 1)))
-    stride, part = len(x.positions) // max(len(x.groups), 1), 0
-    for k in range(len(x.groups)):
-        kind = np.int64(x.groups[k])
-        first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
-        end = part + (last - first) * (x.labels if kind == LABEL else 1)
-        a, b, c = parts_of(x, kind, first, last)
-        if kind == LABEL:
-            score_labels(x, W, codes, a, b, s[part:end].reshape((last - first, x.labels)))
-        else:
-            score_parts(x, kind, theta, codes, a, b, c, s[part:end])
-        part = end
 
 
 @inlined
@@ -150,32 +125,3 @@ def accumulate(features, i, r, dense):
     """Add F(x_i) r to a dense vector, coordinates that may not move included."""
     x, none = open_hashed(features), np.empty(0, np.int64)
     walk(x, i, r, sink(DENSE, no_gradient(), dense, none, none))
-
-
-@kernel(SPANS)
-def spans(features, i, starts, widths, scratch):
-    """List the weights that may move and that the scores of instance i read, rows once; all as one
-    run if they are too many.
-
-    What each counts to is noted in the scratch.
-    """
-    x, g = open_hashed(features), open_gradient(scratch)
-    clear(g)
-    runs = note_sentence(x, i, g, starts, widths)
-    if runs >= 0:
-        return runs
-    starts[0] = 0
-    widths[0] = (np.int64(1) << x.hash_bits) + (np.int64(1) << x.label_bits) * x.labels
-    return 1
-
-
-@kernel(SCORES)
-def listed_scores(features, theta, i, s, scratch):
-    """Fill s as `scores` does, up to the order of sums, from what `spans` has just noted of
-    instance i.
-    """
-    g = open_gradient(scratch)
-    if g.counts[0] < 0:
-        scores(features, theta, i, s, scratch)
-    else:
-        score_noted(open_hashed(features), g, theta, i, s)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.fields import Long, Longs
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import (
@@ -56,7 +57,7 @@ def scores(features, theta, i, s, scratch):
     first = x.parts[i] - x.begin
     if first < 0 or first + len(s) > len(theta):
         refuse()
-    s[:] = theta[first : first + len(s)]
+    set_row(s, theta[first : first + len(s)])
 
 
 @kernel(PULLBACK)

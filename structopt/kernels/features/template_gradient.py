@@ -23,7 +23,7 @@ from structopt.kernels.waist.signatures import inlined
 
 FEWEST = 4096  # slots of the smallest table
 COUNTS = 4
-SPARSE, DENSE, LISTED = 0, 1, 2
+SPARSE, DENSE, LISTED = np.arange(3)
 """Modes of a sink: a sparse gradient, a dense one, or a list of runs of weights."""
 
 
@@ -79,7 +79,7 @@ class Sink(NamedTuple):
 @inlined
 def put(x, sink, hashes, variants, r):
     """Add each part's residual to its feature's weights, plain and of the part's variant."""
-    shift, entries = np.uint64(64 - x.hash_bits), 0
+    shift, entries = np.uint64(64 - x.hash_bits), np.int64(0)
     indices, amounts = sink.indices, sink.amounts
     if len(x.support) > 0 and sink.mode != DENSE:
         for k in range(len(r)):

@@ -50,7 +50,7 @@ def note_sentence(x, i, g, starts, widths):
         x.codes[x.tokens[i] : x.tokens[i + 1]],
         len(x.positions) // max(len(x.groups), 1),
     )
-    noted, cell = 0, 0
+    noted, cell = np.int64(0), np.int64(0)
     for k in range(len(x.groups)):
         kind = np.int64(x.groups[k])
         if kind != LABEL and noted >= 0:
@@ -96,7 +96,7 @@ def note_parts(x, kind, g, codes, a, b, c, cell, noted):
         np.empty(CHUNK, np.uint64),
         np.empty(CHUNK, np.uint64),
         np.empty(CHUNK, np.int32),
-        sums.bounds[BOTH],
+        np.int64(sums.bounds[BOTH]),
     )
     while t < sums.bounds[SHAPES]:
         entries, end = entries_of(x, kind, codes, sums, t, a, b, c)
@@ -221,7 +221,11 @@ def list_labels(x, g, codes, a, b, starts, widths, runs):
         sums_of(x, LABEL, codes),
         variants_of(x, LABEL, a, b, b),
     )
-    rows, hashes, t = np.empty(2 * CHUNK, np.int64), np.empty(CHUNK, np.uint64), sums.bounds[BOTH]
+    rows, hashes, t = (
+        np.empty(2 * CHUNK, np.int64),
+        np.empty(CHUNK, np.uint64),
+        np.int64(sums.bounds[BOTH]),
+    )
     for role in range(HEAD, BOTH):
         seen = variants_at(a if role == HEAD else b, variants, codes)
         for u in range(sums.bounds[role], sums.bounds[role + 1]):

@@ -18,8 +18,11 @@ from structopt.kernels.waist.fields import Int, Ints, Longs, Wide, Words
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import inlined
 
-LABEL, ARC, SIBLING, GRANDPARENT = 0, 1, 2, 3
-HEAD, MODIFIER, BOTH, BETWEEN = 0, 1, 2, 3
+LABEL, ARC, SIBLING, GRANDPARENT = np.arange(4)
+HEAD, MODIFIER, BOTH, BETWEEN = np.arange(4)
+"""They have the type int64. Each Python integer in a call has a type of its own, for which Numba
+compiles the function again.
+"""
 SHAPES = 4
 GROUP, ROWS = np.uint64(16), np.uint64(4)
 """Sizes of groups: variants of a weight, and of a row of label weights."""
@@ -197,7 +200,7 @@ def between(codes, column, heads, modifiers):
         np.zeros((2, n), np.int32),
         np.zeros(n + TOKENS, np.int64),
     )
-    stamp, stamps = np.zeros(n, np.int64), 0
+    stamp, stamps = np.zeros(n, np.int64), np.int64(0)
     arcs, slots = np.empty(0, np.int64), np.empty((3, 0), np.int32)
     for filling in range(2):  # after counting
         if filling:

@@ -46,7 +46,7 @@ def score_parts(x, kind, theta, codes, a, b, c, s):
         np.empty(CHUNK, np.uint64),
         np.empty(CHUNK, np.uint64),
         np.empty(CHUNK),
-        sums.bounds[BOTH],
+        np.int64(sums.bounds[BOTH]),
     )
     while t < sums.bounds[SHAPES]:
         entries, end = entries_of(x, kind, codes, sums, t, a, b, c)
@@ -98,7 +98,7 @@ def score_labels(x, W, codes, a, b, S):
         target = S[e]
         target[:] = 0.0
         add_rows(target, first[a[e], variants[e]], second[b[e], variants[e]])
-    hashes, t = np.empty(CHUNK, np.uint64), sums.bounds[BOTH]
+    hashes, t = np.empty(CHUNK, np.uint64), np.int64(sums.bounds[BOTH])
     while t < sums.bounds[SHAPES]:
         entries, end = entries_of(x, LABEL, codes, sums, t, a, b, b)
         for begin in range(0, len(entries.parts), CHUNK):

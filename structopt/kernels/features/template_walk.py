@@ -32,7 +32,7 @@ def put_tokens(x, sink, sums, role, tokens):
     """Add tokens[slot, v], sums of residuals over arcs of variant v, to the weights of the
     templates of one token.
     """
-    shift, filled = np.uint64(64 - x.hash_bits), 0
+    shift, filled = np.uint64(64 - x.hash_bits), np.int64(0)
     for slot in range(len(tokens)):
         row = tokens[slot]
         for v in range(1, 16):
@@ -57,7 +57,7 @@ def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r):
     """Hand every feature of the arcs, siblings or grandparents of a sentence to the sink, with the
     residual of its part.
     """
-    moved, r = moving(every_r, 1)
+    moved, r = moving(every_r, np.int64(1))
     a, b, c = chosen(every_a, moved), chosen(every_b, moved), chosen(every_c, moved)
     sums, variants = sums_of(x, kind, codes), variants_of(x, kind, a, b, c)
     slots = sums.partials.shape[2]
@@ -71,7 +71,7 @@ def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r):
         np.empty(CHUNK, np.uint64),
         np.empty(CHUNK, np.uint64),
         np.empty(CHUNK),
-        sums.bounds[BOTH],
+        np.int64(sums.bounds[BOTH]),
     )
     while t < sums.bounds[SHAPES]:
         entries, end = entries_of(x, kind, codes, sums, t, a, b, c)
@@ -119,7 +119,7 @@ def put_token_rows(x, sink, sums, role, rows):
     shift, L, filled, owner = (
         np.uint64(64 - x.label_bits),
         x.labels,
-        0,
+        np.int64(0),
         np.empty(len(sink.indices), np.int64),
     )
     for slot in range(len(rows)):
@@ -166,7 +166,7 @@ def walk_labels(x, sink, codes, every_a, every_b, r):
     hashes, owner, t = (
         np.empty(CHUNK, np.uint64),
         np.empty(len(sink.indices), np.int64),
-        sums.bounds[BOTH],
+        np.int64(sums.bounds[BOTH]),
     )
     while t < sums.bounds[SHAPES]:
         entries, end = entries_of(x, LABEL, codes, sums, t, a, b, b)

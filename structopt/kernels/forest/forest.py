@@ -11,7 +11,6 @@ from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import (
     CONDITIONALS,
     ENTROPY,
-    K_BEST,
     ROUND,
     SLOPE,
     SOLVE,
@@ -44,16 +43,6 @@ def solve(structure, i, s, temperature, z, memory, work):
 def max_rule(structure, i, z, work):
     """Replace marginals by the tree with the largest product of the marginals of its edges."""
     hypergraph.replace_by_max_rule(hypergraph_of(structure, i), z, work)
-
-
-@kernel(K_BEST)
-def k_best(structure, i, s, k, values, offsets, parts, counts, work):
-    """List the k best trees in decreasing score, as the signature says; return how many there
-    are.
-    """
-    return hypergraph.listed(
-        hypergraph_of(structure, i), s, k, values, offsets, parts, counts, work
-    )
 
 
 @kernel(ENTROPY)

@@ -1,6 +1,4 @@
-"""Exact inference with weighted context-free grammars: CKY, inside-outside, lists of the k best
-trees, max-rule decoding.
-"""
+"""Exact inference with weighted context-free grammars: CKY, inside-outside, max-rule decoding."""
 
 from __future__ import annotations
 
@@ -13,15 +11,11 @@ from structopt.kernels.grammar import matrices, span_trees
 from structopt.kernels.grammar.best_tree import trace
 from structopt.kernels.grammar.charts import SCRATCH, open_charts, open_scratch, span_number
 from structopt.kernels.grammar.inside import fill_inside
-from structopt.kernels.grammar.k_best import has_rank, open_search, ranked, write_tree
 from structopt.kernels.grammar.outside import fill_outside, root_node
 from structopt.kernels.grammar.span_trees import has_span_trees, solve_span_trees
 from structopt.kernels.waist.record import Record
-from structopt.kernels.waist.signatures import K_BEST, ROUND, SOLVE, inlined, kernel
-from structopt.kernels.waist.target import list_parts
+from structopt.kernels.waist.signatures import ROUND, SOLVE, inlined, kernel
 
-CANDIDATES = 4096
-"""Room for candidates of the first search for k best trees; doubled where it is too little."""
 LOST, MOST = 1e-8, 0.5
 """How far the marginals of a word's bottoms may be from 1; beyond that, weights were lost to the
 range of numbers. MOST: how far they may be below 1 where nodes with small marginals hand nothing
@@ -146,11 +140,11 @@ def solve(structure, i, s, temperature, z, memory, work):
         x.filled[0] = semiring
         if semiring == MAX:
             break
-        if value > -inf:
+        while value > -inf:
             fill_outside(semiring, floor, c, i, n, s, x, z)
-            if floor > 0.0 and lost(c, i, n, MOST, z):
-                floor = 0.0
-                fill_outside(semiring, floor, c, i, n, s, x, z)
+            if floor == 0.0 or not lost(c, i, n, MOST, z):
+                break
+            floor = 0.0
         if semiring == LOG or (
             value > -inf and not lost(c, i, n, MOST if floor > 0.0 else LOST, z)
         ):
@@ -163,32 +157,6 @@ def solve(structure, i, s, temperature, z, memory, work):
         trace(c, i, n, s, x, z)
         return value
     return temperature * value
-
-
-@kernel(K_BEST)
-def k_best(structure, i, s, k, values, offsets, parts, counts, work):
-    """List the k best trees, best first, as the signature says; return how many there are."""
-    offsets[0] = 0
-    z = np.empty(len(s))
-    if solve(structure, i, s, 0.0, z, values[:0], work) == -inf:
-        return 0
-    c, x = open_charts(structure), open_scratch(work)
-    n = c.tokens[i + 1] - c.tokens[i]
-    root, size, trees = root_node(c, i, n), CANDIDATES, 0
-    while True:
-        h = open_search(c, i, n, size)
-        trees = 0
-        while trees < k and has_rank(h, c, i, n, s, x, root, trees):
-            trees += 1
-        if h.used[1] == 0:
-            break
-        size *= 2
-    for q in range(trees):
-        z[:] = 0.0
-        write_tree(h, c, i, n, x, root, q, z)
-        values[q] = h.values[ranked(h, root, q)]
-        offsets[q + 1] = list_parts(z, offsets[q], parts, counts)
-    return trees
 
 
 @kernel(ROUND)

@@ -15,11 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.grammar.charts import anchored_pair, span_number
+from structopt.kernels.grammar.charts import anchored_pair, open_charts, open_scratch, span_number
+from structopt.kernels.grammar.grammar import solve
 from structopt.kernels.grammar.inside import first_anchor, node_scores
+from structopt.kernels.grammar.outside import root_node
 from structopt.kernels.hypergraph.pairing_heap import meld, without_root
-from structopt.kernels.waist.signatures import inlined, merged
+from structopt.kernels.waist.signatures import K_BEST, inlined, kernel, merged
+from structopt.kernels.waist.target import list_parts
 
+CANDIDATES = 4096
+"""Room for candidates of the first search for k best trees; doubled where it is too little."""
 RULE, SPLIT, LEFT, RIGHT, FIRST, SECOND, NEXT = range(7)
 """Of a candidate: number of its rule or step, or -1 for a word; where the right half begins, 0 for
 a step; the nodes below (-1: none) and the ranks of their trees; the next candidate of the list that
@@ -290,3 +295,29 @@ def write_tree(h, c, i, n, x, root, rank, z):
             if h.candidates[q, below] >= 0:
                 stack[size, 0], stack[size, 1] = h.candidates[q, below], h.candidates[q, of]
                 size += 1
+
+
+@kernel(K_BEST)
+def k_best(structure, i, s, k, values, offsets, parts, counts, work):
+    """List the k best trees, best first, as the signature says; return how many there are."""
+    offsets[0] = 0
+    z = np.empty(len(s))
+    if solve(structure, i, s, 0.0, z, values[:0], work) == -inf:
+        return 0
+    c, x = open_charts(structure), open_scratch(work)
+    n = c.tokens[i + 1] - c.tokens[i]
+    root, size, trees = root_node(c, i, n), CANDIDATES, 0
+    while True:
+        h = open_search(c, i, n, size)
+        trees = 0
+        while trees < k and has_rank(h, c, i, n, s, x, root, trees):
+            trees += 1
+        if h.used[1] == 0:
+            break
+        size *= 2
+    for q in range(trees):
+        z[:] = 0.0
+        write_tree(h, c, i, n, x, root, q, z)
+        values[q] = h.values[ranked(h, root, q)]
+        offsets[q + 1] = list_parts(z, offsets[q], parts, counts)
+    return trees

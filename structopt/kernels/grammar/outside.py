@@ -64,14 +64,15 @@ def fill_outside(semiring, floor, c, i, n, parts, x, z):
                 continue
             if width == 1:
                 write_tags(c, i, n, b, z)
-            elif full:
+                continue
+            if full:
                 put_bottoms(c, c.spans[i] + span, count, x)
                 x.begins[count] = b
                 count += 1
-                undo_anchored_rule(semiring, c, i, n, b, b + width, parts, x, z)
             else:
                 fill_pairs_bar(semiring, c, c.spans[i] + span, x)
-                undo_anchored_rule(semiring, c, i, n, b, b + width, parts, x, z)
+            undo_anchored_rule(semiring, c, i, n, b, b + width, parts, x, z)
+            if not full:
                 undo_pairs(semiring, c, i, n, b, b + width, x)
                 undo_rules(semiring, c, c.spans[i] + span, x, z)
         if full and width > 1:

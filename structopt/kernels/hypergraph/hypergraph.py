@@ -1,5 +1,5 @@
-"""Exact inference on acyclic hypergraphs: the best derivation, marginals, the k best derivations,
-and max-rule decoding.
+"""Exact inference on acyclic hypergraphs: the best derivation, marginals, and max-rule
+decoding.
 """
 
 from __future__ import annotations
@@ -8,17 +8,8 @@ from math import inf, log
 
 from structopt.kernels.hypergraph.inside import (
     best_derivation,
-    fill_best,
     fill_conditionals,
     multiply_down,
-)
-from structopt.kernels.hypergraph.k_best import (
-    BEST,
-    NEXT,
-    has_failed,
-    list_best,
-    open_search,
-    write_derivation,
 )
 from structopt.kernels.hypergraph.record import (
     SCRATCH,
@@ -27,7 +18,7 @@ from structopt.kernels.hypergraph.record import (
     open_scratch,
 )
 from structopt.kernels.waist.record import Record
-from structopt.kernels.waist.signatures import K_BEST, ROUND, SOLVE, inlined, kernel
+from structopt.kernels.waist.signatures import ROUND, SOLVE, inlined, kernel
 
 
 def scratch(parts: int, vertices: int) -> Record:
@@ -64,31 +55,6 @@ def replace_by_max_rule(g, z, work):
     best_derivation(g, scores, x.inside, z)
 
 
-@inlined
-def listed(g, s, k, values, offsets, parts, counts, work):
-    """List the k best derivations of one hypergraph, see `k_best`."""
-    offsets[0] = 0
-    if len(s) == 0:
-        return 0
-    inside = open_scratch(work).inside
-    if fill_best(g, s, inside) == -inf:
-        return 0
-    size = 2 * len(s) + 16 * k
-    while True:  # again with more room, where there was too little
-        search = open_search(len(g.edges) - 1, size)
-        found = list_best(search, g, s, inside, k)
-        if not has_failed(search):
-            break
-        size *= 2
-    candidate = search.vertices[len(g.edges) - 2, BEST]
-    for q in range(found):
-        value = search.values[candidate]
-        values[q] = min(value, values[q - 1]) if q > 0 else value  # sums may be rounded up
-        offsets[q + 1] = write_derivation(search, g, candidate, offsets[q], parts, counts)
-        candidate = search.candidates[candidate, NEXT]
-    return found
-
-
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
     """max_z' s^T z' + temperature * H(z') over derivations, and its maximiser z; O(E).
@@ -107,13 +73,3 @@ def max_rule(structure, i, z, work):
     Matsuzaki et al. (2005); Petrov and Klein (2007), max-rule-product.
     """
     replace_by_max_rule(hypergraph_of(open_hypergraphs(structure), i), z, work)
-
-
-@kernel(K_BEST)
-def k_best(structure, i, s, k, values, offsets, parts, counts, work):
-    """List the k best derivations in decreasing score, as the signature says; return how many there
-    are.
-    """
-    return listed(
-        hypergraph_of(open_hypergraphs(structure), i), s, k, values, offsets, parts, counts, work
-    )

@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.hypergraph.inside import tails_score
+from structopt.kernels.hypergraph.inside import fill_best, tails_score
 from structopt.kernels.hypergraph.pairing_heap import meld, without_root
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.hypergraph.record import hypergraph_of, open_hypergraphs, open_scratch
+from structopt.kernels.waist.signatures import K_BEST, inlined, kernel
 
 NEXT, EDGE, LEFT, RIGHT = range(4)
 """Of a candidate: the next in the list of its vertex; its edge; which candidates of its tails'
@@ -265,3 +266,38 @@ def write_derivation(x, g, candidate, first, parts, counts):
             parts[first], counts[first] = edges + v, 1.0
             first += 1
     return first
+
+
+@inlined
+def listed(g, s, k, values, offsets, parts, counts, work):
+    """List the k best derivations of one hypergraph, see `k_best`."""
+    offsets[0] = 0
+    if len(s) == 0:
+        return 0
+    inside = open_scratch(work).inside
+    if fill_best(g, s, inside) == -inf:
+        return 0
+    size = 2 * len(s) + 16 * k
+    while True:  # again with more room if there was too little
+        search = open_search(len(g.edges) - 1, size)
+        found = list_best(search, g, s, inside, k)
+        if not has_failed(search):
+            break
+        size *= 2
+    candidate = search.vertices[len(g.edges) - 2, BEST]
+    for q in range(found):
+        value = search.values[candidate]
+        values[q] = min(value, values[q - 1]) if q > 0 else value  # sums may be rounded up
+        offsets[q + 1] = write_derivation(search, g, candidate, offsets[q], parts, counts)
+        candidate = search.candidates[candidate, NEXT]
+    return found
+
+
+@kernel(K_BEST)
+def k_best(structure, i, s, k, values, offsets, parts, counts, work):
+    """List the k best derivations in decreasing score, as the signature says; return how many there
+    are.
+    """
+    return listed(
+        hypergraph_of(open_hypergraphs(structure), i), s, k, values, offsets, parts, counts, work
+    )

@@ -43,7 +43,6 @@ from structopt.kernels.loopy.kinds.pairs import pairs_marginals, pairs_max
 from structopt.kernels.loopy.kinds.table import table_marginals, table_max
 from structopt.kernels.loopy.kinds.tree import tree_marginals, tree_max
 from structopt.kernels.loopy.open_kinds import open_marginals, open_max
-from structopt.kernels.trees import arborescence, projective
 from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import inlined
 
@@ -58,10 +57,12 @@ def scratch_sizes(record: Record) -> tuple[int, int]:
     chosen = np.minimum(f.extra[f.extras[budgets]], links[budgets])
     floats.append(int((2 * (links[budgets] + 1) * (chosen + 1)).max(initial=0)))
     first = f.extras[np.flatnonzero(f.kinds == TREE)]
+    if len(first):
+        from structopt.kernels.trees import arborescence, eisner  # compiled if there are trees
     for n, is_projective in set(
         zip(f.extra[first].tolist(), f.extra[first + 2].tolist(), strict=True)
     ):
-        algorithms = projective if is_projective else arborescence
+        algorithms = eisner if is_projective else arborescence
         floats.append(2 * n * n + algorithms.floats_needed(n))
         ints.append(n + algorithms.ints_needed(n))
     return max(floats), max(ints)

@@ -26,6 +26,7 @@ from __future__ import annotations
 from math import exp, inf
 from typing import NamedTuple
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.loopy.bethe import bethe
 from structopt.kernels.loopy.bp_decoding import decode
 from structopt.kernels.loopy.bp_in_logs import pass_in_logs
@@ -82,7 +83,7 @@ def start(f, i, s, in_odds, x, z):
     become exp of their scores.
     """
     shared = f.shared[i]
-    x.b[:shared] = s[:shared]
+    set_row(x.b[:shared], s[:shared])
     x.seen[:shared] = -1.0
     at = 0
     for factor in range(f.factors[i], f.factors[i + 1]):

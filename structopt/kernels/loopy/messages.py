@@ -15,6 +15,7 @@ from math import exp, inf, log
 import numpy as np
 
 from structopt.kernels.arrays.log_add import add_or_max
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.loopy.factors import (
     AUTOMATON,
     BUDGET,
@@ -115,11 +116,11 @@ def tree_maxima(extra, n, out, floats, ints):
             W[m * tokens + h] = n[a]
         else:
             kept = rest[:tokens]
-            kept[:] = W[m * tokens : (m + 1) * tokens]
+            set_row(kept, W[m * tokens : (m + 1) * tokens])
             W[m * tokens : (m + 1) * tokens] = -inf
             W[m * tokens + h] = n[a]
             out[a] = bounded(tree_value(extra, W, heads, rest[tokens:], ints[tokens:]), top + n[a])
-            W[m * tokens : (m + 1) * tokens] = kept
+            set_row(W[m * tokens : (m + 1) * tokens], kept)
     return True
 
 

@@ -41,6 +41,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.loopy.factors import TABLE, open_factors, private_start
 from structopt.kernels.loopy.forests.layout import ForestWork
 from structopt.kernels.loopy.mplp_binary import (
@@ -237,7 +238,7 @@ def solve_cliques(f, i, s, z, memory, x):
             if value - after <= x.tolerance:
                 break
             value = after
-    memory[:] = x.cliques.messages[: len(memory)]
+    set_row(memory, x.cliques.messages[: len(memory)])
     value = clique_bound(f, i, s, z, x.cliques)
     if not possible or value < least or not value > -inf:
         z[:] = 0.0
@@ -269,7 +270,7 @@ def solve(structure, i, s, temperature, z, memory, work):
         to_differences(f, i, s, low, memory, x)
     else:
         x.messages[:numbers] = 0.0
-        x.messages[: len(memory)] = memory
+        set_row(x.messages[: len(memory)], memory)
     for _ in range(x.passes):
         if halted():
             break
@@ -287,7 +288,7 @@ def solve(structure, i, s, temperature, z, memory, work):
     if binary:
         from_differences(f, i, s, low, memory, x)
     else:
-        memory[:] = x.messages[: len(memory)]
+        set_row(memory, x.messages[: len(memory)])
     if trees or x.clusters > 0:
         value = tighten(f, i, s, low, z, x)
     else:

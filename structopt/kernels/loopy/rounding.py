@@ -10,7 +10,7 @@ import numpy as np
 
 from structopt.kernels.loopy.factors import TREE, open_factors
 from structopt.kernels.loopy.private_parts import fill_private
-from structopt.kernels.trees import chu_liu_edmonds, eisner, eisner_chart, projective
+from structopt.kernels.trees import chu_liu_edmonds, eisner, eisner_chart
 from structopt.kernels.waist.signatures import ROUND, inlined, kernel
 
 crossing_tree, projective_tree = chu_liu_edmonds.best_tree, eisner.best_tree
@@ -20,7 +20,7 @@ crossing_floats, crossing_ints = (
 )
 projective_floats, projective_ints = (
     inlined(eisner_chart.chart_size),
-    inlined(projective.ints_needed),
+    inlined(eisner.ints_needed),
 )
 
 

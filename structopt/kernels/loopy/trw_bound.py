@@ -10,6 +10,7 @@ from math import exp, inf, log
 
 import numpy as np
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.loopy.factor_kinds import local_marginals, local_max
 from structopt.kernels.loopy.factors import PAIRS, TREE, private_start
 from structopt.kernels.waist.signatures import inlined, merged
@@ -55,7 +56,7 @@ def counting_number(linked, degree, smoothing):
 def gather(f, i, cover, s, x):
     """Fill x.u with the scores of the variables' parts plus all messages to them."""
     shared, q = f.shared[i], 0
-    x.u[:shared] = s[:shared]
+    set_row(x.u[:shared], s[:shared])
     for factor in range(f.factors[i], f.factors[i + 1]):
         if factor != cover:
             for link in range(f.links[factor], f.links[factor + 1]):
@@ -95,7 +96,7 @@ def evaluate(f, i, cover, s, temperature, x):
         else:
             heat = temperature * counting_number(linked, x.degree, x.smoothing)
             p = x.p[: last - first]
-            p[:] = s[first:last]
+            set_row(p, s[first:last])
             total += soft_max(f, i, factor, heat, x.n[:parts], p, out, z[first:last], x)
         for link in range(f.links[factor], f.links[factor + 1]):
             v = before + f.linked[link]

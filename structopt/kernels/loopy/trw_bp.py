@@ -36,6 +36,7 @@ from __future__ import annotations
 from math import inf
 from typing import NamedTuple
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.loopy.factors import linked_parts, open_factors
 from structopt.kernels.loopy.forests.bound import solve_forests
 from structopt.kernels.loopy.forests.layout import ForestWork, open_forests
@@ -117,7 +118,7 @@ def start(f, i, cover, memory, x):
     messages = x.messages[:links]
     messages[:] = 0.0
     if len(memory) > 0:
-        messages[:] = memory[:links]
+        set_row(messages, memory[:links])
     return links
 
 
@@ -130,7 +131,7 @@ def descend(f, i, cover, s, temperature, links, least, z, x):
     """
     messages, direction, value = x.messages[:links], x.direction[:links], least
     direction[:] = 0.0
-    z[:] = x.z[: len(z)]
+    set_row(z, x.z[: len(z)])
     slant = slope(f, i, cover, x)
     level = FIRST * slant
     x.kept[:links], x.kept_local[:links] = messages, x.local[:links]
@@ -148,7 +149,7 @@ def descend(f, i, cover, s, temperature, links, least, z, x):
         if value < least:
             level *= GROWTH if value < least - 0.5 * level else 1.0
             least = value
-            z[:] = x.z[: len(z)]
+            set_row(z, x.z[: len(z)])
             x.kept[:links], x.kept_local[:links] = messages, x.local[:links]
         elif value > least + DECAY * level:
             level *= RETREAT
@@ -182,5 +183,5 @@ def solve(structure, i, s, temperature, z, memory, work):
         return -inf
     least = descend(f, i, cover, s, temperature, links, least, z, x)
     if len(memory) > 0:
-        memory[:links] = x.kept[:links]
+        set_row(memory[:links], x.kept[:links])
     return least

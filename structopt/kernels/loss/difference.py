@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.signatures import EVALUATE, driven, kernel
 from structopt.kernels.waist.target import (
     add_cost,
@@ -35,7 +36,7 @@ def difference(solve, structure, target, parameters, i, s, r, other, answer, mem
     """
     t = open_target(target)
     constant = target_cost(solve, structure, t, i, s, other, answer, memory, work)
-    other[:] = s
+    set_row(other, s)
     plain = solve(structure, i, other, parameters[0], answer, memory, work)
     add_cost(t, i, parameters[1], s)
     augmented = solve(structure, i, s, parameters[0], r, memory, work)

@@ -7,11 +7,23 @@ from math import inf
 from numba import types
 
 from structopt.kernels.arrays.semirings import MAX
-from structopt.kernels.trees.eisner_chart import fill_chart, open_chart, total_weight
+from structopt.kernels.trees.eisner_chart import chart_size, fill_chart, open_chart, total_weight
 from structopt.kernels.waist.signatures import INTS, VECTOR, inlined, kernel
 
 # items on the stack: complete with the head at the left, at the right, and S
 RIGHT, LEFT, UNDER = 0, 1, 2
+
+
+def floats_needed(n: int) -> int:
+    """Size of the float scratch of `best_tree`, and of the sum over all projective trees, for
+    sentences of n tokens.
+    """
+    return chart_size(n)
+
+
+def ints_needed(n: int) -> int:
+    """Size of the integer scratch of `best_tree` for sentences of n tokens."""
+    return 3 * n
 
 
 @inlined

@@ -105,7 +105,7 @@ def partition(W, n, single_root, M, floats, ints):
         Receives the marginals, laid out as the scores; zero, with the value -inf, where there is no
         tree.
     floats, ints : scratch of at least the `floats_needed` and `ints_needed` of
-    `structopt.kernels.trees.projective`
+    `structopt.kernels.trees.eisner`
 
     Notes
     -----

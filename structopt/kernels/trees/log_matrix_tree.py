@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from math import exp, expm1, inf, log, log1p
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.trees import chu_liu_edmonds
 from structopt.kernels.trees.chu_liu_edmonds import best_tree
 from structopt.kernels.waist.signatures import inlined
@@ -44,7 +45,7 @@ def fill(W, n, last, A):
     for m in range(n):
         v = 1 if m == last else (last + 1 if m == 0 else m + 1)
         row = A[v * N : (v + 1) * N]
-        row[1:] = W[m * n : (m + 1) * n]
+        set_row(row[1:], W[m * n : (m + 1) * n])
         row[0], row[m + 1] = row[m + 1], -inf
         row[1], row[last + 1] = row[last + 1], row[1]
 

@@ -1,4 +1,6 @@
-"""Kernels that stand in for those that features, graphs and inferences need not have."""
+"""Stand-ins for optional kernels of features, graphs and inferences, and for kernels that a caller
+does not need.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from math import nan
 from structopt.kernels.waist.signatures import (
     CONDITIONALS,
     ENTROPY,
+    EVALUATE,
     K_BEST,
     PREFETCH,
     ROUND,
@@ -18,6 +21,12 @@ from structopt.kernels.waist.signatures import (
 @kernel(PREFETCH)
 def no_prefetch(features, order, n):
     """Ask for nothing."""
+
+
+@kernel(EVALUATE)
+def no_loss(solve, structure, target, parameters, i, s, r, other, answer, memory, work):
+    """Return nan for the loss."""
+    return nan
 
 
 @kernel(ENTROPY)

@@ -73,7 +73,7 @@ def _runner_up(
     """The best of the two best outputs that is not the chosen one."""
     if Ability.K_BEST not in model.inference.provides(model.graph.kind):
         return None
-    (best,) = k_best(examples, model.kernels, model.weights, 2, executor)
+    (best,) = k_best(examples, model.list_kernels, model.weights, 2, executor)
     outputs = [best.outputs.subset(rank, rank + 1) for rank in range(len(best.scores))]
     return next((output for output in outputs if not same(output, chosen)), None)
 

@@ -16,7 +16,7 @@ from structopt.kernels.chain.first_order import first_order
 from structopt.kernels.chain.forward_backward import forward_backward
 from structopt.kernels.chain.k_best import k_best
 from structopt.kernels.chain.log_forward_backward import log_forward_backward
-from structopt.kernels.chain.ngram_parts import sum_ngram_scores
+from structopt.kernels.chain.ngram_parts import fold_counts, sum_ngram_scores
 from structopt.kernels.chain.record import CHAIN, SCRATCH
 from structopt.testing.inference import best_listed
 from structopt.testing.problems import random_encoded
@@ -191,6 +191,7 @@ def test_scaled_and_log_space_agree(order, anchored):
             assert log_forward_backward.py_func(c, int(n), s, 1.0, x, logs) == pytest.approx(
                 value, rel=1e-12
             )
+            fold_counts.py_func(c, int(n), logs)
             np.testing.assert_allclose(scaled, logs, atol=1e-10)
 
 

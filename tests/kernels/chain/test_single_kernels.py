@@ -12,6 +12,7 @@ from structopt.factor_graph.single import Single
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.kernels.chain import single_variable
+from structopt.kernels.chain.single_variable_k_best import k_best
 from structopt.testing.inference import InferenceSuite, best_listed, run
 from structopt.testing.problems import random_encoded
 
@@ -76,13 +77,11 @@ def test_the_first_of_equal_labels_wins():
 
 def test_k_best_is_sorted_and_leaves_out_what_is_forbidden():
     structure = structure_of(5)
-    values, outputs = best_listed(
-        single_variable.k_best, structure, 0, np.array([1.0, -inf, 3.0, 1.0, -2.0]), 5
-    )
+    values, outputs = best_listed(k_best, structure, 0, np.array([1.0, -inf, 3.0, 1.0, -2.0]), 5)
     assert values.tolist() == [3.0, 1.0, 1.0, -2.0]
     np.testing.assert_array_equal(outputs, np.eye(5)[[2, 0, 3, 4]])
     np.testing.assert_array_equal(
-        best_listed(single_variable.k_best, structure, 0, np.arange(5.0), 2)[1], np.eye(5)[[4, 3]]
+        best_listed(k_best, structure, 0, np.arange(5.0), 2)[1], np.eye(5)[[4, 3]]
     )
 
 

@@ -16,6 +16,7 @@ from structopt.factor_graph.grammar import forests
 from structopt.factor_graph.grammar.charts import cells_of, span_number
 from structopt.factor_graph.grammar.grammar import Grammar
 from structopt.kernels.grammar import grammar as kernels
+from structopt.kernels.grammar.k_best import k_best
 from structopt.kernels.waist.record import Record
 from structopt.testing.inference import InferenceSuite, run
 from tests.factor_graph.grammar.random_treebanks import random_treebank, thinned
@@ -234,7 +235,7 @@ def test_words_without_a_tree():
         value, z = run(kernels.solve, structure, 0, s, temperature)
         assert value == -inf and not z.any()
     lists = partial(
-        kernels.k_best,
+        k_best,
         structure.record,
         0,
         s,

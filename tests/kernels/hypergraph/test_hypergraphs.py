@@ -10,6 +10,7 @@ from structopt.factor_graph.hypergraph import HYPERGRAPH, hypergraph_structure
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.kernels.hypergraph import hypergraph
+from structopt.kernels.hypergraph.k_best import k_best
 from structopt.testing.inference import InferenceSuite, best_listed, run
 from tests.covering import covering
 from tests.kernels.hypergraph.random_hypergraphs import SHAPES, packed, random_structure
@@ -64,7 +65,7 @@ def test_lists_have_every_derivation(i):
     structure = random_structure(3)
     vertices = listed(structure, i)
     s = GENERATOR.normal(size=vertices.shape[1])
-    values, outputs = best_listed(hypergraph.k_best, structure, i, s, len(vertices) + 5)
+    values, outputs = best_listed(k_best, structure, i, s, len(vertices) + 5)
     best = vertices[np.argsort(-(vertices @ s), kind="stable")]
     np.testing.assert_allclose(values, best @ s, atol=1e-12)
     np.testing.assert_array_equal(outputs, best)
@@ -78,7 +79,7 @@ def test_lists_leave_out_what_is_forbidden(i):
         GENERATOR.random(vertices.shape[1]) < 0.2, -inf, GENERATOR.normal(size=vertices.shape[1])
     )
     allowed = vertices[~(vertices[:, s == -inf] > 0).any(axis=1)]
-    values, _ = best_listed(hypergraph.k_best, structure, i, s, len(vertices))
+    values, _ = best_listed(k_best, structure, i, s, len(vertices))
     np.testing.assert_allclose(
         values, np.sort(allowed @ np.where(s == -inf, 0.0, s))[::-1], atol=1e-12
     )
@@ -86,9 +87,7 @@ def test_lists_leave_out_what_is_forbidden(i):
 
 def test_long_lists_of_equal_scores_are_different_derivations():
     structure = left_branching(6, 2)
-    values, outputs = best_listed(
-        hypergraph.k_best, structure, 0, np.zeros(int(structure.parts[1])), 3000
-    )
+    values, outputs = best_listed(k_best, structure, 0, np.zeros(int(structure.parts[1])), 3000)
     assert len(values) == 2**11
     assert len(np.unique(outputs, axis=0)) == len(outputs)
 
@@ -203,7 +202,7 @@ def test_without_a_derivation(ways, temperature):
     assert value == -inf
     assert not z.any()
     assert len(listed(structure, 0)) == 0
-    assert best_listed(hypergraph.k_best, structure, 0, s, 3)[0].tolist() == []
+    assert best_listed(k_best, structure, 0, s, 3)[0].tolist() == []
 
 
 def test_forbidden_roots_have_no_derivation():

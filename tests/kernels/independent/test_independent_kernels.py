@@ -14,6 +14,7 @@ from structopt.factor_graph.kinds import INDEPENDENT
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.kernels.independent import independent
+from structopt.kernels.independent.k_best import k_best
 from structopt.kernels.independent.record import INDEPENDENT as RECORD
 from structopt.testing.inference import InferenceSuite, best_listed, run
 from tests.random_documents import random_documents
@@ -73,7 +74,7 @@ def test_a_variable_without_any_part_that_may_be_left_has_no_output(temperature)
 def test_no_variables_are_one_output():
     structure = structure_of((2,), ())
     assert run(independent.solve, structure, 1, np.zeros(0), 1.0)[0] == 0.0
-    assert len(best_listed(independent.k_best, structure, 1, np.zeros(0), 3)[0]) == 1
+    assert len(best_listed(k_best, structure, 1, np.zeros(0), 3)[0]) == 1
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 40, 1000])
@@ -86,7 +87,7 @@ def test_the_k_best_of_products(k):
     for a, b in bounds:
         sums = np.add.outer(sums, s[a:b]).ravel()
     expected = np.sort(sums[sums > -inf])[::-1][:k]
-    values, outputs = best_listed(independent.k_best, structure, 0, s, k)
+    values, outputs = best_listed(k_best, structure, 0, s, k)
     np.testing.assert_allclose(values, expected, atol=1e-12)
     assert len({output.tobytes() for output in outputs}) == len(outputs)
     assert all(output[a:b].sum() == 1.0 for output in outputs for a, b in bounds)

@@ -11,6 +11,7 @@ import pytest
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.kernels.trees import arborescence
 from structopt.kernels.trees.arborescence import best_tree, floats_needed, ints_needed, partition
+from structopt.kernels.trees.arborescence_k_best import k_best
 from structopt.kernels.trees.arcs import ARCS
 from structopt.kernels.trees.log_matrix_tree import log_partition
 from structopt.testing.inference import best_listed
@@ -408,7 +409,7 @@ def test_solve_against_all_labelled_trees(candidates, labels, single_root):
         np.testing.assert_array_equal(np.unique(listed, axis=0), np.unique(vertices, axis=0))
         assert len(listed) == len(vertices)
         count = min(50, len(vertices))
-        values, best = best_listed(arborescence.k_best, structure, sentence, s, count)
+        values, best = best_listed(k_best, structure, sentence, s, count)
         order = np.argsort(-scores)[:count]
         np.testing.assert_allclose(values, scores[order], atol=1e-12)
         np.testing.assert_array_equal(best, vertices[order])

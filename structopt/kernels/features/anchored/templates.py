@@ -9,7 +9,7 @@ from numba import types
 
 from structopt.kernels.features.anchored.notes import open_scratch
 from structopt.kernels.features.anchored.record import open_anchored
-from structopt.kernels.features.anchored.walk import fill_scores, list_hashes, sink_of, walk
+from structopt.kernels.features.anchored.walk import list_hashes, sink_of, walk
 from structopt.kernels.features.template_gradient import (
     DENSE,
     LISTED,
@@ -31,7 +31,6 @@ from structopt.kernels.waist.signatures import (
     LONGS,
     PULLBACK,
     RECORD,
-    SCORES,
     SPANS,
     VECTOR,
     inlined,
@@ -43,12 +42,6 @@ from structopt.kernels.waist.signatures import (
 def no_scratch():
     """Return a record without room for notes."""
     return Record(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
-
-
-@kernel(SCORES)
-def scores(features, theta, i, s, scratch):
-    """Fill s with the part scores F(x_i)^T theta."""
-    fill_scores(open_anchored(features), theta, i, s, scratch)
 
 
 @kernel(PULLBACK)

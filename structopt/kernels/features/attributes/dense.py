@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.kernels.arrays.rows import add_row, product
+from structopt.kernels.arrays.rows import add_row, product, set_row
 from structopt.kernels.features.attributes.record import large
 from structopt.kernels.waist.signatures import inlined
 
@@ -71,7 +71,7 @@ def add_dense_gradient(x, b, first, R, G):
     for p in range(len(R)):
         if large(R[p]):
             gather_numbers(x, b, M, first + p, X[count])
-            Q[count] = R[p]
+            set_row(Q[count], R[p])
             count += 1
         if count == most or (p + 1 == len(R) and count > 0):
             gradient = np.dot(X[:count].T, Q[:count])

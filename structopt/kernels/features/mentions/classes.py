@@ -45,7 +45,8 @@ def document_of(x, i):
     own = x.graph.parts[first + 1] - x.graph.parts[first] - 1 if end > first else np.int64(0)
     begin, n, S = x.context + first - own, own + end - first, len(x.sets) - 1
     starts = np.zeros(n + 1, np.int64)
-    starts[own:] = x.graph.parts[first : end + 1] - x.graph.parts[first]
+    for v in range(first, end + 1):
+        starts[own + v - first] = x.graph.parts[v] - x.graph.parts[first]
     of, counts, examples = (
         np.zeros((S, n), np.int64),
         np.zeros(S, np.int64),
@@ -54,7 +55,8 @@ def document_of(x, i):
     for number in range(S if own == 0 else 0):
         classes = of[number]
         if number == EVERY:
-            classes[:] = np.arange(n)
+            for m in range(n):
+                classes[m] = m
         for at in range(x.sets[number], x.sets[number + 1]):
             column = np.int64(x.set_columns[at])
             keys = classes * (np.int64(1) << np.int64(32))

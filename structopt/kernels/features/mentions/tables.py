@@ -183,7 +183,7 @@ def put_table(x, d, table, amounts, sink, waiting):
                         if row[v] != 0.0 and moves(free, support, w):
                             if waiting == CHUNK:
                                 put_weights(sink, waiting)
-                                waiting = 0
+                                waiting = np.int64(0)
                             indices[np.uint64(waiting)], waiting_amounts[np.uint64(waiting)] = (
                                 w,
                                 row[v],
@@ -244,7 +244,7 @@ def put_links(x, d, r, sink, waiting):
                         if abs(r[at + k]) > least and moves(free, support, w):
                             if waiting == CHUNK:
                                 put_weights(sink, waiting)
-                                waiting = 0
+                                waiting = np.int64(0)
                             indices[waiting], waiting_amounts[waiting] = w, r[at + k]
                             waiting += 1
     return waiting
@@ -255,7 +255,7 @@ def walk(x, i, r, sink):
     """Hand every feature of document i to the sink, with the residuals of the parts that have
     it.
     """
-    d, waiting, least = document_of(x, i), 0, SMALLEST if sink.mode == SPARSE else 0.0
+    d, waiting, least = document_of(x, i), np.int64(0), SMALLEST if sink.mode == SPARSE else 0.0
     every, shift = np.arange(d.own, len(d.starts) - 1), np.uint64(64 - x.hash_bits)
     hashes, support, free = (
         np.empty(len(every), np.uint64),
@@ -270,7 +270,7 @@ def walk(x, i, r, sink):
             if abs(residual) > least and moves(free, support, w):
                 if waiting == CHUNK:
                     put_weights(sink, waiting)
-                    waiting = 0
+                    waiting = np.int64(0)
                 sink.indices[waiting], sink.amounts[waiting] = w, residual
                 waiting += 1
     put_weights(sink, put_links(x, d, r, sink, waiting))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.kernels.features.mentions.record import open_mentions
-from structopt.kernels.features.mentions.tables import CHUNK, fill_scores, walk
+from structopt.kernels.features.mentions.tables import CHUNK, walk
 from structopt.kernels.features.template_gradient import (
     DENSE,
     LISTED,
@@ -28,7 +28,6 @@ from structopt.kernels.waist.signatures import (
     DOT,
     FLATTEN,
     PULLBACK,
-    SCORES,
     SPANS,
     inlined,
     kernel,
@@ -39,14 +38,6 @@ from structopt.kernels.waist.signatures import (
 def sink_of(mode, gradient, dense, starts, widths):
     """Make a sink, with scratch for a chunk of features."""
     return Sink(mode, gradient, dense, starts, widths, np.empty(CHUNK, np.uint64), np.empty(CHUNK))
-
-
-@kernel(SCORES)
-def scores(features, theta, i, s, scratch):
-    """Fill s with the part scores F(x_i)^T theta; theta must be zero wherever a weight may not
-    move.
-    """
-    fill_scores(open_mentions(features), theta, i, s)
 
 
 @kernel(PULLBACK)

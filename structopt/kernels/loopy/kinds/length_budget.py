@@ -29,6 +29,7 @@ from math import exp, inf
 import numpy as np
 
 from structopt.kernels.arrays.log_add import add_or_max
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.loopy.messages import bounded
 from structopt.kernels.loopy.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES
 from structopt.kernels.waist.signatures import inlined, kernel
@@ -53,7 +54,7 @@ def maximum(extra, s, p, out, private_out, floats, ints):
     for j in range(k):
         w, score = np.int64(extra[1 + j]), s[j]
         before, now = table[j * W : (j + 1) * W], table[(j + 1) * W : (j + 2) * W]
-        now[:] = before
+        set_row(now, before)
         if score > 0.0:
             for b in range(w, W):
                 now[b] = max(before[b], before[b - w] + score)
@@ -77,7 +78,7 @@ def choices_before(extra, s, hot, floats):
     for j in range(k):
         w = np.int64(extra[1 + j])
         before, now = table[j * W : (j + 1) * W], table[(j + 1) * W : (j + 2) * W]
-        now[:] = before
+        set_row(now, before)
         for b in range(w, W):
             now[b] = add_or_max(before[b], before[b - w] + s[j], hot)
     return table, rest

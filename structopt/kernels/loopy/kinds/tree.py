@@ -6,11 +6,11 @@ from math import inf
 
 import numpy as np
 
-from structopt.kernels.trees import arborescence, projective
+from structopt.kernels.trees.chu_liu_edmonds import best_tree as best_arborescence
+from structopt.kernels.trees.eisner import best_tree as best_projective
+from structopt.kernels.trees.inside_outside import partition as sum_projective
+from structopt.kernels.trees.matrix_tree import partition as sum_arborescences
 from structopt.kernels.waist.signatures import inlined
-
-best_arborescence, sum_arborescences = arborescence.best_tree, arborescence.partition
-best_projective, sum_projective = projective.best_tree, projective.partition
 
 
 @inlined
