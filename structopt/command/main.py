@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     streams.open_closed()
+    garbage.not_collected_at_exit()
     signals = interruption.Signals()
     try:
         with (

@@ -7,7 +7,6 @@ import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -138,6 +137,8 @@ def in_order(function: Callable[[Any], Any], items: Sequence[Any], workers: int)
     if workers == 1 or len(items) <= 1:
         yield from map(function, items)
         return
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     waiting: deque[Future[Any]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:

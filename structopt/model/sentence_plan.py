@@ -68,7 +68,7 @@ class SentencePlan:
         self, encoded: Encoded, structure: Structure, features: Record, place: Any
     ) -> None:
         from structopt.kernels.chain.record import CHAIN, SCRATCH
-        from structopt.kernels.chain.sentence import SENTENCE, solve_sentences
+        from structopt.kernels.chain.sentence import SENTENCE
         from structopt.kernels.features.attributes.record import ROWS
 
         rows = ROWS.open(features)
@@ -118,7 +118,7 @@ class SentencePlan:
         )
         self._labels, self._probabilities = opened.labels, opened.probabilities
         self._maxima = opened.maxima
-        self._record, self._call = tuple(record), solve_sentences
+        self._record = tuple(record)
 
     def write(self, entries: Entries) -> Size:
         """Write the attributes of sentences."""
@@ -176,7 +176,15 @@ class SentencePlan:
 
     def _solved(self, weights: Array, starts: list[int], valued: bool, temperature: float) -> bool:
         """Solve for the attributes in the record; return whether each sentence has a labelling."""
-        solved = self._call(weights, *self._record, len(starts) - 1, valued, temperature)
+        sentences = weights, *self._record, len(starts) - 1, valued
+        if temperature == 0.0:
+            from structopt.kernels.chain.sentence import label_sentences
+
+            solved = label_sentences(*sentences)
+        else:  # these kernels are larger, and loaded when they are needed
+            from structopt.kernels.chain.sentence_marginals import solve_sentences
+
+            solved = solve_sentences(*sentences, temperature)
         interruptible.obey()
         return bool(solved)
 

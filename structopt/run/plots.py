@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -19,6 +20,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6000", "#56B4E9", "#5
 _LINES = ("-", "--", ":", "-.")
 AXES = {"epoch": "pass over the training data", "seconds": "seconds of training"}
 """Columns of a history that curves are drawn against, and labels of their axes."""
+SOON = 2e-4
+"""Seconds after which the thread that imports matplotlib returns Python's lock."""
 _DECADE = 10.0
 LOWER_IS_BETTER = ("loss", "error")
 """What the names of metrics end with of which a lower value is the better one."""
@@ -36,9 +39,19 @@ def import_early() -> None:
     """Import in the background what figures need, while compiled passes leave Python's lock
     free.
     """
-    threading.Thread(
-        target=lambda: new_figure(1.0, 1.0), name="structopt-plots", daemon=True
-    ).start()
+    threading.Thread(target=_import, name="structopt-plots", daemon=True).start()
+
+
+def _import() -> None:
+    """Import the modules of figures, and return Python's lock soon whenever the epochs ask for
+    it: they ask several times per epoch, and would wait for 5 ms each time.
+    """
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SOON)
+    try:
+        new_figure(1.0, 1.0)
+    finally:
+        sys.setswitchinterval(usual)
 
 
 def new_figure(width: float, height: float, dpi: int = 150) -> Any:
@@ -158,6 +171,8 @@ def learning_curve(
 
 def save(figure: Any, target: str | Path) -> None:
     """Write a figure as PNG, whole or not at all; its folder is made where it is missing."""
+    figure.get_layout_engine().execute(figure)
+    figure.set_layout_engine(None)  # `savefig` draws figures twice that have one
     image = BytesIO()
     figure.savefig(image, format="png")
     Path(target).parent.mkdir(parents=True, exist_ok=True)

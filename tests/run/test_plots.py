@@ -20,6 +20,7 @@ from structopt.run.plots import (
     line_style,
     new_figure,
     objective_remark,
+    save,
 )
 
 FULL = [
@@ -75,6 +76,15 @@ def test_the_legend_is_below_the_axes() -> None:
     assert all(figure.bbox.contains(*corner) for corner in box.corners())
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     assert texts == ["primal objective", "dual objective", "loss"]
+
+
+def test_figures_are_laid_out_when_they_are_saved(tmp_path: Path) -> None:
+    figures = [new_figure(5.5, 3.8) for _ in range(2)]
+    for figure in figures:
+        draw_objective(figure.subplots(), FULL, objective_remark("dca", False))
+    figures[0].savefig(tmp_path / "usual.png")
+    save(figures[1], tmp_path / "saved.png")
+    assert (tmp_path / "saved.png").read_bytes() == (tmp_path / "usual.png").read_bytes()
 
 
 def test_epochs_without_an_objective_are_left_out_of_its_curve() -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from numba import types
 
 from structopt.kernels.chain.constraints import constrain
-from structopt.kernels.chain.first_order_solve import solve_first_order
+from structopt.kernels.chain.first_order import first_order_viterbi
 from structopt.kernels.chain.record import Chain, Scratch
 from structopt.kernels.features.attributes.lists import list_singles, replace_each
 from structopt.kernels.features.attributes.record import Rows
@@ -216,15 +216,12 @@ def constrained_scores(p, theta, q, begin, valued):
     return s, end
 
 
-@kernel(
-    types.boolean(VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.boolean, types.float64)
-)
-def solve_sentences(theta, ints, longs, floats, at, count, valued, temperature):
-    """Write the best label of each position of some sentences, or at a temperature above 0 the
-    marginals.
+@kernel(types.boolean(VECTOR, INTS, LONGS, VECTOR, LONGS, types.int64, types.boolean))
+def label_sentences(theta, ints, longs, floats, at, count, valued):
+    """Write the best label of each position of some sentences.
 
-    The record (`Sentence`) has the attributes, and receives max_z s^T z + temperature * H(z) of
-    each sentence. Attributes with the number -1 are left out. If not `valued`, all values are 1;
+    The record (`Sentence`) has the attributes, and receives the score of the labels of each
+    sentence. Attributes with the number -1 are left out. If not `valued`, all values are 1;
     sums over the attributes of a sentence whose values are 1 take another order (`fill_scores`).
     Returns whether the hard constraints allow a labelling of each sentence.
     """
@@ -234,14 +231,10 @@ def solve_sentences(theta, ints, longs, floats, at, count, valued, temperature):
         s, end = constrained_scores(p, theta, q, end, valued)
         first, z = p.starts[q], part(p.marginals, 0, len(s))
         n = p.starts[q + 1] - first
-        p.maxima[q] = solve_first_order(p.chain, n, s, temperature, p.scratch, z)
+        p.maxima[q] = first_order_viterbi(p.chain, n, s, p.scratch, z)
         allowed = allowed and p.maxima[q] > -inf
-        if temperature > 0.0:
-            for j in range(n * L):
-                p.probabilities[first * L + j] = z[j]
-        else:
-            for t in range(n):
-                for y in range(L):
-                    if z[t * L + y] > 0.0:
-                        p.labels[first + t] = y
+        for t in range(n):
+            for y in range(L):
+                if z[t * L + y] > 0.0:
+                    p.labels[first + t] = y
     return allowed

@@ -94,13 +94,13 @@ class RecordLayout(Generic[T]):
             numbers = [
                 self._number(field, named[field.name], dtype) for field in self.singles[buffer]
             ]
-            arrays = [np.array(numbers, dtype)]
+            arrays: list[Array | int] = [np.array(numbers, dtype)]
             offsets.append(len(numbers))
             for field in self.arrays[buffer]:
                 pieces = self._pieces(field, named, dtype)
                 arrays += pieces
-                offsets.append(offsets[-1] + sum(map(len, pieces)))
-            buffers.append(_joined(arrays))
+                offsets.append(offsets[-1] + sum(map(_size, pieces)))
+            buffers.append(_joined(arrays, dtype))
         ints, longs, floats = buffers
         return Record(ints, longs, floats, np.array(offsets, np.int64))
 
@@ -229,8 +229,10 @@ class RecordLayout(Generic[T]):
             )
         return self._fitting(field, number, dtype)
 
-    def _pieces(self, field: Field, values: Mapping[str, Any], dtype: Any) -> list[Array]:
-        """The flat pieces of the array of a field; mostly it is the one."""
+    def _pieces(self, field: Field, values: Mapping[str, Any], dtype: Any) -> list[Array | int]:
+        """Return the flat pieces of the array of a field, mostly one, or the number of its
+        zeros.
+        """
         value = values[field.name]
         if isinstance(value, list) and all(
             isinstance(piece, np.ndarray) and piece.ndim for piece in value
@@ -238,10 +240,14 @@ class RecordLayout(Generic[T]):
             return [self._array(field, piece, values, dtype) for piece in value]
         return [self._array(field, value, values, dtype)]
 
-    def _array(self, field: Field, value: Any, values: Mapping[str, Any], dtype: Any) -> Array:
-        """A flat array of a field, shared with the value where that has the field's type."""
+    def _array(
+        self, field: Field, value: Any, values: Mapping[str, Any], dtype: Any
+    ) -> Array | int:
+        """Return a flat array of a field, shared with the value if that has the field's type, or
+        the number of its zeros.
+        """
         if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
-            return np.zeros(value, dtype)
+            return int(value)
         array = np.asarray(value)
         if not array.ndim:
             self._refuse(f"{field.name} takes an array, or the number of its zeros; not {value!r}.")
@@ -314,14 +320,27 @@ class RecordLayout(Generic[T]):
         raise StructoptError(f"Record {self.kind.__name__}: {what}")
 
 
-def _joined(arrays: list[Array]) -> Array:
-    """One array after the other; where only one is not empty, that array itself if kernels take
-    it.
+def _size(piece: Array | int) -> int:
+    return piece if isinstance(piece, int) else len(piece)
+
+
+def _joined(pieces: list[Array | int], dtype: Any) -> Array:
+    """Join arrays and runs of zeros; a single array that is not empty is returned itself if kernels
+    take it.
+
+    Zeros are not written, so that scratch takes no memory before its first use.
     """
-    filled = [array for array in arrays if array.size]
-    if len(filled) == 1 and filled[0].flags.writeable and filled[0].flags.aligned:
-        return filled[0]
-    size, dtype = sum(map(len, arrays)), arrays[0].dtype
-    room = np.empty(size * dtype.itemsize + CACHE_LINE, np.uint8)
+    filled = [piece for piece in pieces if _size(piece)]
+    if len(filled) == 1 and not isinstance(filled[0], int):
+        own = filled[0]
+        if own.flags.writeable and own.flags.aligned:
+            return own
+    size, end = sum(map(_size, filled)), 0
+    room = np.zeros(size * np.dtype(dtype).itemsize + CACHE_LINE, np.uint8)
     begin = -room.__array_interface__["data"][0] % CACHE_LINE
-    return np.concatenate(arrays, out=room[begin : begin + size * dtype.itemsize].view(dtype))
+    joined: Array = room[begin : len(room) - CACHE_LINE + begin].view(dtype)
+    for piece in filled:
+        begin, end = end, end + _size(piece)
+        if not isinstance(piece, int):
+            joined[begin:end] = piece
+    return joined
