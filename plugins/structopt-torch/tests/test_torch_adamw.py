@@ -127,7 +127,7 @@ def test_the_schedules():
         ({"batch_size": 0}, r"batch_size=0 must be at least 1"),
         ({"beta1": 1.0}, r"beta1=1.0 must be at least 0 and below 1"),
         ({"warmup": 2.0}, r"warmup=2.0 must be from 0 to 1"),
-        ({"schedule": "step"}, "schedule=step is unknown. There are: constant, linear, cosine"),
+        ({"schedule": "step"}, "schedule=step must be 'constant' or 'linear' or 'cosine'"),
         ({"weight_decay": -1.0}, r"weight_decay=-1.0 must be at least 0"),
     ],
 )

@@ -253,7 +253,8 @@ def fill_best_rows(c, i, n, s, x):
         own[c.parent[r]] = s[r]
     for width in range(1, n + 1):
         row, count = width * S, n - width + 1
-        set_highest(part(highest, row, row + whole_runs(count)), scores, width, S)
+        if width > 1:
+            set_highest(part(highest, row, row + whole_runs(count)), scores, width, S)
         for b in range(count):
             span = span_number(n, b, b + width)
             cell = c.spans[i] + span

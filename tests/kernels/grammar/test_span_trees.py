@@ -104,24 +104,28 @@ def test_best_tree_is_the_best_of_all(grammar, forbidden, ties):
 @pytest.mark.parametrize("ties", [False, True])
 def test_best_trees_are_those_of_general_charts(grammar, forbidden, ties):
     """Values, trees and lists of trees are equal bit for bit, also among trees of equal scores."""
-    generator, lengths, results = np.random.default_rng(0), [7, 1, 2, 12], []
-    batches = [so.Grammar().batch(lengths=lengths, **one) for one in (grammar, general(grammar))]
-    symbols = batches[0].symbols
-    shapes = [len(grammar["rules"]), len(batches[0].steps), (4, 12, len(grammar["tags"]))]
+    generator, lengths, results = np.random.default_rng(0), [7, 2, 3, 12], []
+    batch = so.Grammar().batch(lengths=lengths, **grammar)
+    symbols, steps = batch.symbols, batch.steps
+    further = so.Grammar().batch(lengths=lengths, **general(grammar | {"steps": steps}))
+    shapes = [len(grammar["rules"]), len(steps), (4, 12, len(grammar["tags"]))]
     arrays = [generator.normal(size=shape) for shape in [*shapes, (4, 12, 13, 2, len(symbols))]]
     if ties:
         arrays = [np.round(array) for array in arrays]
-    arrays[-1][generator.random(arrays[-1].shape) < forbidden] = -inf
-    arrays[-1][1:3] = generator.normal(size=arrays[-1][1:3].shape)  # short sentences have few trees
     rule, step, label, spans = arrays
-    for batch in batches:
-        node = np.zeros(batch.layout("node").padded_shape)
-        node[..., [batch.symbols.index(symbol) for symbol in symbols]] = spans
-        more = np.zeros(len(batch.options["rules"]) - len(rule))
-        s = batch.scores(rule=np.append(rule, more), step=step, label=label, node=node)
+    begin, end = np.ogrid[:12, :13]
+    inner = (end - begin > 1) & (end - begin < np.array(lengths)[:, None, None])
+    spans[(generator.random(spans.shape) < forbidden) & inner[..., None, None]] = -inf
+    for one in (batch, further):  # rules and steps of the second begin with those of the first
+        node = np.zeros(one.layout("node").padded_shape)
+        node[..., [one.symbols.index(symbol) for symbol in symbols]] = spans
+        rules = np.append(rule, np.zeros(len(one.options["rules"]) - len(rule)))
+        more = np.append(step, np.zeros(len(one.steps) - len(step)))
+        s = one.scores(rule=rules, step=more, label=label, node=node)
         several = so.k_best(s, 4)
         values = so.infer(s, temperature=0.0).value, several.score
         results.append((*values, so.argmax(s)["derivations"], several["derivations"]))
+    assert further.steps[: len(steps)] == steps
     for own, expected in zip(*results, strict=True):
         np.testing.assert_array_equal(own, expected)
 
