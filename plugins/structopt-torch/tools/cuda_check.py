@@ -8,9 +8,9 @@ synthetic corpora of labeled tokens, of dependency trees and of constituent tree
 - two epochs of torch_adamw twice on CUDA are bit-identical;
 - seconds per epoch on each device, after one epoch that is not counted.
 
-Of `structopt.torch` it checks, for 64 chains and trees, that log-partition functions, gradients and
-best outputs on the device are those on the CPU bit for bit, and prints the milliseconds of forward
-and backward with one thread and with all cores, copies included.
+It compares the functions of `structopt.torch` for 64 chains and trees: log-partition functions,
+gradients and best outputs on the device are those on the CPU bit for bit. It prints the
+milliseconds of forward and backward with one thread and with all cores, copies included.
 
 Without a CUDA device it prints one line with the reason and exits with 0; it exits with 1 if a
 comparison fails. `--device=cpu` runs the comparisons of the CPU with itself, to test this script.
@@ -37,7 +37,7 @@ except ImportError:
 
 GRADIENTS, OBJECTIVES = 1e-15, 1e-13
 INSTANCES, WORDS, TURNS = 64, 32, 15
-"""Of functions of tensors."""
+"""Sizes of the batches for functions of tensors, and timed turns."""
 Made = tuple[Any, Any, Callable[..., Any]]
 """A corpus, its graph, and the class of the scorer."""
 

@@ -44,7 +44,7 @@ their work; the address of the helpers' function; the most threads; two words fo
 handle per thread. The arguments follow.
 """
 TILED = ("scores", "residual", "answer", "direction", "second_scores", "second_answer")
-"""Vectors of a `Space` of which each thread has a piece."""
+"""Vectors of a `Space` that are divided among threads."""
 ARGUMENTS: Any = types.Tuple(
     [KERNELS, DATA, SPACE, types.boolean, types.float64, FROZEN, VECTOR, VECTOR, CREW]
 )
