@@ -42,6 +42,7 @@ SPACY = "spacy==3.8.18"
 PEERS = ("pytorch-crf==0.7.2", "torch-struct==0.5", "skglm==0.5")
 """Packages whose numbers some pages compare with ours."""
 TRANSFORMERS = "transformers==5.24.0"
+JAX = "jax[cpu]==0.10.2"
 OMEGACONF = ("2.3", "2.4")
 """Versions of OmegaConf that prediction supports; Hydra 1.3 excludes 2.4."""
 PREDICTION_IN_IMAGE = """
@@ -193,7 +194,7 @@ def mutants(run: Runner) -> None:
 
 
 def torch(run: Runner) -> None:
-    """Run the tests of PyTorch, in an environment that adds it to this one.
+    """Run the tests of PyTorch and JAX, in an environment that adds them to this one.
 
     PyTorch is installed without CUDA's libraries, some gigabytes. A build that needs them cannot be
     imported.
@@ -215,12 +216,12 @@ def torch(run: Runner) -> None:
     except subprocess.CalledProcessError as error:
         raise CannotRunError(f"{TORCH} cannot be installed or imported without CUDA") from error
     _pip(run, python, "--no-deps", *PEERS)
-    _install(run, python, TRANSFORMERS)
+    _install(run, python, TRANSFORMERS, JAX)
     plugin = "plugins/structopt-torch"
     _pip(run, python, "--no-deps", "--no-build-isolation", "--force-reinstall", plugin)
     transformers = "tests/task/dense/test_transformers.py"
     run(python, "-m", "pytest", "-n2", f"{plugin}/tests", "tests/verbs/test_torch.py", transformers)
-    pages = "torch.md or from_torch_struct or from_pytorch_crf"
+    pages = "torch.md or from_torch_struct or from_pytorch_crf or jax.md"
     run(python, "-m", "pytest", "-n0", "--nightly=documents", "tests/test_docs.py", "-k", pages)
     run(python, "-m", "pytest", "-n0", "tests/test_peer_pages.py")
 
@@ -363,7 +364,7 @@ ALL: Mapping[str, Part] = {
         if name != "data"
     },
     "bounds": Part("contract tests with bounds-checked kernels", bounds),
-    "torch": Part("tests of PyTorch in an environment of their own", torch),
+    "torch": Part("tests of PyTorch and JAX in an environment of their own", torch),
     "spacy": Part("components of spaCy pipelines in an environment of their own", spacy),
     "pgmpy": Part("exact inference against pgmpy in an environment of its own", pgmpy),
     "predict": Part("prediction with its own packages, OmegaConf 2.3 and 2.4", predict),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -56,18 +57,32 @@ def _copied(tensors: list[Tensor]) -> list[Tensor]:
     return copies
 
 
+def array_type(dtype: torch.dtype) -> type[np.floating[Any]]:
+    """Return the type of arrays that become tensors of a type without a conversion if NumPy has it,
+    and float64 otherwise.
+    """
+    types = {torch.float16: np.float16, torch.float32: np.float32}
+    return types.get(dtype, np.float64)
+
+
 def to_tensors(arrays: Sequence[Array], like: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Return arrays as new tensors of the types and the device of others."""
-    on_gpu = bool(like) and like[0].is_cuda
+    """Return arrays as tensors of the types and the device of others. On the CPU, an array that
+    owns its memory and has the type becomes the memory of its tensor.
+    """
+    if not like or not like[0].is_cuda:
+        return tuple(
+            torch.from_numpy(array if _can_be_given(array) else np.array(array, order="C")).to(
+                tensor.dtype
+            )
+            for array, tensor in zip(arrays, like, strict=True)
+        )
     found = [
-        # converted on the CPU, into pinned memory for a GPU: a copy of the type of the result
-        torch.empty(array.shape, dtype=tensor.dtype, pin_memory=on_gpu).copy_(
+        # converted on the CPU, into pinned memory: a copy of the type of the result
+        torch.empty(array.shape, dtype=tensor.dtype, pin_memory=True).copy_(
             torch.from_numpy(np.ascontiguousarray(array))
         )
         for array, tensor in zip(arrays, like, strict=True)
     ]
-    if not on_gpu:
-        return tuple(found)
     device = like[0].device
     stream, caller = _stream(device), torch.cuda.current_stream(device)
     with torch.cuda.stream(stream):
@@ -76,3 +91,8 @@ def to_tensors(arrays: Sequence[Array], like: Sequence[Tensor]) -> tuple[Tensor,
     for copy in copies:
         copy.record_stream(caller)
     return copies
+
+
+def _can_be_given(array: Array) -> bool:
+    """Whether no other array has the memory of an array."""
+    return array.flags.owndata and array.flags.writeable and array.flags.c_contiguous

@@ -35,7 +35,7 @@ from structopt.errors import ArgumentError
 from structopt.factor_graph.batches import LabelBatch
 from structopt.factor_graph.tree_batches import TreeBatch
 from structopt.kernels.waist.record import Array
-from structopt.torch.copies import to_arrays, to_tensors
+from structopt.torch.copies import array_type, to_arrays, to_tensors
 from structopt.verbs import inferring, outputs
 from structopt.verbs.inferring import infer
 from structopt.verbs.losses import value_and_gradient
@@ -284,7 +284,8 @@ class _Value(Function):  # type: ignore[misc, unused-ignore]
         values, kept = of.values(own)
         ctx.of, ctx.names, ctx.own, ctx.kept = of, names, own, kept
         ctx.save_for_backward(*tensors)
-        return to_tensors([values], [_like(tensors)])[0]
+        # copied, since a loss may keep its array
+        return to_tensors([values.copy()], [_like(tensors)])[0]
 
     @staticmethod
     def backward(ctx: Any, weights: Any) -> Any:
@@ -375,7 +376,7 @@ def _parts(batch: Batch, names: Sequence[str], tensors: Sequence[Tensor]) -> Par
 def _weighted(names: Sequence[str], parts: Parts, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Return parts as tensors like the given ones."""
     arrays = [
-        parts.batch.layout(name).summed(parts[name], tuple(tensor.shape))
+        parts.batch.layout(name).summed(parts[name], tuple(tensor.shape), array_type(tensor.dtype))
         for name, tensor in zip(names, tensors, strict=True)
     ]
     return to_tensors(arrays, tensors)

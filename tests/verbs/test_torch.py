@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
 
 import structopt.torch as st  # noqa: E402
-from structopt.torch.copies import to_arrays, to_tensors  # noqa: E402
+from structopt.torch.copies import array_type, to_arrays, to_tensors  # noqa: E402
 
 MASK = np.array([[1, 1, 0, 1, 1], [1, 1, 1, 0, 0], [0, 0, 0, 0, 0]], bool)
 L = 3
@@ -223,8 +223,22 @@ def test_shared_scores_are_copied_once_and_in_their_type() -> None:
     shared = torch.randn(L, L, requires_grad=True)
     (array,) = to_arrays([shared.expand(5, L, L)])
     assert array.strides[0] == 0 and array.dtype == np.float32 and array.shape == (5, L, L)
-    (back,) = to_tensors([np.ones((2, 3))[:, ::-1]], [shared])
-    assert back.dtype == torch.float32 and torch.equal(back, torch.ones(2, 3))
+    turned = np.arange(6.0).reshape(2, 3)[:, ::-1]
+    (back,) = to_tensors([turned], [shared])
+    assert back.dtype == torch.float32 and np.array_equal(back, turned)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_tensors_share_memory_with_arrays_that_nobody_else_has(dtype: Any) -> None:
+    like = torch.empty(0, dtype=dtype)
+    numbers = np.linspace(0, 1, 6).astype(array_type(dtype))
+    locked = numbers.copy()
+    locked.flags.writeable = False
+    given, copied, viewed = to_tensors([numbers, locked, numbers[:3]], [like] * 3)
+    assert given.dtype == dtype and torch.equal(given, copied) and torch.equal(viewed, copied[:3])
+    given[:] = 2.0
+    assert (numbers == 2.0).all() == (dtype != torch.bfloat16)
+    assert locked.max() == 1.0 and torch.equal(viewed, copied[:3])
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")

@@ -27,8 +27,6 @@ from structopt_torch.devices import threads_at
 from structopt_torch.modules import on
 from structopt_torch.scorer import TorchScorer
 
-SCHEDULES = ("constant", "linear", "cosine")
-
 
 class TorchAdamW(Optimizer):
     """Steps along the mean of gradients, over the root of the mean of their squares; weights decay
@@ -111,10 +109,6 @@ class TorchAdamW(Optimizer):
                 raise ConfigError(f"optimizer.{name}={value} must be at least 0 and below 1.")
         if not 0 <= warmup <= 1:
             raise ConfigError(f"optimizer.warmup={warmup} must be from 0 to 1.")
-        if schedule not in SCHEDULES:
-            raise ConfigError(
-                f"optimizer.schedule={schedule} is unknown. There are: {', '.join(SCHEDULES)}."
-            )
         self.C, self.epochs, self.lr, self.batch_size = float(C), epochs, float(lr), batch_size
         self.schedule, self.warmup, self.clip, self.weight_decay = (
             schedule,

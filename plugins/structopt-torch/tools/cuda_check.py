@@ -1,4 +1,4 @@
-"""Compare networks on a CUDA device with the CPU.
+"""Compare networks, and functions of tensors, on a CUDA device with the CPU.
 
 Run `python plugins/structopt-torch/tools/cuda_check.py` from the root of the repository. There are
 synthetic corpora of labeled tokens, of dependency trees and of constituent trees; it checks
@@ -8,6 +8,10 @@ synthetic corpora of labeled tokens, of dependency trees and of constituent tree
 - two epochs of torch_adamw twice on CUDA are bit-identical;
 - seconds per epoch on each device, after one epoch that is not counted.
 
+It compares the functions of `structopt.torch` for 64 chains and trees: log-partition functions,
+gradients and best outputs on the device are those on the CPU bit for bit. It prints the
+milliseconds of forward and backward with one thread and with all cores, copies included.
+
 Without a CUDA device it prints one line with the reason and exits with 0; it exits with 1 if a
 comparison fails. `--device=cpu` runs the comparisons of the CPU with itself, to test this script.
 """
@@ -15,6 +19,7 @@ comparison fails. `--device=cpu` runs the comparisons of the CPU with itself, to
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +36,8 @@ except ImportError:
     torch = None  # type: ignore[assignment]
 
 GRADIENTS, OBJECTIVES = 1e-15, 1e-13
+INSTANCES, WORDS, TURNS = 64, 32, 15
+"""Sizes of the batches for functions of tensors, and timed turns."""
 Made = tuple[Any, Any, Callable[..., Any]]
 """A corpus, its graph, and the class of the scorer."""
 
@@ -165,6 +172,58 @@ def moved(check: Check, name: str, problem: Any, theta: Any) -> None:
         check.line(name, f"a model that was moved to {device} scores {apart:.1e} apart", near)
 
 
+def scored_batches() -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Draw scores for a batch of each kind."""
+    import structopt as so
+
+    torch.manual_seed(0)
+    lengths = [WORDS] * INSTANCES
+    for labels in (9, 45):
+        label = torch.randn(INSTANCES, WORDS, labels)
+        scores = {"label": label, "transition": torch.randn(labels, labels)}
+        yield f"chain, {labels} labels", so.LinearChain().batch(lengths, labels=labels), scores
+    arcs = {"arc": torch.randn(INSTANCES, WORDS, WORDS + 1)}
+    for projective, name in (False, "all trees"), (True, "projective trees"):
+        yield name, so.ArcFactored(projective=projective).batch(lengths), arcs
+
+
+def compare_functions(check: Check, name: str, batch: Any, scores: dict[str, Any]) -> None:
+    """Compare the functions of `structopt.torch` for one batch."""
+    import structopt.torch as st
+
+    numbers, milliseconds = {}, {}
+    threads = sorted({1, os.cpu_count() or 1})
+    for device in ("cpu", check.device):
+        own = {group: one.to(device).requires_grad_() for group, one in scores.items()}
+
+        def step(count: int, own: dict[str, Any] = own) -> Any:
+            for one in own.values():
+                one.grad = None
+            value = st.log_partition(batch, own, threads=count)
+            value.sum().backward()
+            return value
+
+        value, best = step(1), st.argmax(batch, own)
+        there = [value, best, *(one.grad for one in own.values())]
+        numbers[device] = [one.detach().cpu() for one in there]
+        check.line(name, f"results on {device}", all(one.device.type == device for one in there))
+        for count in threads:
+            milliseconds[device, count] = 1e3 * min(seconds_of(step, count) for _ in range(TURNS))
+    pairs = zip(numbers["cpu"], numbers[check.device], strict=True)
+    check.line(name, "bits of both devices are equal", all(torch.equal(*pair) for pair in pairs))
+    for (device, count), time_taken in milliseconds.items():
+        check.line(name, f"{time_taken:.1f} ms on {device}, at most {count} threads")
+
+
+def seconds_of(step: Callable[[int], Any], threads: int) -> float:
+    """Time a step, until the device has finished it."""
+    begin = time.perf_counter()
+    step(threads)
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - begin
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run all comparisons; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -180,6 +239,8 @@ def main(arguments: list[str] | None = None) -> int:
     check = Check(chosen.device)
     for name, made in corpora(chosen.sentences):
         compare(check, name, made)
+    for name, batch, scores in scored_batches():
+        compare_functions(check, name, batch, scores)
     return 1 if check.failed else 0
 
 

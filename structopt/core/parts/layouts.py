@@ -267,16 +267,17 @@ class GroupLayout:
             return np.asarray(self._rows_of(array)[self._padded_rows])
         return array if form == "flat" else np.asarray(array[tuple(self.coordinates.T)])
 
-    def summed(self, group: Array, shape: tuple[int, ...]) -> Array:
+    def summed(self, group: Array, shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
         """Return a group in the form of arrays of a shape: the adjoint of `read`, with 0 at other
         places, and sums over the positions that share an element.
         """
         form = self.form(shape)
-        if form == "padded":
-            return self.padded(group, 0.0)
         if form == "shared":
-            return np.asarray(group.sum(axis=0))
-        return group if form == "flat" else self.of_instance(group, 0, 0.0)
+            return np.asarray(group.sum(axis=0), dtype)
+        own = group.astype(dtype, copy=False)  # before padding, which has more elements
+        if form == "padded":
+            return self.padded(own, 0.0)
+        return own if form == "flat" else self.of_instance(own, 0, 0.0)
 
     @property
     def _place(self) -> Callable[[tuple[int, ...]], str]:

@@ -12,7 +12,6 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.parts.ragged import ends_of
 from structopt.factor_graph.grammar import forests, readings
-from structopt.factor_graph.grammar.charts import cells_of, ends_of_spans
 from structopt.factor_graph.grammar.constituents import Uses
 from structopt.factor_graph.grammar.rules import Rules
 from structopt.factor_graph.kinds import FOREST
@@ -68,12 +67,8 @@ def derivations(
     if structure.kind == FOREST:
         columns = _of_forests(rules, structure, outputs)
     else:
-        columns = _of_charts(trees, rules, structure, outputs)
+        columns = readings.spans_of_outputs(trees, rules, structure, outputs)
     sentence, begin, end, bottom, top, step = columns
-    order = np.lexsort((-end, begin, sentence))
-    sentence, begin, end, bottom, top, step = (
-        one[order] for one in (sentence, begin, end, bottom, top, step)
-    )
     lengths = np.diff(trees.offsets)
     starts = ends_of(rows_of(lengths))
     table = np.full((int(starts[-1]), len(COLUMNS)), -1, np.int64)
@@ -102,21 +97,8 @@ def _numbers(rules: Rules, left: Array, right: Array, above: Array) -> Array:
     return np.searchsorted(keys, (left * N + right) * N + above)
 
 
-def _of_charts(
-    trees: EncodedConstituents, rules: Rules, structure: Structure, outputs: SparseVectors
-) -> tuple[Array, ...]:
-    """Return the spans of outputs: sentence, words, symbols below and above the step, step."""
-    cells = cells_of(trees, rules)
-    sentence, span, bottom, top = readings.spans_of_outputs(structure, cells, outputs)
-    begin, end = (ends[span] for ends in ends_of_spans(trees.offsets))
-    order = np.lexsort((-end, begin, sentence))
-    sentence, begin, end, bottom, top = (one[order] for one in (sentence, begin, end, bottom, top))
-    step = readings.steps_of_outputs(rules, structure, outputs, sentence, bottom, top)
-    return sentence, begin, end, bottom, top, step
-
-
 def _of_forests(rules: Rules, structure: Structure, outputs: SparseVectors) -> tuple[Array, ...]:
-    """Return what `_of_charts` does, of packed forests."""
+    """Return what `readings.spans_of_outputs` does, of packed forests."""
     columns = [np.zeros((6, 0), np.int64)]
     for i, (edges, vertices) in enumerate(forests.sentences(structure)):
         chosen = outputs.parts[outputs.offsets[i] : outputs.offsets[i + 1]]
@@ -126,7 +108,9 @@ def _of_forests(rules: Rules, structure: Structure, outputs: SparseVectors) -> t
         words = vertices.begin[head], vertices.end[head]
         ends = rules.bottoms[number], rules.tops[number]
         columns.append(np.stack([np.full(len(step), i), *words, *ends, number]))
-    return tuple(np.concatenate(columns, axis=1))
+    sentence, begin, end, *others = np.concatenate(columns, axis=1)
+    order = np.lexsort((-end, begin, sentence))
+    return tuple(one[order] for one in (sentence, begin, end, *others))
 
 
 def faults(rules: Rules, lengths: Array, uses: Uses, tags: Array) -> dict[str, Array]:

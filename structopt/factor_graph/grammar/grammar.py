@@ -222,10 +222,7 @@ class Grammar(TreebankGrammar):
         self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors
     ) -> Bracketings:
         """The constituents of the trees; none where there is no tree."""
-        trees = constituents_of(encoded)
-        return readings.bracketings(
-            trees, self.rules, cells_of(trees, self.rules), structure, outputs
-        )
+        return readings.bracketings(constituents_of(encoded), self.rules, structure, outputs)
 
     def probabilities(
         self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]

@@ -22,23 +22,10 @@ LEAST_PROBABILITY = 1e-3
 
 
 def bracketings(
-    trees: EncodedConstituents,
-    rules: Rules,
-    cells: Cells,
-    structure: Structure,
-    outputs: SparseVectors,
+    trees: EncodedConstituents, rules: Rules, structure: Structure, outputs: SparseVectors
 ) -> Bracketings:
-    """The constituents of outputs, read off their nodes.
-
-    Where several steps have the same bottom and top, the numbers of their uses say which of them
-    the tree has; where it has several of these, they are given to its spans from left to right in
-    the order of their numbers.
-    """
-    sentence, span, bottom, top = spans_of_outputs(structure, cells, outputs)
-    begin, end = (ends[span] for ends in ends_of_spans(trees.offsets))
-    order = np.lexsort((-end, begin, sentence))
-    sentence, begin, end, bottom, top = (one[order] for one in (sentence, begin, end, bottom, top))
-    step = steps_of_outputs(rules, structure, outputs, sentence, bottom, top)
+    """The constituents of outputs, read off their nodes."""
+    sentence, begin, end, bottom, _, step = spans_of_outputs(trees, rules, structure, outputs)
     first, categories = rules.chain_categories
     counts = np.diff(first)[step]
     index = np.repeat(first[step] - ends_of(counts)[:-1], counts) + np.arange(int(counts.sum()))
@@ -51,18 +38,29 @@ def bracketings(
 
 
 def spans_of_outputs(
-    structure: Structure, cells: Cells, outputs: SparseVectors
-) -> tuple[Array, Array, Array, Array]:
-    """The spans that outputs have: sentence, number among the spans of all sentences, bottom symbol
-    and top symbol.
+    trees: EncodedConstituents, rules: Rules, structure: Structure, outputs: SparseVectors
+) -> tuple[Array, ...]:
+    """Return the spans of outputs: sentence, begin, end, symbols below and above the step, step.
+
+    They are ordered by sentence and first word, parents before their children. If several steps
+    have the same bottom and top, the numbers of their uses say which of them the tree has; if it
+    has several of these, its spans have them from left to right in the order of their numbers.
     """
+    from structopt.kernels.grammar.charts import open_charts
+
+    c = open_charts(structure.record)
     node, _ = structure.active_in("node", outputs)
     node = np.sort(node)  # bottom and top of a span become neighbours
-    starts = ends_of(cells.sizes)
+    starts = ends_of(c.bottoms + c.tops)
     span = np.searchsorted(starts, node, side="right") - 1
-    symbol = cells.symbols[cells.starts[cells.lists[span]] + node - starts[span]].astype(np.int64)
-    sentence = np.searchsorted(cells.spans, span[::2], side="right") - 1
-    return sentence, span[::2], symbol[::2], symbol[1::2]
+    symbol = c.node_symbols[c.first[span] + node - starts[span]].astype(np.int64)
+    span, bottom, top = span[::2], symbol[::2], symbol[1::2]
+    sentence = np.searchsorted(c.spans, span, side="right") - 1
+    begin, end = (ends[span] for ends in ends_of_spans(trees.offsets))
+    order = np.lexsort((-end, begin, sentence))
+    sentence, begin, end, bottom, top = (one[order] for one in (sentence, begin, end, bottom, top))
+    step = steps_of_outputs(rules, structure, outputs, sentence, bottom, top)
+    return sentence, begin, end, bottom, top, step
 
 
 def steps_of_outputs(

@@ -12,7 +12,7 @@ from structopt.kernels.grammar.best_tree import trace
 from structopt.kernels.grammar.charts import SCRATCH, open_charts, open_scratch, span_number
 from structopt.kernels.grammar.inside import fill_inside
 from structopt.kernels.grammar.outside import fill_outside, root_node
-from structopt.kernels.grammar.span_trees import has_span_trees, solve_span_trees
+from structopt.kernels.grammar.span_trees import fill_best_rows, has_span_trees, solve_span_trees
 from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import ROUND, SOLVE, inlined, kernel
 
@@ -135,7 +135,10 @@ def solve(structure, i, s, temperature, z, memory, work):
             set_weights(semiring, s, 0, x.rule),
             set_weights(semiring, s, c.rules, x.step),
         )
-        fill_inside(semiring, c, i, n, s, x)
+        if semiring == MAX and has_span_trees(c, i):
+            fill_best_rows(c, i, n, s, x)
+        else:
+            fill_inside(semiring, c, i, n, s, x)
         value = value_of_root(semiring, c, i, n, x, rules, steps)
         x.filled[0] = semiring
         if semiring == MAX:

@@ -1,4 +1,5 @@
-"""Inside-outside on span trees: charts whose rules all have the same two tops below them, X X.
+"""Inside-outside and CKY on span trees: charts whose rules all have the same two tops below them,
+X X.
 
 The weights of spans b..e then need no pairs of symbols:
 
@@ -9,6 +10,9 @@ with the root for X at the whole sentence, and s the scores of nodes. The margin
 b..e is that of the span times inside(b, k) inside(k, e) / M(b, e). All terms are positive, and each
 number has an exponent of its own (`structopt.kernels.arrays.scaled_numbers`), so that no score is
 too large or too small. Tables have a row per width (`structopt.kernels.grammar.splits`).
+
+The best trees have the scores of nodes of general charts, bit for bit: x.inside is filled in the
+semiring MAX, for the trace and for lists of trees. The row of a width has the scores of X.
 """
 
 from __future__ import annotations
@@ -18,11 +22,18 @@ from math import exp, inf, log
 from structopt.kernels.arrays.exponential import exp_nonpositive
 from structopt.kernels.arrays.rows import highest, set_scaled, set_zero, total
 from structopt.kernels.arrays.scaled_numbers import exp_scaled, normalized
-from structopt.kernels.arrays.semirings import LOG, plus
+from structopt.kernels.arrays.semirings import LOG, MAX, plus
 from structopt.kernels.grammar.charts import span_number
-from structopt.kernels.grammar.inside import index_of, node_scores
+from structopt.kernels.grammar.inside import (
+    add_node_scores,
+    add_tags,
+    clear,
+    index_of,
+    node_scores,
+    take_steps,
+)
 from structopt.kernels.grammar.outside import write_tags
-from structopt.kernels.grammar.splits import add_masses, set_sums
+from structopt.kernels.grammar.splits import add_masses, set_highest, set_sums
 from structopt.kernels.waist.lanes import LANES
 from structopt.kernels.waist.signatures import driven, inlined
 from structopt.kernels.waist.views import part
@@ -231,3 +242,34 @@ def mark(c, cell, top, mass, shift, z, uses):
         uses[shift + c.node_symbols[symbols + v]] += z[node + v]
     if top >= 0:
         z[node + top] = mass
+
+
+@driven
+def fill_best_rows(c, i, n, s, x):
+    """Fill x.inside with the best scores of nodes, given x.step."""
+    S, scores, highest, own = stride(n), x.numbers, x.sums, x.own
+    part(scores, 0, (n + 1) * S)[:] = own[:] = -inf
+    for r in range(c.rules):
+        own[c.parent[r]] = s[r]
+    for width in range(1, n + 1):
+        row, count = width * S, n - width + 1
+        if width > 1:
+            set_highest(part(highest, row, row + whole_runs(count)), scores, width, S)
+        for b in range(count):
+            span = span_number(n, b, b + width)
+            cell = c.spans[i] + span
+            if width == 1:
+                clear(MAX, c, cell, x)
+                add_tags(MAX, c, i, n, b, s, x)
+            else:
+                first, symbols = c.node[cell], c.first[cell]
+                for v in range(c.bottoms[cell]):
+                    x.inside[first + v] = own[c.node_symbols[symbols + v]] + highest[row + b]
+                for v in range(c.bottoms[cell], c.bottoms[cell] + c.tops[cell]):
+                    x.inside[first + v] = -inf
+            add_node_scores(MAX, c, i, n, span, 0, s, x)
+            take_steps(MAX, c, i, n, span, s, x)
+            add_node_scores(MAX, c, i, n, span, 1, s, x)
+            top = top_place(c, cell, False)
+            if top >= 0:
+                scores[row + b] = x.inside[c.node[cell] + top]

@@ -1,9 +1,9 @@
-"""Sums over the splits of all spans of one width: numbers with integer exponents of their own, four
-spans at a time.
+"""Sums and maxima over the splits of all spans of one width, four spans at a time.
 
-A span has the weight ``numbers[j] * 2^exponents[j]``. Tables are flat, with a row of `stride`
-entries per width: the span b..b + w of width w is entry w * stride + b. Its split k has the halves
-k * stride + b and (w - k) * stride + k + b, so that neighbouring spans have neighbouring halves.
+In sums a span has the weight ``numbers[j] * 2^exponents[j]``, with an integer exponent of its own;
+in maxima it has a score. Tables are flat, with a row of `stride` entries per width: the span b..b +
+w of width w is entry w * stride + b. Its split k has the halves k * stride + b and (w - k) * stride
++ k + b, so that neighbouring spans have neighbouring halves.
 """
 
 from __future__ import annotations
@@ -38,25 +38,36 @@ def _halves(run: Run, k: Value, width: Value, stride: Value) -> tuple[Value, Val
     return build.mul(k, stride), build.add(build.mul(build.sub(width, k), stride), k)
 
 
-def _exponent(run: Run, exponents: Any, left: Value, right: Value) -> Value:
-    return run.build.fadd(run.row(exponents, left), run.row(exponents, right))
+def _both(run: Run, table: Any, left: Value, right: Value) -> Value:
+    """Sum of the entries of two halves."""
+    return run.build.fadd(run.row(table, left), run.row(table, right))
+
+
+def _highest(run: Run, table: Any, width: Value, stride: Value) -> Value:
+    """Largest sum of the entries of two halves."""
+    build, highest = run.build, run.variable(run.constant(-inf))
+    with _splits(run, width) as (k, _):
+        value, top = _both(run, table, *_halves(run, k, width, stride)), build.load(highest)
+        build.store(build.select(build.fcmp_ordered("<", top, value), value, top), highest)
+    return build.load(highest)
+
+
+def _set_highest(run: Run, highest: Any, scores: Any, width: Value, stride: Value) -> None:
+    run.write(_highest(run, scores, width, stride), highest)
 
 
 def _share(run: Run, numbers: Any, exponents: Any, top: Value, left: Value, right: Value) -> Value:
     """Weight of the two halves, divided by 2^top."""
     build = run.build
-    power = _power(run, build.fsub(_exponent(run, exponents, left, right), top))
+    power = _power(run, build.fsub(_both(run, exponents, left, right), top))
     return build.fmul(build.fmul(run.row(numbers, left), run.row(numbers, right)), power)
 
 
 def _set_sums(
     run: Run, sums: Any, tops: Any, numbers: Any, exponents: Any, width: Value, stride: Value
 ) -> None:
-    build, best, total = run.build, run.variable(run.constant(-inf)), run.variable(run.constant(0))
-    with _splits(run, width) as (k, _):
-        value, top = _exponent(run, exponents, *_halves(run, k, width, stride)), build.load(best)
-        build.store(build.select(build.fcmp_ordered("<", top, value), value, top), best)
-    top = build.load(best)
+    build, total = run.build, run.variable(run.constant(0))
+    top = _highest(run, exponents, width, stride)
     with _splits(run, width) as (k, _):
         share = _share(run, numbers, exponents, top, *_halves(run, k, width, stride))
         build.store(build.fadd(build.load(total), share), total)
@@ -82,12 +93,17 @@ def _add_masses(
             run.write(build.fadd(run.row(masses, half), mass), masses, half)
 
 
+def _indices(count: int, width: int, stride: int) -> tuple[Any, Any]:
+    """Return the entries of the left and right halves, shape (splits, spans)."""
+    k, b = np.arange(1, width)[:, np.newaxis], np.arange(count)
+    return k * stride + b, (width - k) * stride + k + b
+
+
 def _products(
     numbers: Any, exponents: Any, count: int, width: int, stride: int
 ) -> tuple[Any, Any, Any, Any]:
     """Return the left and right halves of all splits, and the products of their weights."""
-    k, b = np.arange(1, width)[:, np.newaxis], np.arange(count)
-    left, right = k * stride + b, (width - k) * stride + k + b
+    left, right = _indices(count, width, stride)
     return left, right, numbers[left] * numbers[right], exponents[left] + exponents[right]
 
 
@@ -95,6 +111,13 @@ def _divided(products: Any, exponents: Any, tops: Any) -> Any:
     """Return products * 2^exponents / 2^tops."""
     below = np.maximum(exponents - tops, -BIAS)
     return np.where(below > -BIAS, np.ldexp(products, below.astype(np.int64)), 0.0)
+
+
+@columnwise(_set_highest, LANES)
+def set_highest(highest, scores, width, stride):
+    """highest[b] = max_k score(left half) + score(right half)."""
+    left, right = _indices(len(highest), width, stride)
+    highest[:] = (scores[left] + scores[right]).max(axis=0)
 
 
 @columnwise(_set_sums, LANES)

@@ -43,6 +43,8 @@ HANDLES = 10 * LINE
 their work; the address of the helpers' function; the most threads; two words for the clock; a
 handle per thread. The arguments follow.
 """
+TILED = ("scores", "residual", "answer", "direction", "second_scores", "second_answer")
+"""Vectors of a `Space` that are divided among threads."""
 ARGUMENTS: Any = types.Tuple(
     [KERNELS, DATA, SPACE, types.boolean, types.float64, FROZEN, VECTOR, VECTOR, CREW]
 )
@@ -75,12 +77,10 @@ def new_crew(helper: Any, instances: int, threads: int) -> Array:
 
 def tiled(space: Space, threads: int) -> Space:
     """Return scratch for so many threads; `own` views the piece of each."""
-    ints, longs, floats = (np.tile(buffer, threads) for buffer in space.work[:3])
+    ints, longs, floats = (np.concatenate([one] * threads) for one in space.work[:3])
     work = Record(ints, longs, floats, space.work.at)
     vectors: dict[str, Any] = {
-        name: np.zeros(threads * len(one), one.dtype)
-        for name, one in space._asdict().items()
-        if isinstance(one, np.ndarray)
+        name: np.zeros(threads * len(getattr(space, name))) for name in TILED
     }
     return space._replace(work=work, **vectors)
 

@@ -1,4 +1,4 @@
-"""Inside-outside on span trees against listed trees and against charts of general grammars."""
+"""Span trees against listed trees and against charts of general grammars."""
 
 from math import inf, log
 
@@ -77,6 +77,59 @@ def test_marginals_of_long_sentences(lengths):
     np.testing.assert_allclose(marginals, expected, rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.parametrize("grammar", [PLAIN, LABELED])
+@pytest.mark.parametrize("forbidden", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize("ties", [False, True])
+def test_best_tree_is_the_best_of_all(grammar, forbidden, ties):
+    lengths = [1, 2, 3, 5] if grammar is PLAIN else [1, 2, 3]
+    structure = structure_of(grammar, lengths)
+    generator = np.random.default_rng(round(100 * forbidden))
+    for i in range(len(lengths)):
+        s = generator.normal(size=int(np.diff(structure.parts)[i]))
+        s = np.round(s) if ties else s
+        s[generator.random(len(s)) < forbidden] = -inf
+        value, z = run(kernels.solve, structure, i, s, 0.0)
+        trees = structure.kind.vertices(structure.record, i, len(s), 10**5)
+        scores = np.array([tree[tree > 0] @ s[tree > 0] for tree in trees])
+        assert value == pytest.approx(scores.max(initial=-inf), rel=1e-14)
+        if value == -inf:
+            assert not z.any()
+        else:
+            assert z.tolist() in trees.tolist()
+            assert z[z > 0] @ s[z > 0] == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize("grammar", [PLAIN, LABELED])
+@pytest.mark.parametrize("forbidden", [0.0, 0.05])
+@pytest.mark.parametrize("ties", [False, True])
+def test_best_trees_are_those_of_general_charts(grammar, forbidden, ties):
+    """Values, trees and lists of trees are equal bit for bit, also among trees of equal scores."""
+    generator, lengths, results = np.random.default_rng(0), [7, 2, 3, 12], []
+    batch = so.Grammar().batch(lengths=lengths, **grammar)
+    symbols, steps = batch.symbols, batch.steps
+    further = so.Grammar().batch(lengths=lengths, **general(grammar | {"steps": steps}))
+    shapes = [len(grammar["rules"]), len(steps), (4, 12, len(grammar["tags"]))]
+    arrays = [generator.normal(size=shape) for shape in [*shapes, (4, 12, 13, 2, len(symbols))]]
+    if ties:
+        arrays = [np.round(array) for array in arrays]
+    rule, step, label, spans = arrays
+    begin, end = np.ogrid[:12, :13]
+    inner = (end - begin > 1) & (end - begin < np.array(lengths)[:, None, None])
+    spans[(generator.random(spans.shape) < forbidden) & inner[..., None, None]] = -inf
+    for one in (batch, further):  # rules and steps of the second begin with those of the first
+        node = np.zeros(one.layout("node").padded_shape)
+        node[..., [one.symbols.index(symbol) for symbol in symbols]] = spans
+        rules = np.append(rule, np.zeros(len(one.options["rules"]) - len(rule)))
+        more = np.append(step, np.zeros(len(one.steps) - len(step)))
+        s = one.scores(rule=rules, step=more, label=label, node=node)
+        several = so.k_best(s, 4)
+        values = so.infer(s, temperature=0.0).value, several.score
+        results.append((*values, so.argmax(s)["derivations"], several["derivations"]))
+    assert further.steps[: len(steps)] == steps
+    for own, expected in zip(*results, strict=True):
+        np.testing.assert_array_equal(own, expected)
+
+
 def test_scores_of_any_size():
     """Scores of any size: one of two trees has all of the probability."""
     structure = structure_of(PLAIN, [3])
@@ -101,11 +154,12 @@ def test_no_tree():
 
 
 @pytest.mark.parametrize("grammar", [PLAIN, LABELED])
-def test_without_compilation(grammar):
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_without_compilation(grammar, temperature):
     structure = structure_of(grammar, [6])
     s = np.random.default_rng(0).normal(size=int(structure.parts[-1]))
-    value, z = run(kernels.solve, structure, 0, s, 1.0)
-    plain, marginals = run(kernels.solve.py_func, structure, 0, s, 1.0)
+    value, z = run(kernels.solve, structure, 0, s, temperature)
+    plain, marginals = run(kernels.solve.py_func, structure, 0, s, temperature)
     assert plain == pytest.approx(value, rel=1e-15)
     np.testing.assert_allclose(marginals, z, rtol=1e-13, atol=1e-15)
 
