@@ -4,9 +4,9 @@ have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,10 +21,6 @@ from structopt.kernels.waist.record import Array, Record
 
 FEW = 4
 """A corpus is small if it has less than one entry per so many attributes of the model."""
-INTERPRETED = 20_000
-"""Positions without entries that a process lists by uncompiled functions, in about 5 ms."""
-COST_OF_ENTRY = 10
-"""An entry takes as long as so many positions."""
 
 
 class _Lists(NamedTuple):
@@ -44,40 +40,6 @@ class _Lists(NamedTuple):
     ids: Array
     begins: Array
     values: Array
-
-
-class _Kernels(NamedTuple):
-    """Functions of `structopt.kernels.features.attributes.lists`."""
-
-    replace_each: Callable[..., Any]
-    list_once: Callable[..., Any]
-    list_singles: Callable[..., Any]
-
-
-class _Choice:
-    """Chooses the compiled functions, or for the first few entries of a process uncompiled ones.
-
-    A process that predicts lists the attributes of an example when it loads a model, and no others.
-    Loading compiled functions takes longer than that, and before the first one Numba reads the
-    metadata of all distributions.
-    """
-
-    def __init__(self) -> None:
-        self._left = INTERPRETED
-
-    def kernels(self, entries: int, positions: int) -> _Kernels:
-        """Return the functions for so many entries at so many positions."""
-        from structopt.kernels.features.attributes import lists
-
-        kernels = _Kernels(lists.replace_each, lists.list_once, lists.list_singles)
-        visits = COST_OF_ENTRY * entries + positions
-        if visits > self._left:
-            return kernels
-        self._left -= visits
-        return _Kernels(*(kernel.py_func for kernel in kernels))
-
-
-_choice = _Choice()
 
 
 class _Table:
@@ -122,6 +84,8 @@ class _Table:
         """List the attributes of the instances first <= i < last, and their values if the record
         has any.
         """
+        from structopt.kernels.features.attributes import lists as kernels
+
         positions, none = self._positions[first : last + 1], np.zeros(0)
         # of a group without features, whose table has no positions either
         if len(self._table.offsets) == 1:
@@ -141,7 +105,6 @@ class _Table:
         )
         if valued:
             values = np.ones(len(ids)) if some.values is None else np.asarray(some.values)
-        kernels = _choice.kernels(len(ids), len(offsets))
         if self._begins is not None:
             counts = self._begins[ids + 1] - self._begins[ids]
             room = int(counts.sum()) if self.singles else len(ids)

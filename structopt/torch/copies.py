@@ -61,7 +61,10 @@ def array_type(dtype: torch.dtype) -> type[np.floating[Any]]:
     """Return the type of arrays that become tensors of a type without a conversion if NumPy has it,
     and float64 otherwise.
     """
-    types = {torch.float16: np.float16, torch.float32: np.float32}
+    types: dict[torch.dtype, type[np.floating[Any]]] = {
+        torch.float16: np.float16,
+        torch.float32: np.float32,
+    }
     return types.get(dtype, np.float64)
 
 

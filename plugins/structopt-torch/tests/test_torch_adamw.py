@@ -17,7 +17,7 @@ from structopt_torch.adamw import TorchAdamW
 from structopt_torch.chain import TorchChain
 from torch_corpora import with_words
 
-from structopt.plugin import ConfigError, LossFamily
+from structopt.plugin import LossFamily, StructoptError
 from structopt.testing.components import component, run_words
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import make_problem, random_encoded
@@ -132,7 +132,7 @@ def test_the_schedules():
     ],
 )
 def test_refusals(options, text):
-    with pytest.raises(ConfigError, match=text):
+    with pytest.raises(StructoptError, match=text):
         TorchAdamW(**options)
 
 
