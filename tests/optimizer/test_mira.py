@@ -14,6 +14,7 @@ from structopt.kernels.learn.mira import empty_lists, k_best_pass
 from structopt.kernels.learn.proximal_step import empty_bundle
 from structopt.kernels.waist.interruptible import run_driver
 from structopt.loss.family import LossFamily
+from structopt.optimizer import mira
 from structopt.optimizer.dca import DCA
 from structopt.optimizer.mira import MIRA
 from structopt.reference.mira_program import k_best_step
@@ -191,15 +192,18 @@ def test_verify_finds_no_difference(variant, k, options):
 @pytest.mark.parametrize("k", [1, 4])
 def test_verify_finds_a_step_that_is_too_short(k, monkeypatch):
     problem = problem_of()
-    method, run = MIRA(k_best=k), problem.run
+    data, kernels = (problem.data, problem.space), problem.kernels
 
-    def shortened(driver, order, theta, *rest):
+    def shortened(driver, kernels, data, space, order, theta, *rest):
         before = theta.copy()
-        run(driver, order, theta, *rest)
+        run_driver(driver, kernels, data, space, order, theta, *rest)
         theta -= 0.01 * (theta - before)
 
-    monkeypatch.setattr(problem, "run", shortened)
-    assert verified(problem, method, 1) > 1e-4
+    monkeypatch.setattr(
+        problem, "run", lambda driver, *rest: shortened(driver, kernels, *data, *rest)
+    )
+    monkeypatch.setattr(mira, "run_driver", shortened)
+    assert verified(problem, MIRA(k_best=k), 1) > 1e-4
 
 
 def test_needs_lists_only_where_k_is_above_one():
