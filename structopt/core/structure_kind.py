@@ -18,17 +18,23 @@ class InferenceKernels(NamedTuple):
 
     Attributes
     ----------
-    solve
-    k_best : callable, or None
-        Loads the kernel that lists the k best outputs, which compiles when lists are first read.
+    solve, k_best
     round
         Makes an output of the marginals that `solve` has just left, with all that it has left in
         its work record.
+    load_k_best : callable, or None
+        Loads `k_best` instead, which then compiles when lists are first read.
     """
 
     solve: Any
-    k_best: Callable[[], Any] | None = None
+    k_best: Any = None
     round: Any = None
+    load_k_best: Callable[[], Any] | None = None
+
+    @property
+    def lists(self) -> Any:
+        """`k_best`, loaded; None if there is none."""
+        return self.k_best if self.load_k_best is None else self.load_k_best()
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def _algorithms() -> InferenceKernels:
     """The algorithms, which are compiled when they are first asked for."""
     from structopt.kernels.hypergraph.hypergraph import solve
 
-    return InferenceKernels(solve, _k_best)
+    return InferenceKernels(solve, load_k_best=_k_best)
 
 
 HYPERGRAPH = StructureKind("hypergraph", _algorithms, hypergraph_vertices, lists=True)

@@ -36,7 +36,8 @@ def _algorithms(module: str, lists: str, rounding: str = "") -> InferenceKernels
     def k_best() -> Any:
         return import_module(f"structopt.kernels.{lists}").k_best
 
-    return InferenceKernels(loaded.solve, k_best, getattr(loaded, rounding) if rounding else None)
+    round = getattr(loaded, rounding) if rounding else None
+    return InferenceKernels(loaded.solve, round=round, load_k_best=k_best)
 
 
 CHAIN = StructureKind(

@@ -80,7 +80,7 @@ class Enumeration(Inference):
             parts[: len(columns)], counts[: len(columns)] = columns, vertices[order][rows, columns]
             return len(order)
 
-        return InferenceKernels(solve, lambda: k_best)
+        return InferenceKernels(solve, k_best)
 
 
 def masked_product(vertices: Array, s: Array) -> Array:

@@ -51,16 +51,14 @@ def compose(
         listed_scores=features.listed_scores or features.scores,
         prefetch=features.prefetch or stand_ins.no_prefetch,
     )
-    return Kernels(
-        *features, evaluate, inference.solve, stand_ins.no_k_best, rounding, *closed_forms
-    )
+    lists = inference.k_best or stand_ins.no_k_best
+    return Kernels(*features, evaluate, inference.solve, lists, rounding, *closed_forms)
 
 
 def with_lists(kernels: Kernels, inference: InferenceKernels) -> Kernels:
-    """Add the kernel that lists the k best outputs, if there is one; it compiles when first
-    loaded.
-    """
-    return kernels if inference.k_best is None else kernels._replace(k_best=inference.k_best())
+    """Add the kernel that lists the k best outputs, if there is one. Loading it compiles it."""
+    lists = inference.lists
+    return kernels if lists is None else kernels._replace(k_best=lists)
 
 
 def predicting(scorer: Scorer, graph: FactorGraph, inference: Inference) -> Kernels:

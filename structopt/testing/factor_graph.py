@@ -79,10 +79,10 @@ class FactorGraphSuite:
         """The kind says of its exact algorithms whether they list the k best outputs.
 
         Pass `lists=True` to `StructureKind` where, and only where, the exact algorithms that it
-        names load a `k_best` kernel.
+        names have a `k_best` kernel.
         """
         assert graph.kind.lists == (
-            graph.kind.exact is not None and graph.kind.exact().k_best is not None
+            graph.kind.exact is not None and graph.kind.exact().lists is not None
         )
 
     def test_building_again_gives_the_same(

@@ -308,8 +308,7 @@ class InferenceSuite:
         for i, s in scores:
             for count in (1, 3, 40):
                 (values, outputs), (expected, reference_outputs) = (
-                    best_listed(one.k_best(), structure, i, s, count)
-                    for one in (kernels, reference)
+                    best_listed(one.lists, structure, i, s, count) for one in (kernels, reference)
                 )
                 np.testing.assert_allclose(
                     values, expected, rtol=self.tolerance, atol=self.tolerance
@@ -329,7 +328,7 @@ class InferenceSuite:
             raise SkipTest("no k-best lists, or no list of outputs")
         for i, s in scores:
             vertices = structure.kind.vertices(structure.record, i, len(s), MOST)
-            for value, z in zip(*best_listed(kernels.k_best(), structure, i, s, 5), strict=True):
+            for value, z in zip(*best_listed(kernels.lists, structure, i, s, 5), strict=True):
                 assert isclose(s @ z, value, rel_tol=self.tolerance, abs_tol=self.tolerance)
                 assert (vertices == z).all(axis=1).sum() == 1
 

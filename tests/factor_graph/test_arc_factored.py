@@ -139,7 +139,7 @@ def test_gold_is_an_output(projective, labeled, candidates):
     for i in range(len(encoded)):
         first, last = encoded.offsets[i : i + 2]
         z, n = dense(gold, structure, i), int(last - first)
-        values, vertices = best_listed(kernels.k_best(), structure, i, z, 30)
+        values, vertices = best_listed(kernels.lists, structure, i, z, 30)
         assert values[0] == z.sum() == n * (1 + labeled)
         best.append(sparse([vertices[0]]))
         for role in ("variable", "arc", "labeled_arc")[: 2 + labeled]:

@@ -226,6 +226,17 @@ def test_lists_that_do_not_fit_are_refused(serial):
         decoding.k_best(problem.examples, kernels, np.zeros(problem.dimension), 10**15, serial)
 
 
+def test_kernels_without_lists_refuse_to_list_outputs() -> None:
+    from structopt.kernels.waist.stand_ins import NO_LISTS
+
+    problem = problem_of()
+    none, some = np.zeros(0), np.zeros(0, np.int64)
+    parts = np.zeros(0, np.int32)
+    of = problem.structure.record, 0, np.zeros(4), 1, none, some, parts, none, problem.space.work
+    with pytest.raises(NotImplementedError, match=NO_LISTS):
+        problem.kernels.k_best(*of)
+
+
 def test_no_k_best(serial):
     problem = problem_of()
     kernels = compose(problem.scorer.kernels, InferenceKernels(problem.kernels.solve))

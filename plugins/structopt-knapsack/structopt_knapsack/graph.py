@@ -35,7 +35,7 @@ def algorithms() -> InferenceKernels:
     """The exact algorithms; importing them compiles them."""
     from structopt_knapsack import kernels
 
-    return InferenceKernels(kernels.solve, lambda: kernels.k_best)
+    return InferenceKernels(kernels.solve, kernels.k_best)
 
 
 def vertices(structure: Record, i: int, parts: int, most: int) -> Array:

@@ -45,7 +45,7 @@ def algorithms() -> InferenceKernels:
     """The exact algorithms; importing them compiles them."""
     from structopt_segments.kernels import solve
 
-    return InferenceKernels(solve, lists)
+    return InferenceKernels(solve, load_k_best=lists)
 
 
 KIND = StructureKind("segments", algorithms, segment_vertices, lists=True)

@@ -14,8 +14,11 @@ from structopt.kernels.waist.signatures import (
     PREFETCH,
     ROUND,
     SLOPE,
+    inlined,
     kernel,
 )
+
+NO_LISTS = "these kernels have no lists of outputs; Objective.list_kernels may have them"
 
 
 @kernel(PREFETCH)
@@ -47,9 +50,16 @@ def no_conditionals(structure, i, z, out):
     out[:] = nan
 
 
+@inlined
+def refuse_lists():
+    """Raise. The caller returns a value all the same, from which Numba infers its type."""
+    raise NotImplementedError(NO_LISTS)
+
+
 @kernel(K_BEST)
 def no_k_best(structure, i, s, k, values, offsets, parts, counts, work):
-    """List no outputs."""
+    """Raise: the inference has no lists, or they were not loaded."""
+    refuse_lists()
     return 0
 
 

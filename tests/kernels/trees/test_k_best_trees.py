@@ -12,7 +12,7 @@ from structopt.testing.problems import random_trees
 
 
 def k_best(inference, structure, s, count):
-    return best_listed(inference.kernels(structure.kind).k_best(), structure, 0, s, count)
+    return best_listed(inference.kernels(structure.kind).lists, structure, 0, s, count)
 
 
 @pytest.mark.parametrize("projective", [False, True])
