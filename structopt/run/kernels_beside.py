@@ -76,10 +76,9 @@ class Composed(NamedTuple):
         """Modules of kernels of the optimizer."""
         return self.optimizer.plan.modules(self.penalty)
 
-    def _load_lists(self) -> None:
+    def _lists(self) -> Any:
         """Load the kernel of k-best lists, which runs that read none do not compile."""
-        if load := self.inference.kernels(self.graph.kind).k_best:
-            load()
+        return self.inference.kernels(self.graph.kind).lists
 
     def loaders(self) -> list[Callable[[], object]]:
         """Return what loads the kernels of a run, those first that take longest to compile."""
@@ -87,7 +86,7 @@ class Composed(NamedTuple):
         needs = self.optimizer.needs(self.loss, self.graph)
         return [
             partial(self.inference.kernels, self.graph.kind),
-            *([self._load_lists] if Ability.K_BEST in needs.abilities else []),
+            *([self._lists] if Ability.K_BEST in needs.abilities else []),
             *(partial(import_module, name) for name in self.scorer.kernel_modules),
             partial(scoring.kernels_of, self.scorer),
             *(partial(import_module, name) for name in (*self.modules, *DRIVERS)),
