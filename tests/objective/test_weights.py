@@ -79,7 +79,7 @@ def decoders(problem):
     return {
         "best_outputs": lambda w: decoding.best_outputs(*of, w, Serial()),
         "marginals": lambda w: decoding.marginals(*of, w, group, Serial()),
-        "k_best": lambda w: decoding.k_best(*of, w, 2, Serial()),
+        "k_best": lambda w: decoding.k_best(problem.examples, problem.list_kernels, w, 2, Serial()),
         "log_partitions": lambda w: decoding.log_partitions(*of, w, Serial(), 1.0),
         "output_scores": lambda w: decoding.output_scores(problem.examples, w, outputs),
         "instance_scores": lambda w: instance_scores(problem, w, 0),
