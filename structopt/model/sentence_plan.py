@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -68,7 +69,7 @@ class SentencePlan:
         self, encoded: Encoded, structure: Structure, features: Record, place: Any
     ) -> None:
         from structopt.kernels.chain.record import CHAIN, SCRATCH
-        from structopt.kernels.chain.sentence import SENTENCE
+        from structopt.kernels.chain.sentence import SENTENCE, label_sentences
         from structopt.kernels.features.attributes.record import ROWS
 
         rows = ROWS.open(features)
@@ -118,7 +119,7 @@ class SentencePlan:
         )
         self._labels, self._probabilities = opened.labels, opened.probabilities
         self._maxima = opened.maxima
-        self._record = tuple(record)
+        self._record, self._label_sentences = tuple(record), label_sentences
 
     def write(self, entries: Entries) -> Size:
         """Write the attributes of sentences."""
@@ -155,8 +156,6 @@ class SentencePlan:
         fewer, and above temperature 0 T log sum_y exp(s(y) / T); None if the hard constraints allow
         no labelling, or if k is above `MOST_LISTED`.
         """
-        from structopt.kernels.chain.sentence_lists import list_sentence
-
         if k > MOST_LISTED:
             return None
         gibbs, found = temperature > 0.0, []
@@ -166,7 +165,7 @@ class SentencePlan:
         for q, (first, last) in enumerate(pairwise(starts)):
             n = last - first
             values, labels = np.zeros(k), np.zeros(k * n, np.int32)
-            count = list_sentence(weights, *self._record, q, valued, values, labels)
+            count = self._list_sentence(weights, *self._record, q, valued, values, labels)
             interruptible.obey()
             if not count:
                 return None
@@ -174,17 +173,27 @@ class SentencePlan:
             found.append((named, values[:count].tolist(), maxima[q] if gibbs else None))
         return found
 
+    @cached_property
+    def _solve_sentences(self) -> Any:
+        """The kernel of marginals: larger than that of labels, and loaded when it is needed."""
+        from structopt.kernels.chain.sentence_marginals import solve_sentences
+
+        return solve_sentences
+
+    @cached_property
+    def _list_sentence(self) -> Any:
+        """The kernel of lists, loaded when it is needed."""
+        from structopt.kernels.chain.sentence_lists import list_sentence
+
+        return list_sentence
+
     def _solved(self, weights: Array, starts: list[int], valued: bool, temperature: float) -> bool:
         """Solve for the attributes in the record; return whether each sentence has a labelling."""
         sentences = weights, *self._record, len(starts) - 1, valued
         if temperature == 0.0:
-            from structopt.kernels.chain.sentence import label_sentences
-
-            solved = label_sentences(*sentences)
-        else:  # these kernels are larger, and loaded when they are needed
-            from structopt.kernels.chain.sentence_marginals import solve_sentences
-
-            solved = solve_sentences(*sentences, temperature)
+            solved = self._label_sentences(*sentences)
+        else:
+            solved = self._solve_sentences(*sentences, temperature)
         interruptible.obey()
         return bool(solved)
 
