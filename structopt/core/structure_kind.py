@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from structopt.errors import ConfigError
@@ -35,6 +36,27 @@ class InferenceKernels(NamedTuple):
     def lists(self) -> Any:
         """`k_best`, loaded; None if there is none."""
         return self.k_best if self.load_k_best is None else self.load_k_best()
+
+
+def algorithms(module: str, lists: str, rounding: str = "") -> InferenceKernels:
+    """Load the algorithms of a module of `structopt.kernels`.
+
+    Parameters
+    ----------
+    module : str
+        Its kernel `solve` is compiled if it is not on disk.
+    lists : str
+        The module of `k_best`.
+    rounding : str
+        The name of the kernel of `module` that makes outputs of marginals; empty if there is none.
+    """
+    loaded = import_module(f"structopt.kernels.{module}")
+
+    def k_best() -> Any:
+        return import_module(f"structopt.kernels.{lists}").k_best
+
+    round = getattr(loaded, rounding) if rounding else None
+    return InferenceKernels(loaded.solve, round=round, load_k_best=k_best)
 
 
 @dataclass(frozen=True)

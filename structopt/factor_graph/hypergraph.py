@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.factor_graph import Calculus
-from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
+from structopt.core.structure_kind import StructureKind, algorithms, check_count
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -105,20 +105,12 @@ def derivations(edges: Array, left: Array, right: Array, i: int, parts: int, mos
     return np.array(listed[-1]).reshape(-1, parts)
 
 
-def _k_best() -> Any:
-    from structopt.kernels.hypergraph.k_best import k_best
-
-    return k_best
-
-
-def _algorithms() -> InferenceKernels:
-    """The algorithms, which are compiled when they are first asked for."""
-    from structopt.kernels.hypergraph.hypergraph import solve
-
-    return InferenceKernels(solve, load_k_best=_k_best)
-
-
-HYPERGRAPH = StructureKind("hypergraph", _algorithms, hypergraph_vertices, lists=True)
+HYPERGRAPH = StructureKind(
+    "hypergraph",
+    partial(algorithms, "hypergraph.hypergraph", "hypergraph.k_best"),
+    hypergraph_vertices,
+    lists=True,
+)
 """Best derivations, inside-outside, and lazy lists of the k best."""
 
 
