@@ -153,7 +153,7 @@ class Predictor:
         """Kernels of features and inference."""
         return predicting(self.scorer, self.graph, self.inference)
 
-    @property
+    @cached_property
     def list_kernels(self) -> Kernels:
         """The kernels, with the one that lists the k best outputs."""
         return with_lists(self.kernels, self.inference.kernels(self.graph.kind))

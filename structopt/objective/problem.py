@@ -341,7 +341,7 @@ class Problem:
         """Scratch of the optimizer's thread."""
         return self.examples.space()
 
-    @property
+    @cached_property
     def list_kernels(self) -> Kernels:
         """The kernels by which optimizers step, with the one that lists the k best outputs."""
         return with_lists(self.kernels, self.inference.kernels(self.structure.kind))

@@ -120,7 +120,7 @@ class Solver:
         """Kernels that copy scores and solve."""
         return self.composed(None)
 
-    @property
+    @cached_property
     def list_kernels(self) -> Kernels:
         """The kernels, with the one that lists the k best outputs."""
         return with_lists(self.kernels, self.inference.kernels(self.structure.kind))
