@@ -268,7 +268,7 @@ def check_features(
     bounds = ", so that nothing bounds the least objective" if needs.by != own.by else ""
     others = alternatives.optimizers_of_any_scorer(loss, factor_graph)
     if needs.by == "`tolerance`":  # presets may set it
-        remedy = "Set optimizer.tolerance=0."
+        remedy = "Set `tolerance=0`."
     elif needs.by:
         remedy = f"Leave {needs.by.replace('=True', '')} out."
     else:

@@ -19,7 +19,7 @@ def spans(features, i, starts, widths, scratch):
     """List the weights that may move and that the scores of instance i read, rows once; all as one
     run if they are too many.
 
-    What each counts to is noted in the scratch.
+    A note in the scratch names the cell of each (`structopt.kernels.features.template_notes`).
     """
     x, g = open_hashed(features), open_gradient(scratch)
     clear(g)
