@@ -64,8 +64,9 @@ def test_processes_that_are_started_later_share_it(own, monkeypatch):
     code = CONNECTS + "print(r._own)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "None\n"
-    recorder.started()._process.kill()
-    recorder.started()._process.wait()
+    shared = recorder.started()._process  # once it has ended, `started` starts another
+    shared.kill()
+    shared.wait()
     code = CONNECTS + "print(r._own is not None)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"  # where the shared one has ended, there is one of its own
