@@ -17,7 +17,7 @@ from structopt.core.inference import Inference
 from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.core.task import Task
 from structopt.errors import ArgumentError, ConfigError, InfeasibleError
-from structopt.kernels.waist.interruptible import run_decoder
+from structopt.kernels.waist.interruptible import run_driver, run_quick
 from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.objective import scoring
@@ -116,7 +116,7 @@ def flat_marginals(
     examples.check_weights(weights)
     begins, offsets = examples.structure.spans(group)
     flat, own_kernels = np.zeros(int(offsets[-1])), examples.score_kernels(kernels)
-    quick = examples.structure.quick
+    run = run_quick if examples.structure.quick else run_driver
 
     def shard(bounds: tuple[int, int]) -> int:
         space, (data, theta) = (
@@ -126,7 +126,7 @@ def flat_marginals(
         first, last = bounds
         while first < last:
             rest = temperature, first, last, theta, begins, offsets, flat
-            reached = int(run_decoder(quick, marginal_pass, own_kernels, data, space, *rest))
+            reached = int(run(marginal_pass, own_kernels, data, space, *rest))
             _check_reached(examples, reached)
             first = reached if reached >= 0 else -reached
         return first
@@ -241,7 +241,8 @@ def _listed(
     """Best outputs of a range of instances; their values are written to the range in `values`."""
     from structopt.kernels.passes.outputs import output_pass
 
-    (first, last), quick, lists = bounds, examples.structure.quick, []
+    run = run_quick if examples.structure.quick else run_driver
+    (first, last), lists = bounds, []
     parts_of_all = int(examples.structure.parts[last] - examples.structure.parts[first])
     room = min(max(ROOM, examples.most_parts), parts_of_all)
     space = examples.space(gradients=False, losses=False)
@@ -253,7 +254,7 @@ def _listed(
     while first < last:
         own = np.zeros(0) if values is None else values[first:last]
         rest = temperature, first, last, theta, offsets, parts, counts, own
-        reached = int(run_decoder(quick, output_pass, kernels, data, space, *rest))
+        reached = int(run(output_pass, kernels, data, space, *rest))
         _check_reached(examples, reached)
         solved = reached if reached >= 0 else -1 - reached
         end = int(offsets[solved - first])

@@ -9,8 +9,7 @@ from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.parts.batch import Batch
 from structopt.errors import ArgumentError
-from structopt.kernels.waist.interruptible import FEW
-from structopt.verbs.given_scores import solver_of
+from structopt.verbs.given_scores import FEW, solver_of
 from structopt.verbs.inferring import infer
 from structopt.verbs.losses import value_and_gradient
 from structopt.verbs.outputs import argmax, k_best
@@ -47,8 +46,8 @@ def compile(
         raise ArgumentError(
             "must be a batch with an instance that is not empty.", parameter="batch"
         )
-    if len(batch.kept) <= FEW:
-        # larger batches are solved by drivers, which smaller ones do not call
+    if threads > 1 and len(batch.kept) <= FEW:
+        # larger batches are divided among threads by a driver, which smaller ones do not call
         batch = batch.repeated(FEW + 1)
     zeros = batch.scores()
     provided = solver_of(batch, inference, Ability(0)).provides

@@ -30,14 +30,16 @@ from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.lp import LP
 from structopt.inference.mplp import MPLP
 from structopt.inference.trw_bp import TRWBP
-from structopt.kernels.waist.interruptible import FEW, run_decoder, run_driver
+from structopt.kernels.waist.interruptible import run_driver, run_quick
 from structopt.kernels.waist.record import Array, Record
-from structopt.kernels.waist.signatures import Data, Kernels, is_compiled
+from structopt.kernels.waist.signatures import Data, Kernels
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels, compose, with_lists
 from structopt.objective.examples import Examples
 from structopt.process.cores import cores
 
+FEW = 8
+"""Instances for which other threads are not worth it, if inference on them is quick."""
 NO_OUTPUT = -1e300
 """The value of an instance is above it if the instance has an output."""
 
@@ -157,10 +159,11 @@ class Solver:
         executor, examples = executor_of(threads), self.examples
         count, given, quick = len(examples), scores.flat, self.structure.quick
         numbers, flat = np.zeros(count), np.zeros(len(given))
-        compiled = all(map(is_compiled, kernels))
+        compiled = kernels.compiled
         # threads beyond the cores take turns, and their instances wait for it
         crew_size = min(threads, count, cores()) if compiled else 1
         few = count <= FEW
+        run = run_quick if quick else run_driver
         if crew_size > 1 and not (few and quick and not self.structure.kind.loopy):
             from structopt.kernels.passes.together import help_together, visit_together
             from structopt.kernels.waist.crew import new_crew, tiled
@@ -169,19 +172,16 @@ class Solver:
             space = tiled(examples.space(gradients=False), crew_size)
             rest: tuple[Any, ...] = temperature is None, temperature or 0.0, given, numbers, flat
             rest = *rest, crew, few or not quick
-            if few:
-                run_driver(visit_together, kernels, data, space, *rest)
-            else:
-                run_decoder(quick, visit_together, kernels, data, space, *rest)
+            run(visit_together, kernels, data, space, *rest)
         else:
             from structopt.kernels.passes.given_scores import infer_pass, losses_pass
 
             def shard(bounds: tuple[int, int]) -> None:
                 own, rest = examples.space(gradients=False), (*bounds, given, numbers, flat)
                 if temperature is None:
-                    run_decoder(quick, losses_pass, kernels, data, own, *rest)
+                    run(losses_pass, kernels, data, own, *rest)
                 else:
-                    run_decoder(quick, infer_pass, kernels, data, own, temperature, *rest)
+                    run(infer_pass, kernels, data, own, temperature, *rest)
 
             executor.map(shard, examples.shards(1 if compiled or threads == 1 else 8 * threads))
         refuse_infeasible(scores.batch, numbers)

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 
 from structopt.kernels.learn.adagrad import DELTA
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driver
 from structopt.kernels.waist.visit import size, visit
 
 
@@ -26,12 +26,12 @@ from structopt.kernels.waist.visit import size, visit
     types.boolean,
 )
 def adagrad_eager_pass(
-    kernels, data, space, order, batch, theta, squares, dense, eta, regularization, sparse
+    k, data, space, order, batch, theta, squares, dense, eta, regularization, sparse
 ):
     """`theta` and `squares` are updated; `dense` is scratch, zero before and after. Returns the sum
     of the losses.
     """
-    k, losses = Kernels(*kernels), 0.0
+    losses = 0.0
     for first in range(0, len(order), batch):
         chosen = order[first : first + batch]
         for i in chosen:

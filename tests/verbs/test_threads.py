@@ -10,7 +10,6 @@ import pytest
 
 import structopt as so
 from structopt.errors import ArgumentError, InfeasibleError
-from structopt.kernels.waist.signatures import is_compiled
 from structopt.verbs import given_scores
 
 L = 4
@@ -114,7 +113,7 @@ def test_little_work_starts_no_thread() -> None:
     for make, instances, started in ((chain, 12, 0), (large, 400, 3)):
         batch, s = make(instances)
         solver = given_scores.solver_of(batch, None, so.Exact().provides(batch.structure.kind))
-        if not all(map(is_compiled, solver.kernels)):
+        if not solver.kernels.compiled:
             pytest.skip("kernels are not compiled")
         crew = new_crew(help_together, instances, 3)
         values, marginals = np.zeros(instances), np.zeros(len(s.flat))

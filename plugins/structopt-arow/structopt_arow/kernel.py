@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from numba import types
 
-from structopt.plugin.kernels import LONGS, VECTOR, Kernels, ask_ahead, driver, size, visit
+from structopt.plugin.kernels import LONGS, VECTOR, ask_ahead, driver, size, visit
 
 NEGATIVE = -1e-9  # losses between this and 0 are rounding
 
 
 @driver(types.void, LONGS, VECTOR, VECTOR, VECTOR, types.float64, types.float64, VECTOR)
-def arow_pass(kernels, data, space, order, mu, precision, lag, visits, r, totals):  # type: ignore[no-untyped-def]
+def arow_pass(k, data, space, order, mu, precision, lag, visits, r, totals):  # type: ignore[no-untyped-def]
     """Visit the instances in `order`, updating mean and precisions at every positive loss L_i.
 
     With g = F_i (z' - z) and Sigma_f = 1 / (1 + precision_f):
@@ -25,7 +25,7 @@ def arow_pass(kernels, data, space, order, mu, precision, lag, visits, r, totals
     `totals` receives the sum of the losses and the number of negative ones, whose instances are
     skipped. A visit costs one inference and O(nnz).
     """
-    k, averaged = Kernels(*kernels), len(lag) > 0
+    averaged = len(lag) > 0
     total, negative, t = 0.0, 0.0, visits
     for n, i in enumerate(order):
         ask_ahead(k, data, order, n)

@@ -20,13 +20,13 @@ from structopt.kernels.learn.lazy_regularization import (
 )
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driver
 from structopt.kernels.waist.team import TEAM
 
 
 @driver(types.float64, LONGS, LAZY, RULE, SLOTS, TEAM, VECTOR, VECTOR, types.float64, types.float64)
 def adadelta_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -50,7 +50,7 @@ def adadelta_pass(
 
     elsewhere the rate r_f of the present `moves` and `squares`. Returns the sum of the losses.
     """
-    k, losses, now = Kernels(*kernels), 0.0, 0
+    losses, now = 0.0, 0
     for f in range(len(squares)):
         if x.theta[f] != 0.0:
             x.rates[f] = sqrt((moves[f] + epsilon) / (squares[f] + epsilon))

@@ -20,7 +20,7 @@ from structopt.kernels.learn.lazy_regularization import (
 )
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driver
 from structopt.kernels.waist.team import TEAM
 
 DELTA = 1e-6  # the squares that every coordinate begins with
@@ -28,7 +28,7 @@ DELTA = 1e-6  # the squares that every coordinate begins with
 
 @driver(types.float64, LONGS, LAZY, RULE, SLOTS, TEAM, VECTOR, types.float64)
 def adagrad_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -48,7 +48,7 @@ def adagrad_pass(
 
     Returns the sum of the losses.
     """
-    k, losses, now = Kernels(*kernels), 0.0, 0
+    losses, now = 0.0, 0
     for f in range(len(squares)):
         if x.theta[f] != 0.0:
             x.rates[f] = eta / sqrt(DELTA + squares[f])

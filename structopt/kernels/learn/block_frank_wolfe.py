@@ -23,7 +23,7 @@ from structopt.kernels.arrays.sampling import drawn
 from structopt.kernels.learn.sdca import measure_gap, move, pull
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, Kernels, driven, driver, inlined
+from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, driven, driver, inlined
 from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import augmented_scores, size
@@ -175,7 +175,7 @@ def shift(masses, slot, tau):
     VECTOR,
 )
 def block_frank_wolfe_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -207,7 +207,7 @@ def block_frank_wolfe_pass(
         Offsets of the instances in `parts` and `values`; the K slots of an instance are of the same
         length.
     """
-    k, t = Kernels(*kernels), visits
+    t = visits
     temperature, gamma = data.parameters[0], data.parameters[1]
     K = len(counts) // len(gaps)
     for visit in range(len(order)):
@@ -266,7 +266,7 @@ def block_frank_wolfe_pass(
 
 @driver(types.void, INTS, VECTOR, LONGS, VECTOR, LONGS, VECTOR)
 def keep_gold_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     parts: Array,

@@ -37,7 +37,7 @@ from structopt.kernels.learn.plane_cache import (
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driven, driver
 from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.team import TEAM
 from structopt.kernels.waist.views import part
@@ -116,7 +116,7 @@ def climb(k, data, space, planes, i, theta, values, change, tolerance, most, hel
     VECTOR,
 )
 def online_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     planes: Planes,
@@ -138,7 +138,7 @@ def online_pass(
     number of visits, and is added to. Returns the index in `order` of the instance whose plane
     found no free slot, or the length of `order`.
     """
-    k, values, change = Kernels(*kernels), scratch[0], scratch[1]
+    values, change = scratch[0], scratch[1]
     for visit, i in enumerate(order):
         if halted():
             break
@@ -185,7 +185,7 @@ def online_pass(
     VECTOR,
 )
 def collect_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -205,7 +205,7 @@ def collect_pass(
     `totals` holds the sum of the losses and the number of new planes, and is added to. Returns the
     index in `order` of the instance whose plane found no free slot, or the length of `order`.
     """
-    k, values, slots = Kernels(*kernels), scratch[0], len(answers.losses)
+    values, slots = scratch[0], len(answers.losses)
     for visit, i in enumerate(order):
         if visit % slots == 0:
             answer_all(k, data, space, order, min(visit + slots, len(order)), theta, answers, team)
@@ -230,7 +230,7 @@ def collect_pass(
 
 @driver(types.void, PLANES, LONGS, VECTOR, types.float64, types.float64, MATRIX, VECTOR)
 def sweep(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     planes: Planes,
@@ -244,7 +244,7 @@ def sweep(
     """Make pair steps at some instances; gaps[i] becomes max_j v_ij - (1/C) sum_j alpha_ij v_ij
     before them.
     """
-    k, values, change = Kernels(*kernels), scratch[0], scratch[1]
+    values, change = scratch[0], scratch[1]
     for visit, i in enumerate(order):
         if halted():
             break

@@ -10,7 +10,7 @@ from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driver
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, visit
 
@@ -20,7 +20,7 @@ SMALLEST = 1e-20  # squared norms of gradients up to this are zero
 
 @driver(types.void, LONGS, VECTOR, VECTOR, types.float64, types.float64, VECTOR)
 def dca_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -37,7 +37,6 @@ def dca_pass(
     pass. `totals` receives the sum of the losses and the number of negative ones, whose instances
     are skipped.
     """
-    k = Kernels(*kernels)
     total, negative, t = 0.0, 0.0, visits
     for n, i in enumerate(order):
         if halted():

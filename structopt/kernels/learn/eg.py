@@ -19,7 +19,7 @@ from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, open_target
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import augmented_scores, size, solve
@@ -80,7 +80,7 @@ def promise(potentials, s, d, temperature, lost, rate):
     VECTOR,
 )
 def batch_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     theta: Array,
@@ -97,7 +97,7 @@ def batch_pass(
     `residuals` receives mu_i - z_i and `entropies` H(mu_i) at the moved ones; returns
     sum_i temperature * H(mu_i) + gamma p_i^T (mu_i - z_i).
     """
-    k, t, total = Kernels(*kernels), open_target(data.target), 0.0
+    t, total = open_target(data.target), 0.0
     for i in range(len(data.parts) - 1):
         if halted():
             break
@@ -113,7 +113,7 @@ def batch_pass(
 
 @driver(types.float64, VECTOR, types.float64, types.float64, types.float64, types.float64, VECTOR)
 def primal_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     exponents: Array,
@@ -128,7 +128,7 @@ def primal_pass(
 
     Returns sum_i temperature * H(mu_i) + gamma p_i^T (mu_i - z_i).
     """
-    k, t, total = Kernels(*kernels), open_target(data.target), 0.0
+    t, total = open_target(data.target), 0.0
     for i in range(len(data.parts) - 1):
         if halted():
             break
@@ -159,7 +159,7 @@ def primal_pass(
     VECTOR,
 )
 def online_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -186,7 +186,7 @@ def online_pass(
     it grows by the factor `growth`, up to `eta`. Returns sum_i temperature * H(mu_i) + gamma p_i^T
     (mu_i - z_i), each as it is after its visit.
     """
-    k, t, total = Kernels(*kernels), open_target(data.target), 0.0
+    t, total = open_target(data.target), 0.0
     for visit, i in enumerate(order):
         if halted():
             break
@@ -230,7 +230,7 @@ def online_pass(
 
 @driver(types.void, types.float64, VECTOR, VECTOR)
 def potentials_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     mixing: float,
@@ -243,7 +243,7 @@ def potentials_pass(
     Where even the uniform distribution has no mass, the potential is 0: the hard constraints forbid
     the part at every inference.
     """
-    k, t = Kernels(*kernels), open_target(data.target)
+    t = open_target(data.target)
     for i in range(len(data.parts) - 1):
         if halted():
             break

@@ -13,7 +13,7 @@ from numba import types
 from structopt.kernels.learn.eg import gibbs
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import VECTOR, Kernels, driven, driver
+from structopt.kernels.waist.signatures import VECTOR, driven, driver
 from structopt.kernels.waist.target import add_cost, add_gold, open_target
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import solve
@@ -48,7 +48,7 @@ def add_sizes(k, data, space, i, sizes, q):
 
 @driver(types.void, types.float64, VECTOR, VECTOR, VECTOR)
 def rate_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     gamma: float,
@@ -62,7 +62,7 @@ def rate_pass(
     gamma p_i^T chi(y); and the largest sum_i KL(u_i || mu_i) of any distributions u_i from the ones
     of the potentials. `sizes` is a vector of zeros over the weights.
     """
-    k, t = Kernels(*kernels), open_target(data.target)
+    t = open_target(data.target)
     norm, cost, divergence = 0.0, 0.0, 0.0
     for i in range(len(data.parts) - 1):
         if halted():

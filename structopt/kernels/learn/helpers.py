@@ -20,13 +20,13 @@ from structopt.kernels.learn.lazy_regularization import (
     lazy_visit,
 )
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driver
 from structopt.kernels.waist.team import TEAM, wait_and_claim
 
 
 @driver(types.void, LONGS, LAZY, RULE, SLOTS, TEAM)
 def help_lazily(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -38,7 +38,6 @@ def help_lazily(
     """Make visits of `structopt.kernels.learn.lazy_regularization.visit_batch`, until the work is
     over.
     """
-    k = Kernels(*kernels)
     j = wait_and_claim(team)
     while j >= 0:
         lazy_visit(k, data, space, order, j, x, rule, slots, team)
@@ -47,10 +46,9 @@ def help_lazily(
 
 @driver(types.void, LONGS, VECTOR, ANSWERS, TEAM)
 def help_answering(
-    kernels: Any, data: Any, space: Any, order: Array, theta: Array, answers: Answers, team: Array
+    k: Any, data: Any, space: Any, order: Array, theta: Array, answers: Answers, team: Array
 ) -> None:
     """Make visits of `structopt.kernels.learn.answers.answer_all`, until the work is over."""
-    k = Kernels(*kernels)
     j = wait_and_claim(team)
     while j >= 0:
         answer(k, data, space, order, j, theta, answers, team)

@@ -25,7 +25,7 @@ from structopt.kernels.learn.proximal_step import (
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import count_visit, halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driven, driver, inlined
 from structopt.kernels.waist.target import add_cost, complete, cost_of, open_target, product
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size
@@ -147,7 +147,7 @@ def rank(
     VECTOR,
 )
 def k_best_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -165,7 +165,6 @@ def k_best_pass(
 
     `lag`, `visits` and `totals` as in `structopt.kernels.learn.dca.dca_pass`; no loss is negative.
     """
-    k = Kernels(*kernels)
     total, t = 0.0, visits
     for n, i in enumerate(order):
         if halted():

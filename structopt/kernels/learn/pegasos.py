@@ -11,7 +11,7 @@ from structopt.kernels.learn.answers import ANSWERS, Answers, answer_all, loss_o
 from structopt.kernels.learn.scaled_weights import fold, scaled_step, shrink
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driver
 from structopt.kernels.waist.team import TEAM
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, visit
@@ -19,14 +19,13 @@ from structopt.kernels.waist.visit import size, visit
 
 @driver(types.float64, LONGS, VECTOR)
 def mean_square(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     instances: Array,
     theta: Array,
 ) -> float:
     """Mean of ||g_i||^2 over some instances, g_i the (sub)gradient of L_i at theta."""
-    k = Kernels(*kernels)
     total = 0.0
     for i in instances:
         if halted():
@@ -51,7 +50,7 @@ def mean_square(
     types.float64,
 )
 def pegasos_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -76,7 +75,7 @@ def pegasos_pass(
     unless it is empty, collects t times the iterate before update t. `answers` has as many slots as
     a batch has instances. Returns the sum of the losses.
     """
-    k, batch = Kernels(*kernels), len(answers.losses)
+    batch = len(answers.losses)
     losses, scale, scale_sum, t, norm = 0.0, 1.0, 0.0, steps, 0.0
     for j in range(len(theta)):
         norm += theta[j] * theta[j]

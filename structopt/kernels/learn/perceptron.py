@@ -10,7 +10,7 @@ from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver, inlined
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driver, inlined
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, visit
 
@@ -26,7 +26,7 @@ def is_zero(r):
 
 @driver(types.void, LONGS, VECTOR, VECTOR, types.float64, VECTOR)
 def perceptron_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -42,7 +42,6 @@ def perceptron_pass(
     the gold one's score. `lag` as in `structopt.learning.averaging`, unless it is empty; `visits`
     were made before this pass. `totals` receives the sum of the losses and the number of mistakes.
     """
-    k = Kernels(*kernels)
     total, mistakes, t = 0.0, 0.0, visits
     for n, i in enumerate(order):
         if halted():

@@ -22,7 +22,7 @@ from structopt.kernels.learn.mira_program import pair_steps
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driven, driver, inlined
 from structopt.kernels.waist.target import product
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import evaluate, image, size
@@ -213,7 +213,7 @@ def collect(
     types.void, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.float64, BUNDLE, VECTOR
 )
 def proximal_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -230,7 +230,6 @@ def proximal_pass(
 
     `lag`, `visits` and `totals` as in `structopt.kernels.learn.dca.dca_pass`.
     """
-    k = Kernels(*kernels)
     total, negative, t = 0.0, 0.0, visits
     for n, i in enumerate(order):
         if halted():

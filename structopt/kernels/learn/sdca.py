@@ -30,7 +30,7 @@ from structopt.kernels.arrays.sampling import change, drawn
 from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driven, driver
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import augmented_scores, size, solve
@@ -141,7 +141,7 @@ def line_search(k, data, space, i, z, slope, Q, gap, trial):
     VECTOR,
 )
 def sdca_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -177,7 +177,7 @@ def sdca_pass(
         The sum of the losses; the sum of the changes of `entropies` and `costs`, each times its
         weight, as `lag` is of the steps of theta; and three numbers of scratch.
     """
-    k, t, trial = Kernels(*kernels), visits, totals[2:]
+    t, trial = visits, totals[2:]
     temperature, gamma = data.parameters[0], data.parameters[1]
     for visit in range(len(order)):
         if halted():
@@ -202,7 +202,7 @@ def sdca_pass(
 
 @driver(types.void, VECTOR)
 def gold_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     duals: Array,

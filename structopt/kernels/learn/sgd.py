@@ -10,14 +10,14 @@ from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_vis
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driver
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size
 
 
 @driver(types.float64, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.float64)
 def sgd_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -34,7 +34,7 @@ def sgd_pass(
     unless it is empty, collects the sum of the iterates before each update. Returns the sum of the
     losses.
     """
-    k, m = Kernels(*kernels), len(order)
+    m = len(order)
     losses, scale, scale_sum, t = 0.0, 1.0, 0.0, visits
     for n, i in enumerate(order):
         if halted():

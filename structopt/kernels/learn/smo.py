@@ -15,7 +15,7 @@ from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import augmented_scores, solve
@@ -72,7 +72,7 @@ def transfer(e, delta, mu):
 
 @driver(types.void, LONGS, VECTOR, types.float64, types.float64, types.int64, VECTOR, VECTOR)
 def smo_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     order: Array,
@@ -91,7 +91,7 @@ def smo_pass(
     `totals` receives the sum of the losses before each visit, sum_i gamma p_i^T (mu_i - z_i), and
     how many steps moved mass.
     """
-    k, t = Kernels(*kernels), open_target(data.target)
+    t = open_target(data.target)
     losses, costs, moves = 0.0, 0.0, 0.0
     for n, i in enumerate(order):
         if halted():

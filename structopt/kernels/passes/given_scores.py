@@ -9,7 +9,7 @@ from numba import types
 from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import FROZEN, VECTOR, Kernels, driven, driver
+from structopt.kernels.waist.signatures import FROZEN, VECTOR, driven, driver
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import evaluate, size, solve
 
@@ -34,7 +34,7 @@ def loss_one(k, data, space, i, scores, losses, residuals):
 
 @driver(types.int64, types.float64, types.int64, types.int64, FROZEN, VECTOR, VECTOR)
 def infer_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     temperature: float,
@@ -49,7 +49,6 @@ def infer_pass(
     Scores and marginals are over all parts of all instances. Returns the first instance that was
     not reached: `last`, unless the work was halted.
     """
-    k = Kernels(*kernels)
     for i in range(first, last):
         if halted():
             return i
@@ -59,7 +58,7 @@ def infer_pass(
 
 @driver(types.int64, types.int64, types.int64, FROZEN, VECTOR, VECTOR)
 def losses_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     first: int,
@@ -71,7 +70,6 @@ def losses_pass(
     """Write the loss and the residual of each of the instances first <= i < last; see
     `infer_pass`.
     """
-    k = Kernels(*kernels)
     for i in range(first, last):
         if halted():
             return i

@@ -8,13 +8,13 @@ from numba import types
 
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import VECTOR, driver
 from structopt.kernels.waist.visit import visit
 
 
 @driver(types.float64, types.int64, types.int64, VECTOR)
 def loss_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     first: int,
@@ -22,7 +22,7 @@ def loss_pass(
     theta: Array,
 ) -> float:
     """Sum of L_i over the instances first <= i < last."""
-    k, total = Kernels(*kernels), 0.0
+    total = 0.0
     for i in range(first, last):
         if halted():
             break

@@ -10,14 +10,14 @@ from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.passes import LEAST
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driver
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, solve
 
 
 @driver(types.int64, types.float64, types.int64, types.int64, VECTOR, LONGS, LONGS, VECTOR)
 def marginal_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     temperature: float,
@@ -34,7 +34,6 @@ def marginal_pass(
     They go to marginals[offsets[i] : offsets[i + 1]]. Returns `last`; -1 - i if the hard
     constraints allow no output of instance i.
     """
-    k = Kernels(*kernels)
     for i in range(first, last):
         if halted():
             break

@@ -8,13 +8,13 @@ from numba import types
 
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import LONGS, VECTOR, driver
 from structopt.kernels.waist.visit import evaluate, size
 
 
 @driver(types.void, LONGS, VECTOR, VECTOR, VECTOR)
 def minibatch_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     instances: Array,
@@ -25,7 +25,7 @@ def minibatch_pass(
     """Write L_i of some instances, whose scores follow one another (and are overwritten), as do
     their residuals.
     """
-    k, begin = Kernels(*kernels), 0
+    begin = 0
     for n, i in enumerate(instances):
         if halted():
             break

@@ -9,7 +9,7 @@ from numba import types
 from structopt.kernels.passes import LEAST
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, driver
 from structopt.kernels.waist.target import list_parts
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, solve
@@ -17,7 +17,7 @@ from structopt.kernels.waist.visit import size, solve
 
 @driver(types.int64, types.float64, types.int64, types.int64, VECTOR, LONGS, INTS, VECTOR, VECTOR)
 def output_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     temperature: float,
@@ -38,7 +38,6 @@ def output_pass(
     without an output: `last` if all have one; -1 - i if the hard constraints allow none for
     instance i.
     """
-    k = Kernels(*kernels)
     offsets[0] = 0
     for i in range(first, last):
         if halted():

@@ -8,14 +8,14 @@ from numba import types
 
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import VECTOR, Kernels, driver
+from structopt.kernels.waist.signatures import VECTOR, driver
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import visit_into
 
 
 @driver(types.float64, types.int64, types.int64, VECTOR, VECTOR)
 def residual_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     first: int,
@@ -26,7 +26,7 @@ def residual_pass(
     """Sum of L_i over the instances first <= i < last; `residuals`, over the parts of all
     instances, receives theirs.
     """
-    k, total = Kernels(*kernels), 0.0
+    total = 0.0
     for i in range(first, last):
         if halted():
             break

@@ -8,7 +8,7 @@ from numba import types
 
 from structopt.kernels.passes import LEAST
 from structopt.kernels.waist.halting import halted
-from structopt.kernels.waist.signatures import Kernels, driver
+from structopt.kernels.waist.signatures import driver
 from structopt.kernels.waist.target import is_set, open_target, restrict
 from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, solve
@@ -16,7 +16,7 @@ from structopt.kernels.waist.visit import size, solve
 
 @driver(types.int64, types.int64, types.int64)
 def target_pass(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     first: int,
@@ -25,7 +25,7 @@ def target_pass(
     """Return the first of the instances first <= i < last whose set of allowed outputs is empty;
     `last` if none is.
     """
-    k, t = Kernels(*kernels), open_target(data.target)
+    t = open_target(data.target)
     for i in range(first, last):
         if halted():
             break

@@ -25,7 +25,7 @@ from structopt.kernels.waist.crew import (
 )
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
-from structopt.kernels.waist.signatures import FROZEN, VECTOR, Kernels, driven, driver, thread
+from structopt.kernels.waist.signatures import FROZEN, VECTOR, driven, driver, thread
 from structopt.kernels.waist.team import LIMIT, add, claim
 
 
@@ -40,7 +40,7 @@ def visit_one(k, data, space, i, losses, temperature, scores, values, vectors):
 
 @driver(types.void, types.boolean, types.float64, FROZEN, VECTOR, VECTOR, CREW, types.boolean)
 def visit_together(
-    kernels: Any,
+    k: Any,
     data: Any,
     space: Any,
     losses: bool,
@@ -55,7 +55,7 @@ def visit_together(
 
     Parameters
     ----------
-    kernels, data
+    k, data
     space : Space
         Scratch of all threads (`structopt.kernels.waist.crew.tiled`).
     losses : bool
@@ -69,8 +69,8 @@ def visit_together(
         Start other threads at once.
     """
     begin, alone, helper = now(crew), True, 0
-    hand_over(crew, (kernels, data, space, losses, temperature, scores, values, vectors, crew))
-    k, bare, mine, done = Kernels(*kernels), unowned(data), own(space, 0, crew[THREADS]), 0
+    hand_over(crew, (k, data, space, losses, temperature, scores, values, vectors, crew))
+    bare, mine, done = unowned(data), own(space, 0, crew[THREADS]), 0
     while not halted():
         if alone and (large or (done > 0 and is_worth_it(begin, now(crew), done, crew[LIMIT]))):
             alone, helper = False, start(crew)
@@ -85,8 +85,8 @@ def visit_together(
 @thread
 def help_together(address: int) -> None:
     """Visit instances that nobody has claimed, with the arguments of `visit_together`."""
-    kernels, data, space, losses, temperature, scores, values, vectors, crew = handed_over(address)
-    k, bare = Kernels(*kernels), unowned(data)
+    k, data, space, losses, temperature, scores, values, vectors, crew = handed_over(address)
+    bare = unowned(data)
     mine = own(space, add(crew, ARRIVED, 1) + 1, crew[THREADS])
     i, helper = claim(crew), 0
     if i >= 0:

@@ -50,9 +50,7 @@ PLUGIN = CORE / "structopt" / "plugin"
 """Modules through which plugins import kernels."""
 FOLDER = "structopt-kernels"
 LONGEST_WAIT = 600  # seconds for another process to compile a kernel; then this process compiles it
-HOST_MODULES = frozenset(
-    {"addresses", "compiling", "debug", "disk_cache", "drivers", "interruptible"}
-)
+HOST_MODULES = frozenset({"compiling", "debug", "disk_cache", "drivers", "interruptible"})
 """Modules of `structopt.kernels.waist` that run in Python only: machine code does not depend on
 them.
 """

@@ -25,8 +25,6 @@ from structopt.kernels.waist.drivers import Driver, P, Result
 if TYPE_CHECKING:  # it compiles
     from structopt.kernels.waist.signatures import Data, Kernels, Space
 
-FEW = 8
-"""Instances of a call that are solved one by one."""
 # seconds between two looks of the waiting thread, for systems where a signal does not wake it
 TICK = 0.2
 
@@ -71,9 +69,7 @@ def run_driver(
     """Call a driver: compiled, or its Python source when a kernel is a plain Python function.
     Interrupts end either.
     """
-    from structopt.kernels.waist.signatures import is_compiled
-
-    if all(map(is_compiled, kernels)):
+    if kernels.compiled:
         made = partial(driver, kernels, data, space, *arguments, **named)
         return cast(Result, call(made))
     result = driver.py_func(kernels, data, space, *arguments, **named)
@@ -91,43 +87,12 @@ def run_quick(
 ) -> Result:
     """Call a driver as `run_driver` does, in this thread.
 
-    A call in another thread, on another core, has to load the data from the caches of this one. An
-    interrupt waits for the end of a call in this thread, which must take less than 0.2 s.
+    A call in another thread takes longer than inference on one sentence, and has to load the data
+    from the caches of another core. An interrupt waits for the end of a call in this thread, which
+    must take less than 0.2 s.
     """
-    from structopt.kernels.waist.signatures import is_compiled
-
-    run = driver if all(map(is_compiled, kernels)) else driver.py_func
+    run = driver if kernels.compiled else driver.py_func
     result = run(kernels, data, space, *arguments, **named)
-    obey()
-    return result
-
-
-def run_decoder(
-    quick: bool,
-    driver: Driver[P, Result],
-    kernels: Kernels,
-    data: Data,
-    space: Space,
-    *arguments: P.args,
-    **named: P.kwargs,
-) -> Result:
-    """Call a driver that decodes, in this thread if the call is `quick`.
-
-    A call in another thread, as of `run_driver`, takes longer than inference on one sentence. An
-    interrupt waits for the end of a call in this thread, which takes less than 0.2 s.
-
-    A few instances are visited by the driver's Python source: to hand all kernels to the compiled
-    driver takes as long as ten calls of a kernel.
-    """
-    from structopt.kernels.waist.signatures import is_compiled
-
-    run = driver.py_func if len(data.parts) <= FEW + 1 else driver
-    if not all(map(is_compiled, kernels)):
-        return run_driver(driver, kernels, data, space, *arguments, **named)
-    made = partial(run, kernels, data, space, *arguments, **named)
-    if not quick:
-        return cast(Result, call(made))
-    result = made()
     obey()
     return result
 

@@ -1,8 +1,8 @@
 """The signatures of the kernels: what all families of kernels and all drivers agree on.
 
-A compiled driver takes the kernels as one tuple of first-class functions of these types. Because
-every record has the one type `structopt.kernels.waist.record.Record`, a driver is compiled once for
-all features, graphs, inferences and losses. The same driver called un-compiled (``driver.py_func``)
+A driver takes the kernels as one named tuple of first-class functions of these types. Because every
+record has the one type `structopt.kernels.waist.record.Record`, a driver is compiled once for all
+features, graphs, inferences and losses. The same driver called un-compiled (``driver.py_func``)
 takes plain Python functions of the same form.
 
 Letters: i instance, s part scores (nats), z marginals, r residual z - gold, theta flat weights.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Concatenate, NamedTuple
 
 import numba
@@ -107,11 +108,7 @@ SLOPE = types.void(RECORD, types.int64, VECTOR, VECTOR, types.float64, VECTOR)
 CONDITIONALS = types.void(RECORD, types.int64, VECTOR, VECTOR)
 
 
-class Kernels(NamedTuple):
-    """The functions that a driver is composed of; compiled, a driver sees them as a plain tuple,
-    and opens it with ``Kernels(*kernels)``.
-    """
-
+class _Kernels(NamedTuple):
     scores: Any
     pullback: Any
     add: Any
@@ -129,6 +126,27 @@ class Kernels(NamedTuple):
     entropy: Any
     slope: Any
     conditionals: Any
+
+
+class Kernels(_Kernels):
+    """The functions that a driver is composed of."""
+
+    @cached_property
+    def compiled(self) -> bool:
+        """Whether all are compiled. If not, drivers run un-compiled."""
+        return all(map(is_compiled, self))
+
+    @property
+    def address(self) -> int:
+        """Where the addresses of the compiled functions are in memory."""
+        return self._addresses.ctypes.data
+
+    @cached_property
+    def _addresses(self) -> Array:
+        return addresses.addresses_of(self, KERNELS)
+
+    def __getstate__(self) -> None:
+        """Leave the addresses out of copies, which another process may read."""
 
 
 class Data(NamedTuple):
@@ -189,7 +207,7 @@ class Space(NamedTuple):
     values: Array
 
 
-KERNELS: Any = types.Tuple(
+KERNELS: Any = addresses.Functions(
     [
         types.FunctionType(signature)
         for signature in (
@@ -211,7 +229,8 @@ KERNELS: Any = types.Tuple(
             SLOPE,
             CONDITIONALS,
         )
-    ]
+    ],
+    Kernels,
 )
 
 
@@ -235,7 +254,7 @@ def is_compiled(function: Any) -> bool:
 def driver(
     returns: Any, *arguments: Any
 ) -> Callable[[Callable[Concatenate[Any, Any, Any, P], Result]], Driver[P, Result]]:
-    """Compile a driver: a kernel whose first arguments are the kernels' tuple, the data and the
+    """Compile a driver: a kernel whose first arguments are the kernels, the data and the
     scratch of one thread.
 
     A driver owns no arrays: its scratch is among its arguments. So it is compiled without Numba's
@@ -337,5 +356,4 @@ def _compiled(function: Callable[..., Any], *signature: Any, **more: Any) -> Any
             cached.release()
     kernel.disable_compile()
     compiling.STATE.compiled += bool(kernel.stats.cache_misses)
-    addresses.remember(kernel)
     return kernel
