@@ -46,9 +46,14 @@ def compile(
         raise ArgumentError(
             "must be a batch with an instance that is not empty.", parameter="batch"
         )
-    if threads > 1 and len(batch.kept) <= FEW:
-        # larger batches are divided among threads by a driver, which smaller ones do not call
-        batch = batch.repeated(FEW + 1)
+    _call_all(batch, inference, loss, 1)
+    if threads > 1:  # divides larger batches
+        large = batch if len(batch.kept) > FEW else batch.repeated(FEW + 1)
+        _call_all(large, inference, loss, threads)
+
+
+def _call_all(batch: Batch, inference: Inference | None, loss: Loss | None, threads: int) -> None:
+    """Call each function that works on the batch once."""
     zeros = batch.scores()
     provided = solver_of(batch, inference, Ability(0)).provides
     if Ability.MARGINALS in provided:
