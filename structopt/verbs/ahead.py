@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from structopt.core.ability import Ability
@@ -9,7 +10,7 @@ from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.parts.batch import Batch
 from structopt.errors import ArgumentError
-from structopt.verbs.given_scores import FEW, solver_of
+from structopt.verbs.given_scores import solver_of
 from structopt.verbs.inferring import infer
 from structopt.verbs.losses import value_and_gradient
 from structopt.verbs.outputs import argmax, k_best
@@ -46,14 +47,8 @@ def compile(
         raise ArgumentError(
             "must be a batch with an instance that is not empty.", parameter="batch"
         )
-    _call_all(batch, inference, loss, 1)
-    if threads > 1:  # divides larger batches
-        large = batch if len(batch.kept) > FEW else batch.repeated(FEW + 1)
-        _call_all(large, inference, loss, threads)
-
-
-def _call_all(batch: Batch, inference: Inference | None, loss: Loss | None, threads: int) -> None:
-    """Call each function that works on the batch once."""
+    if threads > 1:  # of batches larger than this one may be
+        import_module("structopt.kernels.passes.together")
     zeros = batch.scores()
     provided = solver_of(batch, inference, Ability(0)).provides
     if Ability.MARGINALS in provided:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn, Self
@@ -32,14 +34,18 @@ from structopt.inference.mplp import MPLP
 from structopt.inference.trw_bp import TRWBP
 from structopt.kernels.waist.interruptible import run_driver, run_quick
 from structopt.kernels.waist.record import Array, Record
-from structopt.kernels.waist.signatures import Data, Kernels
+from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels, compose, with_lists
 from structopt.objective.examples import Examples
 from structopt.process.cores import cores
 
 FEW = 8
-"""Instances for which other threads are not worth it, if inference on them is quick."""
+"""Loopy instances for which other threads start at once."""
+FEW_PARTS = 1 << 14
+"""Parts of all instances for which other threads are not worth it, unless the graph is loopy: each
+takes 10 to 55 ns.
+"""
 NO_OUTPUT = -1e300
 """The value of an instance is above it if the instance has an output."""
 
@@ -159,33 +165,57 @@ class Solver:
         executor, examples = executor_of(threads), self.examples
         count, given, quick = len(examples), scores.flat, self.structure.quick
         numbers, flat = np.zeros(count), np.zeros(len(given))
-        compiled = kernels.compiled
+        compiled, losses = kernels.compiled, temperature is None
         # threads beyond the cores take turns, and their instances wait for it
         crew_size = min(threads, count, cores()) if compiled else 1
-        few = count <= FEW
+        loopy = self.structure.kind.loopy
         run = run_quick if quick else run_driver
-        if crew_size > 1 and not (few and quick and not self.structure.kind.loopy):
+        if crew_size > 1 and (loopy or len(given) > FEW_PARTS):
             from structopt.kernels.passes.together import help_together, visit_together
-            from structopt.kernels.waist.crew import new_crew, tiled
+            from structopt.kernels.waist.crew import new_crew
 
             crew = new_crew(help_together, count, crew_size)
-            space = tiled(examples.space(gradients=False), crew_size)
-            rest: tuple[Any, ...] = temperature is None, temperature or 0.0, given, numbers, flat
-            rest = *rest, crew, few or not quick
-            run(visit_together, kernels, data, space, *rest)
+            rest: tuple[Any, ...] = losses, temperature or 0.0, given, numbers, flat
+            rest = *rest, crew, not quick or (loopy and count <= FEW)
+            with self._space(losses, crew_size) as space:
+                run(visit_together, kernels, data, space, *rest)
         else:
             from structopt.kernels.passes.given_scores import infer_pass, losses_pass
 
             def shard(bounds: tuple[int, int]) -> None:
-                own, rest = examples.space(gradients=False), (*bounds, given, numbers, flat)
-                if temperature is None:
-                    run(losses_pass, kernels, data, own, *rest)
-                else:
-                    run(infer_pass, kernels, data, own, temperature, *rest)
+                rest = *bounds, given, numbers, flat
+                with self._space(losses) as space:
+                    if temperature is None:
+                        run(losses_pass, kernels, data, space, *rest)
+                    else:
+                        run(infer_pass, kernels, data, space, temperature, *rest)
 
             executor.map(shard, examples.shards(1 if compiled or threads == 1 else 8 * threads))
         refuse_infeasible(scores.batch, numbers)
         return scores.batch.spread(numbers, 0.0), Parts(scores.batch, flat)
+
+    @cached_property
+    def _free(self) -> defaultdict[tuple[bool, int], list[Space]]:
+        """Scratch that no call is using, by whether it has room for losses and by its threads.
+
+        Memory that is new to the process may take longer to write to than the inference.
+        """
+        return defaultdict(list)
+
+    @contextmanager
+    def _space(self, losses: bool, threads: int = 1) -> Iterator[Space]:
+        """Scratch of so many threads; after an error it is not used again."""
+        free = self._free[losses, threads]
+        try:
+            space = free.pop()
+        except IndexError:
+            space = self.examples.space(False, losses)
+            if threads > 1:
+                from structopt.kernels.waist.crew import tiled
+
+                space = tiled(space, threads)
+        yield space
+        free.append(space)
 
 
 _exact_solvers: WeakKeyDictionary[Batch, Solver] = WeakKeyDictionary()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import structopt as so
+from structopt.core.ability import Ability
 from structopt.errors import ArgumentError, InfeasibleError
 from structopt.verbs import given_scores
 
@@ -33,7 +35,9 @@ def large(instances: int) -> tuple[Any, so.Parts]:
 
 @pytest.fixture
 def many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Divide even the smallest batches."""
     monkeypatch.setattr(given_scores, "cores", lambda: 64)
+    monkeypatch.setattr(given_scores, "FEW_PARTS", 0)
 
 
 @pytest.mark.usefixtures("many_cores")
@@ -68,16 +72,24 @@ def test_bits_do_not_depend_on_threads(
 def test_drivers_of_several_threads_are_compiled_ahead(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    called, run = list[str](), given_scores.run_quick
-
-    def noted(driver: Any, *arguments: Any) -> Any:
-        called.append(driver.__name__)
-        return run(driver, *arguments)
-
-    monkeypatch.setattr(given_scores, "run_quick", noted)
+    together = "structopt.kernels.passes.together"
+    monkeypatch.delitem(sys.modules, together, raising=False)
     so.compile(chain(2)[0], loss=so.SVM(), threads=threads)
-    alone = {"infer_pass", "losses_pass"}
-    assert set(called) == (alone | {"visit_together"} if threads > 1 else alone)
+    assert (together in sys.modules) == (threads > 1)
+
+
+def test_scratch_is_used_again_unless_a_call_fails() -> None:
+    batch, s = chain(3)
+    so.marginals(s)
+    solver = given_scores.solver_of(batch, None, Ability(0))
+    free = solver._free[False, 1]
+    (first,) = free
+    so.marginals(s)
+    assert len(free) == 1 and free[0] is first
+    with pytest.raises(ValueError, match="halted"), solver._space(False) as space:
+        assert space is first
+        raise ValueError("halted")
+    assert not free
 
 
 @pytest.mark.usefixtures("many_cores")
