@@ -9,13 +9,11 @@ to memory once, in the form in which compiled functions hold them, and a call re
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numba import types
-from numba.core import cgutils
-from numba.core.errors import TypingError
 from numba.extending import NativeValue, models, register_model, unbox
 
 from structopt.kernels.waist.record import Array
@@ -41,15 +39,11 @@ def addresses_of(functions: Iterable[Any], kind: Functions) -> Array:
     """
     found: list[int] = []
     for name, function, member in zip(kind.fields, functions, kind.types, strict=True):
-        expected = member.signature
-        try:
-            result = function.get_compile_result(expected)
-        except TypingError:
-            result = None
-        if result is None or result.signature.return_type != expected.return_type:
+        result = _result(function, member.signature)
+        if result is None:
             raise TypeError(
                 f"{function.__name__}, the kernel `{name}`, is not compiled for the signature "
-                f"{expected}. Decorate it with @kernel and this signature."
+                f"{member.signature}. Decorate it with @kernel and this signature."
             )
         names = result.fndesc.llvm_cfunc_wrapper_name, result.fndesc.llvm_func_name
         wrapper, own = map(result.library.get_pointer_to_function, names)
@@ -57,18 +51,24 @@ def addresses_of(functions: Iterable[Any], kind: Functions) -> Array:
     return np.array(found, np.intp)
 
 
+def _result(function: Any, signature: Any) -> Any:
+    """What compiling a function for a signature made; None if it is compiled for others only."""
+    with suppress(RuntimeError):  # unless signatures were declared
+        function.compile(signature.args)
+    result = function.overloads.get(signature.args)
+    known = result is not None and result.signature.return_type == signature.return_type
+    return result if known else None
+
+
 @unbox(Functions)
 def _read(kind: Any, functions: Any, c: Any) -> NativeValue:
     """Read the functions from memory."""
     form = c.context.get_value_type(kind)
-    value = cgutils.alloca_once_value(c.builder, c.context.get_constant_null(kind))
-    failed = cgutils.alloca_once_value(c.builder, cgutils.true_bit)
-    with ExitStack() as stack:
-        address = c.pyapi.object_getattr_string(functions, "address")
-        with cgutils.early_exit_if_null(c.builder, stack, address):
-            pass
+    value = c.builder.alloca(form)
+    address = c.pyapi.object_getattr_string(functions, "address")
+    failed = c.builder.icmp_unsigned("==", address, address.type(None))
+    with c.builder.if_then(c.builder.not_(failed)):
         memory = c.builder.bitcast(c.pyapi.long_as_voidptr(address), form.as_pointer())
-        c.pyapi.decref(address)
         c.builder.store(c.builder.load(memory, align=np.dtype(np.intp).itemsize), value)
-        c.builder.store(cgutils.false_bit, failed)
-    return NativeValue(c.builder.load(value), is_error=c.builder.load(failed))
+        c.pyapi.decref(address)
+    return NativeValue(c.builder.load(value), is_error=failed)
