@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,7 +17,7 @@ from structopt.core.data.in_memory import InMemory, read_once
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
-from structopt.errors import ArgumentError, ConfigError, StructoptError
+from structopt.errors import ArgumentError, ConfigError, DataError, StructoptError
 from structopt.estimators.application import (
     Overrides,
     Settings,
@@ -53,6 +54,19 @@ COMMON = {
     "threads": "threads",
 }
 """The parameters that all estimators have, and the keys of the config that they set."""
+
+
+@contextmanager
+def _named_allowed() -> Iterator[None]:
+    """Errors about what is `given` to the model name the argument `allowed` of the estimator."""
+    try:
+        yield
+    except StructoptError as error:
+        if error.parameter == "given":
+            error.parameter = "allowed"
+        if isinstance(error, DataError) and error.path == "<given>" and error.where:
+            error.path, error.where = "<allowed>", error.where.replace("<given>", "<allowed>", 1)
+        raise
 
 
 def goes_on(estimator: Estimator) -> bool:
@@ -335,7 +349,8 @@ class Estimator(Parameters):
             what is ``given``.
         """
         instances = self._instances_of_fitted(X)
-        outputs = self.model_.predict(instances, given=self._given(allowed))
+        with _named_allowed():
+            outputs = self.model_.predict(instances, given=self._given(allowed))
         return Outputs(self._returned(outputs), self.model_, instances, outputs)
 
     def predict_marginals(self, X: Sequence[Any], *, allowed: Any = None) -> Any:
@@ -343,7 +358,8 @@ class Estimator(Parameters):
         `Model.marginals`.
         """
         instances = self._instances_of_fitted(X)
-        return self.model_.marginals(instances, given=self._given(allowed))
+        with _named_allowed():
+            return self.model_.marginals(instances, given=self._given(allowed))
 
     def predict_k_best(
         self, X: Sequence[Any], k: int = 5, *, allowed: Any = None
@@ -352,7 +368,8 @@ class Estimator(Parameters):
         probability).
         """
         instances = self._instances_of_fitted(X)
-        lists = self.model_.predict_k_best(instances, k, given=self._given(allowed))
+        with _named_allowed():
+            lists = self.model_.predict_k_best(instances, k, given=self._given(allowed))
         outputs = [scored.output for one in lists for scored in one]
         returned = self._returned(outputs)
         if returned is outputs:

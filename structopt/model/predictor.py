@@ -26,7 +26,7 @@ from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ArgumentError, ConfigError, DataError
 from structopt.kernels.waist import interruptible
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
@@ -599,7 +599,7 @@ class Predictor:
         return scores[self.task.comparable_metric]
 
     def evaluate(self, path: str | Path, executor: Executor | None = None) -> dict[str, float]:
-        """Metrics on a labelled file."""
+        """Metrics on a labelled file; `compare` has those on instances in memory."""
         return self.report(path, executor)[0]
 
     def report(
@@ -611,6 +611,13 @@ class Predictor:
         predictions whose score is the bound. One that tightens its bounds adds
         ``proved_optimal_before_tightening``.
         """
+        if not isinstance(path, (str, PathLike)):
+            raise ArgumentError(
+                "must be the path of a labelled file.",
+                parameter="path",
+                value=path,
+                remedy="For instances in memory use compare(instances, outputs).",
+            )
         corpus, executor = self.task.read(path), executor or registry.serial()
         examples = self.examples(corpus, executor=executor)
         if not self._bounds or not len(examples):

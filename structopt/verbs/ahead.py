@@ -47,7 +47,7 @@ def compile(
         raise ArgumentError(
             "must be a batch with an instance that is not empty.", parameter="batch"
         )
-    if threads > 1:  # of batches larger than this one may be
+    if threads > 1:  # which divide batches larger than this one may be
         import_module("structopt.kernels.passes.together")
     zeros = batch.scores()
     provided = solver_of(batch, inference, Ability(0)).provides

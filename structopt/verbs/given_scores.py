@@ -209,7 +209,7 @@ class Solver:
         try:
             space = free.pop()
         except IndexError:
-            space = self.examples.space(False, losses)
+            space = self.examples.space(gradients=False, losses=losses)
             if threads > 1:
                 from structopt.kernels.waist.crew import tiled
 

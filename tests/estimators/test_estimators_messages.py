@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from structopt import SequenceTagger
-from structopt.errors import StructoptError
+from structopt.errors import ArgumentError, StructoptError
 from structopt.estimators.application import further_settings
 from structopt.estimators.matrices import checked_indicators
 
@@ -49,3 +49,35 @@ def test_texts(call, text):
     with pytest.raises(StructoptError) as raised:
         call()
     assert str(raised.value) == text
+
+
+@pytest.mark.parametrize(
+    ("allowed", "text"),
+    [
+        (
+            [["Z", None]],
+            "instance 0, position 0: allowed=Z is not a label of the model. Labels: A, B; None is "
+            "open.",
+        ),
+        (
+            [["A"]],
+            "<allowed>:1: the output has 1 cells for 2 tokens. Give one cell for each, and None "
+            "for open ones.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("method", ["predict", "predict_marginals", "predict_k_best"])
+def test_errors_name_the_argument_of_the_estimator(method, allowed, text):
+    X = [[{"a": 1.0}, {"b": 1.0}]]
+    tagger = SequenceTagger(epochs=1).fit(X, [["A", "B"]])
+    with pytest.raises(StructoptError) as raised:
+        getattr(tagger, method)(X, allowed=allowed)
+    assert str(raised.value) == text
+
+
+def test_files_are_evaluated_and_lists_are_compared():
+    model = SequenceTagger(epochs=1).fit(X, Y).model_
+    with pytest.raises(ArgumentError) as raised:
+        model.evaluate(X)
+    assert raised.value.parameter == "path"
+    assert str(raised.value).endswith("For instances in memory use compare(instances, outputs).")

@@ -139,11 +139,10 @@ class Kernels(_Kernels):
     @property
     def address(self) -> int:
         """Where the addresses of the compiled functions are in memory."""
-        return self._addresses.ctypes.data
-
-    @cached_property
-    def _addresses(self) -> Array:
-        return addresses.addresses_of(self, KERNELS)
+        held = vars(self)
+        if "_addresses" not in held:  # of two threads that come here, only one's may be kept
+            held.setdefault("_addresses", addresses.addresses_of(self, KERNELS))
+        return int(held["_addresses"].ctypes.data)
 
     def __getstate__(self) -> None:
         """Leave the addresses out of copies, which another process may read."""
@@ -254,8 +253,8 @@ def is_compiled(function: Any) -> bool:
 def driver(
     returns: Any, *arguments: Any
 ) -> Callable[[Callable[Concatenate[Any, Any, Any, P], Result]], Driver[P, Result]]:
-    """Compile a driver: a kernel whose first arguments are the kernels, the data and the
-    scratch of one thread.
+    """Compile a driver: a kernel whose first arguments are the kernels, the data and the scratch of
+    one thread.
 
     A driver owns no arrays: its scratch is among its arguments. So it is compiled without Numba's
     counts of references, which take longer than many a visit: two atomic additions for each of the

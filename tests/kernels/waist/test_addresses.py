@@ -4,13 +4,16 @@ code.
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from ctypes import c_ssize_t
+from threading import Barrier
 
 import numpy as np
 import pytest
 from numba import types
 from numba.experimental.function_type import _get_jit_address, _get_wrapper_address
 
+from structopt.kernels.waist import addresses
 from structopt.kernels.waist.signatures import (
     ENTROPY,
     KERNELS,
@@ -105,6 +108,21 @@ def test_copies_look_their_addresses_up_themselves(problem, copied):
     other = copied(problem.kernels)
     assert other == problem.kernels
     assert other.address != address
+
+
+@compiled_only
+def test_threads_that_come_first_together_get_the_same_addresses(problem, monkeypatch):
+    together, look_up = Barrier(2), addresses.addresses_of
+
+    def slow(*arguments):
+        together.wait(timeout=60)
+        return look_up(*arguments)
+
+    monkeypatch.setattr(addresses, "addresses_of", slow)
+    kernels = problem.kernels._replace()
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: kernels.address, range(2)))
+    assert found == [kernels.address] * 2
 
 
 def test_what_is_sent_to_other_processes_has_no_addresses():
