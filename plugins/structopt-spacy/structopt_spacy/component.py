@@ -302,5 +302,6 @@ def _restored(kind: type[Component], name: str, kept: Mapping[str, Any], data: b
     """Undo `Component.__reduce__`."""
     component = kind.__new__(kind)
     component.name, component.model = name, None
-    vars(component).update(kept)
+    for key, value in kept.items():
+        setattr(component, key, value)
     return component.from_bytes(data)
