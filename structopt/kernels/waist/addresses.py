@@ -53,9 +53,12 @@ def addresses_of(functions: Iterable[Any], kind: Functions) -> Array:
 
 def _result(function: Any, signature: Any) -> Any:
     """What compiling a function for a signature made; None if it is compiled for others only."""
-    with suppress(RuntimeError):  # unless signatures were declared
-        function.compile(signature.args)
     result = function.overloads.get(signature.args)
+    if result is None:
+        # not before: it takes a lock, which an interrupt may leave locked
+        with suppress(RuntimeError):  # unless signatures were declared
+            function.compile(signature.args)
+        result = function.overloads.get(signature.args)
     known = result is not None and result.signature.return_type == signature.return_type
     return result if known else None
 

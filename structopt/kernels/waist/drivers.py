@@ -10,7 +10,7 @@ Result = TypeVar("Result", covariant=True)
 
 
 class Driver(Protocol[P, Result]):
-    """A compiled driver, called with the kernels' tuple, the data, the scratch of one thread, and
+    """A compiled driver, called with the kernels, the data, the scratch of one thread, and
     the arguments P.
 
     P has the parameters of the driver's source after the first three, so that a call with too few

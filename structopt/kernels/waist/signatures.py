@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Concatenate, NamedTuple
 
 import numba
@@ -141,11 +141,17 @@ class Kernels(_Kernels):
         """Where the addresses of the compiled functions are in memory."""
         held = vars(self)
         if "_addresses" not in held:  # of two threads that come here, only one's may be kept
-            held.setdefault("_addresses", addresses.addresses_of(self, KERNELS))
+            held.setdefault("_addresses", _addresses(self))
         return int(held["_addresses"].ctypes.data)
 
     def __getstate__(self) -> None:
         """Leave the addresses out of copies, which another process may read."""
+
+
+@lru_cache(maxsize=256)
+def _addresses(kernels: Kernels) -> Array:
+    """Where the functions are, looked up once for all tuples of the same."""
+    return addresses.addresses_of(kernels, KERNELS)
 
 
 class Data(NamedTuple):
