@@ -58,7 +58,7 @@ COMMON = {
 
 @contextmanager
 def _named_allowed() -> Iterator[None]:
-    """Errors about what is `given` to the model name the argument `allowed` of the estimator."""
+    """In errors about the argument `given` of the model, name the estimator's argument `allowed`."""
     try:
         yield
     except StructoptError as error:
