@@ -58,7 +58,7 @@ COMMON = {
 
 @contextmanager
 def _named_allowed() -> Iterator[None]:
-    """In errors about the argument `given` of the model, name the estimator's argument `allowed`."""
+    """In errors about the model's argument `given`, name the estimator's argument `allowed`."""
     try:
         yield
     except StructoptError as error:

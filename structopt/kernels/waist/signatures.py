@@ -138,7 +138,7 @@ class Kernels(_Kernels):
 
     @property
     def address(self) -> int:
-        """Where the addresses of the compiled functions are in memory."""
+        """The place in memory of the addresses of the compiled functions."""
         held = vars(self)
         if "_addresses" not in held:  # of two threads that come here, only one's may be kept
             held.setdefault("_addresses", _addresses(self))
@@ -150,7 +150,7 @@ class Kernels(_Kernels):
 
 @lru_cache(maxsize=256)
 def _addresses(kernels: Kernels) -> Array:
-    """Where the functions are, looked up once for all tuples of the same."""
+    """Return the addresses of the functions, looked up once for equal tuples."""
     return addresses.addresses_of(kernels, KERNELS)
 
 
