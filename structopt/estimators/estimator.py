@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -54,19 +53,6 @@ COMMON = {
     "threads": "threads",
 }
 """The parameters that all estimators have, and the keys of the config that they set."""
-
-
-@contextmanager
-def _named_allowed() -> Iterator[None]:
-    """In errors about the model's argument `given`, name the estimator's argument `allowed`."""
-    try:
-        yield
-    except StructoptError as error:
-        if error.parameter == "given":
-            error.parameter = "allowed"
-        if isinstance(error, DataError) and error.path == "<given>" and error.where:
-            error.path, error.where = "<allowed>", error.where.replace("<given>", "<allowed>", 1)
-        raise
 
 
 def goes_on(estimator: Estimator) -> bool:
@@ -349,8 +335,7 @@ class Estimator(Parameters):
             what is ``given``.
         """
         instances = self._instances_of_fitted(X)
-        with _named_allowed():
-            outputs = self.model_.predict(instances, given=self._given(allowed))
+        outputs = self._called(self.model_.predict, instances, allowed=allowed)
         return Outputs(self._returned(outputs), self.model_, instances, outputs)
 
     def predict_marginals(self, X: Sequence[Any], *, allowed: Any = None) -> Any:
@@ -358,8 +343,7 @@ class Estimator(Parameters):
         `Model.marginals`.
         """
         instances = self._instances_of_fitted(X)
-        with _named_allowed():
-            return self.model_.marginals(instances, given=self._given(allowed))
+        return self._called(self.model_.marginals, instances, allowed=allowed)
 
     def predict_k_best(
         self, X: Sequence[Any], k: int = 5, *, allowed: Any = None
@@ -368,8 +352,8 @@ class Estimator(Parameters):
         probability).
         """
         instances = self._instances_of_fitted(X)
-        with _named_allowed():
-            lists = self.model_.predict_k_best(instances, k, given=self._given(allowed))
+        method = self.model_.predict_k_best
+        lists: list[list[Scored]] = self._called(method, instances, k, allowed=allowed)
         outputs = [scored.output for one in lists for scored in one]
         returned = self._returned(outputs)
         if returned is outputs:
@@ -462,9 +446,21 @@ class Estimator(Parameters):
         """Predicted outputs in the form of y."""
         return outputs
 
-    def _given(self, allowed: Any) -> Any:
-        """Known parts of outputs; most calls give none."""
-        return None if allowed is None else self._allowed(read_once("allowed", allowed))
+    def _called(self, method: Callable[..., Any], *arguments: Any, allowed: Any) -> Any:
+        """Call a method of the model. In errors about the model's argument `given`, name the
+        estimator's argument `allowed`.
+        """
+        if allowed is None:
+            return method(*arguments)
+        try:
+            return method(*arguments, given=self._allowed(read_once("allowed", allowed)))
+        except StructoptError as error:
+            if error.parameter == "given":
+                error.parameter = "allowed"
+            if isinstance(error, DataError) and error.path == "<given>" and error.where:
+                error.path = "<allowed>"
+                error.where = error.where.replace("<given>", "<allowed>", 1)
+            raise
 
     def _allowed(self, allowed: Any) -> Any:
         """What is known of outputs, as `Model.predict` takes it."""
