@@ -152,7 +152,7 @@ def test_signs_and_numbers_that_are_none() -> None:
         a[place] = nan
         assert np.isnan(told(a, a)[2])
         row = a.copy()
-        masked = np.zeros((15, 9))
+        masked = np.zeros((16, 9))
         masked[7] = row
         changed(masked, ~(1 << place), 0.0)
         assert np.array_equal(masked[7], np.where(np.arange(9) == place, 0.0, 1.0))  # not nan * 0
