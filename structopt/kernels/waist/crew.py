@@ -1,9 +1,10 @@
 """Threads that a compiled call starts, to divide its instances, and waits for.
 
-A call of a driver from Python takes about 0.1 ms, and such calls follow one another under the
-interpreter's lock. So one call leads: it starts a second thread of the system, which starts a
-third, and so on, as long as there are instances that nobody has claimed (`team.claim`). All of them
-read the same arguments, which the leader stores in memory. No thread needs the interpreter.
+A pool of Python's threads takes about 2 ms more per batch, because its threads wait for the
+interpreter's lock before and after each call. Therefore one call leads: it starts a thread of
+the system, which starts the next, while there are instances that nobody has claimed
+(`team.claim`). All of them read the same arguments, which the leader stores in memory. No thread
+needs the interpreter.
 
 A call with less than `WORTH` of work has one thread: the leader begins, and starts another one when
 the time of its first instances shows that the rest takes longer.
